@@ -1,0 +1,65 @@
+# The two commands of the README are `make demo` and `make test`; each sets up all it needs.
+
+VENV   := .venv
+PYTHON := $(VENV)/bin/python
+ENGINE := $(VENV)/bin/tiltyard-engine
+HOST   := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock
+
+.PHONY: help demo test check build setup setup-dev schema docs bench conformance clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: setup ## compare ext4, XFS and btrfs on this machine (without root: directories)
+	@scripts/demo $(VENV)
+
+test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (at most 15 minutes)
+	cargo test --workspace --locked --quiet
+	$(PYTHON) -m pytest
+
+check: setup-dev ## formatters, linters, types, import direction
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(VENV)/bin/ruff format --check lab tests benchmarks
+	$(VENV)/bin/ruff check lab tests benchmarks
+	$(VENV)/bin/mypy
+
+schema docs: setup-dev ## regenerate what is derived from the code: schemas, reference pages
+	$(PYTHON) scripts/generate.py
+
+bench: setup-dev ## the engine beside its peers, interleaved (not part of `test`)
+	$(PYTHON) benchmarks/run.py
+
+conformance: setup-dev ## the long statistical checks (not part of `test`)
+	$(PYTHON) -m pytest -m conformance
+
+build: $(ENGINE) ## the engine only, one static binary
+
+setup: $(ENGINE) $(VENV)/.installed ## engine in release mode, lab in a local environment, mkfs tools
+	@scripts/install-tools xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs e2fsprogs:mkfs.ext4
+
+setup-dev: setup $(VENV)/.installed-dev
+	@scripts/install-tools chromium:chromium
+
+# One static binary: nothing but one file to copy onto a system under test.
+$(ENGINE): $(RUST_SOURCES) | $(VENV)/.created
+	@test -n "$(HOST)" || { echo "Rust is missing: install rustc and cargo 1.88 or newer (https://rustup.rs)" >&2; exit 3; }
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --target $(HOST) --package tiltyard-engine
+	install -m 755 target/$(HOST)/release/tiltyard-engine $@
+
+$(VENV)/.created:
+	@scripts/make-venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/.created
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+clean: ## remove everything that was built
+	rm -rf target $(VENV) .demo

@@ -1,0 +1,57 @@
+//! The command line, from which help is derived.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+const EXAMPLES: &str = r#"Examples:
+  echo '{"protocol":1,"workload":"iozone","target":{"directory":"."}}' | tiltyard-engine run
+  tiltyard-engine run --job job.json > trial.jsonl
+  tiltyard-engine validate --job job.json
+  tiltyard-engine describe
+
+Exit codes:
+  0 done · 1 internal · 2 usage or job · 3 host lacks something · 4 refused for safety
+  5 the trial failed · 130 interrupted"#;
+
+/// The measuring instrument of Tiltyard: executes one trial and writes what it found as JSON
+/// Lines.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Execute a job: hello, progress, intervals, samples, warnings, end
+    Run {
+        /// File with the job; standard input when left out
+        #[arg(long, value_name = "FILE")]
+        job: Option<PathBuf>,
+    },
+    /// Check a job and print its hello line, without doing anything
+    Validate {
+        /// File with the job; standard input when left out
+        #[arg(long, value_name = "FILE")]
+        job: Option<PathBuf>,
+    },
+    /// Print what this engine can do: backends, and workloads with parameters and metrics
+    Describe,
+    /// Print the JSON Schema of all that passes between engine and lab
+    Schema,
+    /// Measure the engine itself: the cost of a clock read and of an operation without I/O
+    Floor,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,115 @@
+//! Reading the job.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use kit::failure::{bad_parameter, failure};
+use kit::limits::JOB_BYTES;
+use wire::{Failure, FailureKind, Job, PROTOCOL};
+
+/// Reads a job from a file, or from standard input, and checks what is the same for all
+/// workloads.
+///
+/// # Errors
+/// `BadJob`, naming the key.
+pub fn read(path: Option<&Path>) -> Result<Job, Failure> {
+    let text = match path {
+        Some(path) => File::open(path).and_then(read_text),
+        None => read_text(io::stdin()),
+    };
+    let text = text.map_err(|error| {
+        let source = path.map_or("standard input".into(), |path| path.display().to_string());
+        bad_job(format!("cannot read the job from {source}: {error}"))
+    })?;
+    parse(&text)
+}
+
+fn read_text(source: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    let size_bytes = source.take(JOB_BYTES + 1).read_to_string(&mut text)?;
+    if size_bytes as u64 > JOB_BYTES {
+        let message = format!("larger than {JOB_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
+
+fn parse(text: &str) -> Result<Job, Failure> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let job: Job = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        match error.inner() {
+            data if data.is_data() && path != "." => {
+                bad_parameter(&path, format!("job: {path}: {data}"))
+            }
+            other => bad_job(format!("job: {other}")),
+        }
+    })?;
+    json.end()
+        .map_err(|error| bad_job(format!("job: {error}")))?;
+    if job.protocol != PROTOCOL {
+        let message = format!(
+            "job: protocol {} is not spoken here; use {PROTOCOL}",
+            job.protocol
+        );
+        return Err(bad_parameter("protocol", message));
+    }
+    if !job.target.directory.is_dir() {
+        let message = format!(
+            "job: target.directory: {} is not a directory; name an existing one",
+            job.target.directory.display()
+        );
+        return Err(bad_parameter("target.directory", message));
+    }
+    Ok(job)
+}
+
+fn bad_job(message: String) -> Failure {
+    failure(FailureKind::BadJob, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> (Option<String>, String) {
+        let failure = parse(text).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::BadJob);
+        (failure.parameter, failure.message)
+    }
+
+    #[test]
+    fn faults_name_the_key() {
+        for (text, key) in [
+            (
+                r#"{"protocol":9,"workload":"w","target":{"directory":"/"}}"#,
+                "protocol",
+            ),
+            (
+                r#"{"protocol":1,"workload":"w","target":{"directory":"/no/such"}}"#,
+                "target.directory",
+            ),
+            (
+                r#"{"protocol":1,"workload":"w","target":{"path":"/"}}"#,
+                "target.path",
+            ),
+            (
+                r#"{"protocol":1,"workload":"w","target":{"directory":"/"},"conditions":{"cpus":"1"}}"#,
+                "conditions.cpus",
+            ),
+        ] {
+            assert_eq!(fault(text).0.as_deref(), Some(key), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_names_line_and_column() {
+        let (parameter, message) = fault("{\"protocol\":1,\n oops");
+        assert_eq!(parameter, None);
+        assert!(message.contains("line 2"), "{message}");
+        assert!(fault("").1.contains("EOF"));
+        let twice = r#"{"protocol":1,"workload":"w","target":{"directory":"/"}} {}"#;
+        assert!(fault(twice).1.contains("trailing"));
+    }
+}

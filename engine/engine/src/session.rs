@@ -1,0 +1,143 @@
+//! One job from its text to its last line.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
+use std::process::ExitCode;
+
+use kit::failure::failure;
+use kit::gauges::Gauges;
+use kit::ledger::Totals;
+use kit::place::Place;
+use kit::{clock, stop, Device, Ledger};
+use storage::workload::Trial;
+use wire::{
+    Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Outcome, Usage, PROTOCOL,
+};
+
+use crate::output::{complain, Output};
+use crate::{exit, hash, job, registry};
+
+/// Reads a job and executes it. The last line is an `end`, also when there was no first one.
+pub fn run(path: Option<&Path>, output: &mut Output) -> ExitCode {
+    match start(path) {
+        Ok((job, trial)) => conclude(execute(&job, trial, output), output),
+        Err(failure) => conclude(not_begun(failure), output),
+    }
+}
+
+/// Reads a job and prints the hello line that it would begin with, or an `end` that says why
+/// it could not.
+pub fn validate(path: Option<&Path>, output: &mut Output) -> ExitCode {
+    match job::read(path).and_then(|job| Ok((plan(&job)?, job))) {
+        Ok((trial, job)) => {
+            output.event(&hello(&job, trial.as_ref(), Conditions::default()));
+            ExitCode::SUCCESS
+        }
+        Err(failure) => conclude(not_begun(failure), output),
+    }
+}
+
+/// What the instrument itself costs here, now.
+pub fn measure_floor() -> Floor {
+    let clock = clock::measure_cost();
+    Floor {
+        clock_ns: clock.read_ns,
+        clock_step_ns: clock.step_ns,
+        operation_ns: storage::floor::operation_ns(),
+    }
+}
+
+fn start(path: Option<&Path>) -> Result<(Job, Box<dyn Trial>), Failure> {
+    stop::install().map_err(|error| {
+        let message = format!("cannot handle signals: {error}");
+        failure(FailureKind::HostLacks, message)
+    })?;
+    let job = job::read(path)?;
+    let trial = plan(&job)?;
+    Ok((job, trial))
+}
+
+fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
+    registry::find(&job.workload)?.plan(&job.parameters, &job.target.directory)
+}
+
+fn hello(job: &Job, trial: &dyn Trial, conditions: Conditions) -> Event {
+    let effective = trial.effective();
+    Event::Hello(Hello {
+        protocol: PROTOCOL,
+        engine: registry::VERSION.to_owned(),
+        workload: job.workload.clone(),
+        hash: hash::of_work(&job.workload, &effective),
+        effective,
+        timing: trial.timing(),
+        conditions,
+    })
+}
+
+fn execute(job: &Job, trial: Box<dyn Trial>, output: &mut Output) -> End {
+    let place = match Place::take(&job.conditions) {
+        Ok(place) => place,
+        Err(failure) => return not_begun(failure),
+    };
+    let floor = measure_floor();
+    let device = Device::under(&job.target.directory);
+    let gauges = Gauges::read(device.as_ref());
+    output.event(&hello(job, trial.as_ref(), place.granted.clone()));
+    let started_ns = clock::now_ns();
+
+    let mut emit = |event| output.event(&event);
+    let mut ledger = Ledger::new(&mut emit);
+    // A defect must not leave files behind either: unwinding removes them.
+    let result = catch_unwind(AssertUnwindSafe(|| trial.run(&mut ledger)))
+        .unwrap_or_else(|_| Err(failure(FailureKind::Internal, "the engine has a defect")));
+
+    let usage = gauges.usage_until_now();
+    let elapsed_s = (clock::now_ns() - started_ns) as f64 / 1e9;
+    end(result.err(), ledger.totals, elapsed_s, floor, usage)
+}
+
+fn not_begun(failure: Failure) -> End {
+    end(
+        Some(failure),
+        Totals::default(),
+        0.0,
+        Floor::default(),
+        Usage::default(),
+    )
+}
+
+fn end(
+    failure: Option<Failure>,
+    totals: Totals,
+    elapsed_s: f64,
+    floor: Floor,
+    usage: Usage,
+) -> End {
+    let outcome = match failure.as_ref().map(|failure| failure.kind) {
+        None => Outcome::Done,
+        Some(FailureKind::Interrupted) => Outcome::Interrupted,
+        Some(_) => Outcome::Failed,
+    };
+    End {
+        outcome,
+        failure,
+        operations: totals.operations,
+        bytes: totals.bytes,
+        elapsed_s,
+        checksum: format!("{:016x}", totals.checksum),
+        counters: totals.counters,
+        floor,
+        access: totals.access,
+        usage,
+    }
+}
+
+/// Writes the last line, and gives the exit code that goes with it.
+fn conclude(end: End, output: &mut Output) -> ExitCode {
+    let code = end.failure.as_ref().map(|failure| {
+        complain(failure);
+        exit::code(failure.kind)
+    });
+    output.event(&Event::End(Box::new(end)));
+    code.unwrap_or(ExitCode::SUCCESS)
+}

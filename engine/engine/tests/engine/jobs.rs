@@ -1,0 +1,123 @@
+//! Jobs, good and bad, from text to exit code.
+
+use crate::common::{end, events, iozone, left_in, run, scratch_directory};
+use serde_json::{json, Value};
+use wire::{AccessVerdict, Event, FailureKind, Outcome};
+
+#[test]
+fn a_good_job_says_hello_first_and_ends_with_evidence() {
+    let directory = scratch_directory();
+    let mut job = iozone(directory.path(), json!({"file": "128k", "record": "32k"}));
+    job["conditions"] = json!({"keep_awake": true});
+    let output = run(&["run"], &job);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stderr.is_empty());
+    let events = events(&output);
+    let Event::Hello(hello) = &events[0] else {
+        panic!("{:?}", events[0]);
+    };
+    assert_eq!(hello.effective["record"], json!([32_768]));
+    assert_eq!(hello.conditions.cpus.len(), 1);
+    assert_eq!(hello.hash.len(), 64);
+    let end = end(&output);
+    assert_eq!(end.outcome, Outcome::Done);
+    assert_eq!((end.operations, end.bytes), (13 * 4, 13 * 4 * 32_768));
+    assert_eq!(end.access.unwrap().verdict, AccessVerdict::Confirmed);
+    assert!(end.floor.clock_ns > 0.0 && end.elapsed_s > 0.0);
+    assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn validate_resolves_and_does_nothing() {
+    let directory = scratch_directory();
+    let written = run(
+        &["validate"],
+        &iozone(directory.path(), json!({"file": "1M"})),
+    );
+    assert_eq!(written.status.code(), Some(0));
+    let as_bytes = run(
+        &["validate"],
+        &iozone(directory.path(), json!({"file": [1_048_576]})),
+    );
+    assert_eq!(written.stdout, as_bytes.stdout, "equal work, equal hash");
+    assert!(matches!(events(&written)[..], [Event::Hello(_)]));
+}
+
+#[test]
+fn bad_jobs_name_the_parameter_and_exit_with_2() {
+    let directory = scratch_directory();
+    let good = iozone(directory.path(), json!({}));
+    let with = |key: &str, value: Value| {
+        let mut job = good.clone();
+        job[key] = value;
+        job
+    };
+    for (job, parameter) in [
+        (with("parameters", json!({"recrod": "4k"})), "recrod"),
+        (
+            with("parameters", json!({"record": ["4k", "1.5M"]})),
+            "record[1]",
+        ),
+        (with("parameters", json!({"verify": "yes"})), "verify"),
+        (
+            with("parameters", json!({"file": "4k", "record": "8k"})),
+            "record",
+        ),
+        (with("workload", json!("iozoen")), "workload"),
+        (with("protocol", json!(0)), "protocol"),
+        (
+            with("target", json!({"directory": "/no/such"})),
+            "target.directory",
+        ),
+        (
+            with("conditions", json!({"cpus": [4_000]})),
+            "conditions.cpus",
+        ),
+    ] {
+        let output = run(&["run"], &job);
+        assert_eq!(output.status.code(), Some(2), "{job}");
+        let end = end(&output);
+        let failure = end.failure.unwrap();
+        assert_eq!(end.outcome, Outcome::Failed);
+        assert_eq!(failure.kind, FailureKind::BadJob);
+        assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(words.lines().count(), 1, "{words}");
+        assert!(words.contains(&failure.message), "{words}");
+    }
+    assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn a_file_in_the_way_is_refused_and_kept() {
+    let directory = scratch_directory();
+    let path = directory.path().join("iozone.tmp");
+    std::fs::write(&path, "precious").unwrap();
+    for command in ["run", "validate"] {
+        let output = run(&[command], &iozone(directory.path(), json!({})));
+        assert_eq!(output.status.code(), Some(4), "{output:?}");
+        assert_eq!(end(&output).failure.unwrap().kind, FailureKind::Refused);
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+}
+
+#[test]
+fn a_job_file_is_read_and_a_missing_one_named() {
+    let directory = scratch_directory();
+    let path = directory.path().join("job.json");
+    let job = iozone(
+        directory.path(),
+        json!({"backend": "null", "file": "64k", "record": "4k"}),
+    );
+    std::fs::write(&path, job.to_string()).unwrap();
+    let path = path.to_str().unwrap();
+    let output = run(&["run", "--job", path], &json!(null));
+    assert_eq!(end(&output).outcome, Outcome::Done);
+    let missing = run(&["run", "--job", "/no/such.json"], &json!(null));
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(end(&missing)
+        .failure
+        .unwrap()
+        .message
+        .contains("/no/such.json"));
+}

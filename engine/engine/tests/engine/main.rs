@@ -1,0 +1,6 @@
+//! The binary, from outside.
+
+mod common;
+mod documents;
+mod jobs;
+mod trouble;

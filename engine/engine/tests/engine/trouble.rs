@@ -1,0 +1,161 @@
+//! What happens when things go wrong in the middle: nothing may be left behind, and the exit
+//! code says what it was.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use crate::common::{end, iozone, left_in, run, scratch_directory, start};
+use serde_json::{json, Value};
+use wire::{AccessVerdict, Event, FailureKind, Outcome};
+
+/// Work for far longer than any test waits: it must be stopped.
+fn endless(directory: &Path) -> Value {
+    let files: Vec<String> = (4..=16).map(|size| format!("{size}M")).collect();
+    let records = json!([512, "1k", "2k", "4k", "8k", "16k", "32k", "64k"]);
+    iozone(directory, json!({"file": files, "record": records}))
+}
+
+/// Reads lines until the first value was measured, so that the trial is in the middle.
+fn wait_for_a_sample(child: &mut Child) -> BufReader<std::process::ChildStdout> {
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    loop {
+        let mut line = String::new();
+        assert!(lines.read_line(&mut line).unwrap() > 0, "ended too early");
+        match serde_json::from_str(&line).unwrap() {
+            Event::Sample(_) => return lines,
+            Event::End(end) => panic!("ended too early: {end:?}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_signal_in_the_middle_leaves_nothing_behind() {
+    let directory = scratch_directory();
+    let mut child = start(&["run"], &endless(directory.path()));
+    let lines = wait_for_a_sample(&mut child);
+    assert_eq!(left_in(directory.path()), ["iozone.tmp"]);
+    let pid = child.id().to_string();
+    assert!(Command::new("kill")
+        .args(["-TERM", &pid])
+        .status()
+        .unwrap()
+        .success());
+    let last = lines.lines().last().unwrap().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let Event::End(end) = serde_json::from_str(&last).unwrap() else {
+        panic!("{last}");
+    };
+    assert_eq!(end.outcome, Outcome::Interrupted);
+    assert!(end.operations > 0);
+    assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_trial() {
+    let directory = scratch_directory();
+    let mut child = start(&["run"], &endless(directory.path()));
+    drop(wait_for_a_sample(&mut child));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn the_death_of_the_starter_ends_the_trial() {
+    let directory = scratch_directory();
+    let aside = scratch_directory();
+    let (job, lines) = (aside.path().join("job"), aside.path().join("lines"));
+    std::fs::write(&job, endless(directory.path()).to_string()).unwrap();
+    let starter = r#""$0" run --job "$1" > "$2" & until grep -q sample "$2"; do :; done"#;
+    let status = Command::new("sh")
+        .args(["-c", starter, env!("CARGO_BIN_EXE_tiltyard-engine")])
+        .args([&job, &lines])
+        .status();
+    assert!(status.unwrap().success());
+    let ended = || {
+        std::fs::read_to_string(&lines)
+            .unwrap()
+            .contains("interrupted")
+    };
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !ended() {
+        assert!(Instant::now() < deadline, "it goes on without its starter");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(left_in(directory.path()).is_empty());
+}
+
+/// A tmpfs of `size`, or `None` where one may not be mounted; unmounted on drop.
+struct Tmpfs(tempfile::TempDir);
+
+impl Tmpfs {
+    #[allow(clippy::print_stderr)]
+    fn mount(size: &str) -> Option<Self> {
+        let directory = scratch_directory();
+        let options = format!("size={size}");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(directory.path())
+            .output()
+            .is_ok_and(|output| output.status.success());
+        if !mounted {
+            eprintln!("not tested: mounting a tmpfs needs root");
+        }
+        mounted.then_some(Self(directory))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let status = Command::new("umount").arg(self.path()).status();
+        assert!(status.is_ok_and(|status| status.success()));
+    }
+}
+
+#[test]
+fn a_full_file_system_is_told_and_cleaned() {
+    let Some(tmpfs) = Tmpfs::mount("1m") else {
+        return;
+    };
+    for tests in ["write", "fwrite", "read"] {
+        let parameters = json!({"file": "2M", "record": "24k", "tests": tests});
+        let output = run(&["run"], &iozone(tmpfs.path(), parameters));
+        assert_eq!(output.status.code(), Some(5), "{output:?}");
+        let failure = end(&output).failure.unwrap();
+        assert_eq!(failure.kind, FailureKind::NoSpace, "{failure:?}");
+        assert!(left_in(tmpfs.path()).is_empty());
+    }
+}
+
+#[test]
+fn direct_access_that_nothing_can_confirm_is_not_timed() {
+    let Some(tmpfs) = Tmpfs::mount("1m") else {
+        return;
+    };
+    let parameters = json!({"file": "64k", "record": "4k", "access": "direct"});
+    let output = run(&["run"], &iozone(tmpfs.path(), parameters));
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    let end = end(&output);
+    assert_eq!(end.failure.unwrap().kind, FailureKind::Access);
+    assert_eq!(end.access.unwrap().verdict, AccessVerdict::Contradicted);
+    assert_eq!(end.operations, 0);
+    assert!(left_in(tmpfs.path()).is_empty());
+}
+
+#[test]
+fn the_cache_of_a_tmpfs_is_confirmed_without_a_device() {
+    let Some(tmpfs) = Tmpfs::mount("1m") else {
+        return;
+    };
+    let parameters = json!({"file": "64k", "record": "4k"});
+    let end = end(&run(&["run"], &iozone(tmpfs.path(), parameters)));
+    let access = end.access.unwrap();
+    assert_eq!(access.verdict, AccessVerdict::Confirmed, "{access:?}");
+    assert_eq!(access.device_read_bytes, None);
+}

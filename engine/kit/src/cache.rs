@@ -1,0 +1,154 @@
+//! The page cache of one file, and whether direct I/O would go around it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr;
+
+use rustix::fs::{statx, AtFlags, Mode, OFlags, StatxFlags, CWD};
+use rustix::io::Errno;
+use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
+use wire::Direct;
+
+/// The same number on every architecture; libc has no name for it yet.
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Share of the file's pages that the page cache holds, 0 … 1; 1 for an empty file.
+///
+/// Asks cachestat(2) (Linux 6.5) first. Where that is missing, or sees fewer pages than there
+/// are because the file is a facade for another (overlayfs), mincore(2) is asked.
+///
+/// # Errors
+/// Those of open(2), mmap(2) and mincore(2).
+pub fn resident(path: &Path) -> io::Result<f64> {
+    let file = File::open(path)?;
+    let page_bytes = rustix::param::page_size() as u64;
+    let size_bytes = file.metadata()?.len();
+    let pages = size_bytes.div_ceil(page_bytes);
+    if pages == 0 {
+        return Ok(1.0);
+    }
+    let held = match cachestat_pages(&file) {
+        Ok(held) if held >= pages => held,
+        Ok(held) => held.max(mincore_pages(&file, size_bytes, pages)?),
+        Err(_) => mincore_pages(&file, size_bytes, pages)?,
+    };
+    Ok((held as f64 / pages as f64).min(1.0))
+}
+
+fn cachestat_pages(file: &File) -> io::Result<u64> {
+    // `struct cachestat_range { off, len }`; a length of 0 means: to the end.
+    let range = [0_u64, 0];
+    // `struct cachestat { cache, dirty, writeback, evicted, recently_evicted }`, in pages.
+    let mut counts = [0_u64; 5];
+    // SAFETY: both structures have the layout that the kernel expects and live for the call.
+    let status = unsafe {
+        libc::syscall(
+            SYS_CACHESTAT,
+            file.as_raw_fd(),
+            range.as_ptr(),
+            counts.as_mut_ptr(),
+            0,
+        )
+    };
+    match status {
+        0 => Ok(counts[0]),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn mincore_pages(file: &File, size_bytes: u64, pages: u64) -> io::Result<u64> {
+    let mut states = vec![0_u8; pages as usize];
+    let size_bytes = size_bytes as usize;
+    // SAFETY: a new mapping that is never dereferenced; `states` has a byte per page; the
+    // mapping is removed before anything else can see it.
+    let status = unsafe {
+        let start = mmap(
+            ptr::null_mut(),
+            size_bytes,
+            ProtFlags::READ,
+            MapFlags::SHARED,
+            file,
+            0,
+        )?;
+        let status = libc::mincore(start, size_bytes, states.as_mut_ptr());
+        let error = io::Error::last_os_error();
+        munmap(start, size_bytes)?;
+        if status == 0 {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    };
+    status?;
+    Ok(states.iter().filter(|&&state| state & 1 == 1).count() as u64)
+}
+
+/// Whether the file system of this file does not even open it for direct I/O.
+pub fn refuses_direct(path: &Path) -> bool {
+    let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT, Mode::empty());
+    matches!(opened, Err(Errno::INVAL))
+}
+
+/// Alignment that direct I/O on this file needs, as statx(2) reports it (Linux 6.1); `None`
+/// where kernel or file system do not say. Zero means that direct I/O is not done at all.
+///
+/// # Errors
+/// Those of statx(2).
+pub fn direct_alignment(path: &Path) -> io::Result<Option<Direct>> {
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN)?;
+    let answered = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::DIOALIGN);
+    Ok(answered.then_some(Direct {
+        memory_align: found.stx_dio_mem_align,
+        offset_align: found.stx_dio_offset_align,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use rustix::fs::{fadvise, Advice};
+
+    use super::*;
+
+    const SIZE_BYTES: usize = 1 << 20;
+
+    /// Beside the test itself, since the temporary directory may have nothing under its cache.
+    fn written_file() -> tempfile::NamedTempFile {
+        let test = std::env::current_exe().unwrap();
+        let mut file = tempfile::NamedTempFile::new_in(test.parent().unwrap()).unwrap();
+        file.write_all(&[1; SIZE_BYTES]).unwrap();
+        file.as_file().sync_all().unwrap();
+        file
+    }
+
+    #[test]
+    fn a_file_just_written_is_resident_until_evicted() {
+        let file = written_file();
+        assert_eq!(resident(file.path()).unwrap(), 1.0);
+        fadvise(file.as_file(), 0, None, Advice::DontNeed).unwrap();
+        assert!(resident(file.path()).unwrap() < 0.5);
+    }
+
+    #[test]
+    fn mincore_agrees_with_cachestat() {
+        let file = written_file();
+        let pages = SIZE_BYTES as u64 / rustix::param::page_size() as u64;
+        let seen = mincore_pages(file.as_file(), SIZE_BYTES as u64, pages).unwrap();
+        assert_eq!(seen, pages);
+        if let Ok(counted) = cachestat_pages(file.as_file()) {
+            assert_eq!(counted, pages);
+        }
+    }
+
+    #[test]
+    fn an_alignment_is_a_power_of_two_or_zero() {
+        let file = written_file();
+        if let Some(direct) = direct_alignment(file.path()).unwrap() {
+            let align = direct.offset_align;
+            assert!(align == 0 || align.is_power_of_two(), "{direct:?}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The block device under a directory, and what went in and out of it.
+
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// `/sys` counts in sectors of this size, whatever the device's own.
+const SECTOR_BYTES: u64 = 512;
+
+/// A block device with counters.
+#[derive(Debug, Clone)]
+pub struct Device {
+    /// Name in `/sys/block` or of the partition: `loop0`, `nvme0n1p2`.
+    pub name: String,
+    counters: PathBuf,
+}
+
+/// Bytes since the device was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bytes that the device delivered.
+    pub read_bytes: u64,
+    /// Bytes that the device took.
+    pub written_bytes: u64,
+}
+
+impl Counters {
+    /// What was added since `before`.
+    pub fn since(self, before: Counters) -> Counters {
+        Counters {
+            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
+            written_bytes: self.written_bytes.saturating_sub(before.written_bytes),
+        }
+    }
+}
+
+impl Device {
+    /// The device that the file system of `directory` is mounted from; `None` where there is
+    /// none (tmpfs, overlay, network).
+    pub fn under(directory: &Path) -> Option<Self> {
+        let directory = fs::canonicalize(directory).ok()?;
+        let mounts = fs::read("/proc/self/mountinfo").ok()?;
+        let number = device_number(&mount_of(&mounts, &directory)?)?;
+        let entry = fs::canonicalize(format!("/sys/dev/block/{number}")).ok()?;
+        Some(Self::named(entry.file_name()?.to_str()?))
+    }
+
+    /// The device of this name in `/sys/class/block`.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            counters: Path::new("/sys/class/block").join(name).join("stat"),
+        }
+    }
+
+    /// The counters now; `None` when the device has gone.
+    pub fn counters(&self) -> Option<Counters> {
+        parse_counters(&fs::read_to_string(&self.counters).ok()?)
+    }
+}
+
+/// Fields 3 and 7 of a block device's `stat` are sectors read and written
+/// (Documentation/block/stat.rst of the kernel).
+fn parse_counters(line: &str) -> Option<Counters> {
+    let fields: Vec<u64> = line
+        .split_ascii_whitespace()
+        .map_while(|field| field.parse().ok())
+        .collect();
+    Some(Counters {
+        read_bytes: fields.get(2)? * SECTOR_BYTES,
+        written_bytes: fields.get(6)? * SECTOR_BYTES,
+    })
+}
+
+/// What a line of mountinfo says of a mount.
+#[derive(Debug, PartialEq, Eq)]
+struct Mount {
+    number: String,
+    source: PathBuf,
+}
+
+/// The mount that `directory` is on: the longest mount point above it, and of several on the
+/// same point the last, which hides the others.
+fn mount_of(mountinfo: &[u8], directory: &Path) -> Option<Mount> {
+    mountinfo
+        .split(|&byte| byte == b'\n')
+        .filter_map(parse_mount)
+        .filter(|(point, _)| directory.starts_with(point))
+        .max_by_key(|(point, _)| point.as_os_str().as_bytes().len())
+        .map(|(_, mount)| mount)
+}
+
+/// `36 35 98:0 /root /point options … - type source options` (proc_pid_mountinfo(5)).
+fn parse_mount(line: &[u8]) -> Option<(PathBuf, Mount)> {
+    let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+    let separator = fields.iter().position(|field| *field == b"-")?;
+    let mount = Mount {
+        number: String::from_utf8(fields.get(2)?.to_vec()).ok()?,
+        source: unescaped(fields.get(separator + 2)?),
+    };
+    Some((unescaped(fields.get(4)?), mount))
+}
+
+/// mountinfo writes blanks and the like as a backslash and three octal digits.
+fn unescaped(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let [first, tail @ ..] = rest {
+        match (first, tail) {
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..]) => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = after;
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    std::ffi::OsString::from_vec(bytes).into()
+}
+
+/// `major:minor` of the block device. Major 0 is anonymous (btrfs has one per subvolume), so
+/// that the source has to tell.
+fn device_number(mount: &Mount) -> Option<String> {
+    if !mount.number.starts_with("0:") {
+        return Some(mount.number.clone());
+    }
+    let metadata = fs::metadata(&mount.source).ok()?;
+    metadata.file_type().is_block_device().then(|| {
+        let number = metadata.rdev();
+        format!("{}:{}", libc::major(number), libc::minor(number))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTINFO: &[u8] = b"\
+21 1 254:0 / / rw,relatime - ext4 /dev/root rw
+30 21 0:26 / /tmp rw - tmpfs tmpfs rw
+31 30 0:40 /sub /tmp/with\\040blank rw,noatime shared:3 - btrfs /dev/loop3 rw
+32 21 7:1 / /tmp rw - ext4 /dev/loop1 rw
+";
+
+    fn number_and_source(directory: &str) -> (String, PathBuf) {
+        let mount = mount_of(MOUNTINFO, Path::new(directory)).unwrap();
+        (mount.number, mount.source)
+    }
+
+    #[test]
+    fn the_longest_and_last_mount_wins() {
+        assert_eq!(
+            number_and_source("/home/me"),
+            ("254:0".into(), "/dev/root".into())
+        );
+        assert_eq!(
+            number_and_source("/tmp/x"),
+            ("7:1".into(), "/dev/loop1".into())
+        );
+        assert_eq!(number_and_source("/tmpfile").0, "254:0");
+        assert_eq!(
+            number_and_source("/tmp/with blank/x"),
+            ("0:40".into(), "/dev/loop3".into())
+        );
+    }
+
+    #[test]
+    fn sectors_become_bytes() {
+        let line = "  10 1 80 4   20 2 160 8   0 12 12 0 0 0 0 0 0\n";
+        let counters = parse_counters(line).unwrap();
+        assert_eq!(
+            counters,
+            Counters {
+                read_bytes: 40_960,
+                written_bytes: 81_920
+            }
+        );
+        assert_eq!(parse_counters("1 2"), None);
+    }
+
+    #[test]
+    fn what_has_no_block_device_has_no_counters() {
+        assert!(Device::under(Path::new("/proc")).is_none());
+    }
+}

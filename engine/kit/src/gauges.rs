@@ -1,0 +1,181 @@
+//! Gauges: what the trial used, and what everything else used meanwhile. Read before and after,
+//! never during.
+
+use std::collections::HashMap;
+use std::mem;
+
+use rustix::process::getppid;
+use wire::{Pressure, Usage};
+
+use crate::device::{Counters, Device};
+use crate::proc::{self, Machine, Process};
+
+/// All gauges at one instant.
+pub struct Gauges {
+    own: libc::rusage,
+    parent: Option<Process>,
+    kernel_threads: HashMap<u32, Process>,
+    machine: Option<Machine>,
+    pressure: Option<Pressure>,
+    device: Option<(Device, Counters)>,
+}
+
+impl Gauges {
+    /// Reads all gauges; `device` is the one under the target.
+    pub fn read(device: Option<&Device>) -> Self {
+        Self {
+            own: own_usage(),
+            parent: getppid().and_then(proc::process),
+            kernel_threads: proc::kernel_threads(),
+            machine: proc::machine(),
+            pressure: pressure(),
+            device: device.and_then(|device| Some((device.clone(), device.counters()?))),
+        }
+    }
+
+    /// What was used since these gauges were read.
+    pub fn usage_until_now(&self) -> Usage {
+        let device = self.device.as_ref().map(|(device, _)| device);
+        let now = Gauges::read(device);
+        let user_s = seconds(now.own.ru_utime) - seconds(self.own.ru_utime);
+        let system_s = seconds(now.own.ru_stime) - seconds(self.own.ru_stime);
+        let parent_s = match (self.parent, now.parent) {
+            (Some(before), Some(now)) => used_s(before, now),
+            _ => 0.0,
+        };
+        let kernel_threads_s = kernel_threads_s(&self.kernel_threads, &now.kernel_threads);
+        let busy_s = match (self.machine, now.machine) {
+            (Some(before), Some(now)) => proc::ticks_to_s(now.busy_ticks - before.busy_ticks),
+            _ => 0.0,
+        };
+        // Ticks are coarse, so that a quiet machine may come out a little below zero.
+        let foreign_s = (busy_s - user_s - system_s - parent_s - kernel_threads_s).max(0.0);
+        Usage {
+            user_s,
+            system_s,
+            parent_s,
+            kernel_threads_s,
+            foreign_s,
+            steal_s: steal_s(self.machine, now.machine),
+            voluntary_switches: grown(self.own.ru_nvcsw, now.own.ru_nvcsw),
+            involuntary_switches: grown(self.own.ru_nivcsw, now.own.ru_nivcsw),
+            minor_faults: grown(self.own.ru_minflt, now.own.ru_minflt),
+            major_faults: grown(self.own.ru_majflt, now.own.ru_majflt),
+            peak_memory_bytes: proc::peak_memory_bytes().unwrap_or_default(),
+            device: device_usage(self.device.as_ref(), now.device.as_ref()),
+            pressure: pressure_grown(self.pressure.as_ref(), now.pressure.as_ref()),
+        }
+    }
+}
+
+fn own_usage() -> libc::rusage {
+    // SAFETY: getrusage fills the structure, for which all zeroes are valid, and cannot fail
+    // for RUSAGE_SELF and a valid pointer.
+    unsafe {
+        let mut usage: libc::rusage = mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    }
+}
+
+fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}
+
+fn grown(before: libc::c_long, now: libc::c_long) -> u64 {
+    u64::try_from(now - before).unwrap_or_default()
+}
+
+/// CPU time between two looks at what has the same number; all of it if it is another process.
+fn used_s(before: Process, now: Process) -> f64 {
+    let base = if before.started_ticks == now.started_ticks {
+        before.cpu_ticks
+    } else {
+        0
+    };
+    proc::ticks_to_s(now.cpu_ticks.saturating_sub(base))
+}
+
+/// Threads that ended meanwhile are lost; those that came are counted in full.
+fn kernel_threads_s(before: &HashMap<u32, Process>, now: &HashMap<u32, Process>) -> f64 {
+    now.iter()
+        .map(|(pid, thread)| match before.get(pid) {
+            Some(before) => used_s(*before, *thread),
+            None => proc::ticks_to_s(thread.cpu_ticks),
+        })
+        .sum()
+}
+
+fn steal_s(before: Option<Machine>, now: Option<Machine>) -> Option<f64> {
+    let ticks = now?.steal_ticks?.saturating_sub(before?.steal_ticks?);
+    Some(proc::ticks_to_s(ticks))
+}
+
+fn device_usage(
+    before: Option<&(Device, Counters)>,
+    now: Option<&(Device, Counters)>,
+) -> Option<wire::Device> {
+    let ((_, before), (device, now)) = (before?, now?);
+    let moved = now.since(*before);
+    Some(wire::Device {
+        name: device.name.clone(),
+        read_bytes: moved.read_bytes,
+        written_bytes: moved.written_bytes,
+    })
+}
+
+fn pressure() -> Option<Pressure> {
+    Some(Pressure {
+        cpu_s: proc::pressure_some_s("cpu")?,
+        io_s: proc::pressure_some_s("io")?,
+        memory_s: proc::pressure_some_s("memory")?,
+    })
+}
+
+fn pressure_grown(before: Option<&Pressure>, now: Option<&Pressure>) -> Option<Pressure> {
+    let (before, now) = (before?, now?);
+    Some(Pressure {
+        cpu_s: now.cpu_s - before.cpu_s,
+        io_s: now.io_s - before.io_s,
+        memory_s: now.memory_s - before.memory_s,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    #[test]
+    fn our_own_work_is_ours_and_not_foreign() {
+        let gauges = Gauges::read(None);
+        let used_s = || seconds(own_usage().ru_utime) + seconds(own_usage().ru_stime);
+        let until_s = used_s() + 0.03;
+        while used_s() < until_s {
+            black_box((0..1_000).sum::<u64>());
+        }
+        let usage = gauges.usage_until_now();
+        assert!(usage.user_s + usage.system_s >= 0.02, "{usage:?}");
+        assert!(usage.foreign_s >= 0.0 && usage.kernel_threads_s >= 0.0);
+        assert!(usage.peak_memory_bytes > 100_000);
+        assert!(usage.device.is_none());
+    }
+
+    #[test]
+    fn a_reused_number_is_another_process() {
+        let of = |cpu_ticks, started_ticks| Process {
+            cpu_ticks,
+            started_ticks,
+            is_kernel_thread: true,
+        };
+        assert_eq!(used_s(of(50, 1), of(60, 1)), proc::ticks_to_s(10));
+        assert_eq!(used_s(of(50, 1), of(7, 2)), proc::ticks_to_s(7));
+        let before = HashMap::from([(1, of(50, 1)), (2, of(9, 1))]);
+        let now = HashMap::from([(1, of(55, 1)), (3, of(4, 8))]);
+        assert_eq!(
+            kernel_threads_s(&before, &now),
+            proc::ticks_to_s(5) + proc::ticks_to_s(4)
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! A log-linear histogram: 64 sub-buckets per power of two, so that every value is known to
+//! within 1/64. Memory is fixed; recording is a shift, an add and two comparisons.
+
+use wire::Latency;
+
+const SUB_BUCKET_BITS: u32 = 6;
+const SUB_BUCKETS: usize = 1 << SUB_BUCKET_BITS;
+/// Values below 64 have a bucket each; each of the 58 powers of two above has 64.
+const BUCKETS: usize = SUB_BUCKETS * (64 - SUB_BUCKET_BITS as usize + 1);
+
+/// Counts of durations in nanoseconds.
+#[derive(Clone)]
+pub struct Histogram {
+    buckets: Box<[u64; BUCKETS]>,
+    count: u64,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Histogram {
+    /// An empty histogram; the only allocation it ever makes.
+    pub fn new() -> Self {
+        Self {
+            buckets: Box::new([0; BUCKETS]),
+            count: 0,
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+
+    /// Counts one duration.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        self.buckets[bucket_of(value_ns)] += 1;
+        self.count += 1;
+        self.sum_ns += value_ns;
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+    }
+
+    /// Number of recorded durations.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.buckets.fill(0);
+        self.count = 0;
+        self.sum_ns = 0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+    }
+
+    /// Adds the counts of another histogram. Percentiles themselves must never be averaged.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets.iter()) {
+            *mine += theirs;
+        }
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// The smallest duration such that `share` (0 … 1) of all are not longer, in ns: the upper
+    /// edge of its bucket, at most 1/64 too high. Zero for an empty histogram.
+    pub fn percentile_ns(&self, share: f64) -> u64 {
+        let rank = ((share * self.count as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        for (index, &count) in self.buckets.iter().enumerate() {
+            seen += count;
+            if seen >= rank {
+                return highest_of(index).min(self.max_ns);
+            }
+        }
+        self.max_ns
+    }
+
+    /// The form in which it crosses the wire; `None` when nothing was recorded. A percentile is
+    /// given only when at least ten durations lie beyond it.
+    pub fn to_wire(&self) -> Option<Latency> {
+        if self.count == 0 {
+            return None;
+        }
+        let gated =
+            |share: f64, least: u64| (self.count >= least).then(|| self.percentile_ns(share));
+        Some(Latency {
+            count: self.count,
+            min: self.min_ns,
+            max: self.max_ns,
+            mean: self.sum_ns as f64 / self.count as f64,
+            p50: self.percentile_ns(0.50),
+            p90: self.percentile_ns(0.90),
+            p99: self.percentile_ns(0.99),
+            p999: gated(0.999, 10_000),
+            p9999: gated(0.9999, 100_000),
+            buckets: (0..BUCKETS)
+                .filter(|&index| self.buckets[index] > 0)
+                .map(|index| (lowest_of(index), self.buckets[index]))
+                .collect(),
+        })
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[inline]
+fn bucket_of(value: u64) -> usize {
+    let magnitude = 63 - (value | 1).leading_zeros();
+    let shift = magnitude.saturating_sub(SUB_BUCKET_BITS);
+    // For values of 64 and more the top bit of the mantissa adds the one that `shift` lacks.
+    ((shift as usize) << SUB_BUCKET_BITS) + (value >> shift) as usize
+}
+
+fn lowest_of(index: usize) -> u64 {
+    let shift = (index >> SUB_BUCKET_BITS).saturating_sub(1);
+    ((index - (shift << SUB_BUCKET_BITS)) as u64) << shift
+}
+
+fn highest_of(index: usize) -> u64 {
+    match index + 1 {
+        BUCKETS => u64::MAX,
+        next => lowest_of(next) - 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn filled(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        for &value in values {
+            histogram.record(value);
+        }
+        histogram
+    }
+
+    #[test]
+    fn bucket_edges_meet_without_gap_or_overlap() {
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+        for index in 0..BUCKETS {
+            assert_eq!(bucket_of(lowest_of(index)), index);
+            assert_eq!(bucket_of(highest_of(index)), index);
+        }
+    }
+
+    #[test]
+    fn tail_percentiles_wait_for_enough_operations() {
+        let few = filled(&vec![7; 9_999]).to_wire().unwrap();
+        assert_eq!((few.p999, few.p9999), (None, None));
+        let more = filled(&vec![7; 10_000]).to_wire().unwrap();
+        assert_eq!((more.p999, more.p9999), (Some(7), None));
+        let many = filled(&vec![7; 100_000]).to_wire().unwrap();
+        assert_eq!(many.p9999, Some(7));
+        assert!(Histogram::new().to_wire().is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_agree_with_a_sorted_vector(
+            mut values in prop::collection::vec(0_u64..1 << 40, 1..400), share in 0.0..=1.0_f64,
+        ) {
+            let found = filled(&values).percentile_ns(share);
+            values.sort_unstable();
+            let rank = ((share * values.len() as f64).ceil() as usize).max(1);
+            let exact = values[rank - 1];
+            prop_assert!(found >= exact, "{found} < {exact}");
+            prop_assert!(found - exact <= exact / SUB_BUCKETS as u64, "{found} for {exact}");
+        }
+
+        #[test]
+        fn agrees_with_hdrhistogram(
+            values in prop::collection::vec(1_u64..1 << 40, 1..400), share in 0.0..=1.0_f64,
+        ) {
+            let mut oracle = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+            for &value in &values {
+                oracle.record(value).unwrap();
+            }
+            let found = filled(&values).percentile_ns(share) as f64;
+            let theirs = oracle.value_at_quantile(share) as f64;
+            prop_assert!((found / theirs - 1.0).abs() <= 1.0 / 64.0 + 1e-3, "{found} {theirs}");
+        }
+
+        #[test]
+        fn merging_is_recording_both(
+            left in prop::collection::vec(any::<u32>(), 0..100),
+            right in prop::collection::vec(any::<u32>(), 1..100),
+        ) {
+            let widen = |values: &[u32]| values.iter().map(|&v| u64::from(v)).collect::<Vec<_>>();
+            let (left, right) = (widen(&left), widen(&right));
+            let mut merged = filled(&left);
+            merged.merge(&filled(&right));
+            let both = filled(&[left, right].concat());
+            let (merged, both) = (merged.to_wire().unwrap(), both.to_wire().unwrap());
+            prop_assert_eq!(&merged.buckets, &both.buckets);
+            prop_assert_eq!(
+                (merged.count, merged.min, merged.max), (both.count, both.min, both.max)
+            );
+            prop_assert_eq!(merged.buckets.iter().map(|b| b.1).sum::<u64>(), merged.count);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The kit: what every measurement needs, and no workload.
+//!
+//! Anything that runs inside a timed region ([`probe`], [`histogram`], [`clock`], [`stop`])
+//! allocates nothing, takes no lock and writes no log.
+
+pub mod buffers;
+pub mod cache;
+pub mod clock;
+pub mod content;
+pub mod device;
+pub mod failure;
+pub mod gauges;
+pub mod histogram;
+pub mod ledger;
+pub mod limits;
+pub mod list;
+pub mod mt64;
+pub mod params;
+pub mod pattern;
+pub mod place;
+pub mod probe;
+pub mod proc;
+pub mod sizes;
+pub mod slices;
+pub mod stop;
+
+pub use buffers::Buffer;
+pub use content::Content;
+pub use device::Device;
+pub use ledger::Ledger;
+pub use list::List;
+pub use probe::{OperationProbe, PassProbe, Probe, Reading};
+pub use sizes::Size;

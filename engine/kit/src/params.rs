@@ -1,0 +1,129 @@
+//! Parameters of a workload: from the job's JSON object to a Rust type, with errors that name
+//! the parameter and what would be right.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use wire::Failure;
+
+use crate::failure::bad_parameter;
+
+/// Likeness (Jaro-Winkler, 0 … 1) from which a known name is offered for an unknown one.
+const LIKENESS: f64 = 0.8;
+
+/// Reads `parameters` as a `P`; what is left out takes the default.
+///
+/// # Errors
+/// `BadJob`, naming the parameter.
+pub fn parse<P: DeserializeOwned + JsonSchema>(
+    parameters: &Map<String, Value>,
+) -> Result<P, Failure> {
+    let known = names::<P>();
+    if let Some(unknown) = parameters.keys().find(|name| !known.contains(name)) {
+        return Err(bad_parameter(
+            unknown,
+            unknown_name("parameter", unknown, &known),
+        ));
+    }
+    serde_path_to_error::deserialize(Value::Object(parameters.clone())).map_err(|error| {
+        let path = error.path().to_string();
+        let message = format!("parameter \"{path}\": {}", error.inner());
+        bad_parameter(&path, message)
+    })
+}
+
+/// The JSON Schema of `P`, as a workload's card carries it.
+pub fn schema<P: JsonSchema>() -> Value {
+    schemars::schema_for!(P).to_value()
+}
+
+/// `parameters` with every default resolved, as the hello line shows it.
+pub fn effective<P: Serialize>(parameters: &P) -> Map<String, Value> {
+    match serde_json::to_value(parameters) {
+        Ok(Value::Object(map)) => map,
+        other => unreachable!("parameters are an object with string keys, not {other:?}"),
+    }
+}
+
+/// The sentence for a name that is not one of `known`: lists those, and asks for the likeliest.
+pub fn unknown_name(what: &str, unknown: &str, known: &[String]) -> String {
+    let likeliest = known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(unknown, name), name))
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .max_by(|left, right| left.0.total_cmp(&right.0));
+    let question = likeliest.map_or(String::new(), |(_, name)| {
+        format!(" Did you mean \"{name}\"?")
+    });
+    format!(
+        "\"{unknown}\" is not a {what}. One of: {}.{question}",
+        known.join(", ")
+    )
+}
+
+fn names<P: JsonSchema>() -> Vec<String> {
+    match schema::<P>().get("properties") {
+        Some(Value::Object(properties)) => properties.keys().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Size;
+
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields, default)]
+    struct Params {
+        /// Sizes of records.
+        record: Vec<Size>,
+        /// Whether to look.
+        verify: bool,
+    }
+
+    impl Default for Params {
+        fn default() -> Self {
+            Self {
+                record: vec![Size(4096)],
+                verify: true,
+            }
+        }
+    }
+
+    fn parsed(value: Value) -> Result<Params, Failure> {
+        parse(value.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_is_left_out_takes_the_default() {
+        let params = parsed(json!({"record": ["64k"]})).unwrap();
+        assert_eq!(
+            Value::Object(effective(&params)),
+            json!({"record": [65536], "verify": true})
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let failure = parsed(json!({"recrod": 1})).unwrap_err();
+        assert_eq!(failure.parameter.as_deref(), Some("recrod"));
+        assert_eq!(
+            failure.message,
+            "\"recrod\" is not a parameter. One of: record, verify. Did you mean \"record\"?"
+        );
+        let failure = parsed(json!({"xyz": 1})).unwrap_err();
+        assert!(!failure.message.contains("mean"), "{}", failure.message);
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_place() {
+        let failure = parsed(json!({"record": ["64k", "1.5M"]})).unwrap_err();
+        assert_eq!(failure.parameter.as_deref(), Some("record[1]"));
+        assert!(failure.message.contains("1.5M"), "{}", failure.message);
+    }
+}

@@ -1,0 +1,180 @@
+//! Where threads run. The measuring thread is pinned; the CPUs that do not measure can be kept
+//! awake, because waking a halted virtual CPU may cost more than the I/O that is measured.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{mpsc, Arc};
+use std::thread::{self, JoinHandle};
+
+use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
+use wire::{Conditions, ConditionsWanted, Failure, FailureKind};
+
+use crate::failure::{bad_parameter, failure};
+
+/// Holds the conditions for as long as it lives.
+pub struct Place {
+    /// What was granted.
+    pub granted: Conditions,
+    _spinners: Vec<Spinner>,
+}
+
+impl Place {
+    /// Pins the calling thread and starts spinners, as far as `wanted`.
+    ///
+    /// # Errors
+    /// `BadJob` for a CPU that this process may not use; `HostLacks` when the kernel refuses.
+    pub fn take(wanted: &ConditionsWanted) -> Result<Self, Failure> {
+        let refused = |error: io::Error| {
+            failure(
+                FailureKind::HostLacks,
+                format!("cannot place threads on CPUs: {error}"),
+            )
+        };
+        let allowed = allowed_cpus().map_err(refused)?;
+        let cpus = choose(wanted, &allowed)?;
+        if let Some(&cpu) = cpus.first() {
+            pin_to(cpu).map_err(refused)?;
+        }
+        let spinners = if wanted.keep_awake {
+            let others = allowed.into_iter().filter(|cpu| !cpus.contains(cpu));
+            others
+                .map(Spinner::start)
+                .collect::<io::Result<Vec<_>>>()
+                .map_err(refused)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            granted: Conditions {
+                awake: spinners.iter().map(|spinner| spinner.cpu).collect(),
+                cpus,
+            },
+            _spinners: spinners,
+        })
+    }
+}
+
+/// The CPU of the measuring thread: the first one asked for, else the highest-numbered, which
+/// interrupts and daemons like least; none when unpinned.
+fn choose(wanted: &ConditionsWanted, allowed: &[u32]) -> Result<Vec<u32>, Failure> {
+    if wanted.unpinned {
+        return Ok(Vec::new());
+    }
+    if let Some(cpu) = wanted.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        return Err(bad_parameter(
+            "conditions.cpus",
+            format!("conditions.cpus: CPU {cpu} may not be used here; those that may: {allowed:?}"),
+        ));
+    }
+    let cpu = wanted.cpus.first().or(allowed.last());
+    Ok(cpu.copied().into_iter().collect())
+}
+
+/// CPUs that this process may use, ascending.
+fn allowed_cpus() -> io::Result<Vec<u32>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .map(|cpu| cpu as u32)
+        .collect())
+}
+
+fn pin_to(cpu: u32) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// A thread of idle priority that keeps one CPU from halting; it gives way to anything else.
+struct Spinner {
+    cpu: u32,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Spinner {
+    /// Starts spinning, and returns when it does.
+    fn start(cpu: u32) -> io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let (tell, told) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name(format!("awake-{cpu}"))
+            .spawn(move || {
+                let placed = pin_to(cpu).and_then(|()| lower_to_idle());
+                // At normal priority it would do harm, so that it spins only if both worked.
+                let spins = placed.is_ok();
+                if tell.send(placed).is_ok() && spins {
+                    while !seen.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                }
+            })?;
+        told.recv().map_err(io::Error::other)??;
+        Ok(Self {
+            cpu,
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Only a panic could be reported here, and the loop has none.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lower_to_idle() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: plain system call on the calling thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(cpus: &[u32]) -> ConditionsWanted {
+        ConditionsWanted {
+            cpus: cpus.to_vec(),
+            ..ConditionsWanted::default()
+        }
+    }
+
+    #[test]
+    fn the_highest_cpu_is_taken_unless_another_is_asked_for() {
+        assert_eq!(choose(&wanted(&[]), &[0, 2, 5]).unwrap(), [5]);
+        assert_eq!(choose(&wanted(&[2, 0]), &[0, 2, 5]).unwrap(), [2]);
+        let failure = choose(&wanted(&[2, 7]), &[0, 2]).unwrap_err();
+        assert!(failure.message.contains("CPU 7"), "{}", failure.message);
+        let unpinned = ConditionsWanted {
+            unpinned: true,
+            ..wanted(&[0])
+        };
+        assert!(choose(&unpinned, &[0, 2]).unwrap().is_empty());
+    }
+
+    /// In a thread of its own, since pinning lasts as long as the thread.
+    #[test]
+    fn what_is_granted_is_what_the_kernel_says() {
+        let check = || {
+            let before = allowed_cpus().unwrap();
+            let place = Place::take(&ConditionsWanted {
+                keep_awake: true,
+                ..ConditionsWanted::default()
+            })
+            .unwrap();
+            assert_eq!(allowed_cpus().unwrap(), place.granted.cpus);
+            assert_eq!(place.granted.awake.len(), before.len() - 1);
+        };
+        thread::spawn(check).join().unwrap();
+    }
+}

@@ -1,0 +1,161 @@
+//! Numbers that `/proc` publishes as text.
+
+use std::collections::HashMap;
+use std::fs;
+
+use rustix::param::clock_ticks_per_second;
+use rustix::process::Pid;
+
+/// The flag that marks a kernel thread in field 9 of `/proc/PID/stat`.
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// What `/proc/PID/stat` says of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// CPU time in user mode and in the kernel, in clock ticks.
+    pub cpu_ticks: u64,
+    /// When it started, in ticks since boot: tells it from a later process of the same number.
+    pub started_ticks: u64,
+    /// Whether it is a thread of the kernel.
+    pub is_kernel_thread: bool,
+}
+
+/// Seconds for `ticks` of the unit in which `/proc` counts CPU time.
+pub fn ticks_to_s(ticks: u64) -> f64 {
+    ticks as f64 / clock_ticks_per_second() as f64
+}
+
+/// The process `pid`; `None` when it has gone.
+pub fn process(pid: Pid) -> Option<Process> {
+    process_of(pid.as_raw_nonzero().get() as u32)
+}
+
+/// All kernel threads by number.
+pub fn kernel_threads() -> HashMap<u32, Process> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return HashMap::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, process_of(pid)?)))
+        .filter(|(_, process)| process.is_kernel_thread)
+        .collect()
+}
+
+fn process_of(pid: u32) -> Option<Process> {
+    parse_process(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The name, field 2, is in parentheses and may contain anything, so the rest starts after the
+/// last one; field N of proc_pid_stat(5) is then number N - 3.
+fn parse_process(stat: &str) -> Option<Process> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some(Process {
+        cpu_ticks: number(14)? + number(15)?,
+        started_ticks: number(22)?,
+        is_kernel_thread: number(9)? & PF_KTHREAD != 0,
+    })
+}
+
+/// CPU time of the whole machine, in clock ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Time in processes: user, nice and system. Time in interrupts belongs to no process.
+    pub busy_ticks: u64,
+    /// Time that the hypervisor gave to others, as far as it admits.
+    pub steal_ticks: Option<u64>,
+}
+
+/// The machine's CPU time now; `None` where `/proc/stat` cannot be read.
+pub fn machine() -> Option<Machine> {
+    parse_machine(&fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// First line: `cpu user nice system idle iowait irq softirq steal …`.
+fn parse_machine(stat: &str) -> Option<Machine> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line
+        .split_ascii_whitespace()
+        .map_while(|field| field.parse().ok())
+        .collect();
+    Some(Machine {
+        busy_ticks: ticks.get(..3)?.iter().sum(),
+        steal_ticks: ticks.get(7).copied(),
+    })
+}
+
+/// Time in which some task waited for `resource` (cpu, io, memory), in seconds since boot;
+/// `None` where the kernel keeps no pressure information.
+pub fn pressure_some_s(resource: &str) -> Option<f64> {
+    parse_pressure(&fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)
+}
+
+fn parse_pressure(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total_us: u64 = some.rsplit_once("total=")?.1.trim().parse().ok()?;
+    Some(total_us as f64 / 1e6)
+}
+
+/// Largest resident memory of this process so far, in bytes. (`ru_maxrss` would also count what
+/// the process was before exec.)
+pub fn peak_memory_bytes() -> Option<u64> {
+    parse_peak(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+fn parse_peak(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_contain_blanks_and_parentheses() {
+        let stat = "42 (a) b) S 1 42 42 0 -1 2129984 0 0 0 0 7 5 0 0 20 0 1 0 99 0 0";
+        assert_eq!(
+            parse_process(stat),
+            Some(Process {
+                cpu_ticks: 12,
+                started_ticks: 99,
+                is_kernel_thread: true
+            })
+        );
+        assert_eq!(parse_process("42 (a) S 1"), None);
+    }
+
+    #[test]
+    fn busy_is_time_in_processes() {
+        let stat = "cpu  10 20 30 1000 500 7 8 9 0 0\ncpu0 1 2 3 4 5 6 7 8\n";
+        assert_eq!(
+            parse_machine(stat),
+            Some(Machine {
+                busy_ticks: 60,
+                steal_ticks: Some(9)
+            })
+        );
+    }
+
+    #[test]
+    fn pressure_and_peak_have_units() {
+        let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0 total=1\n";
+        assert_eq!(parse_pressure(text), Some(2.5));
+        assert_eq!(
+            parse_peak("VmPeak:\t 9 kB\nVmHWM:\t    2 kB\n"),
+            Some(2_048)
+        );
+    }
+
+    #[test]
+    fn this_process_is_not_of_the_kernel() {
+        let own = process(rustix::process::getpid()).unwrap();
+        assert!(!own.is_kernel_thread);
+        assert!(own.started_ticks > 0);
+        assert!(machine().unwrap().busy_ticks > 0);
+        assert!(peak_memory_bytes().unwrap() > 0);
+    }
+}

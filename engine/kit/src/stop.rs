@@ -1,0 +1,60 @@
+//! Stopping early: SIGTERM, SIGINT, the death of the process that started us, or a reader that
+//! went away. A handler can only set a flag; workloads look at it and unwind, so that their
+//! files are removed on the way out.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{getppid, set_parent_process_death_signal, Signal};
+
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the trial should end now. One relaxed load: cheap enough for every operation.
+#[inline]
+pub fn requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed)
+}
+
+/// Asks the trial to end.
+pub fn request() {
+    REQUESTED.store(true, Ordering::Relaxed);
+}
+
+extern "C" fn on_signal(_signal: libc::c_int) {
+    request();
+}
+
+/// Turns SIGTERM, SIGINT and SIGHUP into [`request`], and asks the kernel for a SIGTERM when
+/// the thread that started this process ends.
+///
+/// # Errors
+/// Those of sigaction(2) and prctl(2).
+pub fn install() -> io::Result<()> {
+    let parent = getppid();
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+        handle(signal)?;
+    }
+    set_parent_process_death_signal(Some(Signal::TERM))?;
+    // The parent may have died before the kernel was asked.
+    if getppid() != parent {
+        request();
+    }
+    Ok(())
+}
+
+fn handle(signal: libc::c_int) -> io::Result<()> {
+    let handler: extern "C" fn(libc::c_int) = on_signal;
+    // SAFETY: an all-zero sigaction is valid; the handler only stores to an atomic, which is
+    // async-signal-safe.
+    let status = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as usize;
+        // System calls in flight go on: the flag is looked at between operations.
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(signal, &action, std::ptr::null_mut())
+    };
+    match status {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,72 @@
+//! Backends: how a record is moved. A workload's loop is compiled once per backend.
+//!
+//! To add one: a file beside this one with its `CARD` and an implementation of [`Backend`], and
+//! one line in [`CARDS`].
+
+pub mod null;
+pub mod stdio;
+pub mod sync;
+
+use std::ffi::CStr;
+use std::io::{self, SeekFrom};
+
+use rustix::fs::{Mode, OFlags};
+
+pub use null::Null;
+pub use stdio::Stdio;
+pub use sync::Sync;
+
+/// What a person reads of a backend.
+pub struct Card {
+    /// Its name in parameters.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+}
+
+/// All backends, simplest first.
+pub static CARDS: &[Card] = &[null::CARD, sync::CARD, stdio::CARD];
+
+/// One way to reach a file system: opens files and changes the name space. Errors are those of
+/// the system call of the same name; making one allocates nothing.
+pub trait Backend {
+    /// An open file.
+    type File: File;
+
+    /// Opens with the flags of open(2); `permissions` count when a file is made. [`Stdio`]
+    /// takes those sets of flags that POSIX gives a mode of fopen(3).
+    fn open(&self, path: &CStr, flags: OFlags, permissions: Mode) -> io::Result<Self::File>;
+
+    /// Removes a file's name.
+    fn unlink(&self, path: &CStr) -> io::Result<()>;
+
+    /// Makes a directory.
+    fn mkdir(&self, path: &CStr, permissions: Mode) -> io::Result<()>;
+
+    /// Removes an empty directory.
+    fn rmdir(&self, path: &CStr) -> io::Result<()>;
+}
+
+/// An open file with a position. Dropping it closes it too, but loses the error.
+pub trait File {
+    /// Whether bytes really move. Where they do not, what was read must not be verified.
+    const MOVES_DATA: bool = true;
+
+    /// Reads at the position, advances it, and gives the number of bytes.
+    fn read(&mut self, record: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes at the position, advances it, and gives the number of bytes.
+    fn write(&mut self, record: &[u8]) -> io::Result<usize>;
+
+    /// Moves the position.
+    fn seek(&mut self, to: SeekFrom) -> io::Result<()>;
+
+    /// Hands what the process itself buffers to the kernel.
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Flushes, then waits until data and metadata are on the device (fsync(2)).
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Closes; what is buffered is handed to the kernel first.
+    fn close(self) -> io::Result<()>;
+}

@@ -1,0 +1,54 @@
+//! The floor under every storage measurement: the same loop with a backend that does nothing.
+
+use kit::{Content, PassProbe, Probe};
+
+use crate::backend::null::NullFile;
+use crate::workload::iozone::loops::{self, Motion, Work};
+
+const RECORD_BYTES: usize = 4_096;
+const OPERATIONS: u64 = 20_000;
+const REPETITIONS: usize = 5;
+
+/// Time that one operation costs when it moves nothing, in ns: the median of a few regions.
+pub fn operation_ns() -> f64 {
+    let Ok(content) = Content::classic(RECORD_BYTES) else {
+        return f64::NAN;
+    };
+    let work = Work {
+        records: OPERATIONS,
+        order: &[],
+        stride: 1,
+        verify: false,
+        content: &content,
+    };
+    let mut buffer = [0; RECORD_BYTES];
+    let mut probe = PassProbe::new();
+    let mut regions_ns = [0.0; REPETITIONS];
+    for region_ns in &mut regions_ns {
+        probe.start();
+        // The null backend cannot fail; a stop asked for now is seen by the trial itself.
+        let _ = loops::execute(
+            Motion::SequentialWrite,
+            &mut NullFile,
+            &mut probe,
+            &work,
+            &mut buffer,
+        );
+        let reading = probe.finish();
+        *region_ns = reading.elapsed_ns as f64 / reading.operations.max(1) as f64;
+    }
+    regions_ns.sort_by(f64::total_cmp);
+    regions_ns[REPETITIONS / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_operation_that_does_nothing_costs_little() {
+        let operation_ns = super::operation_ns();
+        assert!(
+            operation_ns > 0.0 && operation_ns < 10_000.0,
+            "{operation_ns}"
+        );
+    }
+}

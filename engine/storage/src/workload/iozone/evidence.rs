@@ -1,0 +1,288 @@
+//! Evidence for the declared access: what the page cache held, and what the device moved while
+//! records were timed.
+
+use std::path::Path;
+
+use kit::device::Counters;
+use kit::failure::failure;
+use kit::{cache, Device, Size};
+use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
+
+use super::params::unaligned;
+
+/// Share of a file that must be resident before a read from the cache.
+const RESIDENT_MIN: f64 = 0.99;
+/// Share of the bytes read that may yet come from the device when the cache is declared.
+const CACHE_MISS_MAX: f64 = 0.05;
+/// So much may be read from a device that others use too, beside the share above.
+const OTHERS_BYTES: u64 = 256 << 10;
+/// Share of the bytes moved that the device must have seen when direct access is declared.
+const DIRECT_MIN: f64 = 0.90;
+
+/// Gathers evidence pass by pass.
+pub struct Evidence {
+    declared: AccessKind,
+    device: Option<Device>,
+    read_bytes: u64,
+    written_bytes: u64,
+    moved: Counters,
+    resident: Option<f64>,
+    direct: Option<Direct>,
+    contradiction: Option<String>,
+}
+
+impl Evidence {
+    /// For a trial in `directory`.
+    pub fn new(declared: AccessKind, directory: &Path) -> Self {
+        Self {
+            declared,
+            device: Device::under(directory),
+            read_bytes: 0,
+            written_bytes: 0,
+            moved: Counters::default(),
+            resident: None,
+            direct: None,
+            contradiction: None,
+        }
+    }
+
+    /// Whether `file` and its file system do direct I/O with such records, where that is
+    /// declared.
+    ///
+    /// # Errors
+    /// `Access` when they say that they do not; `BadJob` when the record is not aligned.
+    pub fn check_direct(&mut self, file: &Path, record: Size) -> Result<(), Failure> {
+        if self.declared != AccessKind::Direct {
+            return Ok(());
+        }
+        if cache::refuses_direct(file) {
+            return Err(self.contradicted("the file system refuses to open files with O_DIRECT"));
+        }
+        self.direct = cache::direct_alignment(file).unwrap_or_default();
+        match self.direct {
+            Some(direct) if direct.offset_align == 0 => {
+                Err(self.contradicted("the file system says (statx) that it does no direct I/O"))
+            }
+            Some(direct) if !record.bytes().is_multiple_of(direct.offset_align.into()) => {
+                Err(unaligned(record, direct.offset_align.into()))
+            }
+            _ if self.device.is_none() => Err(self
+                .contradicted("there is no block device whose counters could confirm direct I/O")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the cache holds `file` before it is read from there.
+    ///
+    /// # Errors
+    /// `Access` when it does not.
+    pub fn check_resident(&mut self, file: &Path) -> Result<(), Failure> {
+        if self.declared != AccessKind::InCache {
+            return Ok(());
+        }
+        let resident = cache::resident(file)
+            .map_err(|error| self.contradicted(&format!("residency cannot be told: {error}")))?;
+        let smallest = self
+            .resident
+            .map_or(resident, |before| before.min(resident));
+        self.resident = Some(smallest);
+        if resident < RESIDENT_MIN {
+            let held = 100.0 * resident;
+            return Err(self.contradicted(&format!(
+                "only {held:.1} % of the file was in the page cache before a read test; \
+                 use a smaller file or more memory"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The device's counters, for [`Evidence::add`].
+    pub fn counters(&self) -> Option<Counters> {
+        self.device.as_ref().and_then(Device::counters)
+    }
+
+    /// Adds a timed pass that moved `bytes`, with the counters from before and after it.
+    pub fn add(&mut self, is_read: bool, bytes: u64, around: [Option<Counters>; 2]) {
+        let moved = match around {
+            [Some(before), Some(after)] => after.since(before),
+            _ => Counters::default(),
+        };
+        if is_read {
+            self.read_bytes += bytes;
+            self.moved.read_bytes += moved.read_bytes;
+        } else {
+            self.written_bytes += bytes;
+            self.moved.written_bytes += moved.written_bytes;
+        }
+    }
+
+    /// The failure of a trial whose access was not what was declared.
+    pub fn contradicted(&mut self, reason: &str) -> Failure {
+        self.contradiction = Some(reason.to_owned());
+        refuted(self.declared, reason)
+    }
+
+    /// Weighs everything.
+    pub fn conclude(self) -> Access {
+        let (verdict, reason) = self.verdict();
+        let counted = self.device.is_some();
+        Access {
+            declared: self.declared,
+            verdict,
+            reason,
+            read_bytes: self.read_bytes,
+            device_read_bytes: counted.then_some(self.moved.read_bytes),
+            written_bytes: self.written_bytes,
+            device_written_bytes: counted.then_some(self.moved.written_bytes),
+            resident: self.resident,
+            direct: self.direct,
+        }
+    }
+
+    fn verdict(&self) -> (AccessVerdict, String) {
+        if let Some(reason) = &self.contradiction {
+            return (AccessVerdict::Contradicted, reason.clone());
+        }
+        match self.declared {
+            AccessKind::InCache => self.cached_verdict(),
+            AccessKind::Direct => self.direct_verdict(),
+        }
+    }
+
+    fn cached_verdict(&self) -> (AccessVerdict, String) {
+        let Some(resident) = self.resident else {
+            let reason = "nothing was read in a timed region".to_owned();
+            return (AccessVerdict::Unverified, reason);
+        };
+        let held = 100.0 * resident;
+        if self.device.is_none() {
+            let reason = format!(
+                "the page cache held {held:.1} % of the file before each read test; \
+                 there is no device to count reads of"
+            );
+            return (AccessVerdict::Confirmed, reason);
+        }
+        let (asked, delivered) = (self.read_bytes, self.moved.read_bytes);
+        let allowed = (CACHE_MISS_MAX * asked as f64) as u64;
+        let verdict = if delivered <= allowed.max(OTHERS_BYTES) {
+            AccessVerdict::Confirmed
+        } else {
+            AccessVerdict::Contradicted
+        };
+        let reason = format!(
+            "the page cache held {held:.1} % of the file before each read test, and the device \
+             delivered {delivered} of {asked} bytes read"
+        );
+        (verdict, reason)
+    }
+
+    fn direct_verdict(&self) -> (AccessVerdict, String) {
+        let enough = |moved: u64, asked: u64| moved as f64 >= DIRECT_MIN * asked as f64;
+        let confirmed = enough(self.moved.read_bytes, self.read_bytes)
+            && enough(self.moved.written_bytes, self.written_bytes);
+        let verdict = if confirmed {
+            AccessVerdict::Confirmed
+        } else {
+            AccessVerdict::Contradicted
+        };
+        let reason = format!(
+            "the device delivered {} of {} bytes read and took {} of {} bytes written",
+            self.moved.read_bytes, self.read_bytes, self.moved.written_bytes, self.written_bytes
+        );
+        (verdict, reason)
+    }
+}
+
+/// The failure that a contradicted verdict is.
+pub fn refuted(declared: AccessKind, reason: &str) -> Failure {
+    let declared = match declared {
+        AccessKind::InCache => "in-cache",
+        AccessKind::Direct => "direct",
+    };
+    failure(
+        FailureKind::Access,
+        format!("access was declared {declared}, but {reason}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evidence(declared: AccessKind, read: [u64; 2], written: [u64; 2]) -> Evidence {
+        let mut evidence = Evidence::new(declared, Path::new("/proc"));
+        evidence.device = Some(Device::named("none"));
+        for (is_read, [asked, moved]) in [(true, read), (false, written)] {
+            let after = Counters {
+                read_bytes: moved,
+                written_bytes: moved,
+            };
+            evidence.add(is_read, asked, [Some(Counters::default()), Some(after)]);
+        }
+        evidence
+    }
+
+    fn verdict(evidence: Evidence) -> AccessVerdict {
+        evidence.conclude().verdict
+    }
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn direct_needs_nine_tenths_of_both_directions() {
+        let of = |read, written| verdict(evidence(AccessKind::Direct, read, written));
+        let (all, most, half) = ([MIB, MIB], [10 * MIB, 9 * MIB], [2 * MIB, MIB]);
+        assert_eq!(of(all, all), AccessVerdict::Confirmed);
+        assert_eq!(of(most, [MIB, 5 * MIB]), AccessVerdict::Confirmed);
+        assert_eq!(of(half, all), AccessVerdict::Contradicted);
+        assert_eq!(of(all, half), AccessVerdict::Contradicted);
+    }
+
+    #[test]
+    fn a_cached_read_that_the_device_served_is_contradicted() {
+        let of = |read| {
+            let mut evidence = evidence(AccessKind::InCache, read, [MIB, 0]);
+            evidence.resident = Some(1.0);
+            verdict(evidence)
+        };
+        assert_eq!(of([100 * MIB, 0]), AccessVerdict::Confirmed);
+        assert_eq!(of([100 * MIB, 4 * MIB]), AccessVerdict::Confirmed);
+        assert_eq!(of([100 * MIB, 6 * MIB]), AccessVerdict::Contradicted);
+        assert_eq!(of([MIB, 6 * MIB]), AccessVerdict::Contradicted);
+    }
+
+    #[test]
+    fn without_reads_or_counters_nothing_is_claimed() {
+        let written = evidence(AccessKind::InCache, [0, 0], [MIB, 0]);
+        assert_eq!(verdict(written), AccessVerdict::Unverified);
+        let mut uncounted = Evidence::new(AccessKind::Direct, Path::new("/proc"));
+        let failure = uncounted
+            .check_direct(Path::new("/proc/self/stat"), Size(4096))
+            .unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Access);
+        assert_eq!(verdict(uncounted), AccessVerdict::Contradicted);
+    }
+
+    #[test]
+    fn a_file_system_that_refuses_direct_access_is_noticed_before_anything_is_timed() {
+        let mut evidence = evidence(AccessKind::Direct, [0, 0], [0, 0]);
+        let refused = evidence.check_direct(Path::new("/proc/self/stat"), Size(4096));
+        assert!(refused.unwrap_err().message.contains("O_DIRECT"));
+        assert_eq!(verdict(evidence), AccessVerdict::Contradicted);
+    }
+
+    #[test]
+    fn a_file_out_of_the_cache_is_noticed_before_it_is_read() {
+        // Beside the test itself: the temporary directory may have nothing under its cache.
+        let test = std::env::current_exe().unwrap();
+        let file = tempfile::NamedTempFile::new_in(test.parent().unwrap()).unwrap();
+        std::fs::write(file.path(), vec![1; MIB as usize]).unwrap();
+        file.as_file().sync_all().unwrap();
+        let mut evidence = Evidence::new(AccessKind::InCache, Path::new("/proc"));
+        evidence.check_resident(file.path()).unwrap();
+        rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        let failure = evidence.check_resident(file.path()).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Access);
+        assert_eq!(verdict(evidence), AccessVerdict::Contradicted);
+    }
+}

@@ -1,0 +1,114 @@
+//! The test file: ours alone, and gone when the cell ends, however it ends.
+
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use kit::failure::{failure, io_failure};
+use rustix::fs::{Mode, OFlags};
+use wire::{Failure, FailureKind};
+
+use crate::backend::{Backend, File};
+
+/// A file that did not exist before; its name is removed on drop.
+pub struct Scratch<'a, B: Backend> {
+    backend: &'a B,
+    path: PathBuf,
+    c_path: CString,
+}
+
+impl<'a, B: Backend> Scratch<'a, B> {
+    /// Makes the file, empty, with the permissions that IOzone gives it.
+    ///
+    /// # Errors
+    /// `Refused` when something has that name; otherwise those of open(2).
+    pub fn create(backend: &'a B, path: PathBuf) -> Result<Self, Failure> {
+        let c_path = CString::new(path.as_os_str().as_bytes())
+            .map_err(|error| failure(FailureKind::BadJob, format!("target.directory: {error}")))?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let permissions = Mode::RUSR | Mode::WUSR | Mode::RGRP;
+        match backend.open(&c_path, flags, permissions) {
+            Ok(file) => {
+                let scratch = Self {
+                    backend,
+                    path,
+                    c_path,
+                };
+                file.close().map_err(|e| scratch.failed("close", &e))?;
+                Ok(scratch)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Err(in_the_way(&path)),
+            Err(error) => Err(io_failure("create", &path, &error)),
+        }
+    }
+
+    /// Waits until nothing on the file system of this file is left to be written. (The original
+    /// calls sync, which also waits for file systems that have nothing to do with the trial.)
+    ///
+    /// # Errors
+    /// Those of open(2) and syncfs(2).
+    pub fn settle_file_system(&self) -> Result<(), Failure> {
+        std::fs::File::open(&self.path)
+            .and_then(|file| Ok(rustix::fs::syncfs(&file)?))
+            .map_err(|error| self.failed("sync the file system of", &error))
+    }
+
+    /// Its name, for the kernel.
+    pub fn c_path(&self) -> &CStr {
+        &self.c_path
+    }
+
+    /// Its name, for people and the standard library.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The kernel refused `action` on this file.
+    pub fn failed(&self, action: &str, error: &std::io::Error) -> Failure {
+        io_failure(action, &self.path, error)
+    }
+}
+
+impl<B: Backend> Drop for Scratch<'_, B> {
+    fn drop(&mut self) {
+        // Nothing could be done about an error, and the trial's own result must not be lost.
+        let _ = self.backend.unlink(&self.c_path);
+    }
+}
+
+/// Something has the name of the test file, and it is not ours to overwrite.
+pub fn in_the_way(path: &Path) -> Failure {
+    failure(
+        FailureKind::Refused,
+        format!(
+            "{} already exists and would be overwritten; remove it or use another directory",
+            path.display()
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Sync;
+
+    #[test]
+    fn the_file_goes_when_the_scratch_does() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        let scratch = Scratch::create(&Sync, path.clone()).unwrap();
+        assert!(path.exists());
+        drop(scratch);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_refused_and_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        std::fs::write(&path, "precious").unwrap();
+        let failure = Scratch::create(&Sync, path.clone()).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::Refused);
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    }
+}

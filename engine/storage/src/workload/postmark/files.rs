@@ -1,0 +1,192 @@
+//! The operations on files, as the original performs them.
+//!
+//! Two ways, and neither avoids the page cache. *Streams*: fopen, fread or fwrite of one block at
+//! a time, fclose; the C library gathers blocks into larger system calls. *Calls*: one system
+//! call per block. In both, full blocks are followed by one operation for the remainder, even
+//! when it is empty: for a stream that is nothing, otherwise a system call of zero bytes.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use kit::failure::{failure, io_failure};
+use rustix::fs::{Mode, OFlags};
+use wire::{Failure, FailureKind};
+
+use super::names::Names;
+use super::params::Params;
+use super::pool::File;
+use crate::backend::{self, Backend, File as _};
+
+/// Flags of open(2) for the three purposes.
+pub struct Opening {
+    create: OFlags,
+    read: OFlags,
+    append: OFlags,
+    permissions: Mode,
+}
+
+impl Opening {
+    /// Those of fopen(3) with modes w, r and a.
+    pub const STREAMS: Self = Self {
+        create: OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::TRUNC),
+        read: OFlags::RDONLY,
+        append: OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::APPEND),
+        permissions: Mode::from_raw_mode(0o666),
+    };
+
+    /// Those that the original gives to open(2).
+    pub const CALLS: Self = Self {
+        create: OFlags::RDWR.union(OFlags::CREATE),
+        read: OFlags::RDONLY,
+        append: OFlags::RDWR.union(OFlags::APPEND),
+        permissions: Mode::from_raw_mode(0o644),
+    };
+}
+
+/// Performs what the model decides; gives the number of bytes that were moved.
+pub struct Files<B> {
+    backend: B,
+    opening: Opening,
+    names: Names,
+    /// What every write starts from.
+    text: Box<[u8]>,
+    write_block: usize,
+    /// Where every read goes to: a block, or less if no file is as long.
+    buffer: Box<[u8]>,
+    read_block: usize,
+    /// Over the first bytes of every block that was read.
+    checksum: u64,
+}
+
+impl<B: Backend> Files<B> {
+    /// Operations on files under `directory`; `text` is as long as a file may get.
+    pub fn new(
+        backend: B,
+        opening: Opening,
+        directory: &Path,
+        params: &Params,
+        text: Box<[u8]>,
+    ) -> Self {
+        let read_block = params.read_block.bytes() as usize;
+        Self {
+            backend,
+            opening,
+            names: Names::new(directory, params),
+            write_block: params.write_block.bytes() as usize,
+            // Not zero, so that its pages are touched here and not while the clock runs.
+            buffer: vec![b' '; read_block.min(text.len())].into(),
+            read_block,
+            text,
+            checksum: 0,
+        }
+    }
+
+    /// Checksum over what was read so far.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
+    /// Creates a file and writes its whole size.
+    pub fn create(&mut self, file: &File) -> Result<u64, Failure> {
+        self.write(file, self.opening.create, file.size)
+            .map_err(|error| self.failure("create", file, &error))
+    }
+
+    /// Writes `length` bytes to the end of a file.
+    pub fn append(&mut self, file: &File, length: u32) -> Result<u64, Failure> {
+        self.write(file, self.opening.append, length)
+            .map_err(|error| self.failure("append to", file, &error))
+    }
+
+    /// Reads a whole file.
+    pub fn read(&mut self, file: &File) -> Result<u64, Failure> {
+        self.read_all(file)
+            .map_err(|error| self.failure("read", file, &error))
+    }
+
+    /// Removes a file.
+    pub fn delete(&mut self, file: &File) -> Result<(), Failure> {
+        self.backend
+            .unlink(self.names.of(file))
+            .map_err(|error| self.failure("delete", file, &error))
+    }
+
+    fn write(&mut self, file: &File, flags: OFlags, length: u32) -> io::Result<u64> {
+        let path = self.names.of(file);
+        let mut open = self.backend.open(path, flags, self.opening.permissions)?;
+        let blocks = self.text[..length as usize].chunks_exact(self.write_block);
+        let remainder = blocks.remainder();
+        for block in blocks {
+            write_block(&mut open, block)?;
+        }
+        write_block(&mut open, remainder)?;
+        open.close()?;
+        Ok(length.into())
+    }
+
+    fn read_all(&mut self, file: &File) -> io::Result<u64> {
+        let path = self.names.of(file);
+        let mut open = self
+            .backend
+            .open(path, self.opening.read, self.opening.permissions)?;
+        let size = file.size as usize;
+        for _ in 0..size / self.read_block {
+            let first = read_block(&mut open, &mut self.buffer)?;
+            self.checksum = fold(self.checksum, first);
+        }
+        let remainder = size % self.read_block;
+        let first = read_block(&mut open, &mut self.buffer[..remainder])?;
+        self.checksum = fold(self.checksum, first);
+        open.close()?;
+        Ok(file.size.into())
+    }
+
+    #[cold]
+    fn failure(&mut self, action: &str, file: &File, error: &io::Error) -> Failure {
+        let path = Path::new(OsStr::from_bytes(self.names.of(file).to_bytes()));
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            let message = format!("{} is shorter than what was written to it", path.display());
+            return failure(FailureKind::Verification, message);
+        }
+        io_failure(action, path, error)
+    }
+}
+
+/// Takes a word into a checksum. Turning it keeps equal words from cancelling out.
+fn fold(checksum: u64, word: u64) -> u64 {
+    checksum.rotate_left(1) ^ word
+}
+
+/// Writes a block: one call, and more only if the kernel took a part, to learn why.
+fn write_block(file: &mut impl backend::File, block: &[u8]) -> io::Result<()> {
+    let mut left = block;
+    loop {
+        let moved = file.write(left)?;
+        left = &left[moved..];
+        if left.is_empty() {
+            return Ok(());
+        }
+        if moved == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+    }
+}
+
+/// Reads a block in full and gives its first eight bytes, for the checksum.
+fn read_block(file: &mut impl backend::File, block: &mut [u8]) -> io::Result<u64> {
+    let mut filled = 0;
+    loop {
+        let moved = file.read(&mut block[filled..])?;
+        filled += moved;
+        if filled == block.len() {
+            return Ok(block
+                .first_chunk()
+                .map_or(0, |first| u64::from_le_bytes(*first)));
+        }
+        if moved == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}

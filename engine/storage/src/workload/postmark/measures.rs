@@ -1,0 +1,267 @@
+//! The metrics: what is counted, over which phase, and what the original would have printed.
+
+use kit::probe::Reading;
+use serde_json::Map;
+use wire::{Direction, MetricCard, Role, Sample, Unit};
+
+use super::classic;
+use super::course::{Course, Phase};
+use super::tally::Tally;
+
+/// One metric.
+struct Measure {
+    name: &'static str,
+    label: &'static str,
+    about: &'static str,
+    phase: Phase,
+    what: What,
+}
+
+/// What is set against the time of the phase.
+enum What {
+    /// The operations that the phase consists of, with their bytes and latencies.
+    Phase(fn(&Course) -> &Reading),
+    /// Operations of one kind, wherever they happened; their bytes are not told apart.
+    Kind(fn(&Tally) -> u64),
+    /// Bytes per second, and the operations that moved them.
+    Bytes(fn(&Tally) -> u64, fn(&Tally) -> u64),
+    /// The time itself.
+    Time,
+}
+
+const HEADLINE: &str = "transactions";
+
+const MEASURES: [Measure; 10] = [
+    Measure {
+        name: HEADLINE,
+        label: "transactions",
+        about: "Transactions over the time of all transactions. \
+                A transaction is up to two operations on files.",
+        phase: Phase::Transactions,
+        what: What::Phase(|course| &course.transactions),
+    },
+    Measure {
+        name: "created_alone",
+        label: "files created, alone",
+        about: "Files of the pool over the time of creating the pool.",
+        phase: Phase::Creation,
+        what: What::Phase(|course| &course.creation),
+    },
+    Measure {
+        name: "deleted_alone",
+        label: "files deleted, alone",
+        about: "Files left in the pool over the time of deleting them.",
+        phase: Phase::Deletion,
+        what: What::Phase(|course| &course.deletion),
+    },
+    Measure {
+        name: "created",
+        label: "files created",
+        about: "All files created over the time of the whole run.",
+        phase: Phase::Whole,
+        what: What::Kind(Tally::created),
+    },
+    Measure {
+        name: "read",
+        label: "files read",
+        about: "Files read over the time of all transactions.",
+        phase: Phase::Transactions,
+        what: What::Kind(|tally| tally.read),
+    },
+    Measure {
+        name: "appended",
+        label: "files appended to",
+        about: "Appends over the time of all transactions.",
+        phase: Phase::Transactions,
+        what: What::Kind(|tally| tally.appended),
+    },
+    Measure {
+        name: "deleted",
+        label: "files deleted",
+        about: "All files deleted over the time of the whole run.",
+        phase: Phase::Whole,
+        what: What::Kind(Tally::deleted),
+    },
+    Measure {
+        name: "data_read",
+        label: "data read",
+        about: "Bytes read over the time of the whole run.",
+        phase: Phase::Whole,
+        what: What::Bytes(|tally| tally.bytes_read, |tally| tally.read),
+    },
+    Measure {
+        name: "data_written",
+        label: "data written",
+        about: "Bytes written over the time of the whole run.",
+        phase: Phase::Whole,
+        what: What::Bytes(
+            |tally| tally.bytes_written,
+            |tally| tally.created() + tally.appended,
+        ),
+    },
+    Measure {
+        name: "total_time",
+        label: "total time",
+        about: "From before the first file is created until the last one is deleted.",
+        phase: Phase::Whole,
+        what: What::Time,
+    },
+];
+
+/// The metrics as `describe` lists them.
+pub fn cards() -> Vec<MetricCard> {
+    MEASURES.iter().map(Measure::card).collect()
+}
+
+/// The values of all metrics.
+pub fn samples(tally: &Tally, course: &Course) -> Vec<Sample> {
+    MEASURES
+        .iter()
+        .map(|measure| measure.sample(tally, course))
+        .collect()
+}
+
+impl Measure {
+    fn card(&self) -> MetricCard {
+        MetricCard {
+            name: self.name.to_owned(),
+            label: self.label.to_owned(),
+            unit: self.unit(),
+            direction: self.direction(),
+            role: if self.name == HEADLINE {
+                Role::Headline
+            } else {
+                Role::Detail
+            },
+            about: self.about.to_owned(),
+        }
+    }
+
+    fn sample(&self, tally: &Tally, course: &Course) -> Sample {
+        let (operations, bytes) = self.work(tally, course);
+        let elapsed_s = course.elapsed_s(self.phase);
+        let classic_s = course.classic_s(self.phase);
+        let (value, native) = match self.unit() {
+            Unit::PerSecond => (
+                operations as f64 / elapsed_s,
+                classic::rate(operations, classic_s),
+            ),
+            Unit::BytesPerSecond => (
+                bytes as f64 / elapsed_s,
+                classic::data_rate(bytes, classic_s),
+            ),
+            Unit::Second => (elapsed_s, classic::time(classic_s)),
+        };
+        let latency_ns = match self.what {
+            What::Phase(reading) => reading(course).latency.clone(),
+            What::Kind(_) | What::Bytes(..) | What::Time => None,
+        };
+        Sample {
+            metric: self.name.to_owned(),
+            value,
+            unit: self.unit(),
+            direction: self.direction(),
+            at: Map::new(),
+            operations,
+            bytes,
+            elapsed_s,
+            native: Some(native),
+            latency_ns,
+        }
+    }
+
+    /// Operations and bytes that the value covers.
+    fn work(&self, tally: &Tally, course: &Course) -> (u64, u64) {
+        match self.what {
+            What::Phase(reading) => (reading(course).operations, reading(course).bytes),
+            What::Kind(count) => (count(tally), 0),
+            What::Bytes(bytes, count) => (count(tally), bytes(tally)),
+            What::Time => (course.operations(), tally.bytes()),
+        }
+    }
+
+    fn unit(&self) -> Unit {
+        match self.what {
+            What::Phase(_) | What::Kind(_) => Unit::PerSecond,
+            What::Bytes(..) => Unit::BytesPerSecond,
+            What::Time => Unit::Second,
+        }
+    }
+
+    fn direction(&self) -> Direction {
+        match self.what {
+            What::Phase(_) | What::Kind(_) | What::Bytes(..) => Direction::Higher,
+            What::Time => Direction::Lower,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::postmark::course::tests::course;
+
+    fn find(samples: &[Sample], metric: &str) -> Sample {
+        samples
+            .iter()
+            .find(|sample| sample.metric == metric)
+            .expect("a sample")
+            .clone()
+    }
+
+    /// The report of the original for its defaults, section "Files" and "Data".
+    #[test]
+    fn native_figures_are_those_of_the_original_report() {
+        let tally = Tally {
+            transactions: 500,
+            created_alone: 500,
+            created_mixed: 264,
+            read: 243,
+            appended: 257,
+            deleted_mixed: 236,
+            deleted_alone: 528,
+            bytes_read: 1430770,
+            bytes_written: 4662068,
+        };
+        let mut course = course([50_000_000, 40_000_000, 10_000_000], [7, 7, 7, 7]);
+        course.creation.operations = 500;
+        course.transactions.operations = 500;
+        course.deletion.operations = 528;
+        let samples = samples(&tally, &course);
+        for (metric, value, figure, unit) in [
+            ("transactions", 12_500.0, 500.0, "per second"),
+            ("created_alone", 10_000.0, 500.0, "per second"),
+            ("created", 7640.0, 764.0, "per second"),
+            ("read", 6075.0, 243.0, "per second"),
+            ("appended", 6425.0, 257.0, "per second"),
+            ("deleted", 7640.0, 764.0, "per second"),
+            ("deleted_alone", 52_800.0, 528.0, "per second"),
+            ("data_read", 14_307_700.0, 1.36, "megabytes per second"),
+            ("data_written", 46_620_680.0, 4.45, "megabytes per second"),
+            ("total_time", 0.1, 1.0, "seconds"),
+        ] {
+            let sample = find(&samples, metric);
+            let native = sample.native.expect("a native figure");
+            assert!(
+                (sample.value / value - 1.0).abs() < 1e-9,
+                "{metric}: {}",
+                sample.value
+            );
+            assert_eq!(
+                (native.value, native.unit.as_str()),
+                (figure, unit),
+                "{metric}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_metric_is_the_headline() {
+        let headlines: Vec<String> = cards()
+            .into_iter()
+            .filter(|card| card.role == Role::Headline)
+            .map(|card| card.name)
+            .collect();
+        assert_eq!(headlines, ["transactions"]);
+    }
+}

@@ -1,0 +1,160 @@
+//! PostMark: many small files with short lives, as a mail, news or web server has them.
+//!
+//! Origin: J. Katcher, "PostMark: A New File System Benchmark", NetApp TR-3022, 1997. Written
+//! anew from its behaviour; with the same parameters it performs the same operations on the same
+//! files in the same order as versions 1.51 and 1.53.
+//!
+//! Timing, with t read from CLOCK_MONOTONIC:
+//! ```text
+//! creation     = t(last file of the pool closed)   - t(before the first is opened)
+//! transactions = t(last transaction done)          - t(before the first)
+//! deletion     = t(last file removed)              - t(before the first is removed)
+//! total        = creation + transactions + deletion
+//! ```
+//! Inside: deciding, open, read or write, close, unlink; nothing is synced, as in the original.
+//! Outside: making and removing subdirectories.
+
+mod bias;
+mod classic;
+mod course;
+mod files;
+mod measures;
+mod model;
+mod mt;
+mod names;
+mod params;
+mod pool;
+mod range;
+mod run;
+mod tally;
+
+use std::path::{Path, PathBuf};
+
+use kit::failure::{bad_parameter, failure, io_failure};
+use kit::Ledger;
+use serde_json::{json, Map, Value};
+use wire::{Card, Failure, FailureKind, Timing};
+
+use self::files::Opening;
+use self::model::OutOfFiles;
+use self::params::{Backend, Params};
+use self::tally::Tally;
+use super::{Trial, Workload};
+use crate::backend::{Null, Stdio, Sync};
+
+/// The workload.
+pub struct Postmark;
+
+impl Workload for Postmark {
+    fn card(&self) -> Card {
+        Card {
+            name: "postmark".to_owned(),
+            about: "small files with short lives: a mail, news or web server".to_owned(),
+            lineage: LINEAGE.to_owned(),
+            timing: TIMING.to_owned(),
+            description: DESCRIPTION.to_owned(),
+            parameters: kit::params::schema::<Params>(),
+            metrics: measures::cards(),
+            grid: Vec::new(),
+            usual: json!({"files": 1_000, "transactions": 20_000}),
+            smoke: json!({
+                "files": 20, "transactions": 50, "size": "100..5000", "subdirectories": 2
+            }),
+        }
+    }
+
+    fn plan(
+        &self,
+        parameters: &Map<String, Value>,
+        directory: &Path,
+    ) -> Result<Box<dyn Trial>, Failure> {
+        let params: Params = kit::params::parse(parameters)?;
+        params.check()?;
+        let expected = model::rehearse(&params).map_err(|end| out_of_files(&params, end))?;
+        if params.backend == Backend::Real {
+            refuse_to_overwrite(directory, &params)?;
+        }
+        Ok(Box::new(Plan {
+            params,
+            directory: directory.to_owned(),
+            expected,
+        }))
+    }
+}
+
+const LINEAGE: &str = "\
+PostMark by Jeffrey Katcher, NetApp (TR-3022, 1997). As in its versions 1.51 and 1.53, the same \
+seed performs the same operations on the same files.";
+
+const TIMING: &str = "\
+transactions / s = T / (t1 - t0), t0 before the first transaction, t1 after the last; inside are \
+the decisions, open, read or write, close and unlink, and no sync. The whole run is creation + \
+transactions + deletion, each timed alike; making and removing subdirectories is outside.";
+
+const DESCRIPTION: &str = "\
+A pool of small files of random sizes is created. Then come the transactions, one after another: \
+each reads a whole file or appends to one, then creates a file or deletes one. At last all files \
+are deleted. One thread works without pause; nothing is synced, so what is measured is mostly the \
+file system's name space and the page cache, unless the pool is larger than memory. The defaults \
+are the original's and are over in a moment; 20,000 files and 100,000 transactions or more say \
+more. Every file holds the beginning of the same printable text.";
+
+/// A trial ready to be executed.
+struct Plan {
+    params: Params,
+    directory: PathBuf,
+    /// What the run comes to.
+    expected: Tally,
+}
+
+impl Trial for Plan {
+    fn effective(&self) -> Map<String, Value> {
+        kit::params::effective(&self.params)
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Operation
+    }
+
+    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
+        let (params, at, expected) = (&self.params, &self.directory, &self.expected);
+        match (params.backend, params.buffering) {
+            (Backend::Null, _) => run::run(Null, Opening::CALLS, params, at, expected, ledger),
+            (Backend::Real, false) => run::run(Sync, Opening::CALLS, params, at, expected, ledger),
+            (Backend::Real, true) => {
+                let streams = Stdio { buffer_bytes: None };
+                run::run(streams, Opening::STREAMS, params, at, expected, ledger)
+            }
+        }
+    }
+}
+
+fn out_of_files(params: &Params, end: OutOfFiles) -> Failure {
+    let (files, transactions) = (params.files, params.transactions);
+    let bias_create = params.bias_create;
+    let message = format!(
+        "parameter \"transactions\": all files are deleted after {} of {transactions}; \
+         use more files than {files}, a bias_create above {bias_create}, or fewer transactions",
+        end.after
+    );
+    bad_parameter("transactions", message)
+}
+
+/// Files are opened as the original opens them, which would overwrite what is there.
+fn refuse_to_overwrite(directory: &Path, params: &Params) -> Result<(), Failure> {
+    let failed = |error| io_failure("list directory", directory, &error);
+    for entry in directory.read_dir().map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if names::is_in_the_way(&name, params) {
+            let message = format!(
+                "{} might be overwritten; remove it or use another directory",
+                directory.join(name).display()
+            );
+            return Err(failure(FailureKind::Refused, message));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

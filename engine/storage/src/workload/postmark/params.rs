@@ -1,0 +1,150 @@
+//! The parameters, with the defaults of the original.
+
+use std::collections::HashSet;
+
+use kit::failure::bad_parameter;
+use kit::limits::within;
+use kit::Size;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wire::Failure;
+
+use super::bias::Bias;
+use super::range::{self, SizeRange};
+
+const FILES: u32 = 10_000_000;
+const TRANSACTIONS: u32 = 1_000_000_000;
+const SUBDIRECTORIES: u32 = 100_000;
+const LOCATIONS: usize = 1000;
+const WEIGHT: u32 = 1000;
+/// No file is longer, so larger blocks would change nothing.
+const LARGEST_BLOCK: Size = Size(range::LIMIT_BYTES as u64);
+
+/// A pool of small files is made, worked on by transactions, and deleted.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Files in the pool at the start. The pool never holds more than twice as many.
+    #[schemars(range(min = 1, max = FILES))]
+    pub files: u32,
+    /// Transactions: each reads a file or appends to one, then creates a file or deletes one.
+    #[schemars(range(min = 1, max = TRANSACTIONS))]
+    pub transactions: u32,
+    /// Sizes of the files in bytes, drawn evenly from `smallest..largest`; or one size for all.
+    /// A new file stays below the largest size; appends go up to it.
+    pub size: SizeRange,
+    /// Subdirectories (of each location) that the files are spread over. 0 and 1: none.
+    #[schemars(range(max = SUBDIRECTORIES))]
+    pub subdirectories: u32,
+    /// Directories made in the target that the files are spread over. Empty: the target itself.
+    #[schemars(length(max = LOCATIONS))]
+    pub locations: Vec<Location>,
+    /// Bytes per read.
+    pub read_block: Size,
+    /// Bytes per write.
+    pub write_block: Size,
+    /// true: through the C library's buffered streams; false: one system call per block.
+    /// Neither goes around the page cache.
+    pub buffering: bool,
+    /// How many times out of ten a file is read rather than appended to. -1: neither.
+    pub bias_read: Bias,
+    /// How many times out of ten a file is created rather than deleted. -1: neither.
+    pub bias_create: Bias,
+    /// Seed of the sequence that decides sizes, files and operations.
+    #[schemars(range(min = 1))]
+    pub seed: u32,
+    /// real: the file system; null: nothing is done but decide, which measures the instrument.
+    pub backend: Backend,
+}
+
+/// Where the operations go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    Real,
+    Null,
+}
+
+impl Params {
+    /// Looks whether the values can be worked with.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter and what would be right.
+    pub fn check(&self) -> Result<(), Failure> {
+        within("files", self.files, 1..=FILES)?;
+        within("transactions", self.transactions, 1..=TRANSACTIONS)?;
+        within("subdirectories", self.subdirectories, 0..=SUBDIRECTORIES)?;
+        within("read_block", self.read_block, Size(1)..=LARGEST_BLOCK)?;
+        within("write_block", self.write_block, Size(1)..=LARGEST_BLOCK)?;
+        within("seed", self.seed, 1..=u32::MAX)?;
+        within("locations", self.locations.len(), 0..=LOCATIONS)?;
+        let mut names = HashSet::new();
+        for (index, location) in self.locations.iter().enumerate() {
+            let parameter = format!("locations[{index}]");
+            location.check(&parameter)?;
+            if !names.insert(&location.name) {
+                let message = format!(
+                    "parameter \"{parameter}\": \"{}\" is there twice; \
+                     give it a larger weight instead",
+                    location.name
+                );
+                return Err(bad_parameter(&parameter, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            files: 500,
+            transactions: 500,
+            size: SizeRange {
+                smallest: 500,
+                largest: 10_000,
+            },
+            subdirectories: 0,
+            locations: Vec::new(),
+            read_block: Size(512),
+            write_block: Size(512),
+            buffering: true,
+            bias_read: Bias::OutOfTen(5),
+            bias_create: Bias::OutOfTen(5),
+            seed: 42,
+            backend: Backend::Real,
+        }
+    }
+}
+
+/// A directory that files are spread over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Location {
+    /// Name of the directory.
+    pub name: String,
+    /// How often it is drawn, relative to the other locations.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = WEIGHT))]
+    pub weight: u32,
+}
+
+impl Location {
+    fn check(&self, parameter: &str) -> Result<(), Failure> {
+        within(&format!("{parameter}.weight"), self.weight, 1..=WEIGHT)?;
+        let name = self.name.as_str();
+        if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
+            let parameter = format!("{parameter}.name");
+            let message = format!(
+                "parameter \"{parameter}\": \"{name}\" cannot be the name of \
+                 a directory in the target"
+            );
+            return Err(bad_parameter(&parameter, message));
+        }
+        Ok(())
+    }
+}
+
+fn one() -> u32 {
+    1
+}

@@ -1,0 +1,145 @@
+//! What the engine says while it works.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Direction, End, Unit};
+
+/// One line of the engine's output.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum Event {
+    /// First line: what will be done, every default resolved.
+    Hello(Hello),
+    /// How far the work is; for displays, not for analysis.
+    Progress(Progress),
+    /// A slice of time inside the trial. The slices sum to the totals in `end`.
+    Interval(Interval),
+    /// One measured value.
+    Sample(Sample),
+    /// Something the reader of the result should know.
+    Warning(Warning),
+    /// Last line: how it went, sums and evidence.
+    End(Box<End>),
+}
+
+/// The effective configuration.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Hello {
+    pub protocol: u32,
+    /// Version of the engine.
+    pub engine: String,
+    pub workload: String,
+    /// Every parameter with its resolved value.
+    pub effective: Map<String, Value>,
+    /// SHA-256 (hex) over workload name and `effective`: equal hashes mean equal work.
+    pub hash: String,
+    /// How time is taken.
+    pub timing: Timing,
+    /// Conditions as granted.
+    pub conditions: Conditions,
+}
+
+/// How often the clock is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Timing {
+    /// Two clock reads around a whole pass.
+    Pass,
+    /// One clock read per operation; the end of one is the start of the next.
+    Operation,
+}
+
+/// Conditions as the kernel granted them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Conditions {
+    /// CPUs the measuring threads are pinned to; empty when they are not.
+    pub cpus: Vec<u32>,
+    /// CPUs kept awake by a spinner.
+    pub awake: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Progress {
+    /// Share of the work that is done, 0 … 1.
+    pub done: f64,
+    /// What is being done now, in a few words.
+    pub what: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// End of the slice, in seconds since the timed work began.
+    pub t_s: f64,
+    /// Operations inside the slice.
+    pub operations: u64,
+    /// Bytes inside the slice.
+    pub bytes: u64,
+}
+
+/// One measured value with what it was computed from.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// Name of the metric, as `describe` lists it.
+    pub metric: String,
+    /// The value, in `unit`.
+    pub value: f64,
+    pub unit: Unit,
+    pub direction: Direction,
+    /// The point of the workload's grid that the value belongs to; sizes in bytes.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub at: Map<String, Value>,
+    /// Operations that the value covers.
+    pub operations: u64,
+    /// Bytes that the value covers.
+    pub bytes: u64,
+    /// Seconds between the two instants of the timing formula.
+    pub elapsed_s: f64,
+    /// The figure the classic tool would have printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
+    /// Latency per operation, when timing is per operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ns: Option<Latency>,
+}
+
+/// A classic tool's own figure.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Native {
+    pub value: f64,
+    /// The tool's own unit, in its own spelling; `kB/s` is 1024 B/s in IOzone's tables.
+    pub unit: String,
+}
+
+/// A log-linear histogram with the percentiles read from it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// Number of recorded operations; equals the sample's `operations`.
+    pub count: u64,
+    pub min: u64,
+    pub max: u64,
+    pub mean: f64,
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+    /// Absent below 10,000 operations: too few to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999: Option<u64>,
+    /// Absent below 100,000 operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p9999: Option<u64>,
+    /// Non-empty buckets as [lowest value in ns, count], ascending.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// Stable name of this kind of warning.
+    pub code: String,
+    /// What was seen.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}

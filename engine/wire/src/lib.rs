@@ -1,0 +1,45 @@
+//! The wire: everything that passes between the lab and the engine.
+//!
+//! One [`Job`] goes in; [`Event`]s come out, one JSON object a line. [`Event::Hello`] is the
+//! first line and [`Event::End`] the last; a stream without an `end` belongs to an engine that
+//! was killed. Every value is in SI base units (s, B/s, 1/s); a classic tool's own figure stands
+//! beside it as [`Native`].
+//!
+//! The JSON Schema in `schema/wire.schema.json` is generated from these types.
+
+mod catalogue;
+mod end;
+mod event;
+mod job;
+
+pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, Unit};
+pub use end::{
+    Access, AccessKind, AccessVerdict, Device, Direct, End, Failure, FailureKind, Floor, Outcome,
+    Pressure, Usage,
+};
+pub use event::{
+    Conditions, Event, Hello, Interval, Latency, Native, Progress, Sample, Timing, Warning,
+};
+pub use job::{ConditionsWanted, Job, Target};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the messages. A reader refuses a stream of another version.
+pub const PROTOCOL: u32 = 1;
+
+/// The three documents that cross the seam, gathered so that one schema describes them all.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Wire {
+    /// What the lab sends.
+    pub job: Job,
+    /// What the engine answers, line by line.
+    pub event: Event,
+    /// What `tiltyard-engine describe` prints.
+    pub catalogue: Catalogue,
+}
+
+/// The JSON Schema (draft 2020-12) of [`Wire`].
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Wire).to_value()
+}

@@ -1,0 +1,1 @@
+"""Trials to findings. Pure functions: no file, no clock, no host."""

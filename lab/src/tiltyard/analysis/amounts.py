@@ -1,0 +1,80 @@
+"""How large a difference is, in words: as many digits as the interval supports."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+DOUBLE: Final = 2.0
+"""From this ratio on a difference is told as a factor, below it in percent."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the numbers of one interval are printed: all as factors, or all in percent."""
+
+    factor: bool
+    digits: int
+    """Decimals: two significant digits of the interval's width."""
+
+    def number(self, ratio: float) -> str:
+        """``2.3`` for a factor; else the percentage that the ratio is away from 1, unsigned."""
+        value = ratio if self.factor else 100 * abs(ratio - 1)
+        return f"{value:.{self.digits}f}"
+
+    def signed(self, ratio: float) -> str:
+        """``2.3×``, ``+5.2`` or ``−3.0``."""
+        if self.factor:
+            return f"{self.number(ratio)}×"
+        value = round(100 * (ratio - 1), self.digits)
+        return ("+" if value > 0 else "−" if value < 0 else "") + self.number(ratio)
+
+    def amount(self, ratio: float) -> str:
+        """``2.3×`` or ``24 %``."""
+        return self.number(ratio) + ("×" if self.factor else " %")
+
+
+def scale_of_difference(low: float, high: float) -> Scale:
+    """For an interval that excludes 1: a factor where the typical ratio is 2 or more."""
+    return _scale(math.sqrt(low * high) >= DOUBLE, low, high)
+
+
+def scale_of_doubt(low: float, high: float) -> Scale:
+    """For an interval that decides nothing: a factor where either end is 2 or more away."""
+    return _scale(high >= DOUBLE or low <= 1 / DOUBLE, low, high)
+
+
+def _scale(factor: bool, low: float, high: float) -> Scale:
+    width = (high - low) * (1 if factor else 100)
+    digits = 1 - math.floor(math.log10(width)) if width > 0 else 1
+    return Scale(factor, min(3, max(1 if factor else 0, digits)))
+
+
+def compatible(low: float, high: float) -> str:
+    """All that an interval leaves possible: ``−3.0 to +5.2 %``, or ``0.4× to 2.9×``."""
+    scale = scale_of_doubt(low, high)
+    suffix = "" if scale.factor else " %"
+    return f"{scale.signed(low)} to {scale.signed(high)}{suffix}"
+
+
+def span(low: float, high: float) -> str:
+    """The range of a difference: ``24–39 %`` or ``2.1–2.6``, the end nearest to 1 first."""
+    scale = scale_of_difference(low, high)
+    ends = [scale.number(ratio) for ratio in nearest_first(low, high)]
+    text = ends[0] if ends[0] == ends[1] else "–".join(ends)
+    return text if scale.factor else f"{text} %"
+
+
+def nearest_first(low: float, high: float) -> tuple[float, float]:
+    """The ends of an interval that excludes 1, the one nearest to 1 first."""
+    return (low, high) if low > 1 else (high, low)
+
+
+def blocks_needed(blocks: int, estimate: float, low: float, high: float, rope: float) -> int:
+    """Blocks that would likely decide, the estimate staying where it is (all on the log scale).
+
+    The half-width shrinks with the root of the number of blocks, until it is smaller than the
+    distance to equality, or than what is left of the region of equivalence.
+    """
+    half_width = (high - low) / 2
+    target = max(abs(estimate), rope - abs(estimate))
+    return math.ceil(blocks * (half_width / target) ** 2)

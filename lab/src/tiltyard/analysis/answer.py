@@ -1,0 +1,134 @@
+"""The answer to the question, made of the contrasts of a workload's index and of nothing else."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tiltyard.analysis.amounts import compatible, scale_of_difference, span
+from tiltyard.analysis.contrast import Contrast, Judged
+from tiltyard.analysis.model import Index
+from tiltyard.analysis.words import Family
+from tiltyard.plan.model import Design
+
+HERE: Final = "on this host"
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """The best system of a workload by estimate, against each of the others."""
+
+    best: str
+    against: tuple[Contrast, ...]
+    """Told from the best system's side, in the order of rank."""
+
+    def with_verdict(self, *verdicts: str) -> list[Contrast]:
+        """The contrasts with one of these verdicts."""
+        return [contrast for contrast in self.against if contrast.verdict in verdicts]
+
+
+def answer(index: Index, judged: Judged, design: Design, family: Family) -> str:
+    """One sentence on one workload: the best system against each of the others.
+
+    Open comparisons come first: a system that is not separated from another one is not called
+    the best.
+    """
+    topic = judged.quantity.topic
+    ranked = [standing.system for standing in index.standings]
+    if len(ranked) < 2:
+        return f"No verdict on {topic} {HERE}: fewer than two systems have been measured."
+    best, *others = dict.fromkeys((*ranked, *judged.systems))
+    rivals = Rivals(best, tuple(judged.between(best, other) for other in others))
+    if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
+        return _too_early(topic, rivals, design)
+    parts = [
+        _open(topic, rivals, family),
+        _equivalent(topic, rivals, design),
+        _different(topic, rivals),
+        _invalid(topic, rivals),
+    ]
+    text = f"{'; '.join(filter(None, parts))} {HERE}."
+    return text if text.startswith(rivals.best) else text[0].upper() + text[1:]
+
+
+def _too_early(topic: str, rivals: Rivals, design: Design) -> str:
+    blocks = min(len(contrast.differences) for contrast in rivals.against)
+    return (
+        f"No verdict yet on {topic} {HERE}: {blocks} of the {design.looks[0].blocks} blocks "
+        "of the first look are there."
+    )
+
+
+def _open(topic: str, rivals: Rivals, family: Family) -> str:
+    found = rivals.with_verdict("undecided")
+    if not found:
+        return ""
+    others = _listed([f"{contrast.against}{_possible(contrast, family)}" for contrast in found])
+    return f"undecided in {topic} between {rivals.best} and {others}"
+
+
+def _possible(contrast: Contrast, family: Family) -> str:
+    """What an open comparison leaves possible, and why it is open where that is not seen."""
+    interval = contrast.interval
+    if interval is None:
+        return " (too few blocks)"
+    possible = compatible(math.exp(interval.low), math.exp(interval.high))
+    excludes = not interval.low <= 0 <= interval.high
+    yet = f", not yet certain among {family.size} comparisons" if excludes else ""
+    return f" ({possible} after {interval.blocks} blocks{yet})"
+
+
+def _equivalent(topic: str, rivals: Rivals, design: Design) -> str:
+    found = rivals.with_verdict("equivalent")
+    if not found:
+        return ""
+    others = _listed([contrast.against for contrast in found])
+    within = f"equivalent within {100 * design.equivalent_within:g} %"
+    return f"{rivals.best} and {others} are {within} in {topic}"
+
+
+def _different(topic: str, rivals: Rivals) -> str:
+    """``xfs does 24–39 % more postmark transactions per second than ext4 and …``."""
+    found = rivals.with_verdict("faster", "slower")
+    if not found:
+        return ""
+    clauses = [_clause(contrast, topic, first=place == 0) for place, contrast in enumerate(found)]
+    return f"{rivals.best} {_listed(clauses)}"
+
+
+def _invalid(topic: str, rivals: Rivals) -> str:
+    found = rivals.with_verdict("invalid")
+    if not found:
+        return ""
+    others = _listed([contrast.against for contrast in found])
+    return f"no verdict in {topic} on {rivals.best} against {others}, too many blocks failed"
+
+
+def _clause(contrast: Contrast, topic: str, first: bool) -> str:
+    """What the system does more or less of than another one; in full only the first time."""
+    interval = contrast.interval
+    if interval is None:
+        raise ValueError("a difference without an interval")
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    amount, more = span(low, high), interval.low > 0
+    factor = scale_of_difference(low, high).factor
+    quantity = contrast.quantity
+    if quantity.direction == "lower":
+        word = "times the time of" if factor else "more time than" if more else "less time than"
+        return _worded("takes", f"{amount} {word}", contrast, f" in {topic}", first)
+    if quantity.unit == "1/s" and quantity.cells == 1:
+        word = "times as many" if factor else "more" if more else "fewer"
+        what = f" {topic} per second" if first else ""
+        verb = "does " if first else ""
+        return f"{verb}{amount} {word}{what} {'as' if factor else 'than'} {contrast.against}"
+    word = "times as fast as" if factor else "faster than" if more else "slower than"
+    return _worded("is", f"{amount} {word}", contrast, f" in {topic}", first)
+
+
+def _worded(verb: str, amount: str, contrast: Contrast, where: str, first: bool) -> str:
+    return f"{verb} {amount} {contrast.against}{where}" if first else f"{amount} {contrast.against}"
+
+
+def _listed(items: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))

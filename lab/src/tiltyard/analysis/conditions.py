@@ -1,0 +1,75 @@
+"""How it was judged and how it was measured, in plain words."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tiltyard.analysis.model import TrialLine
+from tiltyard.plan.model import Design, Plan
+from tiltyard.run.record import RunRecord
+
+
+def design_sentence(plan: Plan, family: int, headlines: int, level: float) -> str:
+    """Order, looks, interval, correction.
+
+    Args:
+        plan: the rules.
+        family: comparisons that are corrected by the false discovery rate.
+        headlines: comparisons of workloads' indices.
+        level: chance of any false claim among those.
+    """
+    design = plan.design
+    return (
+        "Randomised complete blocks: in each block every system meets every workload once, in an "
+        f"order drawn anew (seed {plan.seed}). Systems are compared within blocks on the log "
+        "ratio; the estimate is that of Hodges and Lehmann, the intervals are exact signed-rank "
+        f"intervals that hold together {_looks(design)} (error rate {100 * design.alpha:.2g} % "
+        "for one comparison). "
+        f"The {family} comparisons of the grid are corrected together by "
+        f"Benjamini–Hochberg at {100 * design.false_discovery_rate:g} %, the {headlines} of the "
+        f"workloads as a whole by Holm at {100 * level:g} %. Systems that differ by less than "
+        f"{100 * design.equivalent_within:g} % count as equivalent."
+    )
+
+
+def _looks(design: Design) -> str:
+    numbers = [str(look.blocks) for look in design.looks]
+    strict = ", whatever the noise level does" if design.strict else ""
+    if len(numbers) == 1:
+        return f"at the one look, after {numbers[0]} blocks{strict}"
+    return f"over the looks after {', '.join(numbers[:-1])} and {numbers[-1]} blocks{strict}"
+
+
+def conditions_sentence(run: RunRecord, lines: tuple[TrialLine, ...]) -> str:
+    """Pinning, keeping awake, access, floor of the instrument, CPU time of others."""
+    return " ".join(_conditions(run, lines)) or "No trial is done yet."
+
+
+def _conditions(run: RunRecord, lines: tuple[TrialLine, ...]) -> Iterator[str]:
+    hellos = [trial.hello for trial in run.trials if trial.hello]
+    ends = [trial.end for trial in run.trials if trial.end and trial.outcome == "done"]
+    for cpus, verb in (
+        ({tuple(hello.conditions.cpus) for hello in hellos}, "Measuring threads were pinned to"),
+        ({tuple(hello.conditions.awake) for hello in hellos}, "Idle spinners kept awake"),
+    ):
+        pinned = sorted(cpus - {()})
+        if pinned:
+            yield f"{verb} CPU {' or '.join(', '.join(map(str, group)) for group in pinned)}."
+    if hellos and not any(hello.conditions.cpus for hello in hellos):
+        yield "Measuring threads were not pinned."
+    declared = sorted({end.access.declared for end in ends if end.access})
+    if declared:
+        yield f"Access: {', '.join(declared)}, verified by counters in each trial."
+    if ends:
+        clock = np.median([end.floor.clock_ns for end in ends])
+        operation = np.median([end.floor.operation_ns for end in ends])
+        yield (
+            f"The instrument itself costs {clock:.3g} ns for reading the clock and "
+            f"{operation:.3g} ns for an operation that does nothing."
+        )
+    shares = [line.foreign_share for line in lines if line.foreign_share is not None]
+    if shares:
+        yield (
+            f"Other processes used {100 * np.median(shares):.2g} % of a core in the typical trial, "
+            f"{100 * max(shares):.2g} % in the worst."
+        )

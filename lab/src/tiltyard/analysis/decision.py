@@ -1,0 +1,58 @@
+"""Go on or stop: what a run asks at each look."""
+
+from dataclasses import dataclass
+
+from tiltyard.analysis.model import Comparison, Findings
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether more blocks could change anything that is still open."""
+
+    done: bool
+    open: tuple[Comparison, ...]
+    """Comparisons without a decision: those of the indices first, then those of the cells."""
+    reason: str
+    """One sentence."""
+
+
+def decision(findings: Findings) -> Decision:
+    """Stop when every comparison is decided, or when the last look has been reached.
+
+    All comparisons go on as long as one is open: a trial yields all of its cells at once, and an
+    interval that has already decided only becomes narrower.
+    """
+    comparisons = all_comparisons(findings)
+    still_open = tuple(found for found in comparisons if found.verdict == "undecided")
+    last = findings.design.looks[-1].blocks
+    at_end = findings.blocks_done >= last
+    if not still_open and comparisons:
+        reason = f"all {len(comparisons)} comparisons are decided after {findings.look} blocks"
+    elif at_end:
+        reason = (
+            f"the last look, after {last} blocks, is reached; "
+            f"{len(still_open)} of {len(comparisons)} comparisons stay undecided"
+        )
+    else:
+        coming = next(
+            look.blocks for look in findings.design.looks if look.blocks > findings.blocks_done
+        )
+        reason = (
+            f"{len(still_open)} of {len(comparisons)} comparisons are open after "
+            f"{findings.blocks_done} blocks; the next look is after {coming}"
+        )
+    return Decision(at_end or bool(comparisons and not still_open), still_open, reason)
+
+
+def all_comparisons(findings: Findings) -> tuple[Comparison, ...]:
+    """Every comparison of the study: indices, then metrics, then cells."""
+    return tuple(
+        found
+        for tables in (
+            [workload.index for workload in findings.workloads],
+            [index for workload in findings.workloads for index in workload.by_metric],
+            [cell for workload in findings.workloads for cell in workload.cells],
+        )
+        for table in tables
+        for found in table.comparisons
+    )

@@ -1,0 +1,136 @@
+"""What happened to the trials: failures, other processes, cache state, the engine's warnings."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tiltyard.analysis.model import Notice
+from tiltyard.analysis.order import foreign_share
+from tiltyard.run.record import TrialRecord
+from tiltyard.wire import Usage
+
+FOREIGN_SHARE: Final = 0.03
+"""CPU time of other processes, as a share of one core, from which on a trial is disturbed."""
+STEAL_SHARE: Final = 0.01
+"""CPU time taken by the hypervisor, as a share of the trial's wall time."""
+PREEMPTIONS_PER_S: Final = 100.0
+"""Involuntary context switches per second from which on a trial did not have its CPU to itself."""
+
+
+def disturbances(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
+    """Notices on the trials of a run, the gravest first."""
+    yield from _failed(trials)
+    yield from _access(trials)
+    done = [trial for trial in trials if trial.outcome == "done"]
+    yield from _foreign(done)
+    yield from _steal(done)
+    yield from _preempted(done)
+    yield from _warned(trials)
+
+
+def _failed(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
+    failed = [trial for trial in trials if trial.outcome == "failed"]
+    if failed:
+        key = failed[0].key
+        reason = (failed[0].reason or "no reason given").rstrip(".")
+        yield Notice(
+            severity="problem",
+            text=(
+                f"{_trials(failed)} of {len(trials)} failed. The first: {key.workload} on "
+                f"{key.system} in block {key.block}, {reason}."
+            ),
+            advice="The table of trials has every reason. A failed trial is never counted as slow.",
+        )
+
+
+def _access(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
+    found = [(trial, trial.end.access) for trial in trials if trial.end and trial.end.access]
+    contradicted = [trial for trial, access in found if access.verdict == "contradicted"]
+    unverified = [trial for trial, access in found if access.verdict == "unverified"]
+    if contradicted:
+        yield Notice(
+            severity="problem",
+            text=f"{_trials(contradicted)} did not have the declared cache state, and count as "
+            "failed.",
+            advice="Choose a file that fits in memory for in-cache access, or direct access.",
+        )
+    if unverified:
+        yield Notice(
+            severity="warning",
+            text=f"In {_trials(unverified)} no counter could tell whether data came from the "
+            "declared place.",
+            advice="Use a target on a block device whose traffic the kernel counts.",
+        )
+
+
+def _foreign(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
+    shares = [share for trial in trials if (share := foreign_share(trial)) is not None]
+    disturbed = [share for share in shares if share > FOREIGN_SHARE]
+    if disturbed:
+        yield Notice(
+            severity="warning",
+            text=(
+                f"In {len(disturbed)} of {len(shares)} trials other processes used more than "
+                f"{_percent(FOREIGN_SHARE)} of a core, in the worst {_percent(max(disturbed))}."
+            ),
+            advice="All are kept. Stop what else runs on this host for narrower intervals.",
+        )
+
+
+def _steal(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
+    shares = [_per_second(trial, usage.steal_s or 0.0) for trial, usage in _usages(trials)]
+    disturbed = [share for share in shares if share > STEAL_SHARE]
+    if disturbed:
+        yield Notice(
+            severity="warning",
+            text=(
+                f"In {len(disturbed)} of {len(shares)} trials the hypervisor took more than "
+                f"{_percent(STEAL_SHARE)} of the time for other guests, in the worst "
+                f"{_percent(max(disturbed))}."
+            ),
+            advice="Use a machine of your own, or an instance with dedicated cores.",
+        )
+
+
+def _preempted(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
+    rates = [_per_second(trial, usage.involuntary_switches) for trial, usage in _usages(trials)]
+    disturbed = [rate for rate in rates if rate > PREEMPTIONS_PER_S]
+    if disturbed:
+        yield Notice(
+            severity="note",
+            text=(
+                f"In {len(disturbed)} of {len(rates)} trials the scheduler took the CPU away more "
+                f"than {PREEMPTIONS_PER_S:.0f} times a second, in the worst "
+                f"{max(disturbed):.0f} times."
+            ),
+            advice="Pin the study to CPUs that nothing else uses: conditions.cpus.",
+        )
+
+
+def _warned(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
+    """Each kind of warning once, with the number of trials that gave it."""
+    by_code = {warning.code: warning for trial in trials for warning in trial.warnings}
+    for code, warning in by_code.items():
+        count = sum(any(own.code == code for own in trial.warnings) for trial in trials)
+        message = warning.message.rstrip(".")
+        yield Notice(
+            severity="note",
+            text=f"{message} ({count} of {len(trials)} trials).",
+            advice=warning.advice,
+        )
+
+
+def _usages(trials: Sequence[TrialRecord]) -> list[tuple[TrialRecord, Usage]]:
+    return [(trial, trial.end.usage) for trial in trials if trial.end]
+
+
+def _per_second(trial: TrialRecord, amount: float) -> float:
+    elapsed_s = trial.end.elapsed_s if trial.end else 0.0
+    return amount / elapsed_s if elapsed_s > 0 else 0.0
+
+
+def _trials(trials: Sequence[TrialRecord]) -> str:
+    return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

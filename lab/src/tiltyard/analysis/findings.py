@@ -1,0 +1,148 @@
+"""From a plan and the record of its run to everything that can be stated.
+
+Rules that hold for the whole study:
+
+* The unit is the block. A comparison takes the blocks in which both systems have a value, and its
+  interval rests on the first ones up to the largest look; further blocks wait for the next look.
+* Cells and the means over a metric's grid are one family, corrected by Benjamini–Hochberg at the
+  rate of the study; the indices of the workloads are the other one, corrected by Holm.
+* Nothing is frozen at an earlier look. A trial yields all of its cells, so cells that are decided
+  gain blocks as long as others are open, and every verdict rests on the latest look. That is
+  allowed because repeated intervals cover at all looks together and the sequential p-value never
+  grows; a verdict that the new blocks do not bear out is open again.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from tiltyard import __version__
+from tiltyard.analysis.conditions import conditions_sentence, design_sentence
+from tiltyard.analysis.contrast import judge
+from tiltyard.analysis.model import FORMAT, Findings, WorkloadFindings
+from tiltyard.analysis.notices import notices
+from tiltyard.analysis.order import drifts, trial_lines
+from tiltyard.analysis.quantity import Measured, Quantity, collect, final_trials
+from tiltyard.analysis.systems import differing_facts, system_findings
+from tiltyard.analysis.tables import Teller
+from tiltyard.analysis.words import Family
+from tiltyard.analysis.workload import (
+    JudgedWorkload,
+    Quantities,
+    quantities_of,
+    unmeasured,
+    workload_findings,
+)
+from tiltyard.plan.model import Plan
+from tiltyard.run.record import RunRecord
+from tiltyard.stats.multiple import benjamini_hochberg, holm
+
+HEADLINE_LEVEL: Final = 0.05
+"""Chance of any false claim among the indices of the workloads."""
+
+
+def analyse(plan: Plan, run: RunRecord) -> Findings:
+    """All findings of a study so far; pure, and the same for the same record."""
+    measured = [collect(plan, run, workload) for workload in plan.workloads]
+    judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))])
+    headlines = sum(len(found.index.contrasts) for found in judged)
+    family = sum(
+        len(judgement.contrasts) for found in judged for judgement in (*found.cells, *found.metrics)
+    )
+    workloads = _tell(plan, measured, judged, Family(headlines, "Holm"), family)
+    lines = trial_lines(run, measured)
+    systems = system_findings(plan, run)
+    blocks_done = _blocks_done(plan, run)
+    contrasts = [contrast for found in judged for contrast in found.contrasts]
+    look = max((found.interval.blocks for found in contrasts if found.interval), default=0)
+    is_open = not contrasts or any(found.verdict == "undecided" for found in contrasts)
+    return Findings(
+        format=FORMAT,
+        tiltyard=__version__,
+        engine=plan.engine,
+        plan_hash=plan.hash,
+        seed=plan.seed,
+        question=plan.question,
+        decide=plan.decide,
+        answer=" ".join(workload.answer for workload in workloads),
+        systems=systems,
+        baseline=plan.baseline,
+        differing=differing_facts(systems),
+        design=plan.design,
+        design_sentence=design_sentence(plan, family, headlines, HEADLINE_LEVEL),
+        blocks_done=blocks_done,
+        blocks_planned=len(plan.blocks),
+        look=look,
+        family=family,
+        trials_kept=sum(trial.outcome == "done" for trial in run.trials),
+        trials_failed=sum(trial.outcome == "failed" for trial in run.trials),
+        resolution_percent=_resolution_percent(judged),
+        stopped=run.stopped,
+        conditions_sentence=conditions_sentence(run, lines),
+        workloads=workloads,
+        trials=lines,
+        drifts=tuple(drifts(lines)),
+        notices=tuple(notices(plan, run, judged)),
+        host=run.host,
+        complete=not is_open or blocks_done >= plan.design.looks[-1].blocks,
+    )
+
+
+def _judge_all(plan: Plan, found: Sequence[Quantities]) -> list[JudgedWorkload]:
+    """Verdicts on everything that is compared, each family corrected as a whole."""
+    systems = [system.name for system in plan.systems]
+    indices = judge([q.index for q in found], systems, plan.design, holm, HEADLINE_LEVEL)
+    grid: list[Quantity] = [quantity for q in found for quantity in q.family]
+    rate = plan.design.false_discovery_rate
+    judged = iter(judge(grid, systems, plan.design, benjamini_hochberg, rate))
+    return [
+        JudgedWorkload(
+            measured=q.measured,
+            index=index,
+            cells=tuple(next(judged) for _ in q.measured.cells),
+            metrics=tuple(next(judged) for _ in q.metrics),
+        )
+        for q, index in zip(found, indices, strict=True)
+    ]
+
+
+def _tell(
+    plan: Plan,
+    measured: Sequence[Measured],
+    judged: Sequence[JudgedWorkload],
+    headline: Family,
+    family: int,
+) -> tuple[WorkloadFindings, ...]:
+    """The findings of each workload, in the order of the plan."""
+    told = {found.measured.workload.spec.name: found for found in judged}
+    index_teller = Teller(plan.design, headline)
+    grid_teller = Teller(plan.design, Family(family, "Benjamini–Hochberg"))
+    return tuple(
+        workload_findings(told[m.workload.spec.name], plan, index_teller, grid_teller)
+        if m.workload.spec.name in told
+        else unmeasured(m)
+        for m in measured
+    )
+
+
+def _blocks_done(plan: Plan, run: RunRecord) -> int:
+    """Blocks of which every trial has ended, done or failed."""
+    ended = final_trials(run).keys()
+    return sum(
+        all((key.block, key.system, key.workload) in ended for key in plan.trials_of(block))
+        for block in plan.blocks
+    )
+
+
+def _resolution_percent(judged: Sequence[JudgedWorkload]) -> float | None:
+    """Median half-width of the intervals of the headline cells, in percent."""
+    widths = [
+        (contrast.interval.high - contrast.interval.low) / 2
+        for found in judged
+        for cell in found.cells
+        for contrast in cell.contrasts
+        if contrast.interval
+    ]
+    return 100 * math.expm1(float(np.median(widths))) if widths else None

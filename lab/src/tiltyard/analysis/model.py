@@ -1,0 +1,217 @@
+"""Findings: everything that the analysis states. A report prints these and computes nothing."""
+
+from typing import Literal
+
+from tiltyard.plan.model import Design
+from tiltyard.study.model import Frozen
+
+FORMAT = 1
+
+Verdict = Literal["faster", "slower", "equivalent", "undecided", "invalid"]
+
+
+class Summary(Frozen):
+    """One system's values of one metric at one point of the grid, one value a block."""
+
+    system: str
+    blocks: tuple[int, ...]
+    values: tuple[float, ...]
+    median: float
+    median_low: float | None
+    """95 % order-statistic interval of the median; ``None`` below 6 blocks."""
+    median_high: float | None
+    mean: float
+    sd: float | None
+    cv: float | None
+    """sd / mean."""
+
+
+class Comparison(Frozen):
+    """System A against system B, paired within blocks."""
+
+    system: str
+    against: str
+    blocks: int
+    """Blocks in which both were measured and that the interval rests on (a look)."""
+    ratio: float | None
+    """Typical-block ratio of the metric, system / against (Hodges–Lehmann, D3)."""
+    low: float | None
+    """Repeated confidence interval of the ratio, 95 % over all looks (D4)."""
+    high: float | None
+    p: float | None
+    """Sequential p-value."""
+    p_adjusted: float | None
+    """After Benjamini–Hochberg over its family; Holm for a workload's index."""
+    verdict: Verdict
+    at_least: float | None
+    """For faster and slower: the bound of the interval nearest to 1, as a ratio."""
+    geometric_mean_ratio: float | None
+    """Secondary estimate; far from ``ratio`` means that the tails differ."""
+    ahead: float | None
+    """Share of blocks in which ``system`` was the better one."""
+    sentence: str
+    """The verdict in words, with its interval and number of blocks."""
+    differences: tuple[float, ...]
+    """Ratio in each block, in block order."""
+
+
+class Cell(Frozen):
+    """One metric at one point of the grid."""
+
+    metric: str
+    label: str
+    unit: str
+    direction: Literal["higher", "lower"]
+    at: dict[str, int | str]
+    at_label: str
+    """``64 MiB file, 4 KiB records``; empty where there is no grid."""
+    summaries: tuple[Summary, ...]
+    comparisons: tuple[Comparison, ...]
+    """Every pair of systems once as (later, earlier) of the study's order."""
+
+
+class Standing(Frozen):
+    """One line of a ranked table."""
+
+    rank: int
+    """1 is best by estimate; a rank is not a verdict."""
+    system: str
+    value: float
+    """Median over blocks (geometric mean over cells where there are several), in ``unit``."""
+    comparison: Comparison | None
+    """Against the baseline; ``None`` for the baseline itself."""
+
+
+class Index(Frozen):
+    """Systems compared over several cells: per block the geometric mean, then one interval."""
+
+    name: str
+    label: str
+    unit: str
+    direction: Literal["higher", "lower"]
+    cells: int
+    standings: tuple[Standing, ...]
+    comparisons: tuple[Comparison, ...]
+    """Every pair."""
+
+
+class Loss(Frozen):
+    """A cell in which the overall winner is worse."""
+
+    label: str
+    comparison: Comparison
+
+
+class WorkloadFindings(Frozen):
+    """All that is stated about one workload."""
+
+    name: str
+    use: str
+    about: str
+    lineage: str
+    timing: str
+    effective: dict[str, object]
+    grid: tuple[str, ...]
+    answer: str
+    """One sentence."""
+    index: Index
+    """Over all headline cells of the workload."""
+    by_metric: tuple[Index, ...]
+    """One for each headline metric, over the grid; empty where there is one metric only."""
+    cells: tuple[Cell, ...]
+    """Headline metrics, with verdicts."""
+    details: tuple[Cell, ...]
+    """Other metrics: summaries without comparisons."""
+    losses: tuple[Loss, ...]
+    """Where the best system of the index is slower than another one."""
+    tally: dict[Verdict, int]
+    """How many cell comparisons got which verdict."""
+
+
+class TrialLine(Frozen):
+    """One trial as the order plot and the appendix show it."""
+
+    slot: int
+    block: int
+    system: str
+    workload: str
+    started: str
+    elapsed_s: float
+    outcome: str
+    reason: str | None
+    relative: float | None
+    """Headline value(s) over this system's median (geometric mean over cells): 1 is typical."""
+    foreign_share: float | None
+    """CPU time of others, as a share of the trial's wall time."""
+    access: str | None
+    """Cache verdict in words."""
+
+
+class Drift(Frozen):
+    """Did values move with the place in the order?"""
+
+    workload: str
+    spearman: float
+    p: float
+    change_percent: float
+    """Theil–Sen slope over the whole run, in percent of the typical value."""
+    sentence: str
+
+
+class SystemFindings(Frozen):
+    """A system as it was prepared."""
+
+    name: str
+    levels: dict[str, str]
+    facts: dict[str, str]
+    commands: tuple[str, ...]
+    """The commands of its first turn, ready to paste."""
+
+
+class Notice(Frozen):
+    """Something a sceptic would ask about, with what it means."""
+
+    severity: Literal["note", "warning", "problem"]
+    text: str
+    advice: str | None = None
+
+
+class Findings(Frozen):
+    """The whole analysis of one study."""
+
+    format: int
+    tiltyard: str
+    engine: str
+    plan_hash: str
+    seed: int
+    question: str
+    decide: str | None
+    answer: str
+    """The answer to the question: one or two sentences."""
+    systems: tuple[SystemFindings, ...]
+    baseline: str
+    differing: dict[str, dict[str, str]]
+    """Facts that differ between systems: fact → system → value."""
+    design: Design
+    design_sentence: str
+    """Order, looks, interval, correction: how it was judged, in words."""
+    blocks_done: int
+    blocks_planned: int
+    look: int
+    """Blocks of the look that the verdicts rest on; 0 before the first."""
+    family: int
+    """Comparisons that were corrected for together."""
+    trials_kept: int
+    trials_failed: int
+    resolution_percent: float | None
+    """Median half-width of the headline intervals: differences much below it do not show here."""
+    stopped: str | None
+    conditions_sentence: str
+    """Pinning, spinner, timing floor, foreign CPU time: how it was measured, in words."""
+    workloads: tuple[WorkloadFindings, ...]
+    trials: tuple[TrialLine, ...]
+    drifts: tuple[Drift, ...]
+    notices: tuple[Notice, ...]
+    host: dict[str, str]
+    complete: bool
+    """Every comparison is decided, or the last look is reached."""

@@ -1,0 +1,130 @@
+"""What a sceptic would ask about, each with what it means and what to do."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from tiltyard.analysis.contrast import Contrast
+from tiltyard.analysis.disturbances import disturbances
+from tiltyard.analysis.model import Notice
+from tiltyard.analysis.workload import JudgedWorkload
+from tiltyard.plan.model import Plan
+from tiltyard.run.record import RunRecord
+from tiltyard.stats.trend import trend
+
+NOISE_LEVEL: Final = 0.05
+"""Level of the test whether the noise changed during the session."""
+NO_HYPERVISOR: Final = frozenset({"", "none", "no"})
+
+
+def notices(plan: Plan, run: RunRecord, judged: Sequence[JudgedWorkload]) -> Iterator[Notice]:
+    """All notices: the trials first, then the evidence, then the limits of any claim."""
+    contrasts = [contrast for found in judged for contrast in found.contrasts]
+    yield from disturbances(run.trials)
+    yield from _looks(plan, contrasts)
+    yield from _resumed(run)
+    yield from _tails(contrasts)
+    if not plan.design.strict:
+        for found in judged:
+            yield from _noise(found)
+    yield from _limits(plan, run)
+
+
+def _looks(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Notice]:
+    first = plan.design.looks[0].blocks
+    early = [found for found in contrasts if not found.interval and found.verdict != "invalid"]
+    if early or not contrasts:
+        fewest = min((len(contrast.differences) for contrast in early), default=0)
+        yield Notice(
+            severity="warning",
+            text=f"{fewest} blocks of the {first} that the first look needs: {len(early)} "
+            "comparisons have no interval yet.",
+            advice="Run the study again: it goes on where it stopped.",
+        )
+    beyond = max(
+        (len(found.differences) - found.interval.blocks for found in contrasts if found.interval),
+        default=0,
+    )
+    if beyond:
+        blocks = "1 block" if beyond == 1 else f"{beyond} blocks"
+        yield Notice(
+            severity="note",
+            text=f"{blocks} beyond the latest look: shown as points, but no verdict rests on them "
+            "before the next look.",
+            advice="Run the study again to reach the next look.",
+        )
+
+
+def _resumed(run: RunRecord) -> Iterator[Notice]:
+    if run.resumed_blocks:
+        numbers = ", ".join(map(str, run.resumed_blocks))
+        yield Notice(
+            severity="note",
+            text=f"The run was started {run.starts} times; the trials of block {numbers} were not "
+            "all made in one go. They are kept.",
+        )
+
+
+def _tails(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
+    """Where the geometric mean is outside the interval of the typical block."""
+    differing = [
+        contrast
+        for contrast in contrasts
+        if contrast.interval
+        and not contrast.interval.low <= contrast.rested_on.mean() <= contrast.interval.high
+    ]
+    if differing:
+        first = differing[0]
+        yield Notice(
+            severity="warning",
+            text=(
+                f"Tails differ in {len(differing)} of {len(contrasts)} comparisons: the geometric "
+                "mean over blocks is outside the interval of the typical block, for one in "
+                f"{first.quantity.topic}, {first.system} against {first.against}."
+            ),
+            advice="Rare slow trials matter there: look at the points, not only at the interval.",
+        )
+
+
+def _noise(judged: JudgedWorkload) -> Iterator[Notice]:
+    """Did the size of the random differences change over the session?"""
+    deviations = np.full((len(judged.index.contrasts), len(judged.measured.blocks)), np.nan)
+    for row, contrast in enumerate(judged.index.contrasts):
+        if contrast.interval:
+            centred = contrast.differences - contrast.interval.estimate
+            deviations[row, contrast.usable] = np.abs(centred)
+    common = np.isfinite(deviations).all(axis=0)
+    found = trend(np.flatnonzero(common).astype(np.float64), deviations[:, common].mean(axis=0))
+    if found and found.p < NOISE_LEVEL:
+        change = "grew" if found.spearman > 0 else "shrank"
+        yield Notice(
+            severity="warning",
+            text=(
+                f"The noise of {judged.measured.workload.spec.name} {change} during the session "
+                f"(rank correlation {found.spearman:+.2f}, p = {found.p:.2g}), which moves the "
+                "error rate of the looks a little."
+            ),
+            advice="For a published claim use precision.strict = true, which holds regardless.",
+        )
+
+
+def _limits(plan: Plan, run: RunRecord) -> Iterator[Notice]:
+    """How far any claim of this study reaches."""
+    yield Notice(
+        severity="note",
+        text="One machine, one device: the verdicts are about this host, not about all hosts.",
+        advice="Repeat the study on another machine before generalising.",
+    )
+    if any(system.settings.get("reset") == "mkfs" for system in plan.systems):
+        yield Notice(
+            severity="note",
+            text="Every trial met a freshly made file system; aged ones can rank differently.",
+        )
+    hypervisor = next((value for name, value in run.host.items() if "virtual" in name.lower()), "")
+    if hypervisor.lower() not in NO_HYPERVISOR:
+        yield Notice(
+            severity="note",
+            text=f"The host is a virtual machine ({hypervisor}): what its neighbours do is in the "
+            "noise, and its disks may be cached outside of it.",
+        )

@@ -1,0 +1,106 @@
+"""The trials in the order in which they ran: how typical each was, and whether anything drifted."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from tiltyard.analysis.model import Drift, TrialLine
+from tiltyard.analysis.quantity import Measured, oriented
+from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.stats.trend import trend
+from tiltyard.stats.types import FloatArray
+
+DRIFT_LEVEL: Final = 0.01
+DRIFT_PERCENT: Final = 1.0
+"""A drift is stated when it is both significant at the level and larger than this."""
+DRIFT_TRIALS: Final = 10
+"""Fewer trials of a workload say nothing about drift."""
+
+
+def relative_log_values(measured: Measured) -> FloatArray:
+    """How far each trial is from what is typical of its system, shape (blocks, systems), ln.
+
+    The mean over the headline cells of value over the system's median; nan without a value.
+    """
+    if not measured.cells:
+        return np.full(measured.attempted.shape, np.nan)
+    _, stack = oriented(measured.cells)
+    typical = np.full(stack.shape, np.nan)
+    for cell, column in np.ndindex(stack.shape[0], stack.shape[2]):
+        usable = stack[cell, np.isfinite(stack[cell, :, column]), column]
+        if len(usable):
+            typical[cell, :, column] = np.median(usable)
+    relative: FloatArray = (stack - typical).mean(axis=0)
+    return relative
+
+
+def trial_lines(run: RunRecord, workloads: Sequence[Measured]) -> tuple[TrialLine, ...]:
+    """Every trial, as the order plot and the appendix show it."""
+    relative = {
+        (block, system, measured.workload.spec.name): value
+        for measured in workloads
+        for block, row in zip(measured.blocks, relative_log_values(measured), strict=True)
+        for system, value in zip(measured.systems, row.tolist(), strict=True)
+    }
+    return tuple(
+        _line(trial, relative[trial.key.block, trial.key.system, trial.key.workload])
+        for trial in run.trials
+    )
+
+
+def _line(trial: TrialRecord, relative: float) -> TrialLine:
+    access = trial.end.access if trial.end else None
+    typical = trial.outcome == "done" and np.isfinite(relative)
+    return TrialLine(
+        slot=trial.slot,
+        block=trial.key.block,
+        system=trial.key.system,
+        workload=trial.key.workload,
+        started=trial.started,
+        elapsed_s=trial.elapsed_s,
+        outcome=trial.outcome,
+        reason=trial.reason,
+        relative=float(np.exp(relative)) if typical else None,
+        foreign_share=foreign_share(trial),
+        access=f"{access.declared}, {access.verdict}: {access.reason}" if access else None,
+    )
+
+
+def foreign_share(trial: TrialRecord) -> float | None:
+    """CPU time of other processes as a share of the trial's wall time; 1 is one whole core."""
+    if trial.end is None or trial.end.elapsed_s <= 0:
+        return None
+    return trial.end.usage.foreign_s / trial.end.elapsed_s
+
+
+def drifts(lines: Sequence[TrialLine]) -> Iterator[Drift]:
+    """For each workload with enough trials: did its values move with the place in the order?"""
+    for workload in dict.fromkeys(line.workload for line in lines):
+        own = [line for line in lines if line.workload == workload]
+        points = [(line.slot, np.log(line.relative)) for line in own if line.relative is not None]
+        slots, residuals = np.array(points, dtype=np.float64).reshape(-1, 2).T
+        found = trend(slots, residuals) if len(points) >= DRIFT_TRIALS else None
+        if found is None:
+            continue
+        change = float(100 * np.expm1(found.slope * np.ptp(slots)))
+        yield Drift(
+            workload=workload,
+            spearman=found.spearman,
+            p=found.p,
+            change_percent=change,
+            sentence=_drift_sentence(workload, found.p, change, len(points)),
+        )
+
+
+def _drift_sentence(workload: str, p: float, change: float, trials: int) -> str:
+    if p < DRIFT_LEVEL and abs(change) > DRIFT_PERCENT:
+        moved = "rose" if change > 0 else "fell"
+        return (
+            f"{workload}: values {moved} by about {abs(change):.1f} % from the first trial to the "
+            f"last (p = {p:.2g}, {trials} trials). Every system met this alike, because the order "
+            "is random within each block."
+        )
+    return (
+        f"{workload}: no drift found over the order of the trials ({trials} trials, p = {p:.2g})."
+    )

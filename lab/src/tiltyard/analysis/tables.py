@@ -1,0 +1,171 @@
+"""Judged quantities as the tables of the findings: comparisons, cells, indices, standings."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiltyard.analysis.contrast import Contrast, Judged
+from tiltyard.analysis.model import Cell, Comparison, Index, Standing, Summary
+from tiltyard.analysis.quantity import GridCell, Measured
+from tiltyard.analysis.words import Family, sentence
+from tiltyard.plan.model import Design
+from tiltyard.stats.summary import geometric_mean, summarise
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Turns contrasts of one family into comparisons."""
+
+    design: Design
+    family: Family
+
+    def comparison(self, contrast: Contrast) -> Comparison:
+        """One contrast as the findings state it, on the scale of ratios."""
+        interval = contrast.interval
+        rested_on = contrast.rested_on
+        better = rested_on > 0 if contrast.quantity.direction == "higher" else rested_on < 0
+        return Comparison(
+            system=contrast.system,
+            against=contrast.against,
+            blocks=len(rested_on),
+            ratio=math.exp(interval.estimate) if interval else None,
+            low=math.exp(interval.low) if interval else None,
+            high=math.exp(interval.high) if interval else None,
+            p=interval.p if interval else None,
+            p_adjusted=contrast.p_adjusted,
+            verdict=contrast.verdict,
+            at_least=_nearest_bound(contrast),
+            geometric_mean_ratio=float(np.exp(rested_on.mean())) if interval else None,
+            ahead=float(better.mean()) if interval else None,
+            sentence=sentence(contrast, self.design, self.family),
+            differences=tuple(np.exp(contrast.differences).tolist()),
+        )
+
+    def comparisons(self, judged: Judged) -> tuple[Comparison, ...]:
+        """Every pair once."""
+        return tuple(self.comparison(contrast) for contrast in judged.contrasts)
+
+
+def _nearest_bound(contrast: Contrast) -> float | None:
+    """The bound of the interval nearest to equality, where there is a difference."""
+    if contrast.interval is None or contrast.verdict not in ("faster", "slower"):
+        return None
+    return math.exp(contrast.interval.low if contrast.interval.low > 0 else contrast.interval.high)
+
+
+def summaries_of(measured: Measured, cell: GridCell) -> tuple[Summary, ...]:
+    """Each system's values of one cell; systems without a value are left out."""
+    found = []
+    for column, system in enumerate(measured.systems):
+        logs = cell.quantity.log_values[:, column]
+        usable = np.isfinite(logs)
+        if not usable.any():
+            continue
+        values = np.exp(logs[usable])
+        summary = summarise(values)
+        numbers = np.array(measured.blocks)[usable]
+        found.append(
+            Summary(
+                system=system,
+                blocks=tuple(numbers.tolist()),
+                values=tuple(values.tolist()),
+                median=summary.median,
+                median_low=summary.median_low,
+                median_high=summary.median_high,
+                mean=summary.mean,
+                sd=summary.sd,
+                cv=summary.cv,
+            )
+        )
+    return tuple(found)
+
+
+def cell_of(measured: Measured, cell: GridCell, comparisons: tuple[Comparison, ...] = ()) -> Cell:
+    """One cell; details come without comparisons."""
+    return Cell(
+        metric=cell.metric.name,
+        label=cell.metric.label,
+        unit=cell.metric.unit,
+        direction=cell.metric.direction,
+        at=cell.at,
+        at_label=cell.at_label,
+        summaries=summaries_of(measured, cell),
+        comparisons=comparisons,
+    )
+
+
+def index_of(
+    name: str,
+    label: str,
+    judged: Judged,
+    teller: Teller,
+    baseline: str,
+    cells: Sequence[Cell],
+) -> Index:
+    """Systems compared over several cells, with their ranked table."""
+    quantity = judged.quantity
+    return Index(
+        name=name,
+        label=label,
+        unit=quantity.unit,
+        direction=quantity.direction,
+        cells=quantity.cells,
+        standings=_standings(judged, teller, baseline, cells),
+        comparisons=teller.comparisons(judged),
+    )
+
+
+def _standings(
+    judged: Judged, teller: Teller, baseline: str, cells: Sequence[Cell]
+) -> tuple[Standing, ...]:
+    """Systems with values, best first.
+
+    Ranked by the estimated ratio to the baseline, so that ranks never contradict the ratios beside
+    them; by value as long as there is no such estimate.
+    """
+    values = _typical_values(judged, cells, baseline)
+    against_baseline = {
+        system: teller.comparison(judged.between(system, baseline))
+        for system in values
+        if system != baseline
+    }
+    ratios = {system: found.ratio for system, found in against_baseline.items()}
+    complete = baseline in values and None not in ratios.values()
+    keys = {
+        system: (ratios.get(system) or 1.0) if complete else values[system] for system in values
+    }
+    best_first = sorted(keys, key=keys.__getitem__, reverse=judged.quantity.direction == "higher")
+    return tuple(
+        Standing(
+            rank=rank,
+            system=system,
+            value=values[system],
+            comparison=against_baseline.get(system),
+        )
+        for rank, system in enumerate(best_first, 1)
+    )
+
+
+def _typical_values(judged: Judged, cells: Sequence[Cell], baseline: str) -> dict[str, float]:
+    """System → geometric mean over cells of its medians, for systems with values in all cells.
+
+    Over different units only a relation means something: then the baseline's value is 1 (or that
+    of the first system, should the baseline have none), and more is better.
+    """
+    medians: dict[str, list[float]] = {}
+    for cell in cells:
+        inverted = cell.direction != judged.quantity.direction
+        for summary in cell.summaries:
+            value = 1 / summary.median if inverted else summary.median
+            medians.setdefault(summary.system, []).append(value)
+    values = {
+        system: geometric_mean(np.array(found))
+        for system, found in medians.items()
+        if len(found) == len(cells)
+    }
+    if judged.quantity.unit or not values:
+        return values
+    reference = values.get(baseline, next(iter(values.values())))
+    return {system: value / reference for system, value in values.items()}

@@ -1,0 +1,130 @@
+"""One comparison as one sentence. Every sentence is made of a contrast, of nothing else."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from tiltyard.analysis.amounts import (
+    Scale,
+    blocks_needed,
+    compatible,
+    nearest_first,
+    scale_of_difference,
+    scale_of_doubt,
+)
+from tiltyard.analysis.contrast import Contrast
+from tiltyard.plan.model import Design
+from tiltyard.stats.sequential import RepeatedInterval
+
+MANY_BLOCKS: Final = 1000
+"""Beyond this a number of blocks to come says only that it is hopeless."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The comparisons that are corrected together."""
+
+    size: int
+    correction: str
+    """``Benjamini–Hochberg`` or ``Holm``."""
+
+
+def sentence(contrast: Contrast, design: Design, family: Family) -> str:
+    """The verdict in words, with its interval and number of blocks."""
+    interval = contrast.interval
+    if contrast.verdict == "invalid":
+        return _invalid(contrast)
+    if interval is None:
+        return _too_early(contrast, design)
+    if contrast.verdict == "equivalent":
+        return _equivalent(contrast, interval, design)
+    if contrast.verdict == "undecided":
+        return _undecided(contrast, interval, design, family)
+    return _different(contrast, interval, design)
+
+
+def _invalid(contrast: Contrast) -> str:
+    share_percent = 100 * contrast.failed / contrast.attempted
+    return (
+        f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: invalid; "
+        f"{contrast.failed} of {contrast.attempted} blocks ({share_percent:.0f} %) failed."
+    )
+
+
+def _too_early(contrast: Contrast, design: Design) -> str:
+    return (
+        f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: undecided; "
+        f"{len(contrast.differences)} blocks of {design.looks[0].blocks} "
+        "that the first look needs."
+    )
+
+
+def _equivalent(contrast: Contrast, interval: RepeatedInterval, design: Design) -> str:
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    detected = ""
+    if not interval.low <= 0 <= interval.high:
+        size = scale_of_doubt(low, high).signed(math.exp(interval.estimate))
+        detected = f"; a difference of {size} % was detected"
+    return (
+        f"{contrast.system} and {contrast.against} are equivalent within "
+        f"{100 * design.equivalent_within:g} % in {contrast.quantity.topic} "
+        f"(95 % interval {compatible(low, high)}, {interval.blocks} blocks){detected}."
+    )
+
+
+def _undecided(
+    contrast: Contrast, interval: RepeatedInterval, design: Design, family: Family
+) -> str:
+    head = (
+        f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: "
+        f"undecided after {interval.blocks} blocks; "
+    )
+    possible = compatible(math.exp(interval.low), math.exp(interval.high))
+    if not interval.low <= 0 <= interval.high:
+        return (
+            f"{head}the interval, {possible}, excludes equality, but not once the "
+            f"{family.size} comparisons are corrected for ({family.correction})."
+        )
+    return f"{head}anything from {possible} is compatible; {outlook(interval, design)}."
+
+
+def outlook(interval: RepeatedInterval, design: Design) -> str:
+    """How many more blocks would likely decide."""
+    rope = math.log1p(design.equivalent_within)
+    needed = blocks_needed(interval.blocks, interval.estimate, interval.low, interval.high, rope)
+    if needed > MANY_BLOCKS:
+        return f"even {MANY_BLOCKS} blocks would hardly decide"
+    return f"about {max(1, needed - interval.blocks)} more blocks would likely decide"
+
+
+def _different(contrast: Contrast, interval: RepeatedInterval, design: Design) -> str:
+    """``xfs is at least 3.1 % faster than ext4 in … (estimate 5.0 %, …)``."""
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    scale = scale_of_difference(low, high)
+    nearest, farthest = nearest_first(low, high)
+    size = scale.amount(math.exp(interval.estimate))
+    evidence = (
+        f"95 % interval {scale.number(nearest)} to {scale.amount(farthest)}, "
+        f"{interval.blocks} blocks"
+    )
+    topic = contrast.quantity.topic
+    if abs(math.log(nearest)) >= math.log1p(design.equivalent_within):
+        claim = _claim(contrast, f"at least {scale.amount(nearest)}", scale)
+        return f"{claim} in {topic} (estimate {size}, {evidence})."
+    return (
+        f"{_claim(contrast, size, scale)} in {topic} ({evidence}); it may be smaller than the "
+        f"{100 * design.equivalent_within:g} % that count as a difference."
+    )
+
+
+def _claim(contrast: Contrast, amount: str, scale: Scale) -> str:
+    """Who is better, and by how much: speeds are faster or slower, times are less or more."""
+    system, against = contrast.system, contrast.against
+    if contrast.quantity.direction == "higher":
+        if scale.factor:
+            return f"{system} is {amount} as fast as {against}"
+        return f"{system} is {amount} {contrast.verdict} than {against}"
+    if scale.factor:
+        return f"{system} takes {amount} the time of {against}"
+    word = "less" if contrast.verdict == "faster" else "more"
+    return f"{system} takes {amount} {word} time than {against}"

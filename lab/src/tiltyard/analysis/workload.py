@@ -1,0 +1,178 @@
+"""Everything that is stated about one workload, from judged quantities."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import get_args
+
+from tiltyard.analysis.answer import answer
+from tiltyard.analysis.contrast import Contrast, Judged
+from tiltyard.analysis.model import Cell, Index, Loss, Verdict, WorkloadFindings
+from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
+from tiltyard.analysis.tables import Teller, cell_of, index_of
+from tiltyard.plan.model import Plan
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """What is compared of one workload."""
+
+    measured: Measured
+    index: Quantity
+    """Over all headline cells."""
+    metrics: tuple[Quantity, ...]
+    """Over the grid, for each headline metric that has several cells, where there are several
+    metrics; any other mean would be a second name for something compared already."""
+
+    @property
+    def family(self) -> tuple[Quantity, ...]:
+        """Cells, then metrics: what is corrected by the false discovery rate."""
+        return tuple(cell.quantity for cell in self.measured.cells) + self.metrics
+
+
+@dataclass(frozen=True)
+class JudgedWorkload:
+    """The same, judged."""
+
+    measured: Measured
+    index: Judged
+    cells: tuple[Judged, ...]
+    metrics: tuple[Judged, ...]
+
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """All of them: index, cells, metrics."""
+        judged = (self.index, *self.cells, *self.metrics)
+        return tuple(contrast for own in judged for contrast in own.contrasts)
+
+
+def cells_by_metric(measured: Measured) -> list[list[GridCell]]:
+    """The headline cells, grouped by metric."""
+    grouped = groupby(measured.cells, key=lambda cell: cell.metric.name)
+    return [list(cells) for _, cells in grouped]
+
+
+def quantities_of(measured: Measured) -> Quantities | None:
+    """What to compare of one workload; ``None`` while no trial of it is done."""
+    if not measured.cells:
+        return None
+    name = measured.workload.spec.name
+    groups = cells_by_metric(measured)
+    metrics = [
+        mean_quantity(f"{name} {cells[0].metric.label} over all {len(cells)} cells", cells)
+        for cells in groups
+        if len(groups) > 1 and len(cells) > 1
+    ]
+    if len(measured.cells) == 1:
+        index = measured.cells[0].quantity
+    else:
+        index = mean_quantity(f"{name} over all {len(measured.cells)} cells", measured.cells)
+    return Quantities(measured, index, tuple(metrics))
+
+
+def unmeasured(measured: Measured) -> WorkloadFindings:
+    """What can be said of a workload of which no trial is done yet."""
+    spec = measured.workload.spec
+    empty = Index(
+        name=spec.name,
+        label=spec.name,
+        unit="",
+        direction="higher",
+        cells=0,
+        standings=(),
+        comparisons=(),
+    )
+    return _findings(measured, f"No verdict yet on {spec.name}: no trial of it is done.", empty)
+
+
+def workload_findings(
+    judged: JudgedWorkload, plan: Plan, headline: Teller, grid: Teller
+) -> WorkloadFindings:
+    """The tables and the answer of one workload.
+
+    Args:
+        judged: its judged quantities.
+        plan: baseline and rules.
+        headline: tells comparisons of the index.
+        grid: tells comparisons of cells and metrics.
+    """
+    measured = judged.measured
+    name = measured.workload.spec.name
+    cells = tuple(
+        cell_of(measured, cell, grid.comparisons(found))
+        for cell, found in zip(measured.cells, judged.cells, strict=True)
+    )
+    index = index_of(
+        name, judged.index.quantity.topic, judged.index, headline, plan.baseline, cells
+    )
+    return _findings(
+        measured,
+        answer(index, judged.index, plan.design, headline.family),
+        index,
+        by_metric=_by_metric(judged, cells, plan.baseline, grid),
+        cells=cells,
+        losses=_losses(index, judged, grid),
+    )
+
+
+def _findings(
+    measured: Measured,
+    sentence: str,
+    index: Index,
+    by_metric: tuple[Index, ...] = (),
+    cells: tuple[Cell, ...] = (),
+    losses: tuple[Loss, ...] = (),
+) -> WorkloadFindings:
+    workload = measured.workload
+    counts = Counter(found.verdict for cell in cells for found in cell.comparisons)
+    tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
+    return WorkloadFindings(
+        name=workload.spec.name,
+        use=workload.spec.use,
+        about=workload.about,
+        lineage=workload.lineage,
+        timing=workload.timing,
+        effective=workload.effective,
+        grid=workload.grid,
+        answer=sentence,
+        index=index,
+        by_metric=by_metric,
+        cells=cells,
+        details=tuple(cell_of(measured, cell) for cell in measured.details),
+        losses=losses,
+        tally=tally,
+    )
+
+
+def _by_metric(
+    judged: JudgedWorkload, cells: Sequence[Cell], baseline: str, teller: Teller
+) -> tuple[Index, ...]:
+    """One index for each metric; that of a metric with one cell is that cell's own comparison."""
+    groups = cells_by_metric(judged.measured)
+    if len(groups) < 2:
+        return ()
+    means = iter(judged.metrics)
+    indices = []
+    start = 0
+    for group in groups:
+        own = cells[start : start + len(group)]
+        found = next(means) if len(group) > 1 else judged.cells[start]
+        metric = group[0].metric
+        indices.append(index_of(metric.name, metric.label, found, teller, baseline, own))
+        start += len(group)
+    return tuple(indices)
+
+
+def _losses(index: Index, judged: JudgedWorkload, teller: Teller) -> tuple[Loss, ...]:
+    """The cells in which the first of the ranked table is slower than another system."""
+    if not index.standings:
+        return ()
+    best = index.standings[0].system
+    others = [standing.system for standing in index.standings[1:]]
+    return tuple(
+        Loss(label=cell.label, comparison=teller.comparison(contrast))
+        for cell, found in zip(judged.measured.cells, judged.cells, strict=True)
+        for contrast in (found.between(best, other) for other in others)
+        if contrast.verdict == "slower"
+    )

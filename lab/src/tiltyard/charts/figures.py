@@ -1,0 +1,72 @@
+"""Figures of a comparison as words, the same in pictures, pages and the terminal."""
+
+from tiltyard.analysis.model import Comparison, Verdict
+from tiltyard.units import format_ratio
+
+MARKS: dict[Verdict, str] = {
+    "faster": "▲",
+    "slower": "▼",
+    "equivalent": "=",
+    "undecided": "?",
+    "invalid": "✕",
+}
+"""The sign of a verdict where there is no room for the word."""
+
+
+def ratio_text(comparison: Comparison) -> str:
+    """The estimate with the digits that its interval supports: ``1.31``; a dash if none."""
+    if comparison.ratio is None:
+        return "–"
+    return format_ratio(comparison.ratio, _half_width(comparison))
+
+
+def interval_text(comparison: Comparison) -> str:
+    """The interval: ``1.24 … 1.39``; a dash before the first look."""
+    if comparison.low is None or comparison.high is None:
+        return "–"
+    half_width = _half_width(comparison)
+    low, high = (format_ratio(bound, half_width) for bound in (comparison.low, comparison.high))
+    return f"{low} … {high}"
+
+
+def with_unit(label: str, unit: str) -> str:
+    """A head for figures: ``write, GB/s``, but ``transactions/s``."""
+    return f"{label}{unit}" if unit.startswith("/") else ", ".join(filter(None, (label, unit)))
+
+
+def against(comparisons: tuple[Comparison, ...], baseline: str) -> list[Comparison]:
+    """Every system against the baseline, turned round where the pair was stored the other way."""
+    return [
+        pair if pair.against == baseline else turned(pair)
+        for pair in comparisons
+        if baseline in (pair.system, pair.against)
+    ]
+
+
+def turned(pair: Comparison) -> Comparison:
+    """The same comparison seen from the other side."""
+    swapped: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
+    return pair.model_copy(
+        update={
+            "system": pair.against,
+            "against": pair.system,
+            "ratio": _inverse(pair.ratio),
+            "low": _inverse(pair.high),
+            "high": _inverse(pair.low),
+            "verdict": swapped.get(pair.verdict, pair.verdict),
+            "at_least": _inverse(pair.at_least),
+            "geometric_mean_ratio": _inverse(pair.geometric_mean_ratio),
+            "ahead": None if pair.ahead is None else 1 - pair.ahead,
+            "differences": tuple(1 / ratio for ratio in pair.differences),
+        }
+    )
+
+
+def _inverse(ratio: float | None) -> float | None:
+    return None if ratio is None else 1 / ratio
+
+
+def _half_width(comparison: Comparison) -> float | None:
+    if comparison.low is None or comparison.high is None:
+        return None
+    return (comparison.high - comparison.low) / 2

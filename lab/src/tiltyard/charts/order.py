@@ -1,0 +1,89 @@
+"""The order of trials: did values move with the place in the run?"""
+
+from tiltyard.analysis.model import Findings, TrialLine, WorkloadFindings
+from tiltyard.charts import ratio
+from tiltyard.charts.chart import Chart, Spec
+from tiltyard.charts.theme import LIGHT, system_colour, system_shape
+
+_HEIGHT_PX = 190
+
+
+def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
+    """Each trial over its system's own typical value, in the order in which they ran."""
+    trials = [trial for trial in findings.trials if trial.workload == workload.name]
+    measured = [trial for trial in trials if trial.relative is not None]
+    if not measured:
+        return None
+    span = ratio.domain(findings, (trial.relative for trial in measured))
+    return {
+        "width": width_px - 60,
+        "height": _HEIGHT_PX,
+        "padding": {"left": 0, "top": 2, "bottom": 2, "right": 10},
+        "layer": [
+            *ratio.backdrop(findings, "y"),
+            _boundaries(findings),
+            _lost([trial for trial in trials if trial.relative is None]),
+            _points(findings, measured, span),
+        ],
+    }
+
+
+def alt(findings: Findings, workload: WorkloadFindings) -> str:
+    """The sentence about drift, which the picture shows."""
+    drift = " ".join(drift.sentence for drift in findings.drifts if drift.workload == workload.name)
+    return f"{workload.name}: every trial in the order of the run. {drift}".rstrip()
+
+
+def _boundaries(findings: Findings) -> Spec:
+    """A line before the first trial of each block."""
+    firsts: dict[int, int] = {}
+    for trial in findings.trials:
+        firsts.setdefault(trial.block, trial.slot)
+    return {
+        "data": {"values": [{"edge": slot - 0.5} for slot in firsts.values()]},
+        "mark": {"type": "rule", "color": LIGHT["line"]},
+        "encoding": {"x": {"field": "edge", "type": "quantitative"}},
+    }
+
+
+def _lost(trials: list[TrialLine]) -> Spec:
+    """Trials without a value: crosses at the foot."""
+    return {
+        "data": {"values": [{"slot": trial.slot} for trial in trials]},
+        "mark": {"type": "text", "text": "✕"},
+        "encoding": {
+            "x": {"field": "slot", "type": "quantitative"},
+            "y": {"value": _HEIGHT_PX - 8},
+        },
+    }
+
+
+def _points(findings: Findings, trials: list[TrialLine], span: tuple[float, float]) -> Spec:
+    return {
+        "data": {
+            "values": [{"slot": t.slot, "system": t.system, "relative": t.relative} for t in trials]
+        },
+        "mark": {"type": "point", "filled": True, "size": 40, "opacity": 0.9},
+        "encoding": {
+            "x": {
+                "field": "slot",
+                "type": "quantitative",
+                "title": "place in the order of the run (lines: blocks)",
+                "scale": {"nice": False, "zero": False, "padding": 8},
+                "axis": {"grid": False, "tickMinStep": 1, "tickCount": 10},
+            },
+            "y": {"field": "relative", **ratio.axis(span, "relative to own median")},
+            "color": {"field": "system", "scale": system_colour(findings)},
+            "shape": {"field": "system", "scale": system_shape(findings)},
+        },
+    }
+
+
+CHART = Chart(
+    name="order",
+    place="order",
+    title="Order of trials",
+    caption="Each point is a trial over its system's median: 1× is typical.",
+    draw=draw,
+    alt=alt,
+)

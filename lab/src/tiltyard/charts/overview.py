@@ -1,0 +1,122 @@
+"""All tests of a workload at a glance: each a row, each compared system a dot with its interval."""
+
+from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
+from tiltyard.charts import ratio
+from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, shortened
+from tiltyard.charts.theme import LIGHT, system_colour, system_shape
+
+_SYSTEM_PX = 11
+_ROW_GAP_PX = 8
+_PX_PER_LETTER = 12
+
+
+def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
+    """Every test's index relative to the baseline, in the workload's order."""
+    if not workload.by_metric:
+        return None
+    lines = [
+        (index, comparison) for index in workload.by_metric for comparison in ratio.compared(index)
+    ]
+    labels = _labels(workload.by_metric, width_px // _PX_PER_LETTER)
+    row_px = _SYSTEM_PX * (len(findings.systems) - 1) + _ROW_GAP_PX
+    span = ratio.domain(findings, (edge for _, line in lines for edge in (line.low, line.high)))
+    x = ratio.axis(span, ratio.axis_title(findings, workload.by_metric))
+    systems = [system.name for system in findings.systems if system.name != findings.baseline]
+    return {
+        "width": width_px - extent_px(labels.values()) - 16,
+        "height": row_px * len(labels),
+        "padding": {"left": 0, "top": 0, "bottom": 4, "right": 12},
+        "data": {"values": [_row(index, comparison) for index, comparison in lines]},
+        "layer": [*ratio.backdrop(findings), *_marks(findings, labels, systems, x)],
+    }
+
+
+def alt(findings: Findings, workload: WorkloadFindings) -> str:
+    """How the verdicts are spread over the tests."""
+    tests = "; ".join(
+        f"{index.label}: "
+        + ", ".join(f"{comparison.system} {comparison.verdict}" for comparison in pairs)
+        for index in workload.by_metric
+        if (pairs := ratio.compared(index))
+    )
+    return f"{workload.name}: every test relative to {findings.baseline}. {tests}."
+
+
+def _marks(findings: Findings, labels: dict[str, str], systems: list[str], x: Spec) -> list[Spec]:
+    legend: Spec = {"values": systems}
+    colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": legend}
+    shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": legend}
+    place: Spec = {
+        "y": {
+            "field": "test",
+            "type": "nominal",
+            "sort": list(labels),
+            "title": None,
+            "scale": {"paddingInner": 0.25, "paddingOuter": 0.12},
+            "axis": {**named_axis(labels), "grid": True},
+        },
+        "yOffset": {"field": "system", "type": "nominal", "sort": systems},
+    }
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "rule", "strokeWidth": 2.5},
+            "encoding": {
+                **place,
+                "x": {"field": "low", "type": "quantitative"},
+                "x2": {"field": "high"},
+                "color": colour,
+            },
+        },
+        {
+            "transform": [{"filter": "isValid(datum.ratio)"}],
+            "mark": {"type": "point", "size": 46, "opacity": 1, "strokeWidth": 2},
+            "encoding": {
+                **place,
+                "x": {"field": "ratio", **x},
+                "shape": shape,
+                "stroke": colour,
+                "fill": {
+                    "condition": {
+                        "test": "datum.decided",
+                        "field": "system",
+                        "legend": None,
+                        "scale": system_colour(findings),
+                    },
+                    "value": LIGHT["paper"],
+                },
+            },
+        },
+    ]
+
+
+def _labels(indices: tuple[Index, ...], limit: int) -> dict[str, str]:
+    """Label of each test → what stands at its row; said of times, not of speeds: less is better."""
+    marks = {"higher": "", "lower": " (less is better)"}
+    return {
+        index.label: shortened(index.label, limit - len(marks[index.direction]))
+        + marks[index.direction]
+        for index in indices
+    }
+
+
+def _row(index: Index, comparison: Comparison) -> Spec:
+    return {
+        "test": index.label,
+        "system": comparison.system,
+        "ratio": comparison.ratio,
+        "low": comparison.low,
+        "high": comparison.high,
+        "decided": comparison.verdict not in ("undecided", "invalid"),
+    }
+
+
+CHART = Chart(
+    name="overview",
+    place="overview",
+    title="All tests",
+    caption="Each test is the geometric mean over its grid. Line: 95 % interval. Hollow: "
+    "undecided. Grey band: differences that count as none.",
+    draw=draw,
+    alt=alt,
+)

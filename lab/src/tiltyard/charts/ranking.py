@@ -1,0 +1,132 @@
+"""Who is ahead: each system a line, its interval a bar, every block a dot."""
+
+from tiltyard.analysis.model import Findings, Standing, WorkloadFindings
+from tiltyard.charts import ratio
+from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, shortened
+from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.charts.theme import system_colour
+
+_ROW_PX = 38
+_ROOMY_PX = 600
+_NAME_LIMIT = 24
+
+
+def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
+    """The workload's index relative to the baseline, best system first."""
+    index = workload.index
+    if not index.standings:
+        return None
+    roomy = width_px >= _ROOMY_PX
+    limit = _NAME_LIMIT if roomy else _NAME_LIMIT // 2
+    names = {s.system: shortened(s.system, limit) for s in index.standings}
+    said = {s.system: _said(s, roomy=roomy) for s in index.standings}
+    right_px = extent_px(said.values())
+    span = ratio.domain(
+        findings,
+        (
+            drawn
+            for comparison in ratio.compared(index)
+            for drawn in (comparison.low, comparison.high, *comparison.differences)
+        ),
+    )
+    lines = [_line(standing, said[standing.system]) for standing in index.standings]
+    y: Spec = {
+        "field": "system",
+        "type": "nominal",
+        "sort": list(names),
+        "title": None,
+        "axis": named_axis(names),
+    }
+    colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": None}
+    return {
+        "width": width_px - extent_px(names.values()) - right_px,
+        "height": _ROW_PX * len(lines),
+        "padding": {"left": 2, "top": 2, "bottom": 2, "right": right_px // 6},
+        "data": {"values": lines},
+        "layer": [
+            *ratio.backdrop(findings),
+            _dots(index.standings, y, colour),
+            *_interval(y, colour, ratio.axis(span, ratio.axis_title(findings, [index]))),
+            {
+                "mark": {"type": "text", "align": "left", "dx": 8},
+                "encoding": {"y": y, "text": {"field": "said"}, "x": {"value": "width"}},
+            },
+        ],
+    }
+
+
+def alt(findings: Findings, workload: WorkloadFindings) -> str:
+    """The ranking in one sentence."""
+    places = "; ".join(f"{s.system}: {_said(s, roomy=True)}" for s in workload.index.standings)
+    return f"{workload.name}, {workload.index.label}, relative to {findings.baseline}. {places}."
+
+
+def _interval(y: Spec, colour: Spec, x: Spec) -> list[Spec]:
+    """The interval as a bar and the estimate as a stroke on it."""
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "bar", "height": 8, "cornerRadius": 4, "opacity": 0.45},
+            "encoding": {
+                "y": y,
+                "x": {"field": "low", "type": "quantitative"},
+                "x2": {"field": "high"},
+                "color": colour,
+            },
+        },
+        {
+            "transform": [{"filter": "isValid(datum.ratio)"}],
+            "mark": {"type": "tick", "thickness": 3, "size": 20},
+            "encoding": {"y": y, "x": {"field": "ratio", **x}, "color": colour},
+        },
+    ]
+
+
+def _dots(standings: tuple[Standing, ...], y: Spec, colour: Spec) -> Spec:
+    """Every block, the first at the top of its row: a drift would slant the column of dots."""
+    return {
+        "data": {
+            "values": [
+                {"system": standing.system, "place": place, "difference": difference}
+                for standing in standings
+                if standing.comparison is not None
+                for place, difference in enumerate(standing.comparison.differences, 1)
+            ]
+        },
+        "mark": {"type": "point", "filled": True, "size": 20, "opacity": 0.75},
+        "encoding": {
+            "y": y,
+            "x": {"field": "difference", "type": "quantitative"},
+            "yOffset": {"field": "place", "type": "ordinal"},
+            "color": colour,
+        },
+    }
+
+
+def _line(standing: Standing, said: str) -> Spec:
+    comparison = standing.comparison
+    bounds: Spec = {"ratio": 1.0, "low": None, "high": None}
+    if comparison is not None:
+        bounds = {"ratio": comparison.ratio, "low": comparison.low, "high": comparison.high}
+    return {"system": standing.system, "said": said, **bounds}
+
+
+def _said(standing: Standing, *, roomy: bool) -> str:
+    comparison = standing.comparison
+    if comparison is None:
+        return "1, the baseline"
+    if comparison.ratio is None:
+        return comparison.verdict
+    interval = f" ({interval_text(comparison)})" if roomy else ""
+    return f"{ratio_text(comparison)}{interval}, {comparison.verdict}"
+
+
+CHART = Chart(
+    name="ranking",
+    place="verdict",
+    title="Who is ahead",
+    caption="Bar: 95 % interval of the ratio. Stroke: estimate. Dots: the blocks, the first on "
+    "top. Grey band: differences that count as none.",
+    draw=draw,
+    alt=alt,
+)

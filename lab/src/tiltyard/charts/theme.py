@@ -1,0 +1,158 @@
+"""Colours and type, in one place, for pictures and pages, by day and by night.
+
+A chart is drawn with the colours of :data:`LIGHT`; :mod:`tiltyard.charts.svg` then replaces each by
+the CSS variable of its name, so that one picture serves both. Every colour is therefore unique.
+Series follow M. Okabe and K. Ito, *Color Universal Design* (2008), darkened for white paper and
+lightened for dark; better and worse are teal and ochre, told apart by all common kinds of colour
+vision. A colour never speaks alone: systems also differ in shape, verdicts also in words.
+"""
+
+from collections.abc import Sequence
+
+from tiltyard.analysis.model import Findings
+from tiltyard.charts.chart import Spec, series
+
+LIGHT: dict[str, str] = {
+    "paper": "#fcfcfa",
+    "panel": "#f3f3ef",
+    "band": "#eae9e1",
+    "line": "#dedfda",
+    "faint": "#868b90",
+    "soft": "#565b60",
+    "ink": "#1a1d1f",
+    "series-1": "#0b6cab",
+    "series-2": "#c4501b",
+    "series-3": "#0a8266",
+    "series-4": "#a8548a",
+    "series-5": "#a57700",
+    "series-6": "#4b93c4",
+    "series-7": "#6b6f78",
+    "better-4": "#47ae9d",
+    "better-3": "#7bc7b8",
+    "better-2": "#aedcd1",
+    "better-1": "#d8eee8",
+    "equal": "#e5e5e1",
+    "worse-1": "#f8ebd3",
+    "worse-2": "#f1d5a4",
+    "worse-3": "#e7b96b",
+    "worse-4": "#d99a44",
+    "amount-1": "#f0f3f6",
+    "amount-2": "#dfe7ee",
+    "amount-3": "#c9d7e4",
+    "amount-4": "#aec4d7",
+    "amount-5": "#91aecb",
+}
+
+DARK: dict[str, str] = {
+    "paper": "#131618",
+    "panel": "#1b1f22",
+    "band": "#262b2f",
+    "line": "#2f3539",
+    "faint": "#858d94",
+    "soft": "#a8b0b6",
+    "ink": "#eceeef",
+    "series-1": "#5aaee8",
+    "series-2": "#f0884c",
+    "series-3": "#3cc39c",
+    "series-4": "#dd94c3",
+    "series-5": "#deb23e",
+    "series-6": "#9bd0f2",
+    "series-7": "#aab1ba",
+    "better-4": "#21786b",
+    "better-3": "#216257",
+    "better-2": "#1f4d46",
+    "better-1": "#1d3834",
+    "equal": "#2e3438",
+    "worse-1": "#3c3120",
+    "worse-2": "#543f20",
+    "worse-3": "#6d4f1f",
+    "worse-4": "#86601f",
+    "amount-1": "#1d242a",
+    "amount-2": "#23313d",
+    "amount-3": "#2a4051",
+    "amount-4": "#325067",
+    "amount-5": "#3a617e",
+}
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+MONO = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, monospace"
+TEXT_PX = 12
+SMALL_PX = 11
+
+_SERIES = [colour for name, colour in LIGHT.items() if name.startswith("series-")]
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down")
+_GLYPHS = ("●", "■", "◆", "▲", "▼")
+
+STRENGTHS = ((1.1, 1), (1.25, 2), (2.0, 3), (float("inf"), 4))
+"""Up to which ratio of better to worse a difference has which strength of colour."""
+
+
+def system_colour(findings: Findings) -> Spec:
+    """Colour of each system, the same in every picture."""
+    return {"domain": series(findings), "range": _cycled(_SERIES, findings)}
+
+
+def system_shape(findings: Findings) -> Spec:
+    """Shape of each system; seven colours and five shapes make 35 that differ."""
+    return {"domain": series(findings), "range": _cycled(_SHAPES, findings)}
+
+
+def signs(findings: Findings) -> dict[str, tuple[str, str]]:
+    """Each system's sign in running text: a glyph of its shape, and its CSS colour."""
+    glyphs = _cycled(_GLYPHS, findings)
+    colours = _cycled([name for name in LIGHT if name.startswith("series-")], findings)
+    return {
+        system: (glyph, f"var(--{colour})")
+        for system, glyph, colour in zip(series(findings), glyphs, colours, strict=True)
+    }
+
+
+def config() -> Spec:
+    """Vega-Lite configuration of every chart."""
+    text: Spec = {"labelColor": LIGHT["soft"], "titleColor": LIGHT["soft"]}
+    sizes: Spec = {
+        "labelFontSize": SMALL_PX,
+        "titleFontSize": SMALL_PX,
+        "titleFontWeight": "normal",
+    }
+    return {
+        "background": None,
+        "font": "sans-serif",
+        "aria": False,
+        "padding": 0,
+        "view": {"stroke": None},
+        "text": {"fontSize": TEXT_PX, "color": LIGHT["ink"]},
+        "axis": {
+            **text,
+            **sizes,
+            "domain": False,
+            "ticks": False,
+            "gridColor": LIGHT["line"],
+            "labelPadding": 6,
+            "titlePadding": 8,
+        },
+        "axisY": {"grid": False, "labelColor": LIGHT["ink"], "labelFontSize": TEXT_PX},
+        "legend": {
+            **text,
+            **sizes,
+            "orient": "top",
+            "title": None,
+            "labelFontSize": TEXT_PX,
+            "labelColor": LIGHT["ink"],
+            "symbolOpacity": 1,
+            "columnPadding": 18,
+            "labelLimit": 240,
+        },
+        "title": {
+            "anchor": "start",
+            "color": LIGHT["ink"],
+            "fontSize": TEXT_PX,
+            "fontWeight": 600,
+            "offset": 6,
+        },
+        "concat": {"spacing": 16},
+    }
+
+
+def _cycled(looks: Sequence[str], findings: Findings) -> list[str]:
+    return [looks[place % len(looks)] for place in range(len(findings.systems))]

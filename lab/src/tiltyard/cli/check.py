@@ -1,0 +1,64 @@
+"""``tiltyard check``: everything that would go wrong, before anything runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def check(
+    study: Path = Path(),
+    /,
+    *,
+    rehearse: Annotated[bool, Parameter(negative="--no-rehearse")] = True,
+) -> int:
+    """Find everything that would go wrong, before anything runs.
+
+    Reads the study, lets the engine check every parameter, asks each system what it lacks, brings
+    each one up and takes it down again, and says what differs between them beyond the factors.
+
+    ```
+    tiltyard check spool
+    tiltyard check spool --no-rehearse          # touch nothing on the host
+    ```
+
+    Args:
+        study: A study folder or its study.toml.
+        rehearse: Bring each system up once and take it down.
+    """
+    from datetime import UTC, datetime
+
+    from tiltyard.cli.console import say
+    from tiltyard.errors import ExitCode
+    from tiltyard.executors.engine import Engine
+    from tiltyard.folder import StudyFolder
+    from tiltyard.plan.freeze import freeze
+    from tiltyard.run.rehearsal import differences
+    from tiltyard.run.rehearsal import rehearse as rehearse_systems
+    from tiltyard.study.load import load_study
+    from tiltyard.systems import KINDS
+
+    engine = Engine.find()
+    folder = StudyFolder.of(study)
+    catalogue = engine.describe()
+    question = load_study(folder.study, catalogue, KINDS)
+    plan = freeze(question, folder.study, catalogue, engine.validate, datetime.now(UTC))
+    looks = ", ".join(str(look.blocks) for look in plan.design.looks)
+    say(f"Question  {plan.question}")
+    say(f"Systems   {', '.join(system.name for system in plan.systems)}")
+    say(f"Workloads {', '.join(workload.spec.name for workload in plan.workloads)}")
+    say(f"Looks     after {looks} blocks of {len(plan.systems) * len(plan.workloads)} trials")
+    found = rehearse_systems(folder, plan.systems, bring_up=rehearse)
+    for line in found.recovered:
+        say(f"Restored  {line}")
+    for fact, values in differences(found.facts).items():
+        each = "; ".join(f"{system}: {value}" for system, value in values.items())
+        say(f"Differs   {fact}: {each}")
+    for system, problems in found.problems.items():
+        for problem in problems:
+            remedy = f". Mend: {problem.remedy}" if problem.remedy else ""
+            say(f"{problem.severity.capitalize():9} {system}: {problem.text}{remedy}")
+    if any(problem.severity == "error" for each in found.problems.values() for problem in each):
+        return ExitCode.HOST_LACKS
+    say("Ready     nothing would go wrong that can be seen from here")
+    return ExitCode.DONE

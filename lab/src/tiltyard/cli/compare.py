@@ -1,0 +1,66 @@
+"""``tiltyard compare``: the whole job in one command."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def compare(
+    *systems: str,
+    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"], negative=())] = (
+        "postmark",
+    ),
+    blocks: int | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    folder: Path | None = None,
+) -> int:
+    """Compare file systems, or directories, without writing a study file first.
+
+    ```
+    tiltyard compare ext4 xfs btrfs --workload postmark
+    tiltyard compare ext4 xfs -w iozone -w postmark --budget "20 min"
+    tiltyard compare /mnt/old /mnt/new          # directories: no root needed
+    tiltyard compare ext4 ext4                  # A/A: does this host see ghosts?
+    ```
+
+    A study folder is written, named after the workloads and systems; the same command again goes
+    on with it.
+
+    Args:
+        systems: File systems (made on a fresh loop-backed image in each block; needs root), or
+            existing directories.
+        workload: A workload to run (see `tiltyard workloads`); may be given again.
+        blocks: Exactly so many blocks; by default 7 to 20, until everything is decided.
+        budget: Begin no further block after this time: "45 min".
+        seed: Seed of the random order; by default drawn.
+        folder: The study folder; by default named after the question.
+    """
+    from tiltyard.cli.console import remark
+    from tiltyard.cli.run import carry_out
+    from tiltyard.cli.session import place_study
+    from tiltyard.executors.engine import Engine
+    from tiltyard.folder import StudyFolder
+    from tiltyard.study.compare import compare_study
+    from tiltyard.systems.filesystems import FILESYSTEMS
+
+    text = compare_study(
+        systems,
+        workload,
+        Engine.find().describe(),
+        [filesystem.name for filesystem in FILESYSTEMS],
+        blocks=blocks,
+        budget=budget,
+        seed=seed,
+    )
+    target = StudyFolder(folder or Path(_name(systems, workload)))
+    place_study(target, text.encode())
+    remark(f"Study    {target.root}/")
+    return carry_out(target)
+
+
+def _name(systems: tuple[str, ...], workloads: tuple[str, ...]) -> str:
+    """A folder name that says what is compared: ``postmark-ext4-xfs``."""
+    words = [*workloads, *(Path(system).name or "root" for system in systems)]
+    return "-".join(words)

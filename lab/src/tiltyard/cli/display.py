@@ -1,0 +1,115 @@
+"""The live display of a run: one line that moves on a terminal, plain lines elsewhere.
+
+It goes to stderr, so that stdout stays clean. It is drawn twice a second at most: the display is
+our own interference, and each trial records what it costs.
+"""
+
+from typing import Self
+
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import TaskID as Task
+
+from tiltyard.cli.console import err, remark
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.observer import Decision, Outlook
+from tiltyard.run.record import TrialRecord
+from tiltyard.units import format_duration
+
+
+class LiveDisplay:
+    """An observer of a run for people. Use it in a ``with`` block."""
+
+    def __init__(self) -> None:
+        """Nothing is drawn before :meth:`started`."""
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=36),
+            TextColumn("{task.percentage:3.0f} %"),
+            TextColumn("{task.fields[left]}"),
+            console=err(),
+            transient=True,
+            auto_refresh=False,
+        )
+        self._task: Task | None = None
+        self._block = ""
+        self._trial = ""
+
+    def __enter__(self) -> Self:
+        """Take the terminal's line."""
+        if err().is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give it back."""
+        self._bar.stop()
+
+    def started(self, plan: Plan, outlook: Outlook) -> None:
+        """Say what will be done."""
+        looks = [look.blocks for look in plan.design.looks]
+        blocks = f"{looks[0]} to {looks[-1]}" if len(looks) > 1 else str(looks[0])
+        remark(f"Question {plan.question}")
+        remark(
+            f"Study    {len(plan.systems)} systems × {len(plan.workloads)} workloads, "
+            f"{blocks} blocks, seed {plan.seed}"
+        )
+        if outlook.trials_done:
+            remark(f"Resumed  {outlook.trials_done} trials are done already and are kept")
+        self._task = self._bar.add_task("", total=outlook.trials_to_look, left="")
+        self._move(outlook)
+
+    def note(self, text: str) -> None:
+        """A remark above the moving line."""
+        remark(f"Note     {text}")
+
+    def block_started(self, block: int, of: int) -> None:
+        """A new block."""
+        self._block = f"block {block}/{of}"
+        if not err().is_terminal:
+            remark(self._block)
+
+    def preparing(self, system: str) -> None:
+        """A system is being brought up."""
+        self._say(f"{system}  preparing")
+
+    def trial_started(self, key: TrialKey, slot: int, outlook: Outlook) -> None:  # noqa: ARG002
+        """A trial begins."""
+        self._trial = f"{key.system}  {key.workload}"
+        self._move(outlook)
+        self._say(self._trial)
+
+    def progress(self, fraction: float, what: str) -> None:
+        """The trial goes on."""
+        if self._task is not None:
+            done = int(self._bar.tasks[0].completed)
+            self._bar.update(self._task, completed=done + min(fraction, 0.99))
+        self._say(f"{self._trial}  {what}")
+
+    def trial_finished(self, record: TrialRecord, outlook: Outlook) -> None:
+        """A trial is on disk."""
+        if record.outcome != "done":
+            key = record.key
+            remark(f"Failed   block {key.block} {key.system} {key.workload}: {record.reason}")
+        self._move(outlook)
+
+    def looked(self, blocks: int, decision: Decision) -> None:
+        """The data were looked at."""
+        remark(f"Look     after {blocks} blocks: {decision.reason}")
+
+    def _say(self, what: str) -> None:
+        """Change the words on the line."""
+        if self._task is not None:
+            self._bar.update(self._task, description=f"{self._block}  {what}"[:52])
+            self._bar.refresh()
+
+    def _move(self, outlook: Outlook) -> None:
+        """Change bar and time left."""
+        if self._task is None:
+            return
+        left = outlook.left_to_look_s
+        self._bar.update(
+            self._task,
+            completed=outlook.trials_done,
+            total=outlook.trials_to_look,
+            left="" if left is None else f"{format_duration(left)} left",
+        )

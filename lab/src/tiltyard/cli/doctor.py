@@ -1,0 +1,32 @@
+"""``tiltyard doctor``: what this host can and cannot do."""
+
+from pathlib import Path
+
+
+def doctor() -> int:
+    """Say what this host can and cannot do, and the one command that mends each lack.
+
+    ```
+    tiltyard doctor
+    ```
+    """
+    from rich.table import Table
+
+    from tiltyard.cli.console import say, show
+    from tiltyard.errors import ExitCode
+    from tiltyard.executors.engine import Engine
+    from tiltyard.host.doctor import examine
+    from tiltyard.systems.filesystems import FILESYSTEMS
+
+    tools = {filesystem.tool.command: filesystem.tool for filesystem in FILESYSTEMS}
+    checks = examine(tools.values(), lambda: Engine.find().describe().engine, Path())
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("", "What", "Meaning", "Mend"):
+        table.add_column(heading)
+    marks = {"ok": "ok", "limited": "limited", "missing": "MISSING"}
+    for found in checks:
+        table.add_row(marks[found.status], found.name, found.meaning, found.remedy or "")
+    show(table)
+    missing = [found for found in checks if found.status == "missing"]
+    say("\nEverything is there." if not missing else f"\n{len(missing)} lacking; see Mend.")
+    return ExitCode.HOST_LACKS if missing else ExitCode.DONE

@@ -1,0 +1,36 @@
+"""``tiltyard new``: a commented study from a template."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def new(
+    folder: Path,
+    /,
+    *,
+    template: Annotated[str, Parameter(name=["--template", "-t"])] = "filesystems",
+) -> None:
+    """Write a commented study to start from.
+
+    ```
+    tiltyard new spool                      # file systems on a fresh image
+    tiltyard new disks -t directories       # two directories, no root needed
+    tiltyard check spool && tiltyard run spool
+    ```
+
+    Args:
+        folder: The study folder to make.
+        template: What is compared: filesystems, mount-options or directories.
+    """
+    from tiltyard.cli.console import say
+    from tiltyard.errors import RefusedError
+    from tiltyard.folder import StudyFolder, write_whole
+    from tiltyard.study.templates import new_study
+
+    target = StudyFolder(folder)
+    if target.study.exists():
+        raise RefusedError(f"{target.study}: there is a study already; choose another folder")
+    write_whole(target.study, new_study(template).encode())
+    say(f"Wrote {target.study}. Edit it, then: tiltyard check {folder} && tiltyard run {folder}")

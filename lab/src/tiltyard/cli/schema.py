@@ -1,0 +1,18 @@
+"""``tiltyard schema``: the JSON Schema of study files, for editors."""
+
+
+def schema() -> None:
+    """Print the JSON Schema of study files, so that an editor can help to write them.
+
+    ```
+    tiltyard schema > study.schema.json
+    ```
+    """
+    from json import dumps
+
+    from tiltyard.cli.console import say
+    from tiltyard.executors.engine import Engine
+    from tiltyard.study.schema import study_schema
+    from tiltyard.systems import KINDS
+
+    say(dumps(study_schema(Engine.find().describe(), KINDS), indent=2, ensure_ascii=False))

@@ -1,0 +1,62 @@
+"""How Tiltyard fails: one line that says what is wrong and what would be right, and a code."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command; ``docs/reference/exit-codes.md`` is made of this table."""
+
+    DONE = 0, "done"
+    INTERNAL = 1, "internal error: a defect of Tiltyard"
+    USAGE = 2, "usage or study file: the message names file, line and key"
+    HOST_LACKS = 3, "the host lacks something: the message says what to install or do"
+    REFUSED = 4, "refused for safety"
+    TRIALS_FAILED = 5, "trials failed: the study is incomplete"
+    UNDECIDED = 6, "precision not reached in the budget (with --require-decision)"
+    REGRESSION = 7, "gate: regression"
+    INTERRUPTED = 130, "interrupted; the same command again goes on"
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> "ExitCode":
+        """Give each code its one-line meaning."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+
+class TiltyardError(Exception):
+    """An error that a person can act on; printed as one line, without a traceback."""
+
+    exit_code = ExitCode.INTERNAL
+
+
+class UsageError(TiltyardError):
+    """A command line or a file that says something Tiltyard does not understand."""
+
+    exit_code = ExitCode.USAGE
+
+
+class HostLacksError(TiltyardError):
+    """The host lacks a tool, a privilege or a feature; the message names the remedy."""
+
+    exit_code = ExitCode.HOST_LACKS
+
+
+class RefusedError(TiltyardError):
+    """Tiltyard will not do this because something could be lost."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class TrialsFailedError(TiltyardError):
+    """Trials failed, so the study cannot answer its question."""
+
+    exit_code = ExitCode.TRIALS_FAILED
+
+
+class InterruptedRunError(TiltyardError):
+    """A person or a signal ended the run; everything finished is on disk."""
+
+    exit_code = ExitCode.INTERRUPTED

@@ -1,0 +1,1 @@
+"""Start this there, and give me its pipes."""

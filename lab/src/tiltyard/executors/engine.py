@@ -1,0 +1,153 @@
+"""The engine: where its binary is, what it can do, and whether it accepts a job."""
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from tiltyard.errors import HostLacksError, TiltyardError, UsageError
+from tiltyard.wire import PROTOCOL, Catalogue, EndEvent, Hello, HelloEvent, read_events
+
+NAME = "tiltyard-engine"
+_ANSWER_S = 60
+
+
+class JobRefused(UsageError):  # noqa: N818  it reads as what happened
+    """The engine does not accept a job.
+
+    Attributes:
+        parameter: the parameter at fault, where there is one.
+        message: what is wrong and what would be right, in the engine's words.
+    """
+
+    def __init__(self, parameter: str | None, message: str) -> None:
+        """Both as the engine says them."""
+        super().__init__(f"{parameter}: {message}" if parameter else message)
+        self.parameter = parameter
+        self.message = message
+
+
+class ConditionsWanted(BaseModel):
+    """Conditions that the engine shall bring about."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cpus: tuple[int, ...] = ()
+    unpinned: bool = False
+    keep_awake: bool = False
+
+
+class Job(BaseModel):
+    """One trial, as the wire wants it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    workload: str
+    parameters: dict[str, JsonValue]
+    directory: Path
+    conditions: ConditionsWanted = ConditionsWanted()
+
+    def message(self) -> bytes:
+        """The document that goes to the engine's standard input."""
+        fields = self.model_dump(mode="json", exclude={"directory"})
+        wire = {"protocol": PROTOCOL, **fields, "target": {"directory": str(self.directory)}}
+        return json.dumps(wire).encode()
+
+
+class Engine:
+    """An engine binary."""
+
+    def __init__(self, path: Path) -> None:
+        """The binary at that path; nothing is started yet."""
+        self.path = path
+
+    @classmethod
+    def find(cls) -> Self:
+        """The engine of this installation.
+
+        Raises:
+            HostLacksError: if it is nowhere; the message lists every place that was looked at.
+        """
+        places = list(_places())
+        for place in places:
+            if place.is_file() and os.access(place, os.X_OK):
+                return cls(place)
+        looked = ", ".join(str(place) for place in places)
+        raise HostLacksError(
+            f'there is no {NAME}; looked at {looked} and in PATH. "make build" builds it, '
+            "TILTYARD_ENGINE names another place"
+        )
+
+    def describe(self) -> Catalogue:
+        """Everything that this engine can do; asked once.
+
+        Raises:
+            HostLacksError: if it speaks another protocol.
+        """
+        return self._catalogue
+
+    @functools.cached_property
+    def _catalogue(self) -> Catalogue:
+        """The answer to ``describe``."""
+        try:
+            catalogue = Catalogue.model_validate_json(self._ask("describe").stdout)
+        except ValidationError as error:
+            raise HostLacksError(
+                f"{self.path}: not an engine of this lab: {error.errors()[0]['msg']}"
+            ) from error
+        if catalogue.protocol != PROTOCOL:
+            raise HostLacksError(
+                f"{self.path}: speaks protocol {catalogue.protocol}, this lab speaks {PROTOCOL}; "
+                '"make build" builds the engine that belongs to it'
+            )
+        return catalogue
+
+    def validate(self, workload: str, parameters: Mapping[str, JsonValue]) -> Hello:
+        """What the engine makes of a job, without doing anything.
+
+        Raises:
+            JobRefused: if the engine does not accept it.
+            TiltyardError: if it gives no answer.
+        """
+        job = Job(workload=workload, parameters=dict(parameters), directory=Path("/"))
+        answer = self._ask("validate", job.message())
+        for event in read_events(answer.stdout.splitlines()):
+            if isinstance(event, HelloEvent):
+                return event.data
+            if isinstance(event, EndEvent) and event.data.failure is not None:
+                raise JobRefused(event.data.failure.parameter, event.data.failure.message)
+        said = answer.stderr.decode(errors="replace").strip() or f"exit status {answer.returncode}"
+        raise TiltyardError(f"{self.path} validate: no answer: {said}")
+
+    def _ask(self, verb: str, message: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        """Run a verb that answers at once."""
+        try:
+            return subprocess.run(
+                (self.path, verb),
+                input=message,
+                capture_output=True,
+                timeout=_ANSWER_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise HostLacksError(f"{self.path} {verb}: {error}") from error
+
+
+def _places() -> Iterator[Path]:
+    """Where an engine may be, in the order of preference."""
+    if named := os.environ.get("TILTYARD_ENGINE"):
+        yield Path(named)
+        return
+    yield Path(sys.executable).parent / NAME
+    repository = Path(__file__).resolve().parents[4]
+    if (repository / "Cargo.toml").is_file():
+        yield from (repository / "target" / profile / NAME for profile in ("release", "debug"))
+    if found := shutil.which(NAME):
+        yield Path(found)

@@ -1,0 +1,143 @@
+"""Start a trial on this host and read what it says, line by line, while keeping every byte."""
+
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+_GRACE_S = 15.0
+"""How long an engine may take to remove its files after SIGTERM."""
+_TICK_S = 0.5
+"""How often deadlines are looked at while the engine says nothing."""
+_CHUNK = 1 << 16
+
+
+class LocalTrial:
+    """A running engine.
+
+    It has a session of its own, so that Ctrl-C in the terminal reaches only the lab, which then
+    stops it; the engine for its part ends when the lab dies.
+    """
+
+    def __init__(
+        self,
+        engine: Path,
+        job: bytes,
+        keep: BinaryIO,
+        *,
+        limit_s: float | None = None,
+        hold: Sequence[int] = (),
+    ) -> None:
+        """Start it.
+
+        Args:
+            engine: the binary.
+            job: the document for its standard input.
+            keep: receives its output verbatim.
+            limit_s: it is stopped after that time; ``None`` for no limit.
+            hold: file descriptors that it keeps open, so that locks on them outlive us.
+        """
+        self._keep = keep
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed when the trial has ended
+        self._said = b""
+        self._began = time.monotonic()
+        self._limit_s = limit_s
+        self._stopped_at: float | None = None
+        self.timed_out = False
+        self._process = subprocess.Popen(
+            (engine, "run"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            start_new_session=True,
+            pass_fds=tuple(hold),
+        )
+        self._hand_over(job)
+
+    def _hand_over(self, job: bytes) -> None:
+        """Write the job; an engine that died at once is found out by its silence."""
+        assert self._process.stdin is not None
+        try:
+            with self._process.stdin as pipe:
+                pipe.write(job)
+        except BrokenPipeError:
+            pass
+
+    def lines(self) -> Iterator[bytes]:
+        """Whole lines of output as they come; ends when the engine has ended.
+
+        A torn last line (of an engine that was killed) is kept in the file and not yielded.
+        """
+        rest = b""
+        try:
+            for chunk in self._chunks():
+                self._keep.write(chunk)
+                *whole, rest = (rest + chunk).split(b"\n")
+                yield from whole
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self._end()
+
+    def stop(self) -> None:
+        """Ask it to end; it removes its files. Safe to call from a signal handler."""
+        if self._stopped_at is None:
+            self._stopped_at = time.monotonic()
+            self._signal(signal.SIGTERM)
+
+    @property
+    def exit_status(self) -> int:
+        """Exit status; negative is the signal that killed it. Only after :meth:`lines` ended."""
+        return self._process.returncode
+
+    def last_words(self) -> str:
+        """The last line that it wrote for people, if any."""
+        lines = self._said.decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Output as it comes, with an eye on the deadlines."""
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while True:
+                if selector.select(_TICK_S):
+                    chunk = os.read(descriptor, _CHUNK)
+                    if not chunk:
+                        return
+                    yield chunk
+                self._watch_deadlines()
+
+    def _watch_deadlines(self) -> None:
+        """Stop what takes too long, and kill what does not stop."""
+        now = time.monotonic()
+        if self._limit_s is not None and now - self._began > self._limit_s:
+            self.timed_out = True
+            self.stop()
+        if self._stopped_at is not None and now - self._stopped_at > _GRACE_S:
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Signal our own child, if it has not been reaped."""
+        if self._process.returncode is None:
+            self._process.send_signal(number)
+
+    def _end(self) -> None:
+        """Reap it; nothing of ours outlives the trial."""
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        try:
+            self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        with self._stderr:
+            self._stderr.seek(0)
+            self._said = self._stderr.read()

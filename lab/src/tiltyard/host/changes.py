@@ -1,0 +1,150 @@
+"""The kinds of change that Tiltyard makes on a host, as data, and how each is taken back.
+
+A change is written to the ledger *before* it is made, so a recorded change may not have happened
+yet, or may have been taken back already. Every ``undo`` therefore looks first: it acts only on
+what is there and still ours, says what it did, and returns ``None`` if nothing was left to do.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.host import commands, loops
+from tiltyard.host.mounts import mounts, mounts_at
+
+PREFIX = "tiltyard-"
+"""Every file and directory that Tiltyard makes outside a study folder's own files begins so."""
+
+_BUSY_TRIES = 20
+_BUSY_PAUSE_S = 0.25
+
+
+class _Change(BaseModel):
+    """Base of all changes: read back from the ledger exactly as it was written."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MadeFile(_Change):
+    """A file that did not exist before."""
+
+    kind: Literal["file"] = "file"
+    path: Path
+
+    def undo(self) -> str | None:
+        """Remove it."""
+        _insist_on_prefix(self.path)
+        if not self.path.is_symlink() and not self.path.exists():
+            return None
+        self.path.unlink()
+        return f"removed {self.path}"
+
+
+class MadeDirectory(_Change):
+    """A directory that did not exist before; what is in it is ours too."""
+
+    kind: Literal["directory"] = "directory"
+    path: Path
+
+    def undo(self) -> str | None:
+        """Remove it with all that is in it, unless something is mounted there."""
+        _insist_on_prefix(self.path)
+        if not self.path.is_dir() or self.path.is_symlink():
+            return None
+        path = self.path.resolve()
+        inside = [mount.target for mount in mounts() if mount.target.is_relative_to(path)]
+        if inside:
+            raise RefusedError(f"{self.path}: not removed, because {inside[0]} is mounted")
+        shutil.rmtree(self.path)
+        return f"removed {self.path}"
+
+
+class AttachedLoop(_Change):
+    """An image behind a loop device; which one, the kernel decides later."""
+
+    kind: Literal["loop"] = "loop"
+    image: Path
+
+    def undo(self) -> str | None:
+        """Detach every loop device that has our image behind it, and no other."""
+        devices = loops.devices_of(self.image)
+        for device in devices:
+            commands.run(("losetup", "-d", device))
+        _wait_until(lambda: not loops.devices_of(self.image), f"{self.image}: still attached")
+        return f"detached {' '.join(devices)}" if devices else None
+
+
+class Mounted(_Change):
+    """A loop device with our image, mounted."""
+
+    kind: Literal["mount"] = "mount"
+    target: Path
+    image: Path
+
+    def undo(self) -> str | None:
+        """Unmount the target while what is mounted there comes from our image."""
+        done = None
+        while mounted := mounts_at(self.target):
+            source = mounted[-1].source
+            if loops.backing_file(source) != self.image:
+                raise RefusedError(f"{self.target}: not unmounted: {source} is not ours")
+            _unmount(self.target)
+            done = f"unmounted {self.target}"
+        return done
+
+
+class SetQueue(_Change):
+    """A queue setting of our image's loop device; it would outlive the attachment."""
+
+    kind: Literal["queue"] = "queue"
+    device: str
+    image: Path
+    name: str
+    before: str
+
+    def undo(self) -> str | None:
+        """Put the old value back while the device is still ours."""
+        if loops.backing_file(self.device) != self.image:
+            return None
+        setting = loops.queue_setting(self.device, self.name)
+        if loops.chosen(setting) == self.before:
+            return None
+        setting.write_text(self.before)
+        return f"set {setting} to {self.before} again"
+
+
+Change = Annotated[
+    MadeFile | MadeDirectory | AttachedLoop | Mounted | SetQueue, Field(discriminator="kind")
+]
+
+
+def _insist_on_prefix(path: Path) -> None:
+    """A damaged ledger must not be able to name somebody's home directory."""
+    if not path.is_absolute() or not path.name.startswith(PREFIX):
+        raise RefusedError(f"{path}: not removed: its name does not begin with {PREFIX}")
+
+
+def _unmount(target: Path) -> None:
+    """Unmount; what is busy gets a few seconds, because a stopped engine takes a moment to end."""
+    for attempt in range(_BUSY_TRIES):
+        try:
+            commands.run(("umount", str(target)))
+            return
+        except TiltyardError as error:
+            if "busy" not in str(error) or attempt == _BUSY_TRIES - 1:
+                raise
+            time.sleep(_BUSY_PAUSE_S)
+
+
+def _wait_until(condition: Callable[[], bool], complaint: str) -> None:
+    """A detached loop device lets go of its file a moment later."""
+    for _ in range(_BUSY_TRIES):
+        if condition():
+            return
+        time.sleep(_BUSY_PAUSE_S)
+    raise TiltyardError(f"{complaint} after {_BUSY_TRIES * _BUSY_PAUSE_S:g} s")

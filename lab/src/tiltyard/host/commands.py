@@ -1,0 +1,86 @@
+"""Run one command of the host: an argument list, never a shell, and an error a person can use."""
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.host.packages import find_program
+
+_REMARK = re.compile("warning|note", re.IGNORECASE)
+
+
+class Command(BaseModel):
+    """A command that was executed, exactly."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    argv: tuple[str, ...]
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command left behind."""
+
+    command: Command
+    stdout: str
+    stderr: str
+
+
+def run(argv: Sequence[str], *, timeout_s: float = 300, hold: Sequence[int] = ()) -> Output:
+    """Run a command to its end.
+
+    It gets a session of its own, so that Ctrl-C in the terminal does not reach a half-done mkfs or
+    an umount; the caller decides what an interrupt means.
+
+    Args:
+        argv: program and arguments.
+        timeout_s: after this it is killed, and that is an error.
+        hold: file descriptors that the command keeps open, so that locks on them outlive us.
+
+    Raises:
+        HostLacksError: if there is no such program.
+        TiltyardError: if it fails or takes too long; the message has its complaint.
+    """
+    program = find_program(argv[0])
+    if program is None:
+        raise HostLacksError(f'there is no program "{argv[0]}" on this host')
+    line = shlex.join(argv)
+    began = time.monotonic()
+    try:
+        done = subprocess.run(
+            argv,
+            executable=program,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            env={**os.environ, "LC_ALL": "C"},
+            start_new_session=True,
+            pass_fds=tuple(hold),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise TiltyardError(f"{line}: not done after {timeout_s:g} s, so it was killed") from None
+    stdout, stderr = _text(done.stdout), _text(done.stderr)
+    if done.returncode != 0:
+        raise TiltyardError(f"{line}: {_complaint(stderr or stdout, done.returncode)}")
+    elapsed_s = time.monotonic() - began
+    return Output(Command(argv=tuple(argv), elapsed_s=elapsed_s), stdout, stderr)
+
+
+def _text(data: bytes) -> str:
+    """Output as text, whatever its bytes."""
+    return data.decode(errors="replace").strip()
+
+
+def _complaint(text: str, status: int) -> str:
+    """The line that says why: the first that is no remark; help and hints come after it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if not _REMARK.match(line)), f"exit status {status}")

@@ -1,0 +1,167 @@
+"""What this host can and cannot do, and the one command that mends each lack.
+
+The doctor knows the host only: which tools the file systems need and which engine there is, those
+who know tell it.
+"""
+
+import ctypes
+import errno
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host.ledger import state_directory
+from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.units import format_size
+
+_CACHESTAT = 451
+"""Number of cachestat(2), Linux 6.5, on every architecture of today."""
+_WANTED_BYTES = 2 * 2**30
+_NOISE_WINDOW_S = 0.5
+_NOISY_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Literal["ok", "limited", "missing"]
+    meaning: str
+    """What was found, and what follows from it."""
+    remedy: str | None = None
+    """The one command that mends it."""
+
+
+def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -> list[Check]:
+    """Look at everything; changes nothing.
+
+    Args:
+        tools: programs that systems under test need.
+        engine: returns the engine's version, or raises a :class:`TiltyardError`.
+        directory: where studies will be kept.
+    """
+    return [
+        _root(),
+        _engine(engine),
+        _loop_devices(),
+        *(_tool(tool) for tool in tools),
+        _state(),
+        _space(directory),
+        _cachestat(),
+        _cpus(),
+        _idle(),
+        _noise(),
+    ]
+
+
+def _root() -> Check:
+    """Fresh file systems need root."""
+    if os.geteuid() == 0:
+        return Check("root", "ok", "fresh file systems can be made and mounted")
+    return Check(
+        "root",
+        "limited",
+        "directories can be compared; root would add fresh file systems on images",
+        "sudo tiltyard …",
+    )
+
+
+def _engine(version: Callable[[], str]) -> Check:
+    """The measuring instrument."""
+    try:
+        return Check("engine", "ok", f"version {version()}")
+    except TiltyardError as error:
+        return Check("engine", "missing", str(error), "make build")
+
+
+def _loop_devices() -> Check:
+    """Images are mounted through them."""
+    if Path("/dev/loop-control").exists():
+        return Check("loop devices", "ok", "images can be mounted")
+    return Check("loop devices", "limited", "images cannot be mounted", "modprobe loop")
+
+
+def _tool(tool: Tool) -> Check:
+    """A program and its package."""
+    if find_program(tool.command):
+        return Check(tool.command, "ok", "installed")
+    meaning = "not installed: this file system cannot be made"
+    return Check(tool.command, "limited", meaning, install_command(tool.package))
+
+
+def _state() -> Check:
+    """The ledger must be writable, or nothing may be changed on the host."""
+    directory = state_directory()
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    if os.access(existing, os.W_OK):
+        return Check("record of changes", "ok", f"kept in {directory}")
+    return Check(
+        "record of changes",
+        "missing",
+        f"{directory} cannot be written, so nothing may be changed on this host",
+        "export TILTYARD_STATE=DIRECTORY",
+    )
+
+
+def _space(directory: Path) -> Check:
+    """Room for images."""
+    free_bytes = shutil.disk_usage(directory).free
+    status: Literal["ok", "limited"] = "ok" if free_bytes >= _WANTED_BYTES else "limited"
+    return Check("free space", status, f"{format_size(free_bytes)} free in {directory.resolve()}")
+
+
+def _cachestat() -> Check:
+    """Whether cache states can be proven without mapping files."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall(_CACHESTAT, -1, None, None, 0)
+    if ctypes.get_errno() != errno.ENOSYS:
+        return Check("cachestat", "ok", "cache states are proven by the kernel's own count")
+    return Check("cachestat", "limited", "Linux before 6.5: mincore is used instead")
+
+
+def _cpus() -> Check:
+    """The lab and its display should not sit on the CPU that measures."""
+    count = len(os.sched_getaffinity(0))
+    if count > 1:
+        return Check("CPUs", "ok", f"{count}: measuring threads get one of their own")
+    return Check("CPUs", "limited", "one only: the lab shares it with what is measured")
+
+
+def _idle() -> Check:
+    """Waking an idle virtual CPU can cost more than the I/O that is measured."""
+    driver = Path("/sys/devices/system/cpu/cpuidle/current_driver")
+    name = driver.read_text().strip() if driver.exists() else "none"
+    if name == "haltpoll":
+        return Check(
+            "idle CPUs",
+            "limited",
+            "virtual CPUs that halt (haltpoll): each wake-up costs tens of µs",
+            "conditions: keep_awake = true in the study",
+        )
+    return Check("idle CPUs", "ok", f"idle driver: {name}")
+
+
+def _noise() -> Check:
+    """A quick look at what others do: CPU time that is not idle, and time stolen from us."""
+    before = _cpu_times()
+    time.sleep(_NOISE_WINDOW_S)
+    spent = [after - was for after, was in zip(_cpu_times(), before, strict=True)]
+    total = sum(spent) or 1
+    busy = (spent[0] + spent[1] + spent[2]) / total
+    stolen = spent[7] / total
+    meaning = f"others use {busy:.0%} of the CPUs, the hypervisor took {stolen:.0%}"
+    if max(busy, stolen) < _NOISY_SHARE:
+        return Check("quiet", "ok", meaning)
+    return Check("quiet", "limited", f"{meaning}: trials will be disturbed", "top")
+
+
+def _cpu_times() -> list[int]:
+    """user, nice, system, idle, iowait, irq, softirq, steal of all CPUs, in clock ticks."""
+    first = Path("/proc/stat").read_text().partition("\n")[0]
+    return [int(word) for word in first.split()[1:9]]

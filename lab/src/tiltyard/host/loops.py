@@ -1,0 +1,36 @@
+"""Loop devices, as sysfs shows them. Only reads; ``losetup`` does the rest."""
+
+from pathlib import Path
+
+_BLOCK = Path("/sys/block")
+
+
+def backing_file(device: str) -> Path | None:
+    """The file behind ``/dev/loopN``, or ``None`` if nothing is attached."""
+    try:
+        text = (_BLOCK / Path(device).name / "loop" / "backing_file").read_text()
+    except OSError:
+        return None
+    return Path(text.rstrip("\n").removesuffix(" (deleted)"))
+
+
+def devices_of(image: Path) -> list[str]:
+    """The loop devices that an image is attached to."""
+    names = sorted(entry.name for entry in _BLOCK.glob("loop*"))
+    return [f"/dev/{name}" for name in names if backing_file(f"/dev/{name}") == image]
+
+
+def does_direct_io(device: str) -> bool:
+    """Whether the loop driver passes the host's page cache by."""
+    return (_BLOCK / Path(device).name / "loop" / "dio").read_text().strip() == "1"
+
+
+def queue_setting(device: str, name: str) -> Path:
+    """The file of a setting of a block device's queue, such as ``scheduler``."""
+    return _BLOCK / Path(device).name / "queue" / name
+
+
+def chosen(setting: Path) -> str:
+    """The value in force: of ``none [mq-deadline] kyber`` the one in brackets."""
+    text = setting.read_text().strip()
+    return text.partition("[")[2].partition("]")[0] or text

@@ -1,0 +1,59 @@
+"""The kernel's table of mounts, read from ``/proc/self/mountinfo`` (proc(5))."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_MOUNTINFO = Path("/proc/self/mountinfo")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of the table."""
+
+    device: str
+    """``major:minor``; anonymous for btrfs and memory file systems."""
+    target: Path
+    type: str
+    source: str
+    """``/dev/loop0`` for a block device."""
+    options: str
+    """Options of the mount and of the file system, as the kernel names them."""
+
+
+def mounts() -> list[Mount]:
+    """All mounts that this process sees, in the order in which they were made."""
+    return [_parse(line) for line in _MOUNTINFO.read_text(errors="surrogateescape").splitlines()]
+
+
+def mounts_at(target: Path) -> list[Mount]:
+    """The mounts on exactly this directory, the topmost last."""
+    return [mount for mount in mounts() if mount.target == target]
+
+
+def mount_of(path: Path) -> Mount:
+    """The mount that a path lies on."""
+    resolved = path.resolve()
+    holders = [mount for mount in mounts() if resolved.is_relative_to(mount.target)]
+    return max(enumerate(holders), key=lambda pair: (len(pair[1].target.parts), pair[0]))[1]
+
+
+def _parse(line: str) -> Mount:
+    """Fields before the dash are of the mount, those after it of the file system."""
+    left, _, right = line.partition(" - ")
+    _, _, device, _, target, options = left.split(" ")[:6]
+    kind, source, super_options = right.split(" ")[:3]
+    words = dict.fromkeys([*options.split(","), *super_options.split(",")])
+    return Mount(
+        device=device,
+        target=Path(_unescape(target)),
+        type=kind,
+        source=_unescape(source),
+        options=",".join(words),
+    )
+
+
+def _unescape(text: str) -> str:
+    """Blanks and backslashes are written as three octal digits."""
+    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)

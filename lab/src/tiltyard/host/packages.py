@@ -1,0 +1,37 @@
+"""External programs: is one here, and which one command installs it?"""
+
+import shutil
+from dataclasses import dataclass
+
+_INSTALL = {
+    "apt-get": "apt-get install -y --no-install-recommends",
+    "dnf": "dnf install -y",
+    "zypper": "zypper install -y",
+    "pacman": "pacman -S --noconfirm",
+}
+_ADMIN_DIRECTORIES = "/usr/local/sbin:/usr/sbin:/sbin"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program that is started by name, and the package that holds it.
+
+    The distributions that Tiltyard names agree on the packages it needs (``xfsprogs`` …).
+    """
+
+    command: str
+    package: str
+    version: tuple[str, ...]
+    """Options that make it print its version."""
+
+
+def find_program(command: str) -> str | None:
+    """Path of a program, also where administration tools live but ``PATH`` does not look."""
+    return shutil.which(command) or shutil.which(command, path=_ADMIN_DIRECTORIES)
+
+
+def install_command(*packages: str) -> str:
+    """The one command that installs packages with the package manager that is here."""
+    names = " ".join(dict.fromkeys(packages))
+    manager = next((name for name in _INSTALL if shutil.which(name)), None)
+    return f"{_INSTALL[manager]} {names}" if manager else f"install the package {names}"

@@ -1,0 +1,116 @@
+"""From a study to its plan: the last moment at which anything is decided freely."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from tiltyard import __version__
+from tiltyard.executors.engine import JobRefused
+from tiltyard.folder import sha256
+from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
+from tiltyard.plan.order import draw_blocks
+from tiltyard.stats.sequential import looks, overall_alpha
+from tiltyard.study.load import parameter_error, read_text
+from tiltyard.study.model import Precision, Study, WorkloadSpec
+from tiltyard.wire import Catalogue, Hello
+
+SEED_BELOW = 2**32
+"""Seeds that are drawn stay below it: ten digits at most, to be typed again."""
+
+Validate = Callable[[str, dict[str, JsonValue]], Hello]
+"""Workload and parameters to the effective configuration; raises :class:`JobRefused`."""
+
+
+def freeze(
+    study: Study, study_path: Path, catalogue: Catalogue, validate: Validate, now: datetime
+) -> Plan:
+    """The plan of a study: systems, effective parameters, constants, and the order of all trials.
+
+    Blocks are drawn up to the last look; a run may stop at an earlier one.
+
+    Args:
+        study: What the file means.
+        study_path: The file; the plan keeps its hash.
+        catalogue: What the engine can run.
+        validate: Asks the engine; :meth:`tiltyard.executors.engine.Engine.validate`.
+        now: The time at which the plan is made.
+
+    Raises:
+        StudyFileError: if the engine refuses a parameter; it names its line in the file.
+        UsageError: if the study file cannot be read.
+    """
+    text = read_text(study_path)
+    design = _design(study.precision)
+    seed = secrets.randbelow(SEED_BELOW) if study.seed is None else study.seed
+    return Plan(
+        format=FORMAT,
+        tiltyard=__version__,
+        engine=catalogue.engine,
+        created=now.astimezone(UTC).isoformat(timespec="seconds"),
+        study_sha256=sha256(text.encode()),
+        question=study.question,
+        decide=study.decide,
+        seed=seed,
+        systems=study.systems,
+        baseline=study.baseline,
+        workloads=_planned(study.workloads, study_path, text, catalogue, validate),
+        design=design,
+        conditions=study.conditions,
+        budget_s=study.precision.budget_s,
+        blocks=draw_blocks(
+            [system.name for system in study.systems],
+            [workload.name for workload in study.workloads],
+            design.looks[-1].blocks,
+            seed,
+        ),
+    )
+
+
+def _design(precision: Precision) -> Design:
+    """The statistical rules that a precision asks for."""
+    asked = (precision.profile, precision.strict, precision.blocks)
+    return Design(
+        profile=precision.profile,
+        strict=precision.strict,
+        looks=tuple(Look(blocks=blocks, c=c) for blocks, c in looks(*asked)),
+        alpha=overall_alpha(*asked),
+        equivalent_within=precision.equivalent_within,
+        false_discovery_rate=precision.false_discovery_rate,
+    )
+
+
+def _planned(
+    specs: Sequence[WorkloadSpec],
+    study_path: Path,
+    text: str,
+    catalogue: Catalogue,
+    validate: Validate,
+) -> tuple[PlannedWorkload, ...]:
+    """Each workload with what the engine makes of its parameters."""
+    planned = []
+    for place, spec in enumerate(specs):
+        card = catalogue.workload(spec.use)
+        if card is None:
+            raise LookupError(f"a loaded study uses {spec.use}, which is not in the catalogue")
+        try:
+            hello = validate(spec.use, spec.parameters)
+        except JobRefused as refused:
+            raise parameter_error(
+                study_path, text, place, refused.parameter, refused.message
+            ) from refused
+        planned.append(
+            PlannedWorkload(
+                spec=spec,
+                about=card.about,
+                lineage=card.lineage,
+                timing=card.timing,
+                effective=hello.effective,
+                hash=hello.hash,
+                metrics=tuple(card.metrics),
+                grid=tuple(card.grid),
+            )
+        )
+    return tuple(planned)

@@ -1,0 +1,1 @@
+"""Findings to documents. A report computes nothing."""

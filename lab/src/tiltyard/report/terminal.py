@@ -1,0 +1,126 @@
+"""The verdicts for a terminal: readable in 80 columns and without colour."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tiltyard.analysis.model import Comparison, Findings, Index, Verdict, WorkloadFindings
+from tiltyard.charts.figures import MARKS, interval_text, ratio_text, with_unit
+from tiltyard.units import display_unit, format_number
+
+_SYSTEMS_ABREAST = 3
+_STYLES: dict[Verdict, str] = {
+    "faster": "bold cyan",
+    "slower": "yellow",
+    "equivalent": "bold",
+    "undecided": "dim",
+    "invalid": "red",
+}
+
+
+def verdicts(findings: Findings, report: Path) -> RenderableType:
+    """What a person reads when a study ends.
+
+    Args:
+        findings: what the analysis states.
+        report: where the full report lies; its path is the last line.
+    """
+    parts: list[RenderableType] = []
+    for workload in findings.workloads:
+        parts += [_ranked(workload, findings.baseline), Text()]
+        if len(workload.by_metric) > 1:
+            parts += [_by_test(workload, findings), Text()]
+    return Group(*parts, Text(_counts(findings)), Text(), _closing(findings, report))
+
+
+def _ranked(workload: WorkloadFindings, baseline: str) -> Group:
+    """The workload's index: best by estimate first, the baseline among them."""
+    index = workload.index
+    factor, unit = _unit(index)
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(Text(f"relative to {baseline}"), justify="right")
+    table.add_column("95 % interval", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for standing in index.standings:
+        comparison = standing.comparison
+        table.add_row(
+            Text(f"  {standing.system}"),
+            format_number(standing.value / factor),
+            "1" if comparison is None else ratio_text(comparison),
+            "" if comparison is None else interval_text(comparison),
+            "" if comparison is None else _word(comparison),
+        )
+    return Group(Text(with_unit(index.label, unit), style="bold"), table)
+
+
+def _by_test(workload: WorkloadFindings, findings: Findings) -> Group:
+    """Each test a line, each compared system a column, as many as fit beside each other."""
+    compared = [system.name for system in findings.systems if system.name != findings.baseline]
+    legend = "  " + "   ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
+    return Group(
+        *(
+            _tests_of(workload, findings.baseline, compared[first : first + _SYSTEMS_ABREAST])
+            for first in range(0, len(compared), _SYSTEMS_ABREAST)
+        ),
+        Text(legend, style="dim"),
+    )
+
+
+def _tests_of(workload: WorkloadFindings, baseline: str, compared: list[str]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(Text(f"  relative to {baseline}"), width=22, overflow="fold")
+    for system in compared:
+        table.add_column(Text(system), justify="right", max_width=16, overflow="fold")
+    for index in workload.by_metric:
+        found = {s.system: s.comparison for s in index.standings}
+        table.add_row(Text(f"  {index.label}"), *(_sign(found.get(name)) for name in compared))
+    return table
+
+
+def _counts(findings: Findings) -> str:
+    kept = f"{findings.trials_kept} trials, all kept"
+    if findings.trials_failed:
+        kept = f"{findings.trials_kept} trials kept, {findings.trials_failed} failed"
+    verdict = "" if findings.look else " Too few for a verdict."
+    return (
+        f"{findings.blocks_done} blocks, {kept}.{verdict} "
+        f"Order random in each block, seed {findings.seed}."
+    )
+
+
+def _closing(findings: Findings, report: Path) -> Table:
+    """Answer, warnings and the path of the report, with hanging indents."""
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for head, text in _lines(findings, report):
+        table.add_row(Text(head, style="bold"), Text(text))
+    return table
+
+
+def _lines(findings: Findings, report: Path) -> Iterator[tuple[str, str]]:
+    yield "Answer", findings.answer
+    for notice in findings.notices:
+        if notice.severity != "note":
+            yield notice.severity.capitalize(), " ".join(filter(None, (notice.text, notice.advice)))
+    yield "Report", str(report)
+
+
+def _unit(index: Index) -> tuple[float, str]:
+    return display_unit(max((s.value for s in index.standings), default=1.0), index.unit)
+
+
+def _word(comparison: Comparison) -> Text:
+    return Text(comparison.verdict, style=_STYLES[comparison.verdict])
+
+
+def _sign(comparison: Comparison | None) -> Text:
+    if comparison is None:
+        return Text("–")
+    sign = f"{ratio_text(comparison)} {MARKS[comparison.verdict]}"
+    return Text(sign, style=_STYLES[comparison.verdict])

@@ -1,0 +1,50 @@
+"""What every step of a run needs."""
+
+from dataclasses import dataclass
+
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.host.ledger import Ledger
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.estimate import outlook
+from tiltyard.run.history import History
+from tiltyard.run.interrupt import Interrupt
+from tiltyard.run.journal import Journal, TrialFinished
+from tiltyard.run.observer import Observer, Outlook
+from tiltyard.run.read import read_trial
+
+
+@dataclass(frozen=True)
+class Context:
+    """One start of a run."""
+
+    folder: StudyFolder
+    plan: Plan
+    engine: Engine
+    journal: Journal
+    ledger: Ledger
+    interrupt: Interrupt
+    observer: Observer
+    slots: dict[TrialKey, int]
+    stop_on_failure: bool
+
+    @property
+    def history(self) -> History:
+        """What the journal says now."""
+        return History(self.journal.entries)
+
+    @property
+    def outlook(self) -> Outlook:
+        """How far the run is now."""
+        return outlook(self.plan, self.history)
+
+    def unfinished(self, block: int, system: str, workloads: tuple[str, ...]) -> list[TrialKey]:
+        """The trials of a turn that are still to be run, in order."""
+        keys = (TrialKey(block=block, system=system, workload=name) for name in workloads)
+        finished = self.history.finished
+        return [key for key in keys if key not in finished]
+
+    def finish(self, event: TrialFinished) -> None:
+        """Write down that a trial is finished, and tell it."""
+        self.journal.append(event)
+        self.observer.trial_finished(read_trial(self.folder, event), self.outlook)

@@ -1,0 +1,76 @@
+"""How long will it still take? Medians of what was seen, so one slow trial does not mislead."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from tiltyard.plan.model import Block, Plan, TrialKey
+from tiltyard.run.history import History
+from tiltyard.run.observer import Outlook
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Typical durations, in seconds."""
+
+    trials: dict[tuple[str, str], float]
+    """(system, workload) → median of its trials."""
+    workloads: dict[str, float]
+    """The same over all systems, for systems that had no trial yet."""
+    overhead_s: float
+    """Everything else, for one turn: bring up, settle, take down."""
+
+    @classmethod
+    def of(cls, history: History) -> "Pace":
+        """Learned from a journal."""
+        by_pair: dict[tuple[str, str], list[float]] = {}
+        by_workload: dict[str, list[float]] = {}
+        for key, trial in history.finished.items():
+            by_pair.setdefault((key.system, key.workload), []).append(trial.elapsed_s)
+            by_workload.setdefault(key.workload, []).append(trial.elapsed_s)
+        in_trials = sum(sum(times) for times in by_workload.values())
+        rest = max(0.0, history.spent_s - in_trials)
+        return cls(
+            trials={pair: median(times) for pair, times in by_pair.items()},
+            workloads={name: median(times) for name, times in by_workload.items()},
+            overhead_s=rest / max(1, len(history.prepared)),
+        )
+
+    def of_trials(self, keys: Iterable[TrialKey]) -> float | None:
+        """Expected time of trials, one bring-up for each system and block; ``None``: unknown."""
+        total = 0.0
+        turns = set()
+        for key in keys:
+            typical = self.trials.get((key.system, key.workload), self.workloads.get(key.workload))
+            if typical is None:
+                return None
+            total += typical
+            turns.add((key.block, key.system))
+        return total + len(turns) * self.overhead_s
+
+
+def expected_block_s(plan: Plan, block: Block, history: History) -> float | None:
+    """How long a block would take."""
+    return Pace.of(history).of_trials(plan.trials_of(block))
+
+
+def outlook(plan: Plan, history: History) -> Outlook:
+    """How far a run is."""
+    finished = history.finished
+    pace = Pace.of(history)
+    look = next_look(plan, history)
+    every = [key for block in plan.blocks for key in plan.trials_of(block)]
+    until_look = [key for key in every if key.block <= look]
+    return Outlook(
+        trials_done=len(finished),
+        trials_to_look=len(until_look),
+        trials_total=len(every),
+        left_to_look_s=pace.of_trials(key for key in until_look if key not in finished),
+        left_s=pace.of_trials(key for key in every if key not in finished),
+    )
+
+
+def next_look(plan: Plan, history: History) -> int:
+    """Number of blocks at the next look that was not taken yet; the last one if all were."""
+    looks = [look.blocks for look in plan.design.looks]
+    return next((blocks for blocks in looks if history.look_after(blocks) is None), looks[-1])

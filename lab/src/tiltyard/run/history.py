@@ -1,0 +1,90 @@
+"""What a journal amounts to: which trials are finished, how often it was started, how it ended."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.journal import (
+    Entry,
+    Looked,
+    Started,
+    Stopped,
+    SystemPrepared,
+    TrialFinished,
+    TrialStarted,
+)
+
+
+@dataclass(frozen=True)
+class History:
+    """A journal, read."""
+
+    entries: Sequence[Entry]
+
+    @property
+    def starts(self) -> list[Started]:
+        """Each start of the run."""
+        return [entry.event for entry in self.entries if isinstance(entry.event, Started)]
+
+    @property
+    def finished(self) -> dict[TrialKey, TrialFinished]:
+        """Finished trials in the order in which they were run."""
+        events = (entry.event for entry in self.entries)
+        return {event.key: event for event in events if isinstance(event, TrialFinished)}
+
+    @property
+    def prepared(self) -> list[SystemPrepared]:
+        """Each time a system was brought up."""
+        return [entry.event for entry in self.entries if isinstance(entry.event, SystemPrepared)]
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the run has ended for good."""
+        events = (entry.event for entry in self.entries)
+        return next((event.reason for event in events if isinstance(event, Stopped)), None)
+
+    @property
+    def spent_s(self) -> float:
+        """Time that all starts took together, as far as the journal saw it."""
+        last: dict[int, float] = {}
+        for start, entry in self._with_start():
+            last[start] = entry.t_s
+        return sum(last.values())
+
+    @property
+    def resumed_blocks(self) -> tuple[int, ...]:
+        """Blocks whose finished trials were started in more than one start of the run."""
+        starts_of: dict[int, set[int]] = {}
+        started: dict[TrialKey, int] = {}
+        for start, entry in self._with_start():
+            if isinstance(entry.event, TrialStarted):
+                started[entry.event.key] = start
+            elif isinstance(entry.event, TrialFinished):
+                key = entry.event.key
+                starts_of.setdefault(key.block, set()).add(started.get(key, start))
+        return tuple(block for block, starts in sorted(starts_of.items()) if len(starts) > 1)
+
+    def last_start_of(self, key: TrialKey) -> tuple[Entry, TrialStarted] | None:
+        """When a trial was last started."""
+        for entry in reversed(self.entries):
+            if isinstance(entry.event, TrialStarted) and entry.event.key == key:
+                return entry, entry.event
+        return None
+
+    def look_after(self, blocks: int) -> Looked | None:
+        """The look that was taken after so many blocks."""
+        events = (entry.event for entry in self.entries)
+        return next((e for e in events if isinstance(e, Looked) and e.blocks == blocks), None)
+
+    def _with_start(self) -> Iterator[tuple[int, Entry]]:
+        """Each entry with the number of the start that it belongs to."""
+        start = 0
+        for entry in self.entries:
+            start += isinstance(entry.event, Started)
+            yield start, entry
+
+
+def slots(plan: Plan) -> dict[TrialKey, int]:
+    """The place of each trial in the order of the whole run, counted from 1."""
+    keys = (key for block in plan.blocks for key in plan.trials_of(block))
+    return {key: number for number, key in enumerate(keys, start=1)}

@@ -1,0 +1,51 @@
+"""One run at a time in a study folder."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tiltyard.errors import RefusedError
+from tiltyard.folder import StudyFolder
+
+
+@contextmanager
+def hold_lock(folder: StudyFolder) -> Iterator[None]:
+    """Hold the study folder's lock; the kernel frees it however the process ends.
+
+    Raises:
+        RefusedError: if another run holds it; the message names its process.
+    """
+    file = os.open(folder.lock, os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RefusedError(
+                f"{folder.root}: process {_pid(file)} is running this study already"
+            ) from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(file)
+
+
+def running_pid(folder: StudyFolder) -> int | None:
+    """The process that runs this study now, if there is one."""
+    try:
+        file = os.open(folder.lock, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _pid(file)
+    finally:
+        os.close(file)
+    return None
+
+
+def _pid(file: int) -> int:
+    """The holder's pid; 0 in the instant before it is written."""
+    return int(os.pread(file, 32, 0) or 0)

@@ -1,0 +1,50 @@
+"""Read a run back from its study folder, verifying every byte that the analysis will rest on."""
+
+from tiltyard.errors import UsageError
+from tiltyard.folder import StudyFolder, sha256
+from tiltyard.plan.model import Plan
+from tiltyard.run.history import History
+from tiltyard.run.journal import TrialFinished, read_journal
+from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.stream import EMPTY, read_stream
+
+
+def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
+    """Everything that the journal and the trials tell; also of a run that goes on right now.
+
+    Raises:
+        UsageError: if the journal belongs to another plan, or a trial's file is missing or is not
+            what was written; the message names the file.
+    """
+    history = History(read_journal(folder.journal))
+    starts = history.starts
+    if any(start.plan_hash != plan.hash for start in starts):
+        raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
+    return RunRecord(
+        host=starts[0].host if starts else {},
+        starts=len(starts),
+        resumed_blocks=history.resumed_blocks,
+        prepared=tuple(event.prepared for event in history.prepared),
+        trials=tuple(read_trial(folder, event) for event in history.finished.values()),
+        stopped=history.stopped,
+    )
+
+
+def read_trial(folder: StudyFolder, finished: TrialFinished) -> TrialRecord:
+    """One finished trial with its stream.
+
+    Raises:
+        UsageError: if its file is missing or was changed.
+    """
+    if not finished.file:
+        return EMPTY.record(finished)
+    path = folder.root / finished.file
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: the journal tells of this trial: {error.strerror}") from None
+    if sha256(data) != finished.sha256:
+        raise UsageError(
+            f"{path}: was changed after the trial: its SHA-256 is not the journal's. Put it back"
+        )
+    return read_stream(data).record(finished)

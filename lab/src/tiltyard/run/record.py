@@ -1,0 +1,55 @@
+"""What a run leaves behind, as later stages read it."""
+
+from typing import Literal
+
+from tiltyard.host.commands import Command
+from tiltyard.plan.model import TrialKey
+from tiltyard.study.model import Frozen
+from tiltyard.wire import End, Hello, Interval, Sample, WarningNote
+
+
+class Prepared(Frozen):
+    """How a system was brought up for its turn, and what the kernel then said of it."""
+
+    system: str
+    block: int
+    commands: tuple[Command, ...]
+    facts: dict[str, str]
+    """Names as a reader knows them: ``mount options``, ``block size``, ``device`` …"""
+
+
+class TrialRecord(Frozen):
+    """One finished trial."""
+
+    key: TrialKey
+    slot: int
+    """Place in the order of the whole run, counted from 1."""
+    started: str
+    """UTC, ISO 8601."""
+    elapsed_s: float
+    outcome: Literal["done", "failed", "interrupted"]
+    reason: str | None
+    """Why it is not done, in one sentence."""
+    hello: Hello | None
+    samples: tuple[Sample, ...]
+    intervals: tuple[Interval, ...]
+    warnings: tuple[WarningNote, ...]
+    end: End | None
+    file: str
+    """Path of the verbatim stream, relative to the study folder."""
+
+
+class RunRecord(Frozen):
+    """Everything that the journal and the trials tell."""
+
+    host: dict[str, str]
+    """The system record of the host at the first start."""
+    starts: int
+    """How often the run was started; more than one means it was resumed."""
+    resumed_blocks: tuple[int, ...]
+    """Blocks whose trials were not all made in one go."""
+    prepared: tuple[Prepared, ...]
+    trials: tuple[TrialRecord, ...]
+    """In the order in which they were run."""
+    stopped: str | None
+    """Why the run ended, in words; ``None`` while it has not."""

@@ -1,0 +1,87 @@
+"""The verbatim output of one trial, read back."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tiltyard.plan.model import TrialKey
+from tiltyard.run.journal import TrialFinished
+from tiltyard.run.record import TrialRecord
+from tiltyard.wire import (
+    End,
+    EndEvent,
+    Event,
+    Hello,
+    HelloEvent,
+    IntervalEvent,
+    SampleEvent,
+    WarningEvent,
+    read_event,
+)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What the engine said, as far as it got."""
+
+    events: tuple[Event, ...]
+    flaw: str | None = None
+    """What is wrong with the stream itself; the events are those before it."""
+
+    @property
+    def hello(self) -> Hello | None:
+        """The effective configuration."""
+        return next((e.data for e in self.events if isinstance(e, HelloEvent)), None)
+
+    @property
+    def end(self) -> End | None:
+        """Outcome, sums and evidence."""
+        return next((e.data for e in self.events if isinstance(e, EndEvent)), None)
+
+    @property
+    def outcome(self) -> tuple[Literal["done", "failed"], str | None]:
+        """How the trial went, and why if it is not done; told by the stream alone."""
+        end = self.end
+        if self.flaw is not None or end is None:
+            return "failed", self.flaw or "the engine ended without its last line"
+        if end.outcome == "done":
+            return "done", None
+        return "failed", end.failure.message if end.failure else f"the engine says {end.outcome}"
+
+    def record(self, finished: TrialFinished) -> TrialRecord:
+        """The trial as later stages read it."""
+        return TrialRecord(
+            key=finished.key,
+            slot=finished.slot,
+            started=finished.started,
+            elapsed_s=finished.elapsed_s,
+            outcome=finished.outcome,
+            reason=finished.reason,
+            hello=self.hello,
+            samples=tuple(e.data for e in self.events if isinstance(e, SampleEvent)),
+            intervals=tuple(e.data for e in self.events if isinstance(e, IntervalEvent)),
+            warnings=tuple(e.data for e in self.events if isinstance(e, WarningEvent)),
+            end=self.end,
+            file=finished.file,
+        )
+
+
+def read_stream(data: bytes) -> Stream:
+    """Read a trial's file as far as it can be read; a flaw is told, not raised."""
+    *lines, rest = data.split(b"\n")
+    events: list[Event] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            events.append(read_event(line))
+        except ValueError as error:
+            flaw = f"line {number} of the engine's output is not an event: {error}"
+            return Stream(tuple(events), " ".join(flaw.split()))
+    return Stream(tuple(events), "the engine was killed while it wrote" if rest else None)
+
+
+EMPTY = Stream(events=())
+"""Of a trial whose system did not come up."""
+
+
+def file_of(key: TrialKey) -> str:
+    """Where a trial's stream is, relative to the study folder."""
+    return f"trials/{key.file_name}"

@@ -1,0 +1,146 @@
+"""One trial: run the engine, keep its output verbatim, and have it on disk before anything else.
+
+The output goes to ``NAME.partial``, is synced, renamed, and only then told to the journal. So a
+file with its final name is a finished trial, even if we were killed before the journal knew; such
+a file is adopted at the next start, and anything ``.partial`` is thrown away.
+"""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tiltyard.executors.engine import ConditionsWanted, Job
+from tiltyard.executors.local import LocalTrial
+from tiltyard.folder import sha256, sync_directory
+from tiltyard.plan.model import TrialKey
+from tiltyard.run.context import Context
+from tiltyard.run.history import History
+from tiltyard.run.journal import TrialFinished, TrialStarted, now
+from tiltyard.run.observer import Observer
+from tiltyard.run.settle import settle
+from tiltyard.run.stream import file_of, read_stream
+from tiltyard.wire import ProgressEvent, read_event
+
+_LEAST_LIMIT_S = 600.0
+_LIMIT_FACTOR = 20
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How a trial ended."""
+
+    outcome: Literal["done", "failed"]
+    reason: str | None
+    elapsed_s: float
+
+
+def run_trial(context: Context, key: TrialKey, directory: Path) -> None:
+    """Run one trial in a directory; afterwards it is on disk and in the journal.
+
+    Raises:
+        InterruptedRunError: if a signal came; nothing is kept of the trial.
+    """
+    settled = settle(context.interrupt.check)
+    slot = context.slots[key]
+    started = TrialStarted(
+        key=key, slot=slot, settled_s=settled.elapsed_s, dirty_bytes=settled.dirty_bytes
+    )
+    at = context.journal.append(started).at
+    context.observer.trial_started(key, slot, context.outlook)
+    path = context.folder.root / file_of(key)
+    partial = path.with_name(path.name + ".partial")
+    path.parent.mkdir(exist_ok=True)
+    try:
+        ended = _execute(context, key, directory, partial)
+        context.interrupt.check()
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+    context.finish(
+        TrialFinished(
+            key=key,
+            slot=slot,
+            started=at,
+            elapsed_s=ended.elapsed_s,
+            outcome=ended.outcome,
+            reason=ended.reason,
+            file=file_of(key),
+            sha256=sha256(path.read_bytes()),
+        )
+    )
+
+
+def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
+    """Write down a trial that could not even start."""
+    context.finish(
+        TrialFinished(
+            key=key,
+            slot=context.slots[key],
+            started=now(),
+            elapsed_s=0,
+            outcome="failed",
+            reason=reason,
+            file="",
+            sha256="",
+        )
+    )
+
+
+def _execute(context: Context, key: TrialKey, directory: Path, partial: Path) -> _Ended:
+    """Run the engine to its end; its output is in ``partial``, synced."""
+    spec = context.plan.workload(key.workload).spec
+    conditions = context.plan.conditions
+    job = Job(
+        workload=spec.use,
+        parameters=spec.parameters,
+        directory=directory,
+        conditions=ConditionsWanted(**conditions.model_dump()),
+    )
+    limit_s = _limit_s(context.history, key.workload)
+    began = time.monotonic()
+    with partial.open("wb") as keep:
+        trial = LocalTrial(
+            context.engine.path, job.message(), keep, limit_s=limit_s, hold=context.ledger.hold
+        )
+        with context.interrupt.stops(trial.stop):
+            for line in trial.lines():
+                _show(context.observer, line)
+        elapsed_s = time.monotonic() - began
+        keep.flush()
+        os.fsync(keep.fileno())
+    stream = read_stream(partial.read_bytes())
+    outcome, reason = stream.outcome
+    if trial.timed_out:
+        outcome, reason = "failed", f"stopped after {limit_s:.0f} s: far longer than before"
+    elif stream.end is None:
+        reason = _death(trial)
+    return _Ended(outcome, reason, elapsed_s)
+
+
+def _death(trial: LocalTrial) -> str:
+    """Why an engine ended without its last line."""
+    if trial.exit_status < 0:
+        return f"the engine was killed by {signal.Signals(-trial.exit_status).name}"
+    said = trial.last_words() or "it did not say why"
+    return f"the engine ended with status {trial.exit_status}: {said}"
+
+
+def _show(observer: Observer, line: bytes) -> None:
+    """Pass progress on; whether the stream as a whole is sound is judged when it has ended."""
+    try:
+        event = read_event(line)
+    except ValueError:
+        return
+    if isinstance(event, ProgressEvent):
+        observer.progress(event.data.done, event.data.what)
+
+
+def _limit_s(history: History, workload: str) -> float | None:
+    """When a trial must be taken for hung; ``None`` before the workload has been seen once."""
+    seen = [event.elapsed_s for key, event in history.finished.items() if key.workload == workload]
+    return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * max(seen)) if seen else None

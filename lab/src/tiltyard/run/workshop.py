@@ -1,0 +1,32 @@
+"""The scratch folder of a run, and the systems that will be brought up in it."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+
+from tiltyard.folder import StudyFolder
+from tiltyard.host.ledger import Ledger
+from tiltyard.study.model import SystemSpec
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site, System
+
+
+@contextlib.contextmanager
+def workshop(folder: StudyFolder) -> Iterator[None]:
+    """The scratch folder; removed at the end unless something is in it that is not ours."""
+    folder.work.mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            folder.work.rmdir()
+
+
+def open_systems(
+    folder: StudyFolder,
+    specs: Iterable[SystemSpec],
+    ledger: Ledger,
+    check: Callable[[], None],
+) -> dict[str, System]:
+    """The systems by name, in the order of the study; nothing of them is up yet."""
+    site = Site(root=folder.root.resolve(), work=folder.work.resolve(), ledger=ledger, check=check)
+    return {spec.name: kind(spec.kind).system(spec.name, spec.settings, site) for spec in specs}

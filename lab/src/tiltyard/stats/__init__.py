@@ -1,0 +1,1 @@
+"""Statistics: arrays in, frozen dataclasses out; every function cites its source."""

@@ -1,0 +1,1 @@
+"""The question: what a person wrote, checked and lifted to what it means."""

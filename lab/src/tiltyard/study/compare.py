@@ -1,0 +1,118 @@
+"""The study that ``tiltyard compare`` writes: the same that one would write by hand."""
+
+import os
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from tiltyard.errors import UsageError
+from tiltyard.study.problems import not_a, one_of
+from tiltyard.study.toml import TomlValue, toml_key, toml_value
+from tiltyard.wire import Card, Catalogue
+
+
+def compare_study(
+    names: Sequence[str],
+    workloads: Sequence[str],
+    catalogue: Catalogue,
+    filesystems: Collection[str],
+    *,
+    blocks: int | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+) -> str:
+    """The text of a study: file systems or directories, each workload at its usual size.
+
+    A name of a file system means that file system; a directory of the same name is written
+    ``./ext4``. A name given twice is compared with itself (A/A): ``ext4-a`` and ``ext4-b``.
+
+    Args:
+        names: File systems, or paths of existing directories.
+        workloads: Names in the catalogue.
+        catalogue: What the engine can run.
+        filesystems: Names of the file systems that can be made.
+        blocks: Exactly so many blocks; by default the standard profile.
+        budget: Wall time as it is typed: ``45 min``.
+        seed: Seed of the random order; by default drawn.
+
+    Raises:
+        UsageError: if a name is neither, both sorts are mixed, or a workload is unknown.
+    """
+    if len(names) < 2:
+        raise UsageError("comparing needs two names or more: tiltyard compare ext4 xfs")
+    cards = [_card(workload, catalogue) for workload in workloads]
+    setting, values = _values(names, filesystems)
+    labels = _labels(names)
+    head: dict[str, TomlValue | None] = {"question": _question(labels, workloads), "seed": seed}
+    precision: dict[str, TomlValue | None] = {"blocks": blocks, "budget": budget}
+    parts = [
+        _pairs(head),
+        f"[factors]\n{setting} = {_factor(labels, values)}",
+        *(f"[[workload]]\n{_pairs({'use': card.name, **card.usual})}" for card in cards),
+    ]
+    if pairs := _pairs(precision):
+        parts.append(f"[precision]\n{pairs}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _card(workload: str, catalogue: Catalogue) -> Card:
+    """What the engine says of a workload."""
+    card = catalogue.workload(workload)
+    if card is None:
+        raise UsageError(not_a(workload, "workload", (card.name for card in catalogue.workloads)))
+    return card
+
+
+def _values(names: Sequence[str], filesystems: Collection[str]) -> tuple[str, list[str]]:
+    """The setting that is varied, and a value of it for each name."""
+    if all(name in filesystems for name in names):
+        return "filesystem", list(names)
+    for name in names:
+        if name not in filesystems and not Path(name).is_dir():
+            raise UsageError(
+                f'"{name}" is neither a file system nor a directory that exists. '
+                f"File systems: {one_of(name, filesystems).removeprefix('One of: ')}"
+            )
+        if not name.isprintable():
+            raise UsageError(f"{name!a}: a study file cannot hold this name")
+    for name in names:
+        if name in filesystems:
+            raise UsageError(
+                f'"{name}" is a file system, and others are directories. Compare either; '
+                f"a directory of that name is written {os.curdir}{os.sep}{name}"
+            )
+    # A study's paths are relative to its folder; these were typed relative to where one stands.
+    return "directory", [str(Path(name).absolute()) for name in names]
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    """The names, those given several times told apart: ``ext4-a``, ``ext4-b``."""
+    times, seen = Counter(names), Counter[str]()
+    labels = []
+    for name in names:
+        letter = chr(ord("a") + seen[name])
+        labels.append(f"{name}-{letter}" if times[name] > 1 else name)
+        seen[name] += 1
+    return labels
+
+
+def _factor(labels: Sequence[str], values: Sequence[str]) -> str:
+    """The levels: a list where they name themselves, else a table."""
+    if list(labels) == list(values):
+        return toml_value(values)
+    levels = zip(labels, values, strict=True)
+    return f"{{ {', '.join(f'{toml_key(name)} = {toml_value(v)}' for name, v in levels)} }}"
+
+
+def _question(labels: Sequence[str], workloads: Sequence[str]) -> str:
+    """``Which is faster in postmark: ext4, xfs or btrfs?``."""
+    *first, last = labels
+    *others, final = workloads
+    where = f"{', '.join(others)} and {final}" if others else final
+    return f"Which is faster in {where}: {', '.join(first)} or {last}?"
+
+
+def _pairs(values: dict[str, TomlValue | None]) -> str:
+    """One line for each value that is given."""
+    given = ((key, value) for key, value in values.items() if value is not None)
+    return "\n".join(f"{key} = {toml_value(value)}" for key, value in given)

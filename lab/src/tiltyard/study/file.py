@@ -1,0 +1,214 @@
+"""A study file as it is typed: the grammar of ``study.toml``.
+
+Each description is the help of that key: the JSON Schema and messages of errors are made of it.
+What the file *means* is :mod:`tiltyard.study.model`; :mod:`tiltyard.study.lift` goes from one to
+the other.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    WithJsonSchema,
+)
+
+from tiltyard.study.problems import shown
+from tiltyard.units import parse_duration, parse_percent
+
+SEED_MAX = 2**63 - 1
+"""The largest whole number of TOML."""
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""Text that says something."""
+
+
+def _quantity(
+    parse: Callable[[str], float], accepts: Callable[[float], bool], limits: str, example: str
+) -> BeforeValidator:
+    """Reads a quantity that is typed as text, with its unit, within limits."""
+
+    def read(typed: object) -> float:
+        if not isinstance(typed, str):
+            raise ValueError(f'{shown(typed)} has no unit. Write it like "{example}"')
+        if not accepts(quantity := parse(typed)):
+            raise ValueError(f"{shown(typed)} is out of range: {limits}")
+        return quantity
+
+    return BeforeValidator(read)
+
+
+def _text_schema(pattern: str, example: str) -> WithJsonSchema:
+    """What an editor is told of a quantity that is typed as text."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
+
+
+Percent = Annotated[
+    float,
+    _quantity(parse_percent, lambda share: 0 < share < 1, "between 0% and 100%", "2%"),
+    _text_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$", "2%"),
+]
+"""``"2%"`` in the file, 0.02 from here on."""
+
+Duration = Annotated[
+    float,
+    _quantity(parse_duration, lambda seconds: seconds > 0, "longer than nothing", "45 min"),
+    _text_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*(s|sec|min|m|h)\s*$", "45 min"),
+]
+"""``"45 min"`` in the file, seconds from here on."""
+
+
+def _levels(typed: object) -> object:
+    """A factor must be a list or a table; said in the words of a study."""
+    if not isinstance(typed, list | dict):
+        raise ValueError(
+            "the levels of a factor are a list, or a table { name = value } of named levels; "
+            "a setting that all systems share belongs in [systems]"
+        )
+    return typed
+
+
+Levels = Annotated[list[JsonValue] | dict[str, JsonValue], BeforeValidator(_levels)]
+"""Values of a factor's levels, named by themselves (list) or explicitly (table)."""
+
+
+def _workload_tables(typed: object) -> object:
+    """``[workload]`` instead of ``[[workload]]`` is easily typed."""
+    if isinstance(typed, dict):
+        raise ValueError("there may be several workloads; write the header [[workload]]")
+    return typed
+
+
+class Typed(BaseModel):
+    """Base of the file's tables: nothing is guessed, nothing unknown is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class SystemsTable(Typed):
+    """Settings that all systems share, and their kind."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, JsonValue]
+
+    kind: str | None = Field(
+        None,
+        description="What the systems are. Needed only where the settings do not tell.",
+    )
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """All keys but ``kind``."""
+        return self.__pydantic_extra__
+
+
+class WorkloadTable(Typed):
+    """One workload; keys other than these are its parameters."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, JsonValue]
+
+    use: str = Field(description='The workload to run, as "tiltyard workloads" lists it.')
+    name: Text | None = Field(
+        None,
+        description="What it is called in this study; by default as in `use`. "
+        "Needed where one workload is used twice.",
+    )
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """All keys but ``use`` and ``name``; the engine resolves the rest."""
+        return self.__pydantic_extra__
+
+
+class PrecisionTable(Typed):
+    """When to stop, and what counts as the same."""
+
+    profile: Literal["standard", "quick", "rigorous"] | None = Field(
+        None,
+        description="The blocks at which the data are looked at, and may decide to stop. "
+        "By default standard: 7, 10, 14 and 20.",
+    )
+    blocks: int | None = Field(
+        None,
+        ge=6,
+        le=1000,
+        description="Exactly so many blocks and one look at the end, instead of a profile.",
+    )
+    strict: bool = Field(
+        False,
+        description="Use constants whose error rate holds even if the noise drifts; "
+        "needs more blocks.",
+    )
+    equivalent_within: Percent = Field(
+        "2%",
+        validate_default=True,
+        description="Systems that differ by less than this count as equivalent.",
+    )
+    false_discovery_rate: Percent = Field(
+        "5%",
+        validate_default=True,
+        description="Share of false ones among all differences that are claimed.",
+    )
+    budget: Duration | None = Field(
+        None,
+        description="Wall time after which no further block is begun; by default no limit.",
+    )
+
+
+class ConditionsTable(Typed):
+    """Conditions of measurement."""
+
+    cpus: list[Annotated[int, Field(ge=0)]] = Field(
+        [],
+        description="CPUs that the measuring threads are pinned to, in order. "
+        "Empty: the engine chooses.",
+    )
+    unpinned: bool = Field(False, description="Leave the threads where the scheduler puts them.")
+    keep_awake: bool = Field(
+        False,
+        description="Keep the other CPUs awake with a spinner of lowest priority: waking a "
+        "halted virtual CPU can cost more than the I/O that is measured.",
+    )
+
+
+class StudyFile(Typed):
+    """A question about systems, and how to answer it by measuring."""
+
+    question: Text = Field(description="What is to be found out; the first line of every report.")
+    decide: Text | None = Field(None, description="The decision that the answer serves.")
+    seed: int | None = Field(
+        None,
+        ge=0,
+        le=SEED_MAX,
+        description="Seed of the random order; by default drawn when the plan is frozen.",
+    )
+    baseline: str | None = Field(
+        None,
+        description="The system that tables are relative to; by default the first one.",
+    )
+    factors: dict[str, Levels] = Field(
+        min_length=1,
+        description="What is varied on purpose: each key a setting of the systems, with its "
+        "levels. The systems are all combinations; the first factor varies slowest.",
+    )
+    systems: SystemsTable = Field(
+        SystemsTable(), description="Settings that all systems share, and their kind."
+    )
+    workload: Annotated[
+        list[WorkloadTable] | None, Field(min_length=1), BeforeValidator(_workload_tables)
+    ] = Field(
+        None,
+        description="What every system meets once in each block, with parameters. "
+        "By default the engine's first workload as it comes.",
+    )
+    precision: PrecisionTable = Field(
+        PrecisionTable(), description="When to stop, and what counts as the same."
+    )
+    conditions: ConditionsTable = Field(ConditionsTable(), description="Conditions of measurement.")

@@ -1,0 +1,105 @@
+"""From what was typed to what it means: every default resolved, every name looked up."""
+
+from collections.abc import Sequence
+
+from tiltyard.study.factors import lift_systems
+from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
+from tiltyard.study.kinds import Kind
+from tiltyard.study.model import ConditionsSpec, Precision, Study, SystemSpec, WorkloadSpec
+from tiltyard.study.problems import Flaw, not_a, one_of
+from tiltyard.wire import Catalogue
+
+
+class FlawsError(Exception):
+    """A study file is well-formed but does not make sense."""
+
+    def __init__(self, flaws: Sequence[Flaw]) -> None:
+        self.flaws = tuple(flaws)
+        super().__init__(self.flaws)
+
+
+def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
+    """What a study file means.
+
+    Raises:
+        FlawsError: with all that does not make sense.
+    """
+    flaws: list[Flaw] = []
+    systems = lift_systems(file, kinds, flaws)
+    baseline = _baseline(file.baseline, systems, flaws)
+    workloads = _workloads(file.workload, catalogue, flaws)
+    precision = _precision(file.precision, flaws)
+    conditions = _conditions(file.conditions, flaws)
+    if flaws:
+        raise FlawsError(flaws)
+    return Study(
+        question=file.question,
+        decide=file.decide,
+        systems=systems,
+        baseline=baseline,
+        workloads=workloads,
+        precision=precision,
+        conditions=conditions,
+        seed=file.seed,
+    )
+
+
+def _baseline(named: str | None, systems: Sequence[SystemSpec], flaws: list[Flaw]) -> str:
+    """The system that tables are relative to."""
+    names = [system.name for system in systems]
+    if not names:
+        return ""
+    if named is not None and named not in names:
+        flaws.append(Flaw(("baseline",), not_a(named, "system of this study", names)))
+    return named or names[0]
+
+
+def _workloads(
+    tables: Sequence[WorkloadTable] | None, catalogue: Catalogue, flaws: list[Flaw]
+) -> tuple[WorkloadSpec, ...]:
+    """The workloads with their parameters as typed."""
+    if tables is None:
+        tables = [WorkloadTable(use=catalogue.workloads[0].name)]
+    specs: dict[str, WorkloadSpec] = {}
+    for place, table in enumerate(tables):
+        path = ("workload", place)
+        card = catalogue.workload(table.use)
+        if card is None:
+            names = (card.name for card in catalogue.workloads)
+            flaws.append(Flaw((*path, "use"), not_a(table.use, "workload", names)))
+            continue
+        known = card.parameters.get("properties", {})
+        for name in table.parameters.keys() - known.keys():
+            text = f"there is no such parameter of {table.use}. {one_of(name, known)}"
+            flaws.append(Flaw((*path, name), text))
+        name = table.name or table.use
+        if name in specs:
+            text = f'two workloads are called "{name}"; give this one another: name = "{name}-2"'
+            flaws.append(Flaw((*path, "name" if table.name else "use"), text))
+        specs[name] = WorkloadSpec(name=name, use=table.use, parameters=table.parameters)
+    return tuple(specs.values())
+
+
+def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
+    """When to stop; a number of blocks is a profile of its own."""
+    if table.blocks is not None and table.profile is not None:
+        text = f'fixes the number of blocks, profile = "{table.profile}" does not; choose one'
+        flaws.append(Flaw(("precision", "blocks"), text))
+    return Precision(
+        profile="fixed" if table.blocks is not None else table.profile or "standard",
+        strict=table.strict,
+        blocks=table.blocks,
+        equivalent_within=table.equivalent_within,
+        false_discovery_rate=table.false_discovery_rate,
+        budget_s=table.budget,
+    )
+
+
+def _conditions(table: ConditionsTable, flaws: list[Flaw]) -> ConditionsSpec:
+    """Conditions of measurement; pinned and unpinned at once is a contradiction."""
+    if table.cpus and table.unpinned:
+        text = "contradicts cpus: threads are pinned to CPUs, or left unpinned"
+        flaws.append(Flaw(("conditions", "unpinned"), text))
+    return ConditionsSpec(
+        cpus=tuple(table.cpus), unpinned=table.unpinned, keep_awake=table.keep_awake
+    )

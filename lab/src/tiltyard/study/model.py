@@ -1,0 +1,75 @@
+"""A study, lifted: every default resolved, factors multiplied out to systems."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+
+class Frozen(BaseModel):
+    """Base of the documents that pass from stage to stage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SystemSpec(Frozen):
+    """One system under test: one combination of levels."""
+
+    name: str
+    """Unique within the study; the levels' names joined: ``ext4 noatime``."""
+    levels: dict[str, str]
+    """Factor → name of the level."""
+    kind: str
+    """Name of an entry in :data:`tiltyard.systems.KINDS`."""
+    settings: dict[str, JsonValue]
+    """What that kind needs, as its ``Settings`` model reads it."""
+
+
+class WorkloadSpec(Frozen):
+    """One workload of the study."""
+
+    name: str
+    """Unique within the study; the workload's own name unless the study gives another."""
+    use: str
+    """Name in the engine's catalogue."""
+    parameters: dict[str, JsonValue]
+    """Parameters as written; the engine resolves the rest."""
+
+
+class Precision(Frozen):
+    """When to stop, and what counts as the same."""
+
+    profile: Literal["standard", "quick", "rigorous", "fixed"]
+    strict: bool
+    """Use constants whose error rate holds even if the noise level drifts (method: union bound)."""
+    blocks: int | None
+    """Number of blocks of the ``fixed`` profile; ``None`` for the others."""
+    equivalent_within: float
+    """Half-width of the region of practical equivalence, as a fraction: 0.02."""
+    false_discovery_rate: float
+    """Level q of Benjamini–Hochberg over all cells of the study."""
+    budget_s: float | None
+    """Wall time after which no further block is begun; ``None`` for no limit."""
+
+
+class ConditionsSpec(Frozen):
+    """Conditions of measurement, as asked."""
+
+    cpus: tuple[int, ...]
+    """CPUs to pin the measuring threads to; empty: the engine chooses."""
+    unpinned: bool
+    keep_awake: bool
+
+
+class Study(Frozen):
+    """The whole question."""
+
+    question: str
+    decide: str | None
+    systems: tuple[SystemSpec, ...]
+    baseline: str
+    """Name of the system that tables are relative to."""
+    workloads: tuple[WorkloadSpec, ...]
+    precision: Precision
+    conditions: ConditionsSpec
+    seed: int | None
+    """``None``: drawn when the plan is frozen."""

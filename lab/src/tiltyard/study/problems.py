@@ -1,0 +1,81 @@
+"""What is wrong with a study file: found anywhere, told in one line that names the place."""
+
+import difflib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltyard.errors import UsageError
+from tiltyard.study.locate import KeyPath, Lines
+from tiltyard.study.toml import toml_key
+
+_VALUE_LENGTH_MAX = 60
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """Something wrong at a key; the line is not known yet."""
+
+    path: KeyPath
+    text: str
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """Something wrong in a line of a study file."""
+
+    line: int
+    key: str
+    """Dotted, without places in lists: ``workload.use``."""
+    text: str
+    """What is wrong, and what would be right."""
+
+
+class StudyFileError(UsageError):
+    """A study file says something that Tiltyard does not understand.
+
+    Attributes:
+        problems: All that was found, by line. The message is the first of them.
+    """
+
+    def __init__(self, source: Path, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        first = self.problems[0]
+        key = f"{first.key}: " if first.key else ""
+        others = len(self.problems) - 1
+        more = f" (and {others} more)" if others else ""
+        super().__init__(f"{source}:{first.line}: {key}{first.text}{more}")
+
+
+def located(source: Path, lines: Lines, flaws: Iterable[Flaw]) -> StudyFileError:
+    """The error that tells of flaws, each with its line."""
+    return StudyFileError(
+        source,
+        (Problem(lines.of(flaw.path), dotted(flaw.path), flaw.text) for flaw in flaws),
+    )
+
+
+def dotted(path: KeyPath) -> str:
+    """A key as a person says it: ``("workload", 1, "use")`` is ``workload.use``."""
+    return ".".join(toml_key(step) for step in path if isinstance(step, str))
+
+
+def shown(value: object) -> str:
+    """A value as one types it, shortened if it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _VALUE_LENGTH_MAX else f"{text[: _VALUE_LENGTH_MAX - 1]}…"
+
+
+def one_of(typed: object, right: Iterable[str]) -> str:
+    """What would be right, and the nearest of it: ``One of: none, mkfs. Did you mean "mkfs"?``."""
+    names = list(right)
+    near = difflib.get_close_matches(str(typed), names, n=1)
+    hint = f' Did you mean "{near[0]}"?' if near else ""
+    return f"One of: {', '.join(names)}.{hint}"
+
+
+def not_a(typed: object, what: str, right: Iterable[str]) -> str:
+    """``"mkfss" is not a reset. One of: none, remount, mkfs. Did you mean "mkfs"?``."""
+    article = "an" if what[:1] in "aeiou" else "a"
+    return f"{shown(typed)} is not {article} {what}. {one_of(typed, right)}"

@@ -1,0 +1,93 @@
+"""Kind ``directory``: a directory that is already there, on whatever is mounted under it.
+
+Needs no root. Nothing is formatted or mounted, so what is compared is the directories as they are
+now, with their history; each turn works in a new subdirectory that is removed afterwards.
+"""
+
+import os
+from pathlib import Path
+
+from pydantic import Field
+
+from tiltyard.host.changes import MadeDirectory
+from tiltyard.host.mounts import mount_of
+from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, System, Up
+from tiltyard.units import format_size
+
+_WANTED_BYTES = 2**28
+
+
+class DirectorySettings(KindSettings):
+    """Which directory."""
+
+    directory: Path = Field(
+        description="An existing directory; a relative path begins at the study file."
+    )
+
+
+class Directory(System):
+    """A subdirectory of a given directory."""
+
+    def __init__(self, name: str, settings: DirectorySettings, site: Site) -> None:
+        """Nothing is touched yet."""
+        self._name = name
+        self._given = (site.root / settings.directory.expanduser()).resolve()
+        self._ledger = site.ledger
+        self._made: MadeDirectory | None = None
+
+    def problems(self) -> list[Problem]:
+        """Missing, not a directory, not writable, or nearly full."""
+        given = self._given
+        if not given.is_dir():
+            what = "is not a directory" if given.exists() else "does not exist"
+            return [Problem("error", f"{given} {what}", f"mkdir -p {given}")]
+        if os.statvfs(given).f_flag & os.ST_RDONLY:
+            return [Problem("error", f"{given} is on a file system that is mounted read-only")]
+        if not os.access(given, os.W_OK | os.X_OK):
+            return [Problem("error", f"{given} is not writable for you", f"ls -ld {given}")]
+        free_bytes = _free_bytes(given)
+        if free_bytes < _WANTED_BYTES:
+            return [Problem("warning", f"{given} has only {format_size(free_bytes)} free")]
+        return []
+
+    def bring_up(self) -> Up:
+        """Make the subdirectory."""
+        path = self._given / self._ledger.name("trials")
+        self._made = self._ledger.record(MadeDirectory(path=path))
+        path.mkdir()
+        return Up(directory=path, commands=(), facts=_facts(path))
+
+    def take_down(self) -> None:
+        """Remove the subdirectory."""
+        if self._made is not None:
+            self._ledger.undo(self._made)
+            self._made = None
+
+
+def _free_bytes(path: Path) -> int:
+    """Bytes that an ordinary user may still write."""
+    status = os.statvfs(path)
+    return status.f_bavail * status.f_frsize
+
+
+def _facts(path: Path) -> dict[str, str]:
+    """What the kernel says of the file system under a directory."""
+    mount = mount_of(path)
+    status = os.statvfs(path)
+    return {
+        "file system": mount.type,
+        "mount options": mount.options,
+        "device": mount.source,
+        "mounted on": str(mount.target),
+        "block size": format_size(status.f_bsize),
+        "size": format_size(status.f_blocks * status.f_frsize),
+        "free": format_size(_free_bytes(path)),
+    }
+
+
+KIND = Kind(
+    name="directory",
+    about="an existing directory, as it is; needs no root",
+    Settings=DirectorySettings,
+    open=Directory,
+)

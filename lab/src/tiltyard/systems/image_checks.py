@@ -1,0 +1,64 @@
+"""What would keep a file system from coming up on an image here; looks only, changes nothing."""
+
+import os
+from pathlib import Path
+
+from tiltyard.host.mounts import mount_of
+from tiltyard.host.packages import find_program, install_command
+from tiltyard.systems.filesystems import Filesystem
+from tiltyard.systems.kind import Problem
+from tiltyard.units import format_size
+
+
+def check_host(wanted: Filesystem, size_bytes: int, home: Path) -> list[Problem]:
+    """What keeps a file system from being made on an image of that size in ``home``."""
+    found: list[Problem] = []
+    if os.geteuid() != 0:
+        found.append(
+            Problem(
+                "error",
+                f"only root can make and mount a fresh {wanted.name}",
+                "sudo; without root, compare directories on file systems that are mounted",
+            )
+        )
+    elif not Path("/dev/loop-control").exists():
+        found.append(Problem("error", "there are no loop devices", "modprobe loop"))
+    if find_program(wanted.tool.command) is None:
+        text = f"{wanted.tool.command} is not installed"
+        found.append(Problem("error", text, install_command(wanted.tool.package)))
+    if not _kernel_knows(wanted.name):
+        found.append(Problem("error", f"this kernel has no driver for {wanted.name}"))
+    if size_bytes < wanted.min_bytes:
+        least = format_size(wanted.min_bytes)
+        text = f"{wanted.name} needs an image of {least}; it has {format_size(size_bytes)}"
+        found.append(Problem("error", text, _image_remedy(wanted.min_bytes)))
+    elif size_bytes < wanted.typical_bytes:
+        typical = format_size(wanted.typical_bytes)
+        text = f"{wanted.name} is made with other defaults (block size …) on less than {typical}"
+        found.append(Problem("warning", text, _image_remedy(wanted.typical_bytes)))
+    found += _check_home(home, size_bytes)
+    return found
+
+
+def _image_remedy(size_bytes: int) -> str:
+    """The line of a study file that asks for a larger image."""
+    return f'backing = {{ image = "{size_bytes // 2**20}M" }}'
+
+
+def _check_home(home: Path, size_bytes: int) -> list[Problem]:
+    """Room for the image, and what lies under it."""
+    existing = next(path for path in (home, *home.parents) if path.exists())
+    status = os.statvfs(existing)
+    free_bytes = status.f_bavail * status.f_frsize
+    if free_bytes < size_bytes:
+        text = f"{existing} has {format_size(free_bytes)} free, the image needs "
+        return [Problem("error", text + format_size(size_bytes), "a smaller image, or backing.at")]
+    if mount_of(existing).type in ("tmpfs", "ramfs"):
+        return [Problem("warning", f"{existing} is in memory: no disk is measured")]
+    return []
+
+
+def _kernel_knows(name: str) -> bool:
+    """Whether the driver is there, or may be loaded as a module when it is mounted."""
+    known = Path("/proc/filesystems").read_text().split()
+    return name in known or Path("/lib/modules", os.uname().release).is_dir()

@@ -1,0 +1,114 @@
+"""One way to read and to print a number with its unit.
+
+Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s). Size *suffixes* typed by a person
+are binary (``64k`` = 65536 B), as in every tool of the field; *printed* rates are decimal and say
+so by their prefix (``1.21 GB/s`` = 1.21e9 B/s), sizes binary (``64 KiB``).
+"""
+
+import math
+import re
+
+_SIZE = re.compile(r"(\d+)\s*([kKmMgGtT]?)(i?[bB])?")
+_BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|min|m|h)")
+_PREFIXES = {
+    "B/s": (("G", 1e9), ("M", 1e6), ("k", 1e3)),
+    "s": (("", 1.0), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9)),
+}
+_SECONDS = {"s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_size(text: str | int) -> int:
+    """Bytes of ``"64k"``, ``"1M"``, ``"4G"`` or a plain number of bytes.
+
+    Raises:
+        ValueError: if the text is not a size; the message says what would be.
+    """
+    if isinstance(text, int):
+        return text
+    match = _SIZE.fullmatch(str(text).strip())
+    if match is None:
+        raise ValueError(f'"{text}" is not a size. A size is a number with k, M, G or T: "64k"')
+    return int(match[1]) * _BINARY[match[2].lower()]
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of ``"90 s"``, ``"45 min"`` or ``"2 h"``.
+
+    Raises:
+        ValueError: if the text is not a duration; the message says what would be.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f'"{text}" is not a duration. Write it like "90 s", "45 min" or "2 h"')
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_percent(text: str) -> float:
+    """The fraction that ``"2%"`` or ``"2 %"`` stands for: 0.02.
+
+    Raises:
+        ValueError: if the text is not a percentage.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
+    if match is None:
+        raise ValueError(f'"{text}" is not a percentage. Write it like "2%"')
+    return float(match[1]) / 100
+
+
+def format_size(size_bytes: int) -> str:
+    """``65536`` → ``64 KiB``; exact for the powers of two that grids are made of."""
+    value, unit = float(size_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.4g} {unit}"
+
+
+def format_duration(seconds: float) -> str:
+    """``75`` → ``1:15``; ``0.4`` → ``0.4 s``; ``7500`` → ``2:05:00``."""
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def format_value(value: float, unit: str) -> str:
+    """A measured value to three significant digits: ``1.21 GB/s``, ``18,400 /s``, ``3.2 ms``."""
+    if not math.isfinite(value):
+        return "–"
+    factor, name = display_unit(value, unit)
+    return f"{format_number(value / factor)} {name}".rstrip()
+
+
+def display_unit(value: float, unit: str) -> tuple[float, str]:
+    """What to divide a value by for printing, and the unit it then has: ``(1e9, "GB/s")``."""
+    if unit == "1/s":
+        return 1.0, "/s"
+    for prefix, factor in _PREFIXES.get(unit, ()):
+        if abs(value) >= factor:
+            return factor, prefix + unit
+    return 1.0, unit
+
+
+def format_ratio(ratio: float, half_width: float | None = None) -> str:
+    """A ratio with as many digits as its interval supports: ``1.31``, ``0.997``, ``12.4``."""
+    if not math.isfinite(ratio):
+        return "–"
+    digits = 2
+    if half_width is not None and half_width > 0:
+        digits = min(4, max(0, 1 - math.floor(math.log10(half_width))))
+    if ratio >= 10:
+        digits = min(digits, 1)
+    return f"{ratio:.{digits}f}"
+
+
+def format_number(value: float) -> str:
+    """Three significant digits, thousands grouped, never an exponent: ``18,400``."""
+    if value == 0:
+        return "0"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    rounded = round(value, 2 - math.floor(math.log10(abs(value))))
+    return f"{rounded:,.{decimals}f}"

@@ -1,0 +1,103 @@
+import pytest
+
+from support.synthetic import Shape, card, synthetic_study
+from tiltyard.analysis.findings import analyse
+
+
+def answer_of(**study):
+    return analyse(*synthetic_study(**study)).answer
+
+
+def test_rates_are_told_as_more_per_second():
+    text = answer_of(effects={"xfs": 1.31, "btrfs": 0.5}, noise=0.03)
+    assert text == (
+        "xfs does 26–38 % more postmark transactions per second than ext4 and "
+        "2.55–2.72 times as many as btrfs on this host."
+    )
+
+
+def test_a_mean_over_cells_is_told_as_faster():
+    text = answer_of(systems=("ext4", "xfs"), workloads=("iozone",), effects={"xfs": 1.31})
+    assert text.startswith("xfs is ")
+    assert text.endswith(" % faster than ext4 in iozone over all 78 cells on this host.")
+
+
+def test_two_workloads_get_a_sentence_each():
+    text = answer_of(workloads=("postmark", "iozone"), effects={"xfs": 1.31, "btrfs": 0.5})
+    assert text.count(".") >= 2
+    assert "postmark transactions" in text
+    assert "iozone over all 78 cells" in text
+
+
+def test_the_best_is_not_called_so_while_it_is_not_separated():
+    text = answer_of(effects={"xfs": 1.004, "btrfs": 0.5}, noise=0.03, blocks=20)
+    assert text.startswith("Undecided in postmark transactions between ")
+    assert "as btrfs" in text
+
+
+def test_equivalent_systems_share_the_place():
+    text = answer_of(effects={"btrfs": 0.5}, noise=0.004, blocks=20)
+    assert " are equivalent within 2 % in postmark transactions; " in text
+    assert text.endswith("as btrfs on this host.")
+
+
+def test_an_interval_on_one_side_is_not_an_answer_before_the_correction_allows_it():
+    text = answer_of(effects={"xfs": 1.31, "btrfs": 0.7}, blocks=7)
+    assert text.startswith("Undecided")
+    assert "not yet certain among 3 comparisons" in text
+
+
+def test_before_the_first_look_there_is_no_answer():
+    expected = "No verdict yet on postmark transactions on this host: 3 of the 7 blocks of the "
+    assert answer_of(blocks=3).startswith(expected)
+
+
+def test_without_trials_there_is_no_answer():
+    expected = "No verdict yet on postmark: no trial of it is done."
+    assert answer_of(blocks=0) == expected
+
+
+def test_a_system_that_always_fails_is_named():
+    _, run = synthetic_study()
+    failed = [trial.key for trial in run.trials if trial.key.system == "btrfs"]
+    text = answer_of(effects={"xfs": 1.31}, failed=failed)
+    assert text.endswith(
+        "no verdict in postmark transactions on xfs against btrfs, too many blocks failed "
+        "on this host."
+    )
+
+
+@pytest.mark.parametrize("effect", [1.31, 0.7, 0.3])
+def test_times_are_told_as_time(effect):
+    shapes = {"unpack": Shape((card("time", "total time", "s", "lower"),), {"time": 3.0})}
+    text = answer_of(
+        systems=("ext4", "xfs"), workloads=("unpack",), effects={"xfs": effect}, shapes=shapes
+    )
+    winner, other = ("xfs", "ext4") if effect > 1 else ("ext4", "xfs")
+    assert text.startswith(f"{winner} takes ")
+    assert text.endswith(f"less time than {other} in unpack total time on this host.")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_answer_never_contradicts_the_table(seed):
+    """Every system is told as beaten exactly when the index says so."""
+    findings = analyse(
+        *synthetic_study(
+            effects={"xfs": 1.04, "btrfs": 0.97},
+            noise=0.03,
+            blocks=(7, 10, 20)[seed % 3],
+            seed=seed,
+        )
+    )
+    index = findings.workloads[0].index
+    best = index.standings[0].system
+    for found in index.comparisons:
+        if best not in (found.system, found.against):
+            continue
+        other = found.against if found.system == best else found.system
+        beaten = found.verdict == ("faster" if found.system == best else "slower")
+        told = any(
+            f"{word} {other}" in findings.answer or f"per second than {other}" in findings.answer
+            for word in ("more than", "fewer than")
+        )
+        assert told == beaten

@@ -1,0 +1,30 @@
+from support.synthetic import synthetic_study
+from tiltyard.analysis.findings import analyse
+
+
+def test_the_design_is_told_with_its_numbers():
+    text = analyse(*synthetic_study(blocks=7, seed=4711)).design_sentence
+    assert "(seed 4711)" in text
+    assert "over the looks after 7, 10, 14 and 20 blocks (error rate 4.9 % for one" in text
+    assert "The 3 comparisons of the grid are corrected together by Benjamini–Hochberg" in text
+    assert "differ by less than 2 % count as equivalent" in text
+
+
+def test_a_fixed_and_a_strict_design_are_told_as_such():
+    fixed = analyse(*synthetic_study(blocks=8, profile="fixed", fixed_blocks=8))
+    assert "at the one look, after 8 blocks (" in fixed.design_sentence
+    strict = analyse(*synthetic_study(blocks=7, strict=True))
+    assert "and 20 blocks, whatever the noise level does (" in strict.design_sentence
+
+
+def test_conditions_are_told_as_granted():
+    text = analyse(*synthetic_study(blocks=7)).conditions_sentence
+    assert "Measuring threads were pinned to CPU 0." in text
+    assert "Idle spinners kept awake CPU 1." in text
+    assert "Access: in-cache, verified by counters in each trial." in text
+    assert "22.5 ns for reading the clock" in text
+    assert "Other processes used 0.4 % of a core" in text
+
+
+def test_without_a_trial_nothing_is_claimed():
+    assert analyse(*synthetic_study(blocks=0)).conditions_sentence == "No trial is done yet."

@@ -1,0 +1,168 @@
+"""The whole analysis on studies whose truth is known."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from support.synthetic import Shape, card, synthetic_study
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Findings
+from tiltyard.stats.summary import geometric_mean
+
+MIXED = {
+    "server": Shape(
+        metrics=(
+            card("requests", "requests", "1/s"),
+            card("latency", "latency", "s", "lower"),
+        ),
+        typical={"requests": 9000.0, "latency": 0.004},
+    )
+}
+
+
+def test_tables_have_every_cell_pair_and_metric():
+    findings = analyse(*synthetic_study(workloads=("postmark", "iozone"), blocks=7))
+    postmark, iozone = findings.workloads
+    assert (len(postmark.cells), len(postmark.details), len(postmark.by_metric)) == (1, 4, 0)
+    assert (len(iozone.cells), len(iozone.details), len(iozone.by_metric)) == (78, 0, 13)
+    assert all(len(cell.comparisons) == 3 for cell in iozone.cells)
+    assert iozone.index.cells == 78
+    assert findings.family == 3 * (1 + 78 + 13)
+    assert findings.trials_kept == 7 * 3 * 2
+    assert sum(iozone.tally.values()) == 78 * 3
+
+
+def test_findings_survive_their_file():
+    findings = analyse(*synthetic_study(workloads=("postmark", "iozone"), blocks=7))
+    assert Findings.model_validate_json(findings.model_dump_json()) == findings
+
+
+def test_effects_are_recovered_in_cells_metrics_and_index():
+    effects = {("xfs", "read"): 1.4, ("btrfs", "read"): 0.6, "btrfs": 0.9}
+    plan, run = synthetic_study(workloads=("iozone",), effects=effects, noise=0.01, blocks=14)
+    (workload,) = analyse(plan, run).workloads
+    read = next(index for index in workload.by_metric if index.name == "read")
+    assert [standing.system for standing in read.standings] == ["xfs", "ext4", "btrfs"]
+    assert read.comparisons[0].ratio == pytest.approx(1.4, rel=0.01)
+    assert read.comparisons[1].ratio == pytest.approx(0.6, rel=0.01)
+    expected = math.exp((math.log(0.6) + 12 * math.log(0.9)) / 13)
+    assert workload.index.comparisons[1].ratio == pytest.approx(expected, rel=0.01)
+
+
+def test_losses_are_the_cells_in_which_the_best_is_slower():
+    effects = {"xfs": 1.3, ("xfs", "fwrite"): 0.8}
+    plan, run = synthetic_study(("ext4", "xfs"), ("iozone",), effects=effects, blocks=10)
+    (workload,) = analyse(plan, run).workloads
+    assert workload.index.standings[0].system == "xfs"
+    assert {loss.label.split(",")[0] for loss in workload.losses} == {"fwrite"}
+    assert len(workload.losses) == 6
+    assert all(loss.comparison.system == "xfs" for loss in workload.losses)
+    assert all(loss.comparison.verdict == "slower" for loss in workload.losses)
+
+
+def test_standings_are_relative_to_the_baseline_wherever_it_stands():
+    plan, run = synthetic_study(effects={"xfs": 1.3, "btrfs": 0.7}, baseline="xfs", blocks=10)
+    standings = analyse(plan, run).workloads[0].index.standings
+    assert [standing.system for standing in standings] == ["xfs", "ext4", "btrfs"]
+    assert standings[0].comparison is None
+    assert standings[1].comparison is not None
+    assert standings[1].comparison.against == "xfs"
+    assert standings[1].comparison.verdict == "slower"
+    assert standings[1].comparison.ratio == pytest.approx(1 / 1.3, rel=0.05)
+
+
+def test_value_of_a_standing_is_the_geometric_mean_of_medians():
+    (workload,) = analyse(*synthetic_study(workloads=("iozone",), blocks=7)).workloads
+    for standing in workload.index.standings:
+        medians = [
+            summary.median
+            for cell in workload.cells
+            for summary in cell.summaries
+            if summary.system == standing.system
+        ]
+        assert standing.value == pytest.approx(geometric_mean(np.array(medians)))
+
+
+def test_metrics_that_point_both_ways_and_differ_in_unit_become_a_relation():
+    plan, run = synthetic_study(
+        ("a", "b"), ("server",), effects={"b": 1.5}, shapes=MIXED, blocks=10
+    )
+    index = analyse(plan, run).workloads[0].index
+    assert (index.unit, index.direction) == ("", "higher")
+    assert [standing.system for standing in index.standings] == ["b", "a"]
+    assert index.standings[0].value == pytest.approx(1.5, rel=0.03)
+    assert index.standings[1].value == 1.0
+    assert index.comparisons[0].verdict == "faster"
+    assert index.comparisons[0].ratio == pytest.approx(1.5, rel=0.03)
+
+
+def test_index_of_one_cell_is_that_cell():
+    (workload,) = analyse(*synthetic_study(effects={"xfs": 1.3}, blocks=10)).workloads
+    for cell, index in zip(workload.cells[0].comparisons, workload.index.comparisons, strict=True):
+        assert (cell.ratio, cell.low, cell.high) == (index.ratio, index.low, index.high)
+
+
+def test_nothing_done_yet():
+    findings = analyse(*synthetic_study(blocks=0))
+    assert (findings.look, findings.blocks_done, findings.family) == (0, 0, 0)
+    assert findings.workloads[0].index.standings == ()
+    assert findings.resolution_percent is None
+    assert not findings.complete
+
+
+def test_no_winner_is_hinted_at_before_the_first_look():
+    findings = analyse(*synthetic_study(effects={"xfs": 2.0}, blocks=6))
+    for found in findings.workloads[0].index.comparisons:
+        assert (found.verdict, found.ratio, found.low, found.ahead) == (
+            "undecided",
+            None,
+            None,
+            None,
+        )
+        assert len(found.differences) == 6
+
+
+def test_complete_when_decided_or_at_the_last_look():
+    clear = {"xfs": 1.3, "btrfs": 0.7}
+    assert not analyse(*synthetic_study(effects=clear, blocks=7)).complete
+    assert analyse(*synthetic_study(effects=clear, blocks=10)).complete
+    assert not analyse(*synthetic_study(noise=0.05, blocks=14)).complete
+    assert analyse(*synthetic_study(noise=0.05, blocks=20)).complete
+
+
+def test_an_interrupted_trial_is_as_if_it_had_not_begun():
+    plan, run = synthetic_study(blocks=8)
+    last = run.trials[-1]
+    cut = last.model_copy(update={"outcome": "interrupted", "samples": ()})
+    with_cut = run.model_copy(update={"trials": (*run.trials[:-1], cut)})
+    findings = analyse(plan, with_cut)
+    assert findings.blocks_done == 7
+    assert findings.trials_failed == 0
+    again = run.model_copy(update={"trials": (*run.trials[:-1], cut, last)})
+    assert analyse(plan, again).workloads == analyse(plan, run).workloads
+
+
+def test_a_value_of_zero_is_a_block_without_that_value():
+    plan, run = synthetic_study(("ext4", "xfs"), blocks=8)
+    trial = run.trials[0]
+    zero = trial.samples[0].model_copy(update={"value": 0.0})
+    broken = trial.model_copy(update={"samples": (zero, *trial.samples[1:])})
+    findings = analyse(plan, run.model_copy(update={"trials": (broken, *run.trials[1:])}))
+    assert len(findings.workloads[0].cells[0].comparisons[0].differences) == 7
+    assert findings.workloads[0].cells[0].comparisons[0].verdict != "invalid"
+
+
+def test_prepared_systems_are_told_with_what_differs():
+    findings = analyse(*synthetic_study(("ext4", "xfs"), blocks=7))
+    assert findings.differing == {"file system": {"ext4": "ext4", "xfs": "xfs"}}
+    assert findings.systems[0].commands[0] == "mkfs -t ext4 /dev/loop7"
+
+
+def test_a_large_study_is_analysed_in_well_under_a_second():
+    plan, run = synthetic_study(workloads=("postmark", "iozone"), blocks=20)
+    analyse(plan, run)  # imports what is imported lazily
+    started = time.perf_counter()
+    analyse(plan, run)
+    assert time.perf_counter() - started < 1.0

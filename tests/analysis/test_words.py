@@ -1,0 +1,130 @@
+from dataclasses import replace
+
+import pytest
+
+from support.contrasts import FASTER, design_of, judged, quantity_of
+from support.synthetic import synthetic_study
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.words import Family, sentence
+
+INVERSE = tuple(1 / ratio for ratio in FASTER)
+DOUBLE = tuple(2 * ratio for ratio in FASTER)
+
+
+def tell(ratios, direction="higher", failed=(), family=1, design=None):
+    rules = design or design_of()
+    (contrast,) = judged(quantity_of(ratios, direction, failed), rules).contrasts
+    return sentence(contrast, rules, Family(family, "Benjamini–Hochberg"))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "direction", "text"),
+    [
+        (
+            FASTER,
+            "higher",
+            "b is at least 24 % faster than a in the work "
+            "(estimate 31 %, 95 % interval 24 to 39 %, 7 blocks).",
+        ),
+        (
+            INVERSE,
+            "higher",
+            "b is at least 19.4 % slower than a in the work "
+            "(estimate 23.9 %, 95 % interval 19.4 to 28.1 %, 7 blocks).",
+        ),
+        (
+            DOUBLE,
+            "higher",
+            "b is at least 2.48× as fast as a in the work "
+            "(estimate 2.63×, 95 % interval 2.48 to 2.78×, 7 blocks).",
+        ),
+        (
+            FASTER,
+            "lower",
+            "b takes at least 24 % more time than a in the work "
+            "(estimate 31 %, 95 % interval 24 to 39 %, 7 blocks).",
+        ),
+        (
+            INVERSE,
+            "lower",
+            "b takes at least 19.4 % less time than a in the work "
+            "(estimate 23.9 %, 95 % interval 19.4 to 28.1 %, 7 blocks).",
+        ),
+        (
+            DOUBLE,
+            "lower",
+            "b takes at least 2.48× the time of a in the work "
+            "(estimate 2.63×, 95 % interval 2.48 to 2.78×, 7 blocks).",
+        ),
+    ],
+)
+def test_a_difference_is_told_with_its_nearest_bound(ratios, direction, text):
+    assert tell(ratios, direction) == text
+
+
+def test_a_small_but_certain_difference_says_that_it_may_not_matter():
+    assert tell([1.006, 1.041, 1.024, 1.020, 1.030, 1.028, 1.022]) == (
+        "b is 2.4 % faster than a in the work (95 % interval 0.6 to 4.1 %, 7 blocks); "
+        "it may be smaller than the 2 % that count as a difference."
+    )
+
+
+@pytest.mark.parametrize(
+    ("ratios", "text"),
+    [
+        (
+            [0.992, 1.011, 1.002, 0.998, 1.000, 1.004, 0.997],
+            "b and a are equivalent within 2 % in the work "
+            "(95 % interval −0.8 to +1.1 %, 7 blocks).",
+        ),
+        (
+            [1.002, 1.007, 1.004, 1.003, 1.005, 1.0045, 1.004],
+            "b and a are equivalent within 2 % in the work "
+            "(95 % interval +0.20 to +0.70 %, 7 blocks); a difference of +0.41 % was detected.",
+        ),
+    ],
+)
+def test_equivalence_is_told_with_its_region(ratios, text):
+    assert tell(ratios) == text
+
+
+def test_undecided_says_what_is_possible_and_how_far_a_decision_is():
+    assert tell([0.97, 1.052, 1.01, 0.99, 1.02, 1.005, 1.0]) == (
+        "b against a in the work: undecided after 7 blocks; anything from −3.0 to +5.2 % is "
+        "compatible; about 46 more blocks would likely decide."
+    )
+
+
+def test_undecided_by_the_correction_says_so():
+    (contrast,) = judged(quantity_of(FASTER)).contrasts
+    text = sentence(
+        replace(contrast, verdict="undecided"), design_of(), Family(234, "Benjamini–Hochberg")
+    )
+    assert text.endswith(
+        "undecided after 7 blocks; the interval, +24 to +39 %, excludes equality, but not once "
+        "the 234 comparisons are corrected for (Benjamini–Hochberg)."
+    )
+
+
+def test_hopeless_is_called_so():
+    ratios = [1.5, 0.7, 1.2, 0.8, 1.3, 0.75, 1.0]
+    assert tell(ratios).endswith("even 1000 blocks would hardly decide.")
+
+
+def test_too_early():
+    assert tell(FASTER[:4]) == (
+        "b against a in the work: undecided; 4 blocks of 7 that the first look needs."
+    )
+
+
+def test_invalid_counts_the_failed_blocks():
+    text = tell(FASTER + FASTER[:3], failed=(7, 8, 9))
+    assert text == "b against a in the work: invalid; 3 of 10 blocks (30 %) failed."
+
+
+def test_a_grid_cell_is_named_with_its_point():
+    plan, run = synthetic_study(("ext4", "xfs"), ("iozone",), effects={"xfs": 1.5}, blocks=10)
+    cells = analyse(plan, run).workloads[0].cells
+    cell = next(found for found in cells if found.metric == "random_read")
+    assert cell.at_label == "16 MiB file, 4 KiB record"
+    assert " in iozone random read, 16 MiB file, 4 KiB record (" in cell.comparisons[0].sentence

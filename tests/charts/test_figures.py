@@ -1,0 +1,56 @@
+"""Comparisons as words, and turned round."""
+
+import pytest
+
+from support.specimen import GRID, comparison, iozone, pairs
+from tiltyard.charts.figures import against, interval_text, ratio_text, turned, with_unit
+from tiltyard.charts.grid import grid_of
+
+CLEAR = comparison("xfs", "ext4", [1.24, 1.26, 1.31, 1.33, 1.36, 1.39])
+EARLY = comparison("xfs", "ext4", [1.3, 1.2])
+
+
+def test_digits_follow_the_interval() -> None:
+    assert ratio_text(CLEAR) == "1.314"
+    assert interval_text(CLEAR) == "1.260 … 1.360"
+
+
+def test_without_a_look_there_is_no_figure() -> None:
+    assert (ratio_text(EARLY), interval_text(EARLY)) == ("–", "–")
+
+
+def test_turned_round_the_verdict_and_the_bounds_swap() -> None:
+    other = turned(CLEAR)
+    assert (other.system, other.against, other.verdict) == ("ext4", "xfs", "slower")
+    assert (other.low, other.high) == (1 / 1.36, 1 / 1.26)
+    assert other.ahead == 0
+    assert turned(EARLY).ratio is None
+    again = turned(other)
+    assert again.verdict == CLEAR.verdict
+    assert again.differences == pytest.approx(CLEAR.differences)
+
+
+def test_every_system_meets_the_baseline_once_wherever_it_stands() -> None:
+    found = pairs({"a": [1.0] * 6, "b": [2.0] * 6, "c": [4.0] * 6})
+    meeting = against(found, "b")
+    assert [(pair.system, pair.against, pair.ratio) for pair in meeting] == [
+        ("a", "b", pytest.approx(0.5)),
+        ("c", "b", pytest.approx(2.0)),
+    ]
+    assert [pair.verdict for pair in meeting] == ["slower", "faster"]
+
+
+def test_units_stand_in_the_head() -> None:
+    assert with_unit("write", "GB/s") == "write, GB/s"
+    assert with_unit("transactions", "/s") == "transactions/s"
+    assert with_unit("mixed", "") == "mixed"
+
+
+def test_the_last_dimension_runs_across() -> None:
+    grid = grid_of(iozone(("ext4", "xfs"), 2, tests=("read",)).cells)
+    assert grid is not None
+    assert grid.rows == ("64 MiB", "256 MiB")
+    assert grid.columns == ("4 KiB", "64 KiB", "1 MiB")
+    assert grid.legend == "file down, record across"
+    assert len(grid.places) == len(GRID)
+    assert grid.places["256 MiB file, 64 KiB record"] == ("256 MiB", "64 KiB")

@@ -1,0 +1,73 @@
+"""The drawn picture: still, small, coloured by the page, and safe to put into it."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from support.specimen import findings as specimen
+from tiltyard.analysis.model import Findings
+from tiltyard.charts import CHARTS, ranking
+from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Chart
+from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.charts.svg import to_svg
+from tiltyard.charts.theme import LIGHT
+
+HOSTILE = '<script>alert("1")</script>'
+
+
+def drawn(chart: Chart, findings: Findings, width_px: int = WIDE_PX, place: int = 0) -> str:
+    workload = findings.workloads[place]
+    spec = chart.draw(findings, workload, width_px)
+    assert spec is not None
+    return to_svg(spec, chart.alt(findings, workload))
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_is_well_formed_still_and_has_words(chart: Chart, findings: Findings) -> None:
+    picture = drawn(chart, findings)
+    root = ElementTree.fromstring(picture)
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == chart.alt(findings, findings.workloads[0])
+    assert not re.findall(r"<script|<image|href=| id=|clip-path", picture)
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_every_colour_is_a_variable_of_the_theme(chart: Chart, findings: Findings) -> None:
+    picture = drawn(chart, findings)
+    paints = set(re.findall(r'(?:fill|stroke)="([^"]*)"', picture)) - {"none", "transparent"}
+    assert paints
+    assert paints <= {f"var(--{name})" for name in LIGHT}
+
+
+@pytest.mark.parametrize("width_px", [WIDE_PX, NARROW_PX])
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_fits_the_width_it_was_drawn_for(chart: Chart, findings: Findings, width_px: int) -> None:
+    width = ElementTree.fromstring(drawn(chart, findings, width_px)).get("width")
+    assert width is not None
+    assert 0.85 * width_px <= float(width) <= 1.04 * width_px
+
+
+def test_figures_are_printed_as_they_are(findings: Findings) -> None:
+    picture = drawn(ranking.CHART, findings)
+    for standing in findings.workloads[0].index.standings:
+        if standing.comparison is not None:
+            said = f"{ratio_text(standing.comparison)} ({interval_text(standing.comparison)})"
+            assert said in picture
+
+
+def test_every_block_is_a_dot(findings: Findings) -> None:
+    dots = drawn(ranking.CHART, findings).count("<circle")
+    assert dots == sum(
+        len(standing.comparison.differences)
+        for standing in findings.workloads[0].index.standings
+        if standing.comparison is not None
+    )
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
+def test_a_hostile_name_stays_text(chart: Chart) -> None:
+    hostile = specimen(systems=("ext4", HOSTILE), blocks=6, tests=("write",))
+    picture = drawn(chart, hostile)
+    ElementTree.fromstring(picture)
+    assert "<script" not in picture

@@ -1,0 +1,102 @@
+import io
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tiltyard.executors import local
+from tiltyard.executors.engine import Engine, Job
+from tiltyard.executors.local import LocalTrial
+from tiltyard.wire import EndEvent, HelloEvent, read_event
+
+
+def start(tmp_path: Path, text: str, keep: io.BytesIO, limit_s: float | None = None) -> LocalTrial:
+    """An engine that misbehaves as a shell script says."""
+    path = tmp_path / "engine"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return LocalTrial(path, b'{"job": 1}', keep, limit_s=limit_s)
+
+
+def test_the_real_engine_speaks_from_hello_to_end(tmp_path: Path) -> None:
+    engine = Engine.find()
+    card = engine.describe().workload("iozone")
+    assert card is not None
+    job = Job(workload="iozone", parameters=card.smoke, directory=tmp_path)
+    keep = io.BytesIO()
+    trial = LocalTrial(engine.path, job.message(), keep)
+    events = [read_event(line) for line in trial.lines()]
+    assert isinstance(events[0], HelloEvent)
+    assert isinstance(events[-1], EndEvent)
+    assert events[-1].data.outcome == "done"
+    assert trial.exit_status == 0
+    assert len(keep.getvalue().splitlines()) == len(events)
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_byte_is_kept_and_whole_lines_are_given(tmp_path: Path) -> None:
+    keep = io.BytesIO()
+    trial = start(tmp_path, r"printf 'one\ntw'; sleep 0.1; printf 'o\nthr'", keep)
+    assert list(trial.lines()) == [b"one", b"two"]
+    assert keep.getvalue() == b"one\ntwo\nthr"
+
+
+def test_the_job_goes_to_standard_input(tmp_path: Path) -> None:
+    assert list(start(tmp_path, "cat; echo", io.BytesIO()).lines()) == [b'{"job": 1}']
+
+
+def test_an_engine_that_dies_at_once_is_no_surprise(tmp_path: Path) -> None:
+    trial = start(tmp_path, "exec 0<&-; echo 'no luck' >&2; exit 7", io.BytesIO())
+    assert list(trial.lines()) == []
+    assert (trial.exit_status, trial.last_words()) == (7, "no luck")
+
+
+def test_a_killed_engine_is_seen(tmp_path: Path) -> None:
+    trial = start(tmp_path, "kill -9 $$", io.BytesIO())
+    assert list(trial.lines()) == []
+    assert trial.exit_status == -9
+
+
+def test_stop_asks_politely(tmp_path: Path) -> None:
+    trial = start(tmp_path, "trap 'echo bye; exit 130' TERM; echo hi; while :; do sleep 0.05; done",
+                  io.BytesIO())  # fmt: skip
+    said = []
+    for line in trial.lines():
+        said.append(line)
+        trial.stop()
+    assert said == [b"hi", b"bye"]
+    assert trial.exit_status == 130
+
+
+def test_what_does_not_stop_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_GRACE_S", 0.2)
+    monkeypatch.setattr(local, "_TICK_S", 0.05)
+    trial = start(tmp_path, "trap '' TERM; echo hi; while :; do :; done", io.BytesIO())
+    for _ in trial.lines():
+        trial.stop()
+    assert trial.exit_status == -9
+
+
+def test_what_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_TICK_S", 0.05)
+    trial = start(tmp_path, "exec sleep 60", io.BytesIO(), limit_s=0.2)
+    began = time.monotonic()
+    assert list(trial.lines()) == []
+    assert time.monotonic() - began < 10
+    assert trial.timed_out
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_it(tmp_path: Path) -> None:
+    trial = start(tmp_path, "cut -d' ' -f6 /proc/$$/stat", io.BytesIO())
+    (session,) = trial.lines()
+    assert int(session) != os.getsid(0)
+
+
+def test_an_error_while_reading_stops_it(tmp_path: Path) -> None:
+    trial = start(tmp_path, "echo hi; exec sleep 60", io.BytesIO())
+    lines = trial.lines()
+    next(lines)
+    with pytest.raises(RuntimeError):
+        lines.throw(RuntimeError("the reader has failed"))  # type: ignore[attr-defined]
+    assert trial.exit_status == -15

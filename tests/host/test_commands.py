@@ -1,0 +1,43 @@
+import os
+
+import pytest
+
+from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.host.commands import run
+
+
+def test_output_and_the_exact_command_are_kept() -> None:
+    output = run(("sh", "-c", "echo out; echo err >&2"))
+    assert (output.stdout, output.stderr) == ("out", "err")
+    assert output.command.argv == ("sh", "-c", "echo out; echo err >&2")
+    assert 0 < output.command.elapsed_s < 60
+
+
+def test_messages_are_in_english_whatever_the_locale() -> None:
+    assert run(("sh", "-c", "echo $LC_ALL")).stdout == "C"
+
+
+def test_failure_says_the_command_and_its_complaint() -> None:
+    script = "echo Warning: old >&2; echo no such option >&2; echo usage: x >&2; exit 3"
+    with pytest.raises(TiltyardError, match=r"^sh -c 'echo .*': no such option$"):
+        run(("sh", "-c", script))
+
+
+def test_silent_failure_says_the_status() -> None:
+    with pytest.raises(TiltyardError, match=r"^sh -c 'exit 3': exit status 3$"):
+        run(("sh", "-c", "exit 3"))
+
+
+def test_missing_program() -> None:
+    with pytest.raises(HostLacksError, match='there is no program "nonesuch"'):
+        run(("nonesuch", "-V"))
+
+
+def test_what_takes_too_long_is_killed() -> None:
+    with pytest.raises(TiltyardError, match=r"^sleep 60: not done after 0.1 s"):
+        run(("sleep", "60"), timeout_s=0.1)
+
+
+def test_a_command_is_out_of_reach_of_the_terminal() -> None:
+    session = int(run(("sh", "-c", "ps -o sid= -p $$ || cut -d' ' -f6 /proc/$$/stat")).stdout)
+    assert session != os.getsid(0)

@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import pytest
+
+from tiltyard.errors import HostLacksError
+from tiltyard.host import packages
+from tiltyard.host.doctor import Check, examine
+from tiltyard.host.facts import ABSENT, host_facts
+from tiltyard.host.packages import Tool, install_command
+
+
+def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
+    facts = host_facts(tmp_path)
+    assert all(value and "\n" not in value for value in facts.values()), facts
+    assert facts["kernel"].startswith("Linux ")
+    assert " on " in facts["work directory on"]
+    assert facts["memory"] != ABSENT
+
+
+def test_the_kernel_command_line_stays_private(tmp_path: Path) -> None:
+    words = set(Path("/proc/cmdline").read_text().split())
+    assert not words & set(host_facts(tmp_path).values())
+
+
+def checks(tmp_path: Path, *tools: Tool) -> dict[str, Check]:
+    found = examine(tools, lambda: "1.2.3", tmp_path)
+    return {check.name: check for check in found}
+
+
+def test_the_doctor_looks_at_everything(tmp_path: Path) -> None:
+    found = checks(tmp_path)
+    assert found["engine"].meaning == "version 1.2.3"
+    assert {check.status for check in found.values()} <= {"ok", "limited", "missing"}
+    assert all(check.meaning for check in found.values())
+
+
+def test_a_lacking_tool_comes_with_the_command_that_installs_it(tmp_path: Path) -> None:
+    lacking = checks(tmp_path, Tool("mkfs.nonesuch", "nonesuch-progs", ("-V",)))["mkfs.nonesuch"]
+    assert lacking.status == "limited"
+    assert lacking.remedy is not None
+    assert "nonesuch-progs" in lacking.remedy
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("apt-get", "apt-get install -y --no-install-recommends xfsprogs btrfs-progs"),
+        ("dnf", "dnf install -y xfsprogs btrfs-progs"),
+        ("pacman", "pacman -S --noconfirm xfsprogs btrfs-progs"),
+        (None, "install the package xfsprogs btrfs-progs"),
+    ],
+)
+def test_the_package_manager_that_is_here(
+    manager: str | None, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages.shutil, "which", lambda name: name if name == manager else None)
+    assert install_command("xfsprogs", "btrfs-progs", "xfsprogs") == command
+
+
+def test_a_lacking_engine_is_missing_not_limited(tmp_path: Path) -> None:
+    def lacking() -> str:
+        raise HostLacksError("there is no engine")
+
+    found = {check.name: check for check in examine((), lacking, tmp_path)}
+    assert found["engine"].status == "missing"
+    assert found["engine"].meaning == "there is no engine"
+
+
+def test_state_that_cannot_be_written_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tiltyard.host.doctor.os.access", lambda *_: False)
+    found = checks(tmp_path)["record of changes"]
+    assert (found.status, found.remedy) == ("missing", "export TILTYARD_STATE=DIRECTORY")

@@ -1,0 +1,102 @@
+"""The house rules that a machine can check."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE_LINES_MAX = 450
+FUNCTION_LINES_MAX = 70
+
+
+def tracked(*suffixes: str) -> list[Path]:
+    """Files that git knows or would add, with one of these suffixes."""
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    files = [ROOT / line for line in done.stdout.splitlines()]
+    return [path for path in files if path.suffix in suffixes and path.is_file()]
+
+
+def test_a_file_can_be_read_at_one_sitting() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in tracked(".py", ".rs")
+        if (lines := len(path.read_text().splitlines())) > FILE_LINES_MAX
+    }
+    assert not long, f"files over {FILE_LINES_MAX} lines want a new room: {long}"
+
+
+def test_a_function_does_one_thing() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in tracked(".py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.body[0].lineno > FUNCTION_LINES_MAX
+    ]
+    assert not long, f"functions over {FUNCTION_LINES_MAX} lines: {long}"
+
+
+def test_no_path_or_address_of_a_build_machine() -> None:
+    home = re.compile(r"(?<![\w.])/(?:root|home)/[\w.]")
+    registry = re.compile(r"https?://[\w.-]*(?:pypi|pythonhosted|npmjs|crates\.io|golang)", re.I)
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in tracked(".py", ".rs", ".md", ".toml", ".lock", ".txt", "")
+        if path.name != "Cargo.lock" and path != Path(__file__)
+        for pattern in (home, registry)
+        for match in pattern.finditer(path.read_text(errors="replace"))
+    ]
+    assert not found
+
+
+def test_imports_go_one_way() -> None:
+    done = subprocess.run(
+        [str(ROOT / ".venv/bin/lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("crate", "may_use"),
+    [
+        ("wire", set()),
+        ("kit", {"wire"}),
+        ("storage", {"wire", "kit"}),
+        ("engine", {"wire", "kit", "storage"}),
+    ],
+)
+def test_crates_depend_one_way(crate: str, may_use: set[str]) -> None:
+    manifest = tomllib.loads((ROOT / f"engine/{crate}/Cargo.toml").read_text())
+    own = {"wire", "kit", "storage", "network", "classic", "engine"}
+    assert set(manifest.get("dependencies", {})) & own <= may_use
+
+
+def test_only_the_command_line_prints() -> None:
+    printing = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "lab/src/tiltyard").rglob("*.py")
+        if "cli" not in path.parts and re.search(r"^\s*print\(", path.read_text(), re.M)
+    ]
+    assert not printing
+
+
+def test_every_room_has_an_entry_in_the_architecture() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    rooms = [path.name for path in (ROOT / "lab/src/tiltyard").iterdir() if path.is_dir()]
+    crates = [path.name for path in (ROOT / "engine").iterdir() if path.is_dir()]
+    missing = [room for room in rooms + crates if room != "__pycache__" and f"{room}/" not in text]
+    assert not missing

@@ -1,0 +1,84 @@
+"""The lab's reader of the wire against the schema that the engine's types generate."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic import BaseModel
+
+from tiltyard import wire
+from tiltyard.executors.engine import Engine
+
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "schema/wire.schema.json").read_text())
+TYPES = {
+    "Hello": wire.Hello,
+    "Progress": wire.Progress,
+    "Interval": wire.Interval,
+    "Sample": wire.Sample,
+    "Warning": wire.WarningNote,
+    "End": wire.End,
+    "Failure": wire.Failure,
+    "Floor": wire.Floor,
+    "Access": wire.Access,
+    "Usage": wire.Usage,
+    "Device": wire.Device,
+    "Pressure": wire.Pressure,
+    "Native": wire.Native,
+    "Latency": wire.Latency,
+    "Conditions": wire.Conditions,
+    "Card": wire.Card,
+    "MetricCard": wire.MetricCard,
+    "BackendCard": wire.BackendCard,
+    "Catalogue": wire.Catalogue,
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_fields_are_those_of_the_schema(name: str) -> None:
+    theirs: dict[str, Any] = SCHEMA["$defs"][name]
+    ours: type[BaseModel] = TYPES[name]
+    fields = ours.model_fields
+    assert set(fields) <= set(theirs["properties"]), "the lab reads a field that is not sent"
+    needed = {field for field, info in fields.items() if info.is_required()}
+    assert needed <= set(theirs["required"]), "the lab needs a field that may be absent"
+
+
+def test_every_event_has_a_reader() -> None:
+    kinds = {
+        variant["properties"]["type"]["const"] for variant in SCHEMA["$defs"]["Event"]["oneOf"]
+    }
+    assert kinds == {"hello", "progress", "interval", "sample", "warning", "end"}
+
+
+def test_the_engine_keeps_to_the_schema(tmp_path: Path) -> None:
+    import subprocess
+
+    engine = Engine.find()
+    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/Event", "$defs": SCHEMA["$defs"]})
+    for card in engine.describe().workloads:
+        job = {
+            "protocol": wire.PROTOCOL,
+            "workload": card.name,
+            "parameters": card.smoke,
+            "target": {"directory": str(tmp_path)},
+        }
+        done = subprocess.run(
+            [str(engine.path), "run"],
+            input=json.dumps(job),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        lines = done.stdout.splitlines()
+        for line in lines:
+            validator.validate(json.loads(line))
+        events = list(wire.read_events(lines))
+        assert events[0].type == "hello"
+        assert events[-1].type == "end"
+        assert events[-1].data.outcome == "done"
+        assert {event.data.metric for event in events if event.type == "sample"} == {
+            metric.name for metric in card.metrics
+        }
+        assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,65 @@
+"""Freezing: everything that is decided is in the plan."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tiltyard.folder import StudyFolder, sha256
+from tiltyard.plan.model import FORMAT, Plan
+from tiltyard.plan.order import draw_blocks
+from tiltyard.study.problems import StudyFileError
+
+Freeze = Callable[[], Plan]
+
+
+def test_a_plan_holds_all_that_later_stages_need(folder: StudyFolder, frozen: Freeze) -> None:
+    plan = frozen()
+    assert plan.format == FORMAT
+    assert plan.created == "2026-11-21T01:30:05+00:00"
+    assert plan.study_sha256 == sha256(folder.study.read_bytes())
+    assert (plan.seed, plan.baseline, plan.budget_s) == (4711, "ext4", None)
+    iozone = plan.workload("iozone")
+    assert iozone.effective == {"verify": True, "file": "1M", "record": "4k"}
+    assert iozone.spec.parameters == {"file": "1M", "record": "4k"}
+    assert iozone.grid == ("file", "record")
+    assert len(iozone.metrics) == 13
+    assert [look.blocks for look in plan.design.looks] == [7, 10, 14, 20]
+    assert 0.04 < plan.design.alpha <= 0.05
+    assert plan.blocks == draw_blocks(["ext4", "xfs", "btrfs"], ["postmark", "iozone"], 20, 4711)
+
+
+def test_trials_of_a_block_come_turn_by_turn(frozen: Freeze) -> None:
+    plan = frozen()
+    for block in plan.blocks:
+        keys = list(plan.trials_of(block))
+        assert len(set(keys)) == 6
+        assert len({key.file_name for key in keys}) == 6
+        systems = [key.system for key in keys]
+        assert systems == [turn.system for turn in block.turns for _ in range(2)]
+
+
+def test_a_fixed_design_has_one_look(folder: StudyFolder, frozen: Freeze) -> None:
+    folder.study.write_text(folder.study.read_text() + "\n[precision]\nblocks = 8\n")
+    plan = frozen()
+    assert [look.blocks for look in plan.design.looks] == [8]
+    assert len(plan.blocks) == 8
+
+
+def test_a_seed_is_drawn_where_none_is_given(folder: StudyFolder, frozen: Freeze) -> None:
+    folder.study.write_text(folder.study.read_text().replace("seed = 4711\n", ""))
+    one, other = frozen(), frozen()
+    assert one.seed != other.seed
+    assert one.blocks == draw_blocks(["ext4", "xfs", "btrfs"], ["postmark", "iozone"], 20, one.seed)
+
+
+def test_the_same_study_and_seed_make_the_same_plan(frozen: Freeze) -> None:
+    assert frozen().hash == frozen().hash
+
+
+def test_what_the_engine_refuses_is_told_by_line(folder: StudyFolder, frozen: Freeze) -> None:
+    folder.study.write_text(folder.study.read_text().replace("4k", "3k"))
+    with pytest.raises(StudyFileError) as caught:
+        frozen()
+    assert str(caught.value) == (
+        f'{folder.study}:13: workload.record: "3k" is not a multiple of 4 KiB'
+    )

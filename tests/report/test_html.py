@@ -1,0 +1,113 @@
+"""The report as a file: whole, self-contained, safe, and true to the findings."""
+
+import re
+from html import unescape
+
+from support.reading import Reading
+from support.specimen import findings as specimen
+from tiltyard.analysis.decision import all_comparisons
+from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.report.html import render_html
+from tiltyard.units import format_value
+
+HOSTILE = '<script>alert("1")</script>'
+DEMO_LIMIT_BYTES = 1_200_000
+
+
+def spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_tags_are_balanced_and_ids_unique(page: str) -> None:
+    ids = [attrs["id"] for _, attrs in Reading(page).tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {"order", "systems", "method", "limits", "trials"} <= set(ids)
+
+
+def test_links_lead_to_parts_of_the_page(page: str) -> None:
+    tags = Reading(page).tags
+    ids = {attrs["id"] for _, attrs in tags if "id" in attrs}
+    links = [attrs["href"] for tag, attrs in tags if tag == "a"]
+    assert links
+    assert {str(link).removeprefix("#") for link in links} <= ids
+
+
+def test_nothing_is_fetched_and_nothing_runs(page: str) -> None:
+    tags = Reading(page).tags
+    assert not {tag for tag, _ in tags} & {"script", "link", "img", "iframe", "object", "use"}
+    assert not [attrs for _, attrs in tags if "src" in attrs or "onclick" in attrs]
+    styles = "".join(re.findall(r"<style>(.*?)</style>", page, re.DOTALL))
+    assert not re.findall(r"url\(|@import|https?:", styles)
+    namespaces = {"http://www.w3.org/2000/svg"}
+    assert set(re.findall(r'https?://[^\s"<)]*', page)) <= namespaces
+
+
+def test_the_demonstration_stays_small(page: str) -> None:
+    assert len(page.encode()) < DEMO_LIMIT_BYTES
+
+
+def test_question_and_answer_come_first(findings: Findings, page: str) -> None:
+    text = Reading(page).text
+    assert text.startswith(f"{findings.question} {spaced(findings.answer)}")
+
+
+def test_every_sentence_of_the_analysis_is_there(findings: Findings, page: str) -> None:
+    text = Reading(page).text
+    sentences = [
+        *(comparison.sentence for comparison in all_comparisons(findings)),
+        *(workload.answer for workload in findings.workloads),
+        *(drift.sentence for drift in findings.drifts),
+        *(notice.text for notice in findings.notices),
+        findings.design_sentence,
+        findings.conditions_sentence,
+    ]
+    assert [sentence for sentence in sentences if spaced(sentence) not in text] == []
+
+
+def test_ranked_tables_show_the_figures_of_the_findings(findings: Findings, page: str) -> None:
+    rows = [spaced(row) for row in map(_text_of, re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL))]
+    for workload in findings.workloads:
+        for standing in workload.index.standings:
+            value = format_value(standing.value, workload.index.unit).split()[0]
+            judged = _judgement(standing.comparison)
+            assert any(
+                standing.system in row and f" {value} " in row and judged in row for row in rows
+            ), (standing.system, value, judged)
+
+
+def test_every_trial_has_its_line(findings: Findings, page: str) -> None:
+    trials = page[page.index('id="trials"') :]
+    assert trials.count("<tr>") == 1 + len(findings.trials)
+    assert all(trial.started in trials for trial in findings.trials)
+
+
+def test_raw_data_can_be_found(findings: Findings, page: str) -> None:
+    text = Reading(page).text
+    for word in (findings.plan_hash, str(findings.seed), "findings.json", "plan.json", "trials/"):
+        assert word in text
+
+
+def test_commands_are_printed_exactly(findings: Findings, page: str) -> None:
+    blocks = [_text_of(block) for block in re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)]
+    for system in findings.systems:
+        assert any(block.splitlines() == list(system.commands) for block in blocks)
+
+
+def test_a_hostile_name_stays_text() -> None:
+    hostile = specimen(systems=("ext4", HOSTILE), blocks=7, tests=("write",)).model_copy(
+        update={"question": HOSTILE, "answer": HOSTILE, "host": {HOSTILE: HOSTILE}}
+    )
+    page = render_html(hostile)
+    assert "<script" not in page.lower()
+    assert HOSTILE in Reading(page).text
+
+
+def _judgement(comparison: Comparison | None) -> str:
+    if comparison is None:
+        return "baseline"
+    return f"{ratio_text(comparison)} {interval_text(comparison)}"
+
+
+def _text_of(markup: str) -> str:
+    return unescape(re.sub(r"<[^>]+>", " ", markup))

@@ -1,0 +1,87 @@
+"""The verdict table: 80 columns, no colour needed, no figure of its own."""
+
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+
+from support.specimen import findings as specimen
+from support.synthetic import synthetic_study
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Findings
+from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.report.terminal import verdicts
+
+
+def printed(findings: Findings, width: int = 80) -> str:
+    console = Console(file=StringIO(), width=width, color_system=None)
+    console.print(verdicts(findings, Path("spool/report/index.html")))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_fits_eighty_columns_without_escape_codes(findings: Findings) -> None:
+    text = printed(findings)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+
+
+def test_each_system_has_a_line_with_its_figures(findings: Findings) -> None:
+    lines = printed(findings).splitlines()
+    for workload in findings.workloads:
+        for standing in workload.index.standings:
+            comparison = standing.comparison
+            words = (
+                (standing.system,)
+                if comparison is None
+                else (ratio_text(comparison), interval_text(comparison), comparison.verdict)
+            )
+            assert any(
+                line.startswith(f"  {standing.system} ") and all(word in line for word in words)
+                for line in lines
+            ), words
+
+
+def test_each_test_of_a_suite_has_a_line(findings: Findings) -> None:
+    lines = printed(findings).splitlines()
+    for index in findings.workloads[0].by_metric:
+        line = next(line for line in lines if line.startswith(f"  {index.label} "))
+        for standing in index.standings:
+            if standing.comparison is not None:
+                assert ratio_text(standing.comparison) in line
+
+
+def test_many_systems_with_long_names_still_fit() -> None:
+    names = ["ext4", *(f"btrfs compress=zstd:{level}" for level in range(1, 6))]
+    findings = specimen(systems=names, blocks=7, tests=("write", "read"))
+    text = printed(findings)
+    assert max(map(len, text.splitlines())) <= 80
+    for index in findings.workloads[0].by_metric:
+        for standing in index.standings:
+            if standing.comparison is not None:
+                assert f"{ratio_text(standing.comparison)} " in text
+
+
+def test_ends_with_answer_and_report(findings: Findings) -> None:
+    text = printed(findings)
+    told = " ".join(text[text.index("Answer") :].split())
+    assert told.startswith(f"Answer {' '.join(findings.answer.split())}")
+    assert told.endswith("Report spool/report/index.html")
+    assert "10 blocks, 60 trials, all kept." in text
+
+
+def test_before_the_first_look_it_says_so() -> None:
+    text = printed(analyse(*synthetic_study(blocks=2)))
+    assert "2 blocks, 6 trials, all kept. Too few for a verdict." in text
+    assert "undecided" in text
+
+
+def test_failed_trials_are_counted() -> None:
+    findings = specimen(workloads=("postmark",), blocks=7).model_copy(update={"trials_failed": 2})
+    assert "21 trials kept, 2 failed." in printed(findings)
+
+
+def test_names_are_not_taken_for_markup() -> None:
+    text = printed(specimen(systems=("[bold]a", "b[/]"), blocks=7, tests=("write", "read")))
+    assert "[bold]a" in text
+    assert "b[/]" in text

@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from tiltyard.stats.sequential import (
+    LEVEL,
+    LOOKS,
+    STRICT_LOOKS,
+    looks,
+    overall_alpha,
+    repeated_interval,
+    sequential_p,
+    table_of,
+)
+from tiltyard.stats.sequential_table import make_table, simulate_p
+from tiltyard.stats.signed_rank import attainable_p, nominal_p
+
+PATHS = 100_000
+
+
+@pytest.fixture(scope="module")
+def fewer_paths():
+    return make_table(PATHS, seed=99)["profiles"]
+
+
+@pytest.mark.parametrize("profile", LOOKS)
+def test_stored_table_agrees_with_a_fresh_simulation(profile, fewer_paths):
+    stored, fresh = table_of(profile), fewer_paths[profile]
+    np.testing.assert_allclose(stored.minimum_p, fresh["minimum_p"], rtol=1e-10)
+    p = stored.sequential_p
+    error = 5 * np.sqrt(p * (1 - p) / PATHS) + 2 / PATHS
+    assert np.all(np.abs(p - fresh["sequential_p"]) <= error)
+    assert stored.alpha == pytest.approx(fresh["alpha"], abs=5 * np.sqrt(LEVEL / PATHS))
+
+
+def test_simulated_p_values_are_those_of_ranks():
+    """An independent way: rank the magnitudes within each look, sum the ranks of one sign."""
+    rng = np.random.default_rng(5)
+    noise = rng.standard_cauchy((20_000, 14))
+    by_rank = {}
+    for n in (7, 10, 14):
+        piece = noise[:, :n]
+        positive = np.where(piece > 0, rankdata(np.abs(piece), axis=1), 0).sum(axis=1)
+        smaller = np.minimum(positive, n * (n + 1) // 2 - positive).astype(int)
+        by_rank[n] = attainable_p(n)[smaller]
+    by_walsh = simulate_p(20_000, (7, 10, 14), seed=6)
+    expected = np.stack(list(by_rank.values()), axis=1)
+    for threshold in (0.02, 0.05, 0.2, 0.5):
+        joint = [np.mean(p.min(axis=1) <= threshold) for p in (expected, by_walsh)]
+        assert joint[0] == pytest.approx(joint[1], abs=5 * np.sqrt(0.5 * threshold / 20_000))
+
+
+@pytest.mark.parametrize("profile", LOOKS)
+def test_table_is_a_distribution_between_its_exact_bounds(profile):
+    table = table_of(profile)
+    assert np.all(np.diff(table.sequential_p) >= 0)
+    assert table.sequential_p[-1] == 1.0
+    for smallest, joint in zip(table.minimum_p, table.sequential_p, strict=True):
+        single = [
+            max((p for p in attainable_p(n) if p <= smallest * (1 + 1e-9)), default=0.0)
+            for n, _ in LOOKS[profile]
+        ]
+        assert max(single) * (1 - 1e-5) <= joint <= min(1.0, sum(single)) * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("profile", "alpha"), [("quick", 0.0472), ("standard", 0.0495), ("rigorous", 0.0500)]
+)
+def test_overall_alpha_is_that_of_the_method(profile, alpha):
+    assert overall_alpha(profile, False, None) == pytest.approx(alpha, abs=5e-4)
+
+
+@pytest.mark.parametrize("profile", STRICT_LOOKS)
+def test_strict_levels_add_up_to_less_than_five_percent(profile):
+    assert overall_alpha(profile, True, None) <= LEVEL
+    assert [n for n, _ in STRICT_LOOKS[profile]] == [n for n, _ in LOOKS[profile]]
+
+
+def test_strict_constants_are_those_of_the_method():
+    assert overall_alpha("standard", True, None) == pytest.approx(0.0485, abs=5e-5)
+    assert overall_alpha("rigorous", True, None) == pytest.approx(0.0493, abs=5e-5)
+
+
+def test_sequential_p_of_the_method():
+    # The method's own simulation gave .0416 and .0045 with 2 million paths.
+    assert sequential_p("standard", 2 / 2**7) == pytest.approx(0.0416, abs=7e-4)
+    assert sequential_p("standard", 2 / 2**10) == pytest.approx(0.0045, abs=5e-5)
+
+
+def test_a_rejection_at_a_look_is_a_sequential_p_near_the_level_or_below():
+    for profile, constants in LOOKS.items():
+        for n, c in constants:
+            assert sequential_p(profile, nominal_p(n, c)) < 1.2 * LEVEL
+
+
+@pytest.mark.parametrize(("blocks", "c"), [(6, 0), (7, 2), (10, 8), (20, 52)])
+def test_fixed_profile_has_one_exact_look(blocks, c):
+    assert looks("fixed", False, blocks) == ((blocks, c),)
+    assert overall_alpha("fixed", False, blocks) == nominal_p(blocks, c)
+    assert sequential_p("fixed", 0.0123) == 0.0123
+
+
+@pytest.mark.parametrize(
+    ("profile", "blocks", "message"),
+    [
+        ("fixed", None, "needs a number of blocks"),
+        ("fixed", 5, "5 blocks cannot reach"),
+        ("hasty", None, "One of: quick, standard, rigorous, fixed"),
+    ],
+)
+def test_impossible_profiles_are_refused(profile, blocks, message):
+    with pytest.raises(ValueError, match=message):
+        looks(profile, False, blocks)
+
+
+def test_interval_rests_on_the_latest_look_and_later_blocks_wait():
+    differences = np.random.default_rng(3).normal(0.05, 0.02, 20)
+    constants = looks("standard", False, None)
+    assert repeated_interval(differences[:6], "standard", constants) is None
+    at_ten = repeated_interval(differences[:10], "standard", constants)
+    assert at_ten is not None
+    assert at_ten.blocks == 10
+    assert repeated_interval(differences[:13], "standard", constants) == at_ten
+
+
+def test_sequential_p_never_grows_from_look_to_look():
+    constants = looks("rigorous", False, None)
+    for seed in range(20):
+        differences = np.random.default_rng(seed).normal(0.02, 0.03, 30)
+        found = [repeated_interval(differences[:n], "rigorous", constants) for n, _ in constants]
+        p_values = [interval.p for interval in found if interval]
+        assert len(p_values) == len(constants)
+        assert p_values == sorted(p_values, reverse=True)

@@ -1,0 +1,113 @@
+"""The study that ``compare`` writes is one that a person could have written."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from support.catalogue import CATALOGUE
+from tiltyard.errors import UsageError
+from tiltyard.study.compare import compare_study
+from tiltyard.study.load import read_study
+from tiltyard.study.model import Study
+from tiltyard.systems import KINDS
+from tiltyard.systems.filesystems import FILESYSTEMS
+
+NAMES = [entry.name for entry in FILESYSTEMS]
+
+
+def compare(*names: str, workloads: tuple[str, ...] = ("postmark",)) -> str:
+    return compare_study(names, workloads, CATALOGUE, NAMES)
+
+
+def study(text: str) -> Study:
+    return read_study(text, Path("study.toml"), CATALOGUE, KINDS)
+
+
+def test_file_systems() -> None:
+    assert compare("ext4", "xfs", "btrfs") == (
+        'question = "Which is faster in postmark: ext4, xfs or btrfs?"\n'
+        "\n"
+        "[factors]\n"
+        'filesystem = ["ext4", "xfs", "btrfs"]\n'
+        "\n"
+        "[[workload]]\n"
+        'use = "postmark"\n'
+    )
+
+
+def test_everything_that_can_be_asked() -> None:
+    text = compare_study(
+        ("ext4", "xfs"),
+        ("postmark", "iozone"),
+        CATALOGUE,
+        NAMES,
+        blocks=8,
+        budget="45 min",
+        seed=4711,
+    )
+    written = study(text)
+    assert written.question == "Which is faster in postmark and iozone: ext4 or xfs?"
+    assert written.seed == 4711
+    assert [workload.use for workload in written.workloads] == ["postmark", "iozone"]
+    assert (written.precision.blocks, written.precision.budget_s) == (8, 2700)
+
+
+def test_a_file_system_against_itself() -> None:
+    systems = study(compare("ext4", "xfs", "ext4")).systems
+    assert [system.name for system in systems] == ["ext4-a", "xfs", "ext4-b"]
+    assert systems[0].settings == systems[2].settings
+
+
+def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("old disk", 'new "fast"', "ext4"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    systems = study(compare("old disk", 'new "fast"', "./ext4", str(tmp_path))).systems
+    assert [system.name for system in systems] == [
+        "old disk",
+        'new "fast"',
+        "./ext4",
+        str(tmp_path),
+    ]
+    assert [system.settings["directory"] for system in systems] == [
+        str(tmp_path / "old disk"),
+        str(tmp_path / 'new "fast"'),
+        str(tmp_path / "ext4"),
+        str(tmp_path),
+    ]
+
+
+def test_paths_that_name_themselves_are_a_list(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    assert tomllib.loads(compare(str(one), str(two)))["factors"] == {
+        "directory": [str(one), str(two)]
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("ext4",), "two names or more"),
+        (("ext4", "ext5"), '"ext5" is neither a file system nor a directory.*Did you mean "ext4"'),
+        (("ext4", "."), '"ext4" is a file system, and others are directories.*./ext4'),
+        ((".", "/no/such/place"), '"/no/such/place" is neither'),
+    ],
+)
+def test_what_cannot_be_compared(names: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(*names)
+
+
+def test_a_workload_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match=r'"postmrk" is not a workload.*Did you mean "postmark"'):
+        compare("ext4", "xfs", workloads=("postmrk",))
+
+
+def test_a_directory_whose_name_cannot_be_written(tmp_path: Path) -> None:
+    odd = tmp_path / "a\nb"
+    odd.mkdir()
+    with pytest.raises(UsageError, match="cannot hold this name"):
+        compare(str(tmp_path), str(odd))

@@ -1,0 +1,166 @@
+"""Real file systems on real loop devices."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import assert_as_before, host_state, needs_root
+from tiltyard.errors import TiltyardError
+from tiltyard.host import loops
+from tiltyard.host.ledger import Ledger
+from tiltyard.host.mounts import mounts_at
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site, System
+
+pytestmark = needs_root
+
+Make = Callable[..., System]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes systems that share a scratch folder and a ledger."""
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+
+        def system(filesystem: str, image: str = "16M", **settings: object) -> System:
+            document = {"filesystem": filesystem, "backing": {"image": image}, **settings}
+            return kind("loop-image").system(filesystem, document, site)  # type: ignore[arg-type]
+
+        yield system
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "image"),
+    [("ext2", "16M"), ("ext3", "16M"), ("ext4", "16M"), ("xfs", "300M"), ("btrfs", "128M")],
+)
+def test_up_and_down(make: Make, tmp_path: Path, filesystem: str, image: str) -> None:
+    system = make(filesystem, image)
+    assert [p for p in system.problems() if p.severity == "error"] == []
+    before = host_state(tmp_path)
+    up = system.bring_up()
+    mount = mounts_at(up.directory.parent)[-1]
+    assert mount.type == up.facts["file system"] == filesystem
+    assert mount.options == up.facts["mount options"]
+    assert up.facts["direct I/O to the image"] in ("yes", "no")
+    assert any(character.isdigit() for character in up.facts["mkfs"])
+    assert [command.argv[0] for command in up.commands] == [
+        "losetup",
+        f"mkfs.{filesystem}",
+        "mount",
+    ]
+    (up.directory / "file").write_bytes(os.urandom(100_000))
+    system.take_down()
+    assert_as_before(before, tmp_path)
+    system.take_down()
+
+
+def test_all_systems_share_the_blocks_of_one_image(make: Make, tmp_path: Path) -> None:
+    files = set()
+    for filesystem in ("ext2", "ext4", "ext2"):
+        system = make(filesystem)
+        system.bring_up()
+        (image,) = tmp_path.glob("*.img")
+        files.add((image, image.stat().st_ino))
+        assert image.stat().st_blocks * 512 >= 16 * 2**20
+        system.take_down()
+    assert len(files) == 1
+
+
+def test_options_reach_mkfs_and_mount(make: Make) -> None:
+    up = make("ext4", mkfs=["-b", "2048"], mount=["noatime", "commit=60"]).bring_up()
+    assert up.facts["block size"] == "2 KiB"
+    assert {"noatime", "commit=60"} <= set(up.facts["mount options"].split(","))
+
+
+def test_queue_settings_are_set_and_put_back(make: Make) -> None:
+    system = make("ext2", scheduler="mq-deadline", read_ahead="64k")
+    up = system.bring_up()
+    device = mounts_at(up.directory.parent)[-1].source
+    scheduler = loops.queue_setting(device, "scheduler")
+    assert (up.facts["I/O scheduler"], up.facts["read-ahead"]) == ("mq-deadline", "64 KiB")
+    system.take_down()
+    assert loops.chosen(scheduler) != "mq-deadline"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"mkfs": ["-O", "nonesuch"]}, r"^mkfs.ext4 .*-O nonesuch .*[Ii]nvalid filesystem option"),
+        ({"mount": ["nonesuch"]}, r"^mount -t ext4 -o nonesuch .*wrong fs type, bad option"),
+        ({"scheduler": "nonesuch"}, r'scheduler: "nonesuch" is not taken.*; it says "\[none\]'),
+    ],
+)
+def test_a_step_that_fails_leaves_nothing(
+    make: Make, tmp_path: Path, settings: dict[str, object], message: str
+) -> None:
+    before = host_state(tmp_path)
+    with pytest.raises(TiltyardError, match=message):
+        make("ext4", **settings).bring_up()
+    assert_as_before(before, tmp_path)
+
+
+def test_remount_keeps_what_is_in_it(make: Make) -> None:
+    system = make("ext4", reset="remount")
+    up = system.bring_up()
+    (up.directory / "file").touch()
+    system.take_down()
+    assert not mounts_at(up.directory.parent)
+    again = system.bring_up()
+    assert (again.directory / "file").exists()
+    assert [command.argv[0] for command in again.commands] == ["losetup", "mount"]
+
+
+def test_none_leaves_it_mounted_until_the_run_ends(make: Make) -> None:
+    system = make("ext4", reset="none")
+    up = system.bring_up()
+    (up.directory / "file").touch()
+    system.take_down()
+    assert mounts_at(up.directory.parent)
+    again = system.bring_up()
+    assert (again.directory / "file").exists()
+    assert again.commands == ()
+
+
+def test_systems_that_age_have_images_of_their_own(make: Make, tmp_path: Path) -> None:
+    for filesystem in ("ext2", "ext4"):
+        system = make(filesystem, reset="remount")
+        system.bring_up()
+        system.take_down()
+    assert len(list(tmp_path.glob("*.img"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "image", "severity", "text"),
+    [
+        ("xfs", "64M", "error", "xfs needs an image of 300 MiB; it has 64 MiB"),
+        ("ext4", "64M", "warning", "other defaults"),
+        ("ext4", "900000G", "error", "free, the image needs"),
+    ],
+)
+def test_problems_are_seen_beforehand(
+    make: Make, filesystem: str, image: str, severity: str, text: str
+) -> None:
+    found = make(filesystem, image).problems()
+    assert any(p.severity == severity and text in p.text and p.remedy for p in found), found
+
+
+def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltyard.systems.image_checks.os.geteuid", lambda: 1000)
+    problem = make("ext4").problems()[0]
+    assert problem.text == "only root can make and mount a fresh ext4"
+    assert problem.remedy is not None
+    assert "compare directories" in problem.remedy
+
+
+def test_an_image_that_does_not_fit_leaves_nothing(tmp_path: Path, make: Make) -> None:
+    up = make("ext2").bring_up()
+    with Ledger() as ledger:
+        site = Site(root=up.directory, work=up.directory, ledger=ledger)
+        document = {"filesystem": "ext2", "backing": {"image": "64M"}}
+        with pytest.raises(TiltyardError, match="No space left on device"):
+            kind("loop-image").system("ext2", document, site).bring_up()  # type: ignore[arg-type]
+        assert not list(up.directory.iterdir())
