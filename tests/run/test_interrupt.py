@@ -86,7 +86,7 @@ def test_while_a_system_is_brought_up(tmp_path: Path, engine: Engine) -> None:
         run_study(folder, plan, engine, go_on, ImpatientWatcher())
     assert_as_before(before, tmp_path)
     assert not read_run(folder, plan).trials
-    assert run_study(folder, plan, engine, go_on, Watcher()) == "all 1 blocks are done"
+    assert run_study(folder, plan, engine, go_on, Watcher()) == "all planned blocks are done: 1"
 
 
 def test_handlers_are_put_back() -> None:

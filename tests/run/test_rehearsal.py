@@ -51,3 +51,12 @@ def test_a_study_that_runs_is_not_rehearsed(tmp_path: Path) -> None:
     folder = StudyFolder(tmp_path)
     with hold_lock(folder), pytest.raises(RefusedError):
         rehearse(folder, [])
+
+
+@needs_root
+def test_what_fails_only_when_it_is_tried_is_a_problem(tmp_path: Path) -> None:
+    bogus = image_system("ext4", "16M", mkfs=["-O", "nonesuch"])
+    found = rehearse(StudyFolder(tmp_path), [bogus])
+    errors = [problem.text for problem in found.problems["ext4"] if problem.severity == "error"]
+    assert len(errors) == 1
+    assert errors[0].startswith("does not come up: mkfs.ext4 ")

@@ -84,7 +84,7 @@ def _assert_complete(folder: StudyFolder, plan: Plan) -> None:
     record = read_run(folder, plan)
     assert Counter(trial.outcome for trial in record.trials) == {"done": len(finished)}
     assert record.starts > 10
-    assert record.stopped == f"all {len(plan.blocks)} blocks are done"
+    assert record.stopped == f"all planned blocks are done: {len(plan.blocks)}"
 
 
 @pytest.fixture

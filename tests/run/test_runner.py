@@ -38,14 +38,14 @@ def study(tmp_path: Path, *extra: WorkloadSpec, **rules: object) -> tuple[StudyF
 def test_a_whole_run(tmp_path: Path, engine: Engine) -> None:
     folder, plan = study(tmp_path, blocks=2)
     watcher = Watcher()
-    assert run_study(folder, plan, engine, go_on, watcher) == "all 2 blocks are done"
+    assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 2"
     record = read_run(folder, plan)
     assert [trial.key.system for trial in record.trials] == ["a", "b", "b", "a"]
     assert [trial.slot for trial in record.trials] == [1, 2, 3, 4]
     assert all(trial.outcome == "done" and trial.samples for trial in record.trials)
     assert [trial.key for trial in watcher.records] == [trial.key for trial in record.trials]
     assert (record.starts, record.resumed_blocks) == (1, ())
-    assert record.stopped == "all 2 blocks are done"
+    assert record.stopped == "all planned blocks are done: 2"
     assert record.host["kernel"].startswith("Linux")
     assert len(record.prepared) == 4
     assert not folder.work.exists()
@@ -113,7 +113,7 @@ def test_stop_on_failure(tmp_path: Path, engine: Engine) -> None:
 def test_a_budget_that_ends_before_the_first_look_says_so(tmp_path: Path, engine: Engine) -> None:
     folder, plan = study(tmp_path, blocks=3, budget_s=1e-6)
     reason = run_study(folder, plan, engine, go_on, Watcher())
-    assert "is used up after 0 blocks: too few for a verdict, which needs 3" in reason
+    assert "is used up, blocks done: 0; too few for a verdict, which needs 3" in reason
 
 
 def test_after_a_look_no_block_is_begun_that_does_not_fit(tmp_path: Path, engine: Engine) -> None:
@@ -129,7 +129,8 @@ def test_after_a_look_no_block_is_begun_that_does_not_fit(tmp_path: Path, engine
     folder.journal.write_text("".join(lines) + nearly_an_hour)
     reason = run_study(folder, plan, engine, go_on, Watcher())
     assert re.fullmatch(
-        r"the budget of 1:00:00 is used up after 1 blocks; the next one would take about .*", reason
+        r"the budget of 1:00:00 is used up, blocks done: 1; the next one would take about .*",
+        reason,
     )
     assert len(read_run(folder, plan).trials) == 2
 

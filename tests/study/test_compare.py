@@ -33,6 +33,8 @@ def test_file_systems() -> None:
         "\n"
         "[[workload]]\n"
         'use = "postmark"\n'
+        "files = 1000\n"
+        "transactions = 20000\n"
     )
 
 

@@ -4,15 +4,13 @@ A ``conftest.py`` imports what it wants from here.
 """
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
 from tiltyard.host.changes import PREFIX
-
-_OTHERS_END_S = 20.0
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can make loop devices and mount file systems"
@@ -22,25 +20,25 @@ needs_root = pytest.mark.skipif(
 def host_state(mine: Path) -> str:
     """The table of mounts, what is behind the loop devices, and their schedulers.
 
-    What another run of Tiltyard has mounted outside the directory ``mine`` is left out.
+    What others mount meanwhile (another run of Tiltyard, another test) is left out; ``mine`` is
+    the directory that this test works in.
     """
     loops = Path("/sys/block")
     files = sorted([*loops.glob("loop*/loop/backing_file"), *loops.glob("loop*/queue/scheduler")])
     text = Path("/proc/self/mountinfo").read_text() + "".join(f"{p} {_text(p)}" for p in files)
-    lines = text.splitlines(keepends=True)
-    return "".join(line for line in lines if PREFIX not in line or str(mine) in line)
+    foreign = (PREFIX, gettempdir())
+    return "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if str(mine) in line or not any(mark in line for mark in foreign)
+    )
 
 
 def assert_as_before(before: str, mine: Path) -> None:
-    """Nothing of ours is left, now; and the host as a whole is as it was.
-
-    Other tests may mount something of their own at the same time, so the whole is given a while.
-    """
-    assert str(mine) not in host_state(mine)
-    give_up = time.monotonic() + _OTHERS_END_S
-    while host_state(mine) != before and time.monotonic() < give_up:
-        time.sleep(0.1)
-    assert host_state(mine) == before
+    """Nothing of ours is left, and everything else is as it was."""
+    now = host_state(mine)
+    assert str(mine) not in now
+    assert now == before
 
 
 @pytest.fixture(autouse=True)

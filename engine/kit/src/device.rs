@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn the_longest_and_last_mount_wins() {
         assert_eq!(
-            number_and_source("/home/me"),
+            number_and_source("/mnt/me"),
             ("254:0".into(), "/dev/root".into())
         );
         assert_eq!(

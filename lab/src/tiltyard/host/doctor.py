@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import TiltyardError
+from tiltyard.host.facts import NONE_SEEN, virtualisation
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.units import format_size
@@ -137,11 +138,11 @@ def _idle() -> Check:
     """Waking an idle virtual CPU can cost more than the I/O that is measured."""
     driver = Path("/sys/devices/system/cpu/cpuidle/current_driver")
     name = driver.read_text().strip() if driver.exists() else "none"
-    if name == "haltpoll":
+    if virtualisation() != NONE_SEEN:
         return Check(
             "idle CPUs",
             "limited",
-            "virtual CPUs that halt (haltpoll): each wake-up costs tens of µs",
+            f"virtual CPUs (idle driver: {name}): waking one that halted can cost tens of µs",
             "conditions: keep_awake = true in the study",
         )
     return Check("idle CPUs", "ok", f"idle driver: {name}")

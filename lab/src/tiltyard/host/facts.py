@@ -13,6 +13,8 @@ from tiltyard.host.mounts import mount_of
 from tiltyard.units import format_size
 
 ABSENT = "not available"
+NONE_SEEN = "none seen"
+"""Of virtualisation."""
 
 _CPU = Path("/sys/devices/system/cpu")
 _DISTRIBUTION = Path("/etc/os-release")
@@ -45,7 +47,7 @@ def host_facts(work: Path) -> dict[str, str]:
 def virtualisation() -> str:
     """Whether a hypervisor is below us, and which, as far as it tells."""
     if "hypervisor" not in _cpuinfo("flags").split():
-        return "none seen"
+        return NONE_SEEN
     names = (_read(_HYPERVISOR), _read("/sys/class/dmi/id/sys_vendor"))
     named = next((name for name in names if name != ABSENT), None)
     return f"virtual machine ({named})" if named else "virtual machine"

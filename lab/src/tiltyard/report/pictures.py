@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import CHARTS
 from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Chart, Place
@@ -15,8 +13,9 @@ class Picture:
     """One chart of one workload, drawn for a desk and for a phone."""
 
     chart: Chart
-    wide: Markup
-    narrow: Markup
+    wide: str
+    """SVG, ready to stand in HTML."""
+    narrow: str
 
 
 def hang(findings: Findings, workload: WorkloadFindings, place: Place) -> list[Picture]:
@@ -32,6 +31,6 @@ def hang(findings: Findings, workload: WorkloadFindings, place: Place) -> list[P
 
 def _drawn(
     chart: Chart, findings: Findings, workload: WorkloadFindings, width_px: int
-) -> Markup | None:
+) -> str | None:
     spec = chart.draw(findings, workload, width_px)
-    return None if spec is None else Markup(to_svg(spec, chart.alt(findings, workload)))
+    return None if spec is None else to_svg(spec, chart.alt(findings, workload))

@@ -1,14 +1,16 @@
 """Before a run: what would go wrong, and what differs between the systems beyond the factors."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger, recover
+from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.lock import hold_lock
 from tiltyard.run.workshop import open_systems, workshop
 from tiltyard.study.model import SystemSpec
-from tiltyard.systems.kind import Problem
+from tiltyard.systems.kind import Problem, System
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,6 @@ def rehearse(
     specs: Iterable[SystemSpec],
     *,
     bring_up: bool = True,
-    check: Callable[[], None] = lambda: None,
 ) -> Rehearsal:
     """Ask every system what it lacks, and bring each one up and down once.
 
@@ -36,24 +37,34 @@ def rehearse(
         folder: the study.
         specs: its systems.
         bring_up: without it nothing is touched on the host.
-        check: called between steps; raises if a person wants to stop.
 
     Raises:
-        TiltyardError: if a system that sees no problem does not come up, or not down again.
+        InterruptedRunError: after Ctrl-C; nothing is left up.
         RefusedError: if the study is being run.
     """
-    with hold_lock(folder):
+    stopped = "Interrupted; nothing is left mounted"
+    with hold_lock(folder), workshop(folder), Interrupt(stopped) as interrupt:
         recovered = tuple(recover()) if bring_up else ()
-        with workshop(folder), Ledger() as ledger:
-            systems = open_systems(folder, specs, ledger, check)
+        with Ledger() as ledger:
+            systems = open_systems(folder, specs, ledger, interrupt.check)
             problems = {name: system.problems() for name, system in systems.items()}
-            lacking = any(p.severity == "error" for found in problems.values() for p in found)
             facts: dict[str, dict[str, str]] = {}
-            if bring_up and not lacking:
-                for name, system in systems.items():
-                    facts[name] = system.bring_up().facts
-                    system.take_down()
+            for name, system in systems.items():
+                if bring_up and not any(p.severity == "error" for p in problems[name]):
+                    try:
+                        facts[name] = _up_and_down(system)
+                    except InterruptedRunError:
+                        raise
+                    except (TiltyardError, OSError) as error:
+                        problems[name].append(Problem("error", f"does not come up: {error}"))
     return Rehearsal(problems=problems, facts=facts, recovered=recovered)
+
+
+def _up_and_down(system: System) -> dict[str, str]:
+    """Facts of a system that was up for a moment."""
+    facts = system.bring_up().facts
+    system.take_down()
+    return facts
 
 
 def differences(facts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

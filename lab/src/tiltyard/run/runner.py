@@ -52,17 +52,17 @@ def run_study(
         HostLacksError: if a system cannot come up here; nothing was changed.
     """
     go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.root}"
-    with hold_lock(folder), Interrupt(go_on) as interrupt:
+    with hold_lock(folder), workshop(folder), Interrupt(go_on) as interrupt:
         recovered = recover()
         journal, torn = Journal.open(folder.journal)
         with journal:
             for note in (*recovered, *_torn_note(folder, torn)):
                 observer.note(note)
             history = History(journal.entries)
+            _insist_on_plan(folder, plan, history)
             if history.stopped is not None:
                 return history.stopped
-            _insist_on_plan(folder, plan, history)
-            with workshop(folder), Ledger() as ledger:
+            with Ledger() as ledger:
                 context = Context(
                     folder, plan, engine, journal, ledger, interrupt, observer, slots(plan),
                     stop_on_failure,
@@ -118,7 +118,7 @@ def _run_blocks(context: Context, systems: dict[str, System], decide: Decide) ->
             looked = _look(context, decide, block.number)
             if looked.done:
                 return looked.reason
-    return f"all {len(plan.blocks)} blocks are done"
+    return f"all planned blocks are done: {len(plan.blocks)}"
 
 
 def _run_block(context: Context, systems: dict[str, System], block: Block) -> None:
@@ -160,12 +160,13 @@ def _over_budget(context: Context, block: Block) -> str | None:
     if done < first_look:
         if history.spent_s < plan.budget_s:
             return None
-        short = f": too few for a verdict, which needs {first_look}"
+        short = f"; too few for a verdict, which needs {first_look}"
     elif history.spent_s + needs_s <= plan.budget_s:
         return None
     else:
         short = f"; the next one would take about {format_duration(needs_s)}"
-    return f"the budget of {format_duration(plan.budget_s)} is used up after {done} blocks{short}"
+    budget = format_duration(plan.budget_s)
+    return f"the budget of {budget} is used up, blocks done: {done}{short}"
 
 
 def _insist_on_host(systems: dict[str, System], observer: Observer) -> None:

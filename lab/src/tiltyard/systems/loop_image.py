@@ -14,7 +14,8 @@ from typing import Literal, TypeVar
 from pydantic import Field, field_validator
 from pydantic_core import PydanticKnownError
 
-from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
+from tiltyard.folder import sha256
 from tiltyard.host import commands, loops
 from tiltyard.host.changes import AttachedLoop, Change, MadeDirectory, MadeFile, Mounted, SetQueue
 from tiltyard.host.mounts import mount_of, mounts_at
@@ -63,7 +64,10 @@ class LoopImageSettings(KindSettings):
         default=None, description="I/O scheduler of the loop device; the kernel's if left out."
     )
     read_ahead: Size | None = Field(
-        default=None, description="Read-ahead of the loop device; the kernel's if left out.", ge=0
+        default=None,
+        description="Read-ahead of the loop device; the kernel's if left out.",
+        ge=0,
+        multiple_of=1024,
     )
 
     @field_validator("filesystem")
@@ -88,7 +92,7 @@ class LoopImage(System):
         at = settings.backing.at
         self._home = ((site.root / at.expanduser()) if at else site.work).resolve()
         ages = settings.reset != "mkfs"
-        slug = "".join(ch if ch.isalnum() else "_" for ch in name) if ages else "shared"
+        slug = sha256(name.encode())[:8] if ages else "shared"
         self._image = self._home / site.ledger.name(f"{slug}-{settings.backing.image}.img")
         self._target = site.work.resolve() / site.ledger.name(f"mnt-{slug}")
         self._formatted = False
@@ -129,7 +133,7 @@ class LoopImage(System):
             self._set_queue(device, "read_ahead_kb", str(settings.read_ahead // 1024))
         if settings.reset == "mkfs" or not self._formatted:
             if loops.backing_file(device) != self._image:
-                raise TiltyardError(f"{device} is no longer behind {self._image}; not formatted")
+                raise RefusedError(f"{device} is no longer behind {self._image}; not formatted")
             self._run(self._filesystem.mkfs(settings.mkfs, device))
             self._formatted = True
         self._record(MadeDirectory(path=self._target)).path.mkdir()
@@ -160,6 +164,7 @@ class LoopImage(System):
         directory = self._target / "tiltyard"
         directory.mkdir(exist_ok=True)
         status = os.statvfs(self._target)
+        image_bytes = self._image.stat().st_size
         below = mount_of(self._home)
         return Up(
             directory=directory,
@@ -171,7 +176,7 @@ class LoopImage(System):
                 "block size": format_size(status.f_bsize),
                 "size": format_size(status.f_blocks * status.f_frsize),
                 "free": format_size(status.f_bavail * status.f_frsize),
-                "device": f"loop device over an image of {format_size(self._image_bytes())}",
+                "device": f"loop device over an image of {format_size(image_bytes)}",
                 "image lies on": f"{below.type} on {below.source}",
                 "direct I/O to the image": "yes" if loops.does_direct_io(device) else "no",
                 "I/O scheduler": loops.chosen(loops.queue_setting(device, "scheduler")),
@@ -179,10 +184,6 @@ class LoopImage(System):
                 "reset before each turn": self._settings.reset,
             },
         )
-
-    def _image_bytes(self) -> int:
-        """Size of the image file."""
-        return self._image.stat().st_size
 
     def _set_queue(self, device: str, name: str, value: str) -> None:
         """Set a queue setting and verify that the kernel took it."""
