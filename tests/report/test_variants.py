@@ -24,6 +24,14 @@ def test_before_the_first_look_values_are_shown_and_no_verdict() -> None:
     assert 'class="chip slower"' not in page
 
 
+def test_a_study_that_ended_early_says_why() -> None:
+    plan, run = synthetic_study(blocks=8)
+    stopped = run.model_copy(update={"stopped": "the budget of 5:00 is used up after 8 blocks"})
+    text = text_of(analyse(plan, stopped))
+    assert "ended before everything was decided: the budget of 5:00 is used up" in text
+    assert "Verdicts rest on 7 blocks" in text
+
+
 def test_before_the_first_trial_there_is_a_page() -> None:
     findings = analyse(*synthetic_study(workloads=("iozone", "postmark"), blocks=0))
     text = text_of(findings)

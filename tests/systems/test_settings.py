@@ -20,7 +20,7 @@ def test_every_setting_is_explained_and_closed(entry: type) -> None:
 
 def test_defaults() -> None:
     settings = LoopImageSettings.model_validate({"filesystem": "ext4"})
-    assert settings.backing.image == 2**30
+    assert settings.backing.image == 4 * 2**30
     assert (settings.reset, settings.mkfs, settings.mount) == ("mkfs", (), ())
 
 

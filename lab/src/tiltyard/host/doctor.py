@@ -22,7 +22,7 @@ from tiltyard.units import format_size
 
 _CACHESTAT = 451
 """Number of cachestat(2), Linux 6.5, on every architecture of today."""
-_WANTED_BYTES = 2 * 2**30
+_WANTED_BYTES = 5 * 2**30
 _NOISE_WINDOW_S = 0.5
 _NOISY_SHARE = 0.05
 

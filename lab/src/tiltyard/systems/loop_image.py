@@ -33,7 +33,7 @@ _NAMES = [entry.name for entry in FILESYSTEMS]
 class ImageBacking(KindSettings):
     """The image file."""
 
-    image: Size = Field(default=2**30, description="Size of the image file.", gt=0)
+    image: Size = Field(default=4 * 2**30, description="Size of the image file.", gt=0)
     at: Path | None = Field(
         default=None,
         description="Directory for the image file; the study's own folder if it is left out.",

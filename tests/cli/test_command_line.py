@@ -1,0 +1,178 @@
+"""The command line as a person meets it: real processes, real exit codes, real directories."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TILTYARD = Path(sys.executable).parent / "tiltyard"
+VERBS = ("compare", "new", "check", "run", "status", "report", "workloads", "doctor", "restore")
+
+
+def tiltyard(
+    *words: str | Path, cwd: Path, timeout_s: float = 120
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [TILTYARD, *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TILTYARD_STATE": str(cwd / "state")},
+    )
+
+
+@pytest.fixture(scope="module")
+def compared() -> Iterator[Path]:
+    """A finished comparison of two directories; in memory, because a disk's mood is not tested."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        place = Path(name)
+        for system in ("a", "b"):
+            (place / system).mkdir()
+        done = tiltyard(
+            "compare", "a", "b", "-w", "postmark", "--blocks", "7", "--seed", "5", cwd=place
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Answer" in done.stdout
+        assert "7 blocks, 14 trials, all kept" in done.stdout
+        yield place
+
+
+def test_help_names_every_verb(tmp_path: Path) -> None:
+    done = tiltyard("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert all(verb in done.stdout for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb: str, tmp_path: Path) -> None:
+    done = tiltyard(verb, "--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert f"tiltyard {verb}" in done.stdout.replace(f"Usage: tiltyard {verb}", "")
+
+
+def test_compare_leaves_a_whole_study_folder(compared: Path) -> None:
+    folder = compared / "postmark-a-b"
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    assert names == {
+        "study.toml",
+        "plan.json",
+        "journal.jsonl",
+        "trials",
+        "findings.json",
+        "report",
+    }
+    assert len(list((folder / "trials").glob("*.jsonl"))) == 14
+    assert list((compared / "a").iterdir()) == list((compared / "b").iterdir()) == []
+
+
+def test_the_same_command_again_shows_the_same_verdict(compared: Path) -> None:
+    again = tiltyard(
+        "compare", "a", "b", "-w", "postmark", "--blocks", "7", "--seed", "5", cwd=compared
+    )
+    assert again.returncode == 0, again.stderr
+    assert "7 blocks, 14 trials, all kept" in again.stdout
+    journal = (compared / "postmark-a-b/journal.jsonl").read_text()
+    assert journal.count('"trial_finished"') == 14
+
+
+def test_another_question_does_not_take_the_folder(compared: Path) -> None:
+    done = tiltyard("compare", "a", "b", "-w", "postmark", "--blocks", "9", cwd=compared)
+    assert done.returncode == 2
+    assert "another study is in this folder" in done.stderr
+
+
+def test_report_makes_the_same_findings_again(compared: Path) -> None:
+    folder = compared / "postmark-a-b"
+    before = {path: path.read_bytes() for path in (folder / "findings.json",)}
+    page = (folder / "report/index.html").read_bytes()
+    (folder / "findings.json").unlink()
+    (folder / "report/index.html").unlink()
+    done = tiltyard("report", folder, "--json", cwd=compared)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["blocks_done"] == 7
+    assert {path: path.read_bytes() for path in before} == before
+    assert (folder / "report/index.html").read_bytes() == page
+
+
+def test_status_of_a_finished_study(compared: Path) -> None:
+    done = tiltyard("status", "postmark-a-b", cwd=compared)
+    assert done.returncode == 0
+    assert "7 of at most 7 complete, 14 trials kept" in done.stdout
+
+
+def test_new_then_check(tmp_path: Path) -> None:
+    assert tiltyard("new", "spool", "-t", "directories", cwd=tmp_path).returncode == 0
+    again = tiltyard("new", "spool", cwd=tmp_path)
+    assert again.returncode == 4
+    assert "there is a study already" in again.stderr
+
+
+def test_check_rehearses_directories(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "study.toml").write_text(
+        'question = "?"\n[factors]\ndirectory = ["a", "gone"]\n[[workload]]\nuse = "postmark"\n'
+    )
+    lacking = tiltyard("check", cwd=tmp_path)
+    assert lacking.returncode == 3
+    assert "Error     gone:" in lacking.stdout
+    (tmp_path / "gone").mkdir()
+    ready = tiltyard("check", cwd=tmp_path)
+    assert ready.returncode == 0, ready.stdout + ready.stderr
+    assert "Ready" in ready.stdout
+
+
+def test_a_bad_parameter_is_found_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        'question = "?"\n[factors]\ndirectory = ["a", "b"]\n[[workload]]\nuse = "iozone"\n'
+        'file = "4k"\nrecord = "1M"\n'
+    )
+    done = tiltyard("check", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("tiltyard: study.toml:")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("comparr",), 2, 'Did you mean "compare"'),
+        (("compare", "ext4", "--flodder", "x"), 2, "--folder"),
+        (("compare", "ext4"), 2, "two"),
+        (("compare", "ext4", "nosuchfs"), 2, "nosuchfs"),
+        (("compare", "ext4", "xfs", "-w", "postmrak"), 2, 'Did you mean "postmark"'),
+        (("run", "nowhere"), 2, "no study here"),
+        (("status",), 2, "no study here"),
+        (("workloads", "iozon"), 2, "iozone"),
+        (("new", "x", "--template", "filesystem"), 2, 'Did you mean "filesystems"'),
+    ],
+)
+def test_a_wrong_command_line_is_one_clear_line(
+    words: tuple[str, ...], code: int, says: str, tmp_path: Path
+) -> None:
+    done = tiltyard(*words, cwd=tmp_path)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_workloads_as_json(tmp_path: Path) -> None:
+    catalogue = json.loads(tiltyard("workloads", "--json", cwd=tmp_path).stdout)
+    assert {"iozone", "postmark"} <= {card["name"] for card in catalogue["workloads"]}
+
+
+def test_doctor_names_one_mend_for_each_lack(tmp_path: Path) -> None:
+    done = tiltyard("doctor", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "engine" in done.stdout
+
+
+def test_restore_with_nothing_to_do(tmp_path: Path) -> None:
+    done = tiltyard("restore", cwd=tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, "Nothing to put back.")
