@@ -49,9 +49,9 @@ class LiveDisplay:
         looks = [look.blocks for look in plan.design.looks]
         blocks = f"{looks[0]} to {looks[-1]}" if len(looks) > 1 else str(looks[0])
         remark(f"Question {plan.question}")
+        workloads = ", ".join(workload.spec.name for workload in plan.workloads)
         remark(
-            f"Study    {len(plan.systems)} systems × {len(plan.workloads)} workloads, "
-            f"{blocks} blocks, seed {plan.seed}"
+            f"Study    {len(plan.systems)} systems × {workloads}, {blocks} blocks, seed {plan.seed}"
         )
         if outlook.trials_done:
             remark(f"Resumed  {outlook.trials_done} trials are done already and are kept")

@@ -28,5 +28,6 @@ def doctor() -> int:
         table.add_row(marks[found.status], found.name, found.meaning, found.remedy or "")
     show(table)
     missing = [found for found in checks if found.status == "missing"]
-    say("\nEverything is there." if not missing else f"\n{len(missing)} lacking; see Mend.")
+    limited = sum(found.status == "limited" for found in checks)
+    say(f"\n{len(missing)} missing, {limited} limited, {len(checks) - len(missing) - limited} ok")
     return ExitCode.HOST_LACKS if missing else ExitCode.DONE
