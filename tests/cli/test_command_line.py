@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.hosts import needs_root
+
 TILTYARD = Path(sys.executable).parent / "tiltyard"
 VERBS = ("compare", "new", "check", "run", "status", "report", "workloads", "doctor", "restore")
 
@@ -160,6 +162,35 @@ def test_a_wrong_command_line_is_one_clear_line(
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert done.stdout == ""
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = tiltyard("new", "file/study", cwd=tmp_path)
+    assert done.returncode == 3
+    assert done.stderr == "tiltyard: file/study: Not a directory\n"
+
+
+@needs_root
+def test_a_full_disk_under_the_study_folder(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    for directory in (small, tmp_path / "a", tmp_path / "b"):
+        directory.mkdir()
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], check=True, timeout=10
+    )
+    try:
+        done = tiltyard(
+            "compare", "a", "b", "-w", "iozone", "--folder", "small/study", cwd=tmp_path
+        )
+    finally:
+        subprocess.run(["umount", small], check=True, timeout=10)
+    assert done.returncode == 3
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("tiltyard: small/study")
+    assert "No space left on device. Everything finished is kept" in last
+    assert "Traceback" not in done.stderr
+    assert list((tmp_path / "a").iterdir()) == list((tmp_path / "b").iterdir()) == []
 
 
 def test_workloads_as_json(tmp_path: Path) -> None:

@@ -66,6 +66,10 @@ def main() -> None:
         # The reader of our output has gone (`| head`): that is its right, not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = ExitCode.DONE
+    except OSError as error:
+        # A full disk, a lost mount, a missing right: the host's matter, not a defect of ours.
+        place = f"{error.filename}: " if error.filename else ""
+        code = _fail(f"{place}{error.strerror or error}", ExitCode.HOST_LACKS)
     sys.exit(int(code or ExitCode.DONE))
 
 

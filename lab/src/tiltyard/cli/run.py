@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tiltyard.analysis.model import Findings
     from tiltyard.folder import StudyFolder
 
 
@@ -44,15 +45,35 @@ def run(
 def carry_out(
     folder: "StudyFolder", *, stop_on_failure: bool = False, require_decision: bool = False
 ) -> int:
-    """Run a placed study to its end, show the verdicts, write findings and report."""
+    """Run a placed study to its end, show the verdicts, write findings and report.
+
+    Raises:
+        HostLacksError: if the study folder cannot be written any more.
+    """
+    from tiltyard.cli.console import show
+    from tiltyard.errors import HostLacksError
+    from tiltyard.report.terminal import verdicts
+
+    try:
+        findings = _run_and_conclude(folder, stop_on_failure)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise HostLacksError(
+            f"{error.filename or folder.root}: {error.strerror}. Everything finished is kept. "
+            f"Go on with: tiltyard run {folder.root}"
+        ) from error
+    show(verdicts(findings, folder.report / "index.html"))
+    return _exit_code(findings, require_decision)
+
+
+def _run_and_conclude(folder: "StudyFolder", stop_on_failure: bool) -> "Findings":
+    """From the plan to the findings, with the display of a person."""
     from tiltyard.analysis.decision import decision
     from tiltyard.analysis.findings import analyse
-    from tiltyard.cli.console import show
     from tiltyard.cli.display import LiveDisplay
     from tiltyard.cli.session import conclude, planned
-    from tiltyard.errors import ExitCode
     from tiltyard.executors.engine import Engine
-    from tiltyard.report.terminal import verdicts
     from tiltyard.run.runner import run_study
 
     engine = Engine.find()
@@ -66,14 +87,18 @@ def carry_out(
             display,
             stop_on_failure=stop_on_failure,
         )
-    findings = conclude(folder)
-    show(verdicts(findings, folder.report / "index.html"))
-    if findings.trials_kept == 0:
+    return conclude(folder)
+
+
+def _exit_code(findings: "Findings", require_decision: bool) -> int:
+    """What the end of a run means to a script."""
+    from tiltyard.errors import ExitCode
+
+    if findings.trials_failed or not findings.trials_kept:
         return ExitCode.TRIALS_FAILED
-    if require_decision and any(
+    open_verdicts = any(
         comparison.verdict == "undecided"
         for workload in findings.workloads
         for comparison in workload.index.comparisons
-    ):
-        return ExitCode.UNDECIDED
-    return ExitCode.TRIALS_FAILED if findings.trials_failed else ExitCode.DONE
+    )
+    return ExitCode.UNDECIDED if require_decision and open_verdicts else ExitCode.DONE
