@@ -40,7 +40,7 @@ def trial_files(folder: StudyFolder) -> dict[str, bytes]:
 @needs_root
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     systems = (image_system("ext2", "16M"), image_system("ext4", "16M"))
-    plan = plan_of(systems, blocks=20)
+    plan = plan_of(systems, blocks=40)
     folder = place(tmp_path / "study", plan)
     before = host_state(tmp_path)
     moments = random.Random(4711)
@@ -49,8 +49,8 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     while True:
         with start(folder) as process:
             if kills < KILLS:
-                _wait_for_start(folder, kills)
-                time.sleep(moments.uniform(0, 0.2))
+                _wait_for_events(process, folder, kills, moments.randrange(9))
+                time.sleep(moments.uniform(0, 0.02))
                 process.send_signal(signal.SIGKILL)
             killed = process.wait(60) != 0
         files = trial_files(folder)
@@ -65,12 +65,24 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     _assert_complete(folder, plan)
 
 
-def _wait_for_start(folder: StudyFolder, kills: int) -> None:
-    """Importing takes longer than a trial here; the interesting moments come after it."""
-    give_up = time.monotonic() + 20
-    while len(History(read_journal(folder.journal)).starts) <= kills:
+def _wait_for_events(
+    process: subprocess.Popen[bytes], folder: StudyFolder, starts: int, events: int
+) -> None:
+    """Until this start is in the journal and some events after it.
+
+    Counted in events, not in seconds: a fast disk must not finish the study before the kills do.
+    """
+    give_up = time.monotonic() + 60
+    seen: int | None = None
+    while True:
+        journal = read_journal(folder.journal)
+        if len(History(journal).starts) > starts:
+            seen = len(journal) if seen is None else seen
+            if len(journal) >= seen + events:
+                return
+        assert process.poll() is None, "the study ended before it could be killed"
         assert time.monotonic() < give_up
-        time.sleep(0.01)
+        time.sleep(0.005)
 
 
 def _assert_complete(folder: StudyFolder, plan: Plan) -> None:
