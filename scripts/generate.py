@@ -61,6 +61,15 @@ def systems() -> str:
     return text
 
 
+def workloads(cards: tuple[Card, ...]) -> str:
+    """The list of all workloads."""
+    text = f"{MADE}# Workloads\n\n{_head('workload', 'what it is', 'lineage')}"
+    for card in cards:
+        lineage = card.lineage.partition(";")[0]
+        text += f"| [{card.name}](workload-{card.name}.md) | {card.about} | {lineage} |\n"
+    return text
+
+
 def workload(card: Card) -> str:
     """One workload's page."""
     text = f"{MADE}# {card.name}\n\n{card.about}.\n\n{card.description.strip()}\n\n"
@@ -100,7 +109,9 @@ def documents() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/reference/command-line.md": command_line,
         ROOT / "docs/reference/systems.md": systems,
     }
-    for card in Engine.find().describe().workloads:
+    cards = Engine.find().describe().workloads
+    made[ROOT / "docs/reference/workloads.md"] = lambda: workloads(cards)
+    for card in cards:
         made[ROOT / f"docs/reference/workload-{card.name}.md"] = lambda card=card: workload(card)
     return made
 

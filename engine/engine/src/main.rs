@@ -36,7 +36,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.document(&wire::schema()),
         Command::Floor => {
-            let _place = Place::take(&ConditionsWanted::default())?;
+            let _place = Place::take(&ConditionsWanted::default(), 1)?;
             output.document(&session::measure_floor());
         }
     }

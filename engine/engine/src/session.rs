@@ -75,7 +75,7 @@ fn hello(job: &Job, trial: &dyn Trial, conditions: Conditions) -> Event {
 }
 
 fn execute(job: &Job, trial: Box<dyn Trial>, output: &mut Output) -> End {
-    let place = match Place::take(&job.conditions) {
+    let place = match Place::take(&job.conditions, trial.threads()) {
         Ok(place) => place,
         Err(failure) => return not_begun(failure),
     };

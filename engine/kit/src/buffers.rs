@@ -41,6 +41,11 @@ impl Buffer {
     }
 }
 
+// SAFETY: the memory belongs to the buffer alone, and is only reached through its borrows.
+unsafe impl Send for Buffer {}
+// SAFETY: as above; a shared borrow only reads.
+unsafe impl Sync for Buffer {}
+
 /// Reads a byte of every cache line, so that the memory is as near as it can be.
 pub fn fetch(memory: &[u8]) {
     for byte in memory.iter().step_by(CACHE_LINE_BYTES) {

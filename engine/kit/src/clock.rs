@@ -14,6 +14,12 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// CPU time that the calling thread has used so far, in ns.
+pub fn thread_cpu_ns() -> u64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
+}
+
 /// What reading the clock costs on this host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
@@ -63,6 +69,13 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(5));
         let after = now_ns();
         assert!(after - before >= 5_000_000);
+    }
+
+    #[test]
+    fn a_sleeping_thread_uses_no_cpu() {
+        let (before_ns, used_ns) = (now_ns(), thread_cpu_ns());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(thread_cpu_ns() - used_ns < now_ns() - before_ns);
     }
 
     #[test]

@@ -13,7 +13,8 @@ pub const PAGE_BYTES: usize = 4_096;
 /// (128 KiB on btrfs), and little enough to be filled in milliseconds.
 const POOL_BYTES: usize = 8 << 20;
 
-const CLASSIC_PATTERN: u8 = 0x5f;
+/// The pattern byte of IOzone 3.489.
+pub const CLASSIC_PATTERN: u8 = 0x5f;
 const RANDOM_SEED: u64 = 0x7469_6C74;
 
 /// The bytes of all records of a file.
@@ -33,11 +34,34 @@ impl Content {
     /// # Errors
     /// Out of memory.
     pub fn classic(record_bytes: usize) -> io::Result<Self> {
+        Self::marked(record_bytes, CLASSIC_PATTERN)
+    }
+
+    /// As [`Content::classic`], with the pattern byte of another revision.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn marked(record_bytes: usize, pattern: u8) -> io::Result<Self> {
         let mut pool = Buffer::new(record_bytes)?;
         for page in pool.chunks_mut(PAGE_BYTES) {
             let marked = page.len().min(8);
-            page[..marked].fill(CLASSIC_PATTERN);
+            page[..marked].fill(pattern);
         }
+        Ok(Self {
+            pool,
+            record_bytes,
+            last: 0,
+        })
+    }
+
+    /// The same `byte` over and over: what tools write that never fill their buffers, or fill
+    /// them with one letter. It compresses to nothing.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn uniform(record_bytes: usize, byte: u8) -> io::Result<Self> {
+        let mut pool = Buffer::new(record_bytes)?;
+        pool.fill(byte);
         Ok(Self {
             pool,
             record_bytes,
@@ -113,6 +137,12 @@ mod tests {
         let wanted = [0..8, 4096..4104, 8192..8195].into_iter().flatten();
         assert!(marked.eq(wanted));
         assert_eq!(record.iter().filter(|&&byte| byte == 0).count(), 8195 - 19);
+    }
+
+    #[test]
+    fn uniform_is_one_byte() {
+        let content = Content::uniform(5_000, b'b').unwrap();
+        assert_eq!(content.record(9), [b'b'; 5_000]);
     }
 
     #[test]

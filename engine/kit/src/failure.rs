@@ -31,6 +31,14 @@ pub fn interrupted() -> Failure {
     )
 }
 
+/// There is no memory for the buffers that records are moved from and to.
+pub fn no_memory(error: io::Error) -> Failure {
+    failure(
+        FailureKind::HostLacks,
+        format!("no memory for the buffers of records: {error}"),
+    )
+}
+
 /// The kernel refused `action` (`"write record 7 of"`) on `path`.
 pub fn io_failure(action: &str, path: &Path, error: &io::Error) -> Failure {
     let kind = match error.raw_os_error() {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::mem;
+use std::time::Duration;
 
 use rustix::process::getppid;
 use wire::{Pressure, Usage};
@@ -13,6 +14,8 @@ use crate::proc::{self, Machine, Process};
 /// All gauges at one instant.
 pub struct Gauges {
     own: libc::rusage,
+    /// Programs that this process started and that have ended.
+    children: libc::rusage,
     parent: Option<Process>,
     kernel_threads: HashMap<u32, Process>,
     machine: Option<Machine>,
@@ -25,6 +28,7 @@ impl Gauges {
     pub fn read(device: Option<&Device>) -> Self {
         Self {
             own: own_usage(),
+            children: usage_of(libc::RUSAGE_CHILDREN),
             parent: getppid().and_then(proc::process),
             kernel_threads: proc::kernel_threads(),
             machine: proc::machine(),
@@ -37,8 +41,13 @@ impl Gauges {
     pub fn usage_until_now(&self) -> Usage {
         let device = self.device.as_ref().map(|(device, _)| device);
         let now = Gauges::read(device);
-        let user_s = seconds(now.own.ru_utime) - seconds(self.own.ru_utime);
-        let system_s = seconds(now.own.ru_stime) - seconds(self.own.ru_stime);
+        let own_s = |time: fn(&libc::rusage) -> libc::timeval| {
+            let used_s =
+                |gauges: &Self| seconds(time(&gauges.own)) + seconds(time(&gauges.children));
+            used_s(&now) - used_s(self)
+        };
+        let user_s = own_s(|usage| usage.ru_utime);
+        let system_s = own_s(|usage| usage.ru_stime);
         let parent_s = match (self.parent, now.parent) {
             (Some(before), Some(now)) => used_s(before, now),
             _ => 0.0,
@@ -68,12 +77,22 @@ impl Gauges {
     }
 }
 
+/// CPU time of this process so far in user mode and in the kernel, ended threads included.
+pub fn own_cpu() -> [Duration; 2] {
+    let own = own_usage();
+    [own.ru_utime, own.ru_stime].map(|time| Duration::from_secs_f64(seconds(time)))
+}
+
 fn own_usage() -> libc::rusage {
+    usage_of(libc::RUSAGE_SELF)
+}
+
+fn usage_of(who: libc::c_int) -> libc::rusage {
     // SAFETY: getrusage fills the structure, for which all zeroes are valid, and cannot fail
-    // for RUSAGE_SELF and a valid pointer.
+    // for a known `who` and a valid pointer.
     unsafe {
         let mut usage: libc::rusage = mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        libc::getrusage(who, &mut usage);
         usage
     }
 }
@@ -160,6 +179,22 @@ mod tests {
         assert!(usage.foreign_s >= 0.0 && usage.kernel_threads_s >= 0.0);
         assert!(usage.peak_memory_bytes > 100_000);
         assert!(usage.device.is_none());
+    }
+
+    #[test]
+    fn the_work_of_programs_that_we_started_is_ours() {
+        let gauges = Gauges::read(None);
+        let count = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done";
+        let ended = std::process::Command::new("sh")
+            .args(["-c", count])
+            .status();
+        assert!(ended.unwrap().success());
+        let child = usage_of(libc::RUSAGE_CHILDREN).ru_utime;
+        let usage = gauges.usage_until_now();
+        assert!(
+            usage.user_s + usage.system_s >= 0.9 * seconds(child),
+            "{usage:?}"
+        );
     }
 
     #[test]

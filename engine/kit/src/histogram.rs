@@ -45,6 +45,11 @@ impl Histogram {
         self.count
     }
 
+    /// Sum of all recorded durations, in ns.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         self.buckets.fill(0);

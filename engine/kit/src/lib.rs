@@ -12,8 +12,10 @@ pub mod failure;
 pub mod gauges;
 pub mod histogram;
 pub mod ledger;
+pub mod libc_random;
 pub mod limits;
 pub mod list;
+pub mod mt19937;
 pub mod mt64;
 pub mod params;
 pub mod pattern;
@@ -23,6 +25,7 @@ pub mod proc;
 pub mod sizes;
 pub mod slices;
 pub mod stop;
+pub mod team;
 
 pub use buffers::Buffer;
 pub use content::Content;

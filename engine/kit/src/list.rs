@@ -31,6 +31,11 @@ impl<T, const N: usize> From<[T; N]> for List<T> {
 }
 
 impl<T> List<T> {
+    /// A list of `values`, which are different; `None` when there are none.
+    pub fn of(values: Vec<T>) -> Option<Self> {
+        (!values.is_empty()).then_some(Self(values))
+    }
+
     /// The same values without those that `keep` rejects; `None` when it rejects all.
     pub fn filtered(self, keep: impl FnMut(&T) -> bool) -> Option<Self> {
         let kept: Vec<T> = self.0.into_iter().filter(keep).collect();

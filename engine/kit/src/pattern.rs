@@ -17,14 +17,28 @@ pub fn random(records: u64) -> Vec<u64> {
     order
 }
 
+/// IOzone's random order up to revision 3.487: each record in turn is swapped with any other,
+/// which makes some orders likelier than others. Each record comes once here too.
+pub fn random_before_3488(records: u64) -> Vec<u64> {
+    let mut order: Vec<u64> = (0..records).collect();
+    let mut twister = Mt64::from_key(&IOZONE_KEY);
+    for index in 0..order.len() {
+        let other = twister.draw() % records;
+        order.swap(index, other as usize);
+    }
+    order
+}
+
 /// IOzone's strided order: `stride` records ahead each time, wrapping to one record further in.
 /// With no more than `stride` records it always visits record 0; with at least `stride` + 4 it
 /// visits all but the last two.
+#[derive(Debug, Clone, Copy)]
 pub struct Stride {
     records: u64,
     stride: u64,
     current: u64,
     wraps: u64,
+    is_whole: bool,
 }
 
 impl Stride {
@@ -35,12 +49,24 @@ impl Stride {
             stride,
             current: 0,
             wraps: 0,
+            is_whole: false,
+        }
+    }
+
+    /// The same with the original's defects mended: every record of the file comes once.
+    pub fn whole_file(records: u64, stride: u64) -> Self {
+        Self {
+            is_whole: true,
+            ..Self::new(records, stride)
         }
     }
 
     /// The record after the current one; from now on it is the current one.
     #[inline]
     pub fn advance(&mut self) -> u64 {
+        if self.is_whole {
+            return self.advance_whole();
+        }
         if self.current + 1 + self.stride < self.records - 1 {
             self.current += self.stride;
         } else {
@@ -50,6 +76,16 @@ impl Stride {
             } else {
                 self.wraps % self.records
             };
+        }
+        self.current
+    }
+
+    #[inline]
+    fn advance_whole(&mut self) -> u64 {
+        self.current += self.stride;
+        if self.current >= self.records {
+            self.wraps += 1;
+            self.current = self.wraps % self.records;
         }
         self.current
     }
@@ -73,10 +109,24 @@ mod tests {
         );
     }
 
-    fn strided(records: u64, stride: u64) -> Vec<u64> {
-        let mut order = Stride::new(records, stride);
+    /// Orders observed in revisions up to 3.487 of the original.
+    #[test]
+    fn random_order_of_old_revisions_is_the_one_of_the_original() {
+        assert_eq!(random_before_3488(4), [0, 3, 1, 2]);
+        assert_eq!(random_before_3488(8), [3, 7, 2, 5, 6, 1, 0, 4]);
+        assert_eq!(
+            random_before_3488(16),
+            [3, 15, 8, 1, 12, 9, 7, 2, 5, 0, 6, 10, 14, 13, 4, 11]
+        );
+    }
+
+    fn followed(mut order: Stride, records: u64) -> Vec<u64> {
         let rest = (1..records).map(|_| order.advance()).collect::<Vec<_>>();
         [vec![0], rest].concat()
+    }
+
+    fn strided(records: u64, stride: u64) -> Vec<u64> {
+        followed(Stride::new(records, stride), records)
     }
 
     #[test]
@@ -107,7 +157,15 @@ mod tests {
     proptest! {
         #[test]
         fn random_visits_each_record_once(records in 0_u64..3_000) {
-            let mut order = random(records);
+            for mut order in [random(records), random_before_3488(records)] {
+                order.sort_unstable();
+                prop_assert_eq!(order, (0..records).collect::<Vec<_>>());
+            }
+        }
+
+        #[test]
+        fn a_whole_file_stride_visits_each_record_once(records in 1_u64..500, stride in 1_u64..600) {
+            let mut order = followed(Stride::whole_file(records, stride), records);
             order.sort_unstable();
             prop_assert_eq!(order, (0..records).collect::<Vec<_>>());
         }

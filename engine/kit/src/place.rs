@@ -1,6 +1,7 @@
 //! Where threads run. The measuring thread is pinned; the CPUs that do not measure can be kept
 //! awake, because waking a halted virtual CPU may cost more than the I/O that is measured.
 
+use std::cell::RefCell;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
@@ -11,6 +12,17 @@ use wire::{Conditions, ConditionsWanted, Failure, FailureKind};
 
 use crate::failure::{bad_parameter, failure};
 
+thread_local! {
+    /// CPUs granted to the team of this, the measuring thread; it is itself pinned to the first.
+    static TEAM_CPUS: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+}
+
+/// CPUs that the threads of a team take in turn when this thread starts one; none when they are
+/// left to the scheduler.
+pub fn team_cpus() -> Vec<u32> {
+    TEAM_CPUS.with_borrow(Clone::clone)
+}
+
 /// Holds the conditions for as long as it lives.
 pub struct Place {
     /// What was granted.
@@ -19,11 +31,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// Pins the calling thread and starts spinners, as far as `wanted`.
+    /// Pins the calling thread, chooses CPUs for the teams of up to `threads` that it will start,
+    /// and starts spinners on the others, as far as `wanted`.
     ///
     /// # Errors
     /// `BadJob` for a CPU that this process may not use; `HostLacks` when the kernel refuses.
-    pub fn take(wanted: &ConditionsWanted) -> Result<Self, Failure> {
+    pub fn take(wanted: &ConditionsWanted, threads: usize) -> Result<Self, Failure> {
         let refused = |error: io::Error| {
             failure(
                 FailureKind::HostLacks,
@@ -31,7 +44,7 @@ impl Place {
             )
         };
         let allowed = allowed_cpus().map_err(refused)?;
-        let cpus = choose(wanted, &allowed)?;
+        let cpus = choose(wanted, threads, &allowed)?;
         if let Some(&cpu) = cpus.first() {
             pin_to(cpu).map_err(refused)?;
         }
@@ -44,6 +57,7 @@ impl Place {
         } else {
             Vec::new()
         };
+        TEAM_CPUS.set(cpus.clone());
         Ok(Self {
             granted: Conditions {
                 awake: spinners.iter().map(|spinner| spinner.cpu).collect(),
@@ -54,9 +68,16 @@ impl Place {
     }
 }
 
-/// The CPU of the measuring thread: the first one asked for, else the highest-numbered, which
-/// interrupts and daemons like least; none when unpinned.
-fn choose(wanted: &ConditionsWanted, allowed: &[u32]) -> Result<Vec<u32>, Failure> {
+impl Drop for Place {
+    fn drop(&mut self) {
+        TEAM_CPUS.take();
+    }
+}
+
+/// The CPUs of the measuring threads, one for each as far as there are enough: those asked for,
+/// else from the highest-numbered, which interrupts and daemons like least, downwards; none when
+/// unpinned.
+fn choose(wanted: &ConditionsWanted, threads: usize, allowed: &[u32]) -> Result<Vec<u32>, Failure> {
     if wanted.unpinned {
         return Ok(Vec::new());
     }
@@ -66,8 +87,12 @@ fn choose(wanted: &ConditionsWanted, allowed: &[u32]) -> Result<Vec<u32>, Failur
             format!("conditions.cpus: CPU {cpu} may not be used here; those that may: {allowed:?}"),
         ));
     }
-    let cpu = wanted.cpus.first().or(allowed.last());
-    Ok(cpu.copied().into_iter().collect())
+    let mut cpus = wanted.cpus.clone();
+    if cpus.is_empty() {
+        cpus.extend(allowed.iter().rev());
+    }
+    cpus.truncate(threads.max(1));
+    Ok(cpus)
 }
 
 /// CPUs that this process may use, ascending.
@@ -79,7 +104,8 @@ fn allowed_cpus() -> io::Result<Vec<u32>> {
         .collect())
 }
 
-fn pin_to(cpu: u32) -> io::Result<()> {
+/// Pins the calling thread to one CPU.
+pub fn pin_to(cpu: u32) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu as usize);
     Ok(sched_setaffinity(None, &set)?)
@@ -150,16 +176,20 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_cpu_is_taken_unless_another_is_asked_for() {
-        assert_eq!(choose(&wanted(&[]), &[0, 2, 5]).unwrap(), [5]);
-        assert_eq!(choose(&wanted(&[2, 0]), &[0, 2, 5]).unwrap(), [2]);
-        let failure = choose(&wanted(&[2, 7]), &[0, 2]).unwrap_err();
+    fn the_highest_cpus_are_taken_unless_others_are_asked_for() {
+        let allowed = [0, 2, 5];
+        assert_eq!(choose(&wanted(&[]), 1, &allowed).unwrap(), [5]);
+        assert_eq!(choose(&wanted(&[]), 2, &allowed).unwrap(), [5, 2]);
+        assert_eq!(choose(&wanted(&[]), 9, &allowed).unwrap(), [5, 2, 0]);
+        assert_eq!(choose(&wanted(&[2, 0]), 1, &allowed).unwrap(), [2]);
+        assert_eq!(choose(&wanted(&[2, 0]), 9, &allowed).unwrap(), [2, 0]);
+        let failure = choose(&wanted(&[2, 7]), 1, &[0, 2]).unwrap_err();
         assert!(failure.message.contains("CPU 7"), "{}", failure.message);
         let unpinned = ConditionsWanted {
             unpinned: true,
             ..wanted(&[0])
         };
-        assert!(choose(&unpinned, &[0, 2]).unwrap().is_empty());
+        assert!(choose(&unpinned, 1, &[0, 2]).unwrap().is_empty());
     }
 
     /// In a thread of its own, since pinning lasts as long as the thread.
@@ -167,13 +197,16 @@ mod tests {
     fn what_is_granted_is_what_the_kernel_says() {
         let check = || {
             let before = allowed_cpus().unwrap();
-            let place = Place::take(&ConditionsWanted {
+            let wanted = ConditionsWanted {
                 keep_awake: true,
                 ..ConditionsWanted::default()
-            })
-            .unwrap();
+            };
+            let place = Place::take(&wanted, 1).unwrap();
             assert_eq!(allowed_cpus().unwrap(), place.granted.cpus);
             assert_eq!(place.granted.awake.len(), before.len() - 1);
+            assert_eq!(team_cpus(), place.granted.cpus);
+            drop(place);
+            assert!(team_cpus().is_empty());
         };
         thread::spawn(check).join().unwrap();
     }

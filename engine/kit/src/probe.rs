@@ -17,13 +17,36 @@ pub trait Probe {
     const TIMING: Timing;
 
     /// Forgets the last region and takes the first instant.
-    fn start(&mut self);
+    #[inline]
+    fn start(&mut self) {
+        self.start_at(clock::now_ns());
+    }
+
+    /// As [`Probe::start`], with a first instant that several probes share; the first operation
+    /// begins now.
+    fn start_at(&mut self, started_ns: u64);
+
+    /// The next operation begins now: what was done since the last one ended lies in the region,
+    /// but in no latency.
+    fn begin_operation(&mut self);
 
     /// Counts one operation that has just ended.
     fn operation(&mut self, bytes: u64);
 
+    /// Counts one operation that has overlapped with others: it began and ended at instants that
+    /// the loop has taken.
+    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64);
+
+    /// Adds what another probe with the same first instant has counted.
+    fn merge(&mut self, other: &Self);
+
     /// Takes the second instant, and gives what was counted since the first.
-    fn finish(&mut self) -> Reading;
+    fn finish(&mut self) -> Reading {
+        self.finish_at(clock::now_ns())
+    }
+
+    /// As [`Probe::finish`], with a second instant taken before.
+    fn finish_at(&mut self, ended_ns: u64) -> Reading;
 }
 
 /// One timed region, measured.
@@ -87,11 +110,14 @@ impl Probe for PassProbe {
     const TIMING: Timing = Timing::Pass;
 
     #[inline]
-    fn start(&mut self) {
+    fn start_at(&mut self, started_ns: u64) {
         self.operations = 0;
         self.bytes = 0;
-        self.started_ns = clock::now_ns();
+        self.started_ns = started_ns;
     }
+
+    #[inline]
+    fn begin_operation(&mut self) {}
 
     #[inline]
     fn operation(&mut self, bytes: u64) {
@@ -99,8 +125,18 @@ impl Probe for PassProbe {
         self.bytes += bytes;
     }
 
-    fn finish(&mut self) -> Reading {
-        let elapsed_ns = (clock::now_ns() - self.started_ns).max(1);
+    #[inline]
+    fn overlapped_operation(&mut self, bytes: u64, _: u64, _: u64) {
+        self.operation(bytes);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+    }
+
+    fn finish_at(&mut self, ended_ns: u64) -> Reading {
+        let elapsed_ns = (ended_ns - self.started_ns).max(1);
         Reading {
             operations: self.operations,
             bytes: self.bytes,
@@ -137,6 +173,11 @@ impl OperationProbe {
             slices: Slices::new(SLICE_NS),
         }
     }
+
+    /// Latencies of the last region, to be summed up over several regions.
+    pub fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
 }
 
 impl Default for OperationProbe {
@@ -149,27 +190,44 @@ impl Probe for OperationProbe {
     const TIMING: Timing = Timing::Operation;
 
     #[inline]
-    fn start(&mut self) {
+    fn start_at(&mut self, started_ns: u64) {
         self.operations = 0;
         self.bytes = 0;
         self.histogram.clear();
         self.slices.clear();
-        self.started_ns = clock::now_ns();
-        self.last_ns = self.started_ns;
+        self.started_ns = started_ns;
+        self.last_ns = clock::now_ns();
+    }
+
+    #[inline]
+    fn begin_operation(&mut self) {
+        self.last_ns = clock::now_ns();
     }
 
     #[inline]
     fn operation(&mut self, bytes: u64) {
         let now_ns = clock::now_ns();
-        self.histogram.record(now_ns - self.last_ns);
-        self.slices.add(now_ns - self.started_ns, bytes);
+        self.overlapped_operation(bytes, self.last_ns, now_ns);
         self.last_ns = now_ns;
+    }
+
+    #[inline]
+    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
+        self.histogram.record(ended_ns - began_ns);
+        self.slices.add(ended_ns - self.started_ns, bytes);
         self.operations += 1;
         self.bytes += bytes;
     }
 
-    fn finish(&mut self) -> Reading {
-        let elapsed_ns = (clock::now_ns() - self.started_ns).max(1);
+    fn merge(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+        self.histogram.merge(&other.histogram);
+        self.slices.merge(&other.slices);
+    }
+
+    fn finish_at(&mut self, ended_ns: u64) -> Reading {
+        let elapsed_ns = (ended_ns - self.started_ns).max(1);
         let reading = Reading {
             operations: self.operations,
             bytes: self.bytes,
@@ -212,6 +270,30 @@ mod tests {
         let latency = reading.latency.unwrap();
         let sum_ns = latency.mean * latency.count as f64;
         assert!(sum_ns <= reading.elapsed_ns as f64 + 0.5);
+    }
+
+    #[test]
+    fn operations_may_overlap() {
+        let mut probe = OperationProbe::new();
+        probe.start_at(1_000);
+        probe.overlapped_operation(10, 1_100, 1_400);
+        probe.overlapped_operation(10, 1_200, 1_600);
+        let reading = probe.finish_at(1_700);
+        assert_eq!((reading.bytes, reading.elapsed_ns), (20, 700));
+        let latency = reading.latency.unwrap();
+        assert_eq!((latency.min, latency.max), (300, 400));
+    }
+
+    #[test]
+    fn what_lies_between_operations_is_in_the_region_only() {
+        let mut probe = OperationProbe::new();
+        probe.start();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        probe.begin_operation();
+        probe.operation(1);
+        let reading = probe.finish();
+        assert!(reading.elapsed_ns >= 5_000_000);
+        assert!(reading.latency.unwrap().max < 5_000_000);
     }
 
     #[test]

@@ -15,6 +15,13 @@ pub struct Slice {
     pub bytes: u64,
 }
 
+impl Slice {
+    fn add(&mut self, other: &Slice) {
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+    }
+}
+
 /// The slices of one timed region.
 pub struct Slices {
     closed: Vec<Slice>,
@@ -58,6 +65,24 @@ impl Slices {
         self.open.bytes += bytes;
     }
 
+    /// Adds the slices of another table, whose region began at the same instant with slices of
+    /// the same length.
+    pub fn merge(&mut self, other: &Slices) {
+        while self.width_ns < other.width_ns {
+            self.join_neighbours();
+        }
+        for slice in other.closed.iter().chain([&other.open]) {
+            if slice.end_ns > self.open.end_ns {
+                self.advance(slice.end_ns);
+            }
+            let index = (slice.end_ns - 1) / self.width_ns;
+            match self.closed.get_mut(index as usize) {
+                Some(closed) => closed.add(slice),
+                None => self.open.add(slice),
+            }
+        }
+    }
+
     /// All slices, the last one ending with the region.
     pub fn finish(&mut self, elapsed_ns: u64) -> Vec<Slice> {
         if elapsed_ns > self.open.end_ns {
@@ -85,17 +110,19 @@ impl Slices {
         }
     }
 
+    /// Twice the width; what has no partner among the closed slices joins the open one.
     fn join_neighbours(&mut self) {
-        for index in 0..CAPACITY / 2 {
-            let (left, right) = (self.closed[2 * index], self.closed[2 * index + 1]);
-            self.closed[index] = Slice {
-                end_ns: right.end_ns,
-                operations: left.operations + right.operations,
-                bytes: left.bytes + right.bytes,
-            };
+        let pairs = self.closed.len() / 2;
+        match self.closed.len() % 2 {
+            0 => self.open.end_ns += self.width_ns,
+            _ => self.open.add(&self.closed[2 * pairs]),
         }
-        self.closed.truncate(CAPACITY / 2);
-        self.open.end_ns += self.width_ns;
+        for index in 0..pairs {
+            let mut joined = self.closed[2 * index + 1];
+            joined.add(&self.closed[2 * index]);
+            self.closed[index] = joined;
+        }
+        self.closed.truncate(pairs);
         self.width_ns *= 2;
     }
 }
@@ -136,5 +163,33 @@ mod tests {
             2 * operations
         );
         assert!(taken.windows(2).all(|pair| pair[0].end_ns < pair[1].end_ns));
+    }
+
+    fn filled(instants_ns: impl IntoIterator<Item = u64>) -> Slices {
+        let mut slices = Slices::new(1);
+        for elapsed_ns in instants_ns {
+            slices.add(elapsed_ns, 1);
+        }
+        slices
+    }
+
+    /// Tables of any two widths, as they come from threads that ended at different times.
+    #[test]
+    fn merging_is_counting_both_in_one_table() {
+        let capacity = CAPACITY as u64;
+        for (left, right) in [
+            (1..=10, 5..=20),
+            (1..=20, 5..=10),
+            (1..=capacity, 3..=3 * capacity),
+            (3..=5 * capacity, 1..=capacity + 7),
+            (1..=9, 1..=5 * capacity),
+        ] {
+            let mut merged = filled(left.clone());
+            merged.merge(&filled(right.clone()));
+            let mut both: Vec<u64> = left.chain(right).collect();
+            both.sort_unstable();
+            let end_ns = *both.last().unwrap();
+            assert_eq!(merged.finish(end_ns), filled(both).finish(end_ns));
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! The floor under every storage measurement: the same loop with a backend that does nothing.
 
+use kit::pattern::Stride;
 use kit::{Content, PassProbe, Probe};
 
 use crate::backend::null::NullFile;
-use crate::workload::iozone::loops::{self, Motion, Work};
+use crate::workload::iozone::conduct::Plain;
+use crate::workload::iozone::loops::{Drive, Motion, Mover, Work};
+use crate::workload::iozone::placed::Groups;
+use crate::workload::iozone::watch::Alone;
 
 const RECORD_BYTES: usize = 4_096;
 const OPERATIONS: u64 = 20_000;
@@ -16,24 +20,30 @@ pub fn operation_ns() -> f64 {
     };
     let work = Work {
         records: OPERATIONS,
+        record_bytes: RECORD_BYTES,
+        first: 0,
         order: &[],
-        stride: 1,
-        verify: false,
-        content: &content,
+        stride: Stride::new(OPERATIONS, 1),
+        groups: Groups::default(),
     };
     let mut buffer = [0; RECORD_BYTES];
     let mut probe = PassProbe::new();
     let mut regions_ns = [0.0; REPETITIONS];
     for region_ns in &mut regions_ns {
         probe.start();
+        let mut mover = Mover {
+            file: &mut NullFile,
+            watch: &mut Alone(&mut probe),
+            conduct: &mut Plain {
+                content: &content,
+                verify: false,
+            },
+            work,
+            buffer: &mut buffer,
+            checksum: 0,
+        };
         // The null backend cannot fail; a stop asked for now is seen by the trial itself.
-        let _ = loops::execute(
-            Motion::SequentialWrite,
-            &mut NullFile,
-            &mut probe,
-            &work,
-            &mut buffer,
-        );
+        let _ = Motion::SequentialWrite.drive(&mut mover);
         let reading = probe.finish();
         *region_ns = reading.elapsed_ns as f64 / reading.operations.max(1) as f64;
     }

@@ -1,5 +1,8 @@
 //! Storage: workloads on file systems, and the backends that move their records.
 
+pub mod access;
 pub mod backend;
+pub mod fault;
 pub mod floor;
+pub mod scratch;
 pub mod workload;

@@ -6,11 +6,16 @@ use std::cell::Cell;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
+use kit::pattern::Stride;
 use kit::{Content, Ledger, OperationProbe, PassProbe, Probe};
 use rustix::fs::{Mode, OFlags};
 use serde_json::{json, Value};
-use storage::backend::{Backend, File, Null, Stdio, Sync};
-use storage::workload::iozone::loops::{execute, Motion, Work};
+use storage::backend::{Backend, File, Null, Positioned, Stdio, Sync};
+use storage::workload::iozone::conduct::Plain;
+use storage::workload::iozone::loops::{Drive, Motion, Mover, Work};
+use storage::workload::iozone::placed::{Groups, Placement};
+use storage::workload::iozone::watch::Alone;
+use storage::workload::iozone::Iozone;
 use storage::workload::postmark::Postmark;
 use storage::workload::Workload;
 
@@ -37,6 +42,7 @@ static ALLOCATOR: Counting = Counting;
 
 const RECORD_BYTES: usize = 4_096;
 const RECORDS: u64 = 64;
+const GROUP_RECORDS: u64 = 16;
 const MOTIONS: [Motion; 7] = [
     Motion::SequentialWrite,
     Motion::SequentialRead,
@@ -46,32 +52,92 @@ const MOTIONS: [Motion; 7] = [
     Motion::RecordRewrite,
     Motion::StrideRead,
 ];
+const PLACEMENTS: [Placement; 4] = [
+    Placement::Write,
+    Placement::Read,
+    Placement::VectorWrite,
+    Placement::VectorRead,
+];
 
-/// Allocations between the two instants of each motion.
-fn allocations<B: Backend, P: Probe>(backend: &B, mut probe: P) -> [u64; MOTIONS.len()] {
-    let directory = tempfile::tempdir().unwrap();
-    let path = CString::new(directory.path().join("file").as_os_str().as_bytes()).unwrap();
-    let made = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;
-    let mut file = backend.open(&path, made, Mode::RUSR | Mode::WUSR).unwrap();
-    let content = Content::random(RECORD_BYTES).unwrap();
-    let order = kit::pattern::random(RECORDS);
-    let work = Work {
-        records: RECORDS,
-        order: &order,
-        stride: 17,
-        verify: true,
-        content: &content,
-    };
-    let mut buffer = [0; RECORD_BYTES];
-    MOTIONS.map(|motion| {
+/// What the loops of one file need.
+struct Stage {
+    _directory: tempfile::TempDir,
+    path: CString,
+    content: Content,
+    order: Vec<u64>,
+    group_order: Vec<u64>,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        Self {
+            _directory: directory,
+            path: CString::new(path.as_os_str().as_bytes()).unwrap(),
+            content: Content::random(RECORD_BYTES).unwrap(),
+            order: kit::pattern::random(RECORDS),
+            group_order: kit::pattern::random(RECORDS / GROUP_RECORDS),
+        }
+    }
+
+    fn file<B: Backend>(&self, backend: &B) -> B::File {
+        let made = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;
+        let permissions = Mode::RUSR | Mode::WUSR;
+        backend.open(&self.path, made, permissions).unwrap()
+    }
+
+    /// Allocations between the two instants of `how`.
+    fn allocations<F: File, P: Probe>(
+        &self,
+        how: impl Drive<F>,
+        file: &mut F,
+        probe: &mut P,
+    ) -> u64 {
         file.seek(std::io::SeekFrom::Start(0)).unwrap();
+        let mut buffer = [0; RECORD_BYTES * GROUP_RECORDS as usize];
         let before = ALLOCATIONS.get();
         probe.start();
-        execute(motion, &mut file, &mut probe, &work, &mut buffer).unwrap();
+        let mut mover = Mover {
+            file,
+            watch: &mut Alone(probe),
+            conduct: &mut Plain {
+                content: &self.content,
+                verify: true,
+            },
+            work: Work {
+                records: RECORDS,
+                record_bytes: RECORD_BYTES,
+                first: 0,
+                order: &self.order,
+                stride: Stride::new(RECORDS, 17),
+                groups: Groups {
+                    order: &self.group_order,
+                    length: GROUP_RECORDS,
+                },
+            },
+            buffer: &mut buffer,
+            checksum: 0,
+        };
+        how.drive(&mut mover).unwrap();
         let counted = ALLOCATIONS.get() - before;
-        assert_eq!(probe.finish().operations, RECORDS);
+        assert_eq!(probe.finish().bytes, RECORDS * RECORD_BYTES as u64);
         counted
-    })
+    }
+}
+
+fn along<B: Backend, P: Probe>(backend: &B, mut probe: P) -> u64 {
+    let stage = Stage::new();
+    let mut file = stage.file(backend);
+    let counts = MOTIONS.map(|motion| stage.allocations(motion, &mut file, &mut probe));
+    counts.iter().sum()
+}
+
+fn placed<B: Backend<File: Positioned>, P: Probe>(backend: &B, mut probe: P) -> u64 {
+    let stage = Stage::new();
+    let mut file = stage.file(backend);
+    let counts = PLACEMENTS.map(|placement| stage.allocations(placement, &mut file, &mut probe));
+    counts.iter().sum()
 }
 
 #[test]
@@ -80,14 +146,18 @@ fn no_loop_allocates() {
         buffer_bytes: Some(RECORD_BYTES),
     };
     for counted in [
-        allocations(&Null, PassProbe::new()),
-        allocations(&Null, OperationProbe::new()),
-        allocations(&Sync, PassProbe::new()),
-        allocations(&Sync, OperationProbe::new()),
-        allocations(&stdio, PassProbe::new()),
-        allocations(&stdio, OperationProbe::new()),
+        along(&Null, PassProbe::new()),
+        along(&Null, OperationProbe::new()),
+        along(&Sync, PassProbe::new()),
+        along(&Sync, OperationProbe::new()),
+        along(&stdio, PassProbe::new()),
+        along(&stdio, OperationProbe::new()),
+        placed(&Null, PassProbe::new()),
+        placed(&Null, OperationProbe::new()),
+        placed(&Sync, PassProbe::new()),
+        placed(&Sync, OperationProbe::new()),
     ] {
-        assert_eq!(counted, [0; MOTIONS.len()], "for {MOTIONS:?}");
+        assert_eq!(counted, 0);
     }
 }
 
@@ -115,6 +185,23 @@ fn ten_times_the_transactions_allocate_no_more() {
             many < few + 50,
             "{backend}: {few} allocations became {many}"
         );
+    }
+}
+
+#[test]
+fn ten_times_the_records_allocate_no_more() {
+    let options = json!({
+        "backend": "null", "record": "4k", "locks": "record", "jitter": true, "purge": "64k",
+        "content": "diagnostic", "verify_every_byte": true,
+    });
+    for chosen in [json!({"backend": "null", "record": "4k"}), options] {
+        let with = |file: &str| {
+            let mut parameters = chosen.clone();
+            parameters["file"] = file.into();
+            allocations_of_a_trial(&Iozone, &parameters)
+        };
+        let (few, many) = (with("100k"), with("1000k"));
+        assert!(many < few + 50, "{few} allocations became {many}");
     }
 }
 

@@ -46,6 +46,9 @@ fn updates_in_place<B: Backend>(backend: &B, path: &CStr) {
     assert_eq!(content(backend, path), "Hello there");
     file.sync().unwrap();
     assert!(file.seek(SeekFrom::Current(-100)).is_err());
+    file.write(b"!").unwrap();
+    file.resize(5).unwrap();
+    assert_eq!(content(backend, path), "H!llo");
     file.close().unwrap();
 }
 

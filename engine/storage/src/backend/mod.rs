@@ -3,12 +3,13 @@
 //! To add one: a file beside this one with its `CARD` and an implementation of [`Backend`], and
 //! one line in [`CARDS`].
 
+pub mod libaio;
 pub mod null;
 pub mod stdio;
 pub mod sync;
 
 use std::ffi::CStr;
-use std::io::{self, SeekFrom};
+use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -25,7 +26,7 @@ pub struct Card {
 }
 
 /// All backends, simplest first.
-pub static CARDS: &[Card] = &[null::CARD, sync::CARD, stdio::CARD];
+pub static CARDS: &[Card] = &[null::CARD, sync::CARD, stdio::CARD, libaio::CARD];
 
 /// One way to reach a file system: opens files and changes the name space. Errors are those of
 /// the system call of the same name; making one allocates nothing.
@@ -58,8 +59,28 @@ pub trait File {
     /// Writes at the position, advances it, and gives the number of bytes.
     fn write(&mut self, record: &[u8]) -> io::Result<usize>;
 
+    /// Writes all of `record` at the position: one call, and more only if the kernel took a part,
+    /// to learn why.
+    #[inline]
+    fn write_whole(&mut self, record: &[u8]) -> io::Result<()> {
+        let mut left = record;
+        loop {
+            let moved = self.write(left)?;
+            left = &left[moved..];
+            if left.is_empty() {
+                return Ok(());
+            }
+            if moved == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
+    }
+
     /// Moves the position.
     fn seek(&mut self, to: SeekFrom) -> io::Result<()>;
+
+    /// Makes the file `size_bytes` long; what is added reads as zeroes (ftruncate(2)).
+    fn resize(&mut self, size_bytes: u64) -> io::Result<()>;
 
     /// Hands what the process itself buffers to the kernel.
     fn flush(&mut self) -> io::Result<()>;
@@ -69,4 +90,47 @@ pub trait File {
 
     /// Closes; what is buffered is handed to the kernel first.
     fn close(self) -> io::Result<()>;
+}
+
+/// An open file whose records can be moved wherever they are, without a position.
+pub trait Positioned: File {
+    /// Reads at `offset`, in bytes, and gives the number of bytes.
+    fn read_at(&mut self, record: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes at `offset`, in bytes, and gives the number of bytes.
+    fn write_at(&mut self, record: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Reads into several records what lies one after another from `offset` on, and gives the
+    /// number of bytes. Where there is no call for it, the records are read one by one.
+    fn read_vectored_at(
+        &mut self,
+        records: &mut [IoSliceMut],
+        mut offset: u64,
+    ) -> io::Result<usize> {
+        let mut moved = 0;
+        for record in records {
+            let part = self.read_at(record, offset)?;
+            moved += part;
+            if part < record.len() {
+                break;
+            }
+            offset += part as u64;
+        }
+        Ok(moved)
+    }
+
+    /// Writes several records one after another from `offset` on, and gives the number of bytes.
+    /// Where there is no call for it, the records are written one by one.
+    fn write_vectored_at(&mut self, records: &[IoSlice], mut offset: u64) -> io::Result<usize> {
+        let mut moved = 0;
+        for record in records {
+            let part = self.write_at(record, offset)?;
+            moved += part;
+            if part < record.len() {
+                break;
+            }
+            offset += part as u64;
+        }
+        Ok(moved)
+    }
 }

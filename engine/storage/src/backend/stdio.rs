@@ -144,6 +144,12 @@ impl File for StdioFile {
         ok_if_zero(unsafe { libc::fseeko(self.stream.as_ptr(), offset, whence) })
     }
 
+    fn resize(&mut self, size_bytes: u64) -> io::Result<()> {
+        self.flush()?;
+        // SAFETY: the stream is open, and so is its descriptor.
+        ok_if_zero(unsafe { libc::ftruncate(libc::fileno(self.stream.as_ptr()), size_bytes as i64) })
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
         ok_if_zero(unsafe { libc::fflush(self.stream.as_ptr()) })

@@ -1,12 +1,12 @@
-//! Plain system calls: open, read, write, lseek, fsync, close.
+//! Plain system calls: open, read, write, pread, pwrite, lseek, fsync, close.
 
 use std::ffi::CStr;
-use std::io::{self, SeekFrom};
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::{Backend, Card, File};
+use super::{Backend, Card, File, Positioned};
 
 pub(super) const CARD: Card = Card {
     name: "sync",
@@ -20,6 +20,12 @@ pub struct Sync;
 /// A file descriptor.
 #[derive(Debug)]
 pub struct SyncFile(OwnedFd);
+
+impl AsFd for SyncFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 impl Backend for Sync {
     type File = SyncFile;
@@ -63,6 +69,10 @@ impl File for SyncFile {
         Ok(())
     }
 
+    fn resize(&mut self, size_bytes: u64) -> io::Result<()> {
+        Ok(rustix::fs::ftruncate(&self.0, size_bytes)?)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -77,5 +87,27 @@ impl File for SyncFile {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
+    }
+}
+
+impl Positioned for SyncFile {
+    #[inline]
+    fn read_at(&mut self, record: &mut [u8], offset: u64) -> io::Result<usize> {
+        Ok(rustix::io::pread(&self.0, record, offset)?)
+    }
+
+    #[inline]
+    fn write_at(&mut self, record: &[u8], offset: u64) -> io::Result<usize> {
+        Ok(rustix::io::pwrite(&self.0, record, offset)?)
+    }
+
+    #[inline]
+    fn read_vectored_at(&mut self, records: &mut [IoSliceMut], offset: u64) -> io::Result<usize> {
+        Ok(rustix::io::preadv(&self.0, records, offset)?)
+    }
+
+    #[inline]
+    fn write_vectored_at(&mut self, records: &[IoSlice], offset: u64) -> io::Result<usize> {
+        Ok(rustix::io::pwritev(&self.0, records, offset)?)
     }
 }

@@ -4,8 +4,13 @@
 //! metrics, timing formula, code, tests), and one line in [`ALL`]. Help, schema, documentation,
 //! validation and the smoke test are derived from its card.
 
+pub mod aio_stress;
+pub mod fdtree;
+pub mod fs_mark;
 pub mod iozone;
+mod phase;
 pub mod postmark;
+pub mod tiobench;
 
 use std::path::Path;
 
@@ -14,7 +19,15 @@ use serde_json::{Map, Value};
 use wire::{Card, Failure, Timing};
 
 /// All storage workloads, in the order in which a person should meet them.
-pub static ALL: &[&dyn Workload] = &[&iozone::Iozone, &postmark::Postmark];
+pub static ALL: &[&dyn Workload] = &[
+    &iozone::Iozone,
+    &iozone::Throughput,
+    &postmark::Postmark,
+    &fs_mark::FsMark,
+    &fdtree::Fdtree,
+    &tiobench::Tiobench,
+    &aio_stress::AioStress,
+];
 
 /// A kind of trial that can be asked for by name.
 pub trait Workload: Sync {
@@ -39,6 +52,11 @@ pub trait Trial {
 
     /// How often the clock is read.
     fn timing(&self) -> Timing;
+
+    /// How many threads measure at once, each on a CPU of its own as far as there are enough.
+    fn threads(&self) -> usize {
+        1
+    }
 
     /// Prepares, executes and checks. Timed regions lie inside; the ledger is used between
     /// them. All files made are removed again, however it ends.

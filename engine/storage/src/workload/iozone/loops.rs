@@ -1,15 +1,19 @@
-//! The timed loops. Each is compiled once per backend and probe; nothing in them allocates,
-//! logs or locks. An operation is one record moved, with the seek that belongs to it and, for
-//! reads, the comparison of eight bytes per page.
+//! The timed loops. Each is compiled once per backend, watch and conduct; nothing in them
+//! allocates, logs or locks. An operation is one record moved, with the seek that belongs to it,
+//! what the conduct puts around it and, for reads, the comparison.
 
 use std::io::{self, SeekFrom};
 
 use kit::pattern::Stride;
-use kit::{content, stop, Content, Probe};
 
+use super::conduct::Conduct;
+use super::locks::Range;
+use super::placed::Groups;
+use super::watch::Watch;
 use crate::backend::File;
+use crate::fault::Fault;
 
-/// How a pass moves through the file. N is the number of records, R their size.
+/// How a pass moves along the position of the file. N is the number of records, R their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Motion {
     /// N times: write, on from where the last one ended.
@@ -28,6 +32,36 @@ pub enum Motion {
     StrideRead,
 }
 
+/// What a loop needs, made ready beforehand.
+#[derive(Debug, Clone, Copy)]
+pub struct Work<'a> {
+    /// Number of records, at least one.
+    pub records: u64,
+    /// Size of a record.
+    pub record_bytes: usize,
+    /// The step to begin with: 0 unless a stopped pass is to be completed.
+    pub first: u64,
+    /// Random order of the records; used by the random motions only.
+    pub order: &'a [u64],
+    /// Order of strided reads, at record 0.
+    pub stride: Stride,
+    /// Records that are moved by one call; used by the vectored placements only.
+    pub groups: Groups<'a>,
+}
+
+/// Something that can move the records of a file `F` in its order.
+pub trait Drive<F>: Copy {
+    /// Whether records come in; otherwise they go out.
+    fn is_read(self) -> bool;
+
+    /// Moves records until all are done or the watch says not to go on. Gives the number of the
+    /// next step; the last one done does not count if it was then that the watch said so.
+    ///
+    /// # Errors
+    /// The first fault.
+    fn drive<W: Watch, C: Conduct<F>>(self, mover: &mut Mover<F, W, C>) -> Result<u64, Fault>;
+}
+
 impl Motion {
     /// Whether records come in; otherwise they go out.
     pub fn is_read(self) -> bool {
@@ -39,109 +73,84 @@ impl Motion {
     }
 }
 
-/// What a loop needs, made ready beforehand.
-pub struct Work<'a> {
-    /// Number of records, at least one.
-    pub records: u64,
-    /// Random order of the records; used by the random motions only.
-    pub order: &'a [u64],
-    /// Distance of strided reads, in records.
-    pub stride: u64,
-    /// Whether records read are compared with `content`.
-    pub verify: bool,
-    /// What is written, and expected back.
-    pub content: &'a Content,
-}
-
-/// Why a loop ended early.
-#[derive(Debug)]
-pub enum Fault {
-    /// A stop was asked for.
-    Stopped,
-    /// The kernel refused to move a record.
-    Io { record: u64, error: io::Error },
-    /// Fewer bytes were moved than the record has.
-    Short { record: u64, moved: usize },
-    /// A record read was not the record written.
-    Differs { record: u64, page: usize },
-}
-
-/// Moves all records as `motion` says, counting each in `probe`. `buffer` has the size of a
-/// record and takes what is read. Gives the checksum over what was verified.
-///
-/// # Errors
-/// The first fault.
-pub fn execute<F: File, P: Probe>(
-    motion: Motion,
-    file: &mut F,
-    probe: &mut P,
-    work: &Work,
-    buffer: &mut [u8],
-) -> Result<u64, Fault> {
-    let mut mover = Mover {
-        file,
-        probe,
-        work,
-        buffer,
-        checksum: 0,
-    };
-    match motion {
-        Motion::SequentialWrite => mover.sequential_write(),
-        Motion::SequentialRead => mover.sequential_read(),
-        Motion::RandomRead => mover.random_read(),
-        Motion::RandomWrite => mover.random_write(),
-        Motion::BackwardRead => mover.backward_read(),
-        Motion::RecordRewrite => mover.record_rewrite(),
-        Motion::StrideRead => mover.stride_read(),
-    }?;
-    Ok(mover.checksum)
-}
-
-struct Mover<'a, F, P> {
-    file: &'a mut F,
-    probe: &'a mut P,
-    work: &'a Work<'a>,
-    buffer: &'a mut [u8],
-    checksum: u64,
-}
-
-impl<F: File, P: Probe> Mover<'_, F, P> {
-    fn sequential_write(&mut self) -> Result<(), Fault> {
-        for record in 0..self.work.records {
-            self.write(record)?;
-            self.done()?;
-        }
-        Ok(())
+impl<F: File> Drive<F> for Motion {
+    fn is_read(self) -> bool {
+        self.is_read()
     }
 
-    fn sequential_read(&mut self) -> Result<(), Fault> {
-        for record in 0..self.work.records {
-            self.read(record)?;
-            self.done()?;
+    fn drive<W: Watch, C: Conduct<F>>(self, mover: &mut Mover<F, W, C>) -> Result<u64, Fault> {
+        match self {
+            Motion::SequentialWrite => mover.repeat(Mover::write),
+            Motion::SequentialRead => mover.repeat(Mover::read_on),
+            Motion::RandomRead => mover.in_order(Mover::read),
+            Motion::RandomWrite => mover.in_order(Mover::write),
+            Motion::BackwardRead => mover.backward_read(),
+            Motion::RecordRewrite => mover.record_rewrite(),
+            Motion::StrideRead => mover.stride_read(),
         }
-        Ok(())
+    }
+}
+
+/// One pass over one file.
+pub struct Mover<'a, F, W, C> {
+    /// The file.
+    pub file: &'a mut F,
+    /// What is reported to.
+    pub watch: &'a mut W,
+    /// What surrounds each record.
+    pub conduct: &'a mut C,
+    /// What is to be done.
+    pub work: Work<'a>,
+    /// Takes what is read; has room for a record, or a group of them where those are moved.
+    pub buffer: &'a mut [u8],
+    /// Sum over what was verified.
+    pub checksum: u64,
+}
+
+impl<F: File, W: Watch, C: Conduct<F>> Mover<'_, F, W, C> {
+    /// Does `step` for each number from the first to the last.
+    #[inline(always)]
+    fn repeat(&mut self, step: impl Fn(&mut Self, u64) -> Result<(), Fault>) -> Result<u64, Fault> {
+        self.repeat_until(self.work.records, |mover, index| {
+            step(mover, index)?;
+            Ok(mover.work.record_bytes)
+        })
     }
 
-    fn random_read(&mut self) -> Result<(), Fault> {
-        for &record in self.work.order {
-            self.seek_to(record)?;
-            self.read(record)?;
-            self.done()?;
+    /// Does `step`, which gives the bytes that it moved, until number `end` is reached.
+    #[inline(always)]
+    pub(super) fn repeat_until(
+        &mut self,
+        end: u64,
+        mut step: impl FnMut(&mut Self, u64) -> Result<usize, Fault>,
+    ) -> Result<u64, Fault> {
+        for index in self.work.first..end {
+            if self.conduct.think() {
+                self.watch.begin_operation();
+            }
+            let moved = step(self, index)?;
+            if !self.watch.goes_on() {
+                return Ok(index + 1);
+            }
+            self.watch.operation(moved as u64);
         }
-        Ok(())
+        Ok(end)
     }
 
-    fn random_write(&mut self) -> Result<(), Fault> {
-        for &record in self.work.order {
-            self.seek_to(record)?;
-            self.write(record)?;
-            self.done()?;
-        }
-        Ok(())
+    fn in_order(
+        &mut self,
+        step: impl Fn(&mut Self, u64) -> Result<(), Fault>,
+    ) -> Result<u64, Fault> {
+        let order = self.work.order;
+        self.repeat(|mover, index| {
+            let record = order[index as usize];
+            mover.seek_to(record)?;
+            step(mover, record)
+        })
     }
 
-    fn backward_read(&mut self) -> Result<(), Fault> {
-        let record_bytes = self.buffer.len() as i64;
+    fn backward_read(&mut self) -> Result<u64, Fault> {
+        let record_bytes = self.work.record_bytes as i64;
         let last = self.work.records - 1;
         self.file
             .seek(SeekFrom::End(-record_bytes))
@@ -149,48 +158,44 @@ impl<F: File, P: Probe> Mover<'_, F, P> {
                 record: last,
                 error,
             })?;
-        for record in (0..self.work.records).rev() {
-            self.read(record)?;
+        self.repeat(|mover, index| {
+            mover.read(last - index)?;
             // After record 0 this would lead before the start and is refused, as it should be.
-            let _ = self.file.seek(SeekFrom::Current(-2 * record_bytes));
-            self.done()?;
-        }
-        Ok(())
+            let _ = mover.file.seek(SeekFrom::Current(-2 * record_bytes));
+            Ok(())
+        })
     }
 
-    fn record_rewrite(&mut self) -> Result<(), Fault> {
-        for _ in 0..self.work.records {
-            self.write(0)?;
-            self.seek_to(0)?;
-            self.done()?;
-        }
-        Ok(())
+    fn record_rewrite(&mut self) -> Result<u64, Fault> {
+        self.repeat(|mover, _| {
+            mover.write(0)?;
+            mover.seek_to(0)
+        })
     }
 
-    fn stride_read(&mut self) -> Result<(), Fault> {
-        let mut order = Stride::new(self.work.records, self.work.stride);
+    fn stride_read(&mut self) -> Result<u64, Fault> {
+        let record_bytes = self.work.record_bytes;
+        let mut order = self.work.stride;
         let mut record = 0;
-        for _ in 0..self.work.records {
-            self.read(record)?;
+        self.repeat_until(self.work.records, |mover, _| {
+            mover.read(record)?;
             record = order.advance();
-            self.seek_to(record)?;
-            self.done()?;
-        }
-        Ok(())
+            mover.seek_to(record)?;
+            Ok(record_bytes)
+        })
     }
 
-    #[inline(always)]
-    fn done(&mut self) -> Result<(), Fault> {
-        self.probe.operation(self.buffer.len() as u64);
-        if stop::requested() {
-            return Err(Fault::Stopped);
-        }
-        Ok(())
+    fn read_on(&mut self, record: u64) -> Result<(), Fault> {
+        let offset = self.range_of(record).offset;
+        self.conduct
+            .jitter(self.file, record, offset)
+            .map_err(|error| Fault::Io { record, error })?;
+        self.read(record)
     }
 
     #[inline(always)]
     fn seek_to(&mut self, record: u64) -> Result<(), Fault> {
-        let offset = record * self.buffer.len() as u64;
+        let offset = self.range_of(record).offset;
         self.file
             .seek(SeekFrom::Start(offset))
             .map_err(|error| Fault::Io { record, error })
@@ -198,192 +203,96 @@ impl<F: File, P: Probe> Mover<'_, F, P> {
 
     #[inline(always)]
     fn write(&mut self, record: u64) -> Result<(), Fault> {
-        let bytes = self.work.content.record(record);
-        match self.file.write(bytes) {
-            Ok(moved) if moved == bytes.len() => Ok(()),
-            Ok(moved) => Err(self.why_short(record, moved)),
-            Err(error) => Err(Fault::Io { record, error }),
+        self.send(record, |file, bytes, _| file.write(bytes))
+    }
+
+    #[inline(always)]
+    fn read(&mut self, record: u64) -> Result<(), Fault> {
+        self.receive(record, File::read)
+    }
+
+    /// Writes `record` as `write` does, which is told how much of it was written before.
+    #[inline(always)]
+    pub(super) fn send(
+        &mut self,
+        record: u64,
+        write: impl Fn(&mut F, &[u8], usize) -> io::Result<usize>,
+    ) -> Result<(), Fault> {
+        let range = self.range_of(record);
+        let spare = &mut self.buffer[..self.work.record_bytes];
+        let sent = self.conduct.before(self.file, range).and_then(|()| {
+            let bytes = self.conduct.outgoing(record, spare);
+            write(self.file, bytes, 0)
+        });
+        match sent {
+            Ok(moved) if moved == self.work.record_bytes => {}
+            Ok(moved) => return Err(self.why_short(record, moved, write)),
+            Err(error) => return Err(Fault::Io { record, error }),
         }
+        self.conduct
+            .after(self.file, range)
+            .map_err(|error| Fault::Io { record, error })
     }
 
     /// The kernel tells why a write was cut short when it is asked for the rest.
     #[cold]
-    fn why_short(&mut self, record: u64, moved: usize) -> Fault {
-        let rest = &self.work.content.record(record)[moved..];
-        match self.file.write(rest) {
+    fn why_short(
+        &mut self,
+        record: u64,
+        moved: usize,
+        write: impl Fn(&mut F, &[u8], usize) -> io::Result<usize>,
+    ) -> Fault {
+        let spare = &mut self.buffer[..self.work.record_bytes];
+        let rest = &self.conduct.outgoing(record, spare)[moved..];
+        match write(self.file, rest, moved) {
             Ok(_) => Fault::Short { record, moved },
             Err(error) => Fault::Io { record, error },
         }
     }
 
+    /// Reads `record` as `read` does, and compares it.
     #[inline(always)]
-    fn read(&mut self, record: u64) -> Result<(), Fault> {
-        match self.file.read(self.buffer) {
-            Ok(moved) if moved == self.buffer.len() => {}
-            Ok(moved) => return Err(Fault::Short { record, moved }),
-            Err(error) => return Err(Fault::Io { record, error }),
+    pub(super) fn receive(
+        &mut self,
+        record: u64,
+        read: impl Fn(&mut F, &mut [u8]) -> io::Result<usize>,
+    ) -> Result<(), Fault> {
+        let range = self.range_of(record);
+        let taken = &mut self.buffer[..self.work.record_bytes];
+        let moved = self
+            .conduct
+            .before(self.file, range)
+            .and_then(|()| read(self.file, taken))
+            .and_then(|moved| self.conduct.after(self.file, range).map(|()| moved));
+        match moved {
+            Ok(moved) if moved == self.work.record_bytes => self.compare(record, 0),
+            Ok(moved) => Err(Fault::Short { record, moved }),
+            Err(error) => Err(Fault::Io { record, error }),
         }
-        if self.work.verify {
-            match content::verify(self.buffer, self.work.content.record(record)) {
-                Ok(sum) => self.checksum = self.checksum.wrapping_add(sum),
-                Err(page) if F::MOVES_DATA => return Err(Fault::Differs { record, page }),
-                Err(_) => {}
-            }
+    }
+
+    /// Compares what lies in the buffer from `start` on with what `record` should be.
+    #[inline(always)]
+    pub(super) fn compare(&mut self, record: u64, start: usize) -> Result<(), Fault> {
+        let found = &self.buffer[start..start + self.work.record_bytes];
+        match self.conduct.check(record, found) {
+            Ok(sum) => self.checksum = self.checksum.wrapping_add(sum),
+            Err(page) if F::MOVES_DATA => return Err(Fault::Differs { record, page }),
+            Err(_) => {}
         }
         Ok(())
+    }
+
+    /// Where `record` lies.
+    #[inline(always)]
+    pub(super) fn range_of(&self, record: u64) -> Range {
+        let size_bytes = self.work.record_bytes as u64;
+        Range {
+            offset: record * size_bytes,
+            size_bytes,
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use kit::PassProbe;
-
-    use super::*;
-
-    const RECORD_BYTES: usize = 4_096;
-
-    /// A file in memory that notes what is asked of it.
-    #[derive(Default)]
-    struct Notebook {
-        content: Vec<u8>,
-        position: usize,
-        notes: Vec<String>,
-        /// Byte to flip in whatever is read.
-        flipped: Option<usize>,
-        /// Size at which the file system is full.
-        full_at: Option<usize>,
-    }
-
-    impl File for Notebook {
-        fn read(&mut self, record: &mut [u8]) -> io::Result<usize> {
-            self.notes
-                .push(format!("r{}", self.position / RECORD_BYTES));
-            record.copy_from_slice(&self.content[self.position..][..record.len()]);
-            self.position += record.len();
-            if let Some(at) = self.flipped {
-                record[at] ^= 1;
-            }
-            Ok(record.len())
-        }
-
-        fn write(&mut self, record: &[u8]) -> io::Result<usize> {
-            let room = self.full_at.map_or(usize::MAX, |full| full - self.position);
-            if room == 0 {
-                return Err(io::Error::from_raw_os_error(libc::ENOSPC));
-            }
-            let moved = record.len().min(room);
-            self.notes
-                .push(format!("w{}", self.position / RECORD_BYTES));
-            let end = self.position + moved;
-            self.content.resize(self.content.len().max(end), 0);
-            self.content[self.position..end].copy_from_slice(&record[..moved]);
-            self.position = end;
-            Ok(moved)
-        }
-
-        fn seek(&mut self, to: SeekFrom) -> io::Result<()> {
-            let (base, offset) = match to {
-                SeekFrom::Start(offset) => (0, offset as i64),
-                SeekFrom::Current(offset) => (self.position as i64, offset),
-                SeekFrom::End(offset) => (self.content.len() as i64, offset),
-            };
-            let to = usize::try_from(base + offset);
-            self.notes
-                .push(to.map_or("s!".into(), |to| format!("s{}", to / RECORD_BYTES)));
-            self.position = to.map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
-            Ok(())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn sync(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn close(self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn executed(motion: Motion, file: &mut Notebook, records: u64) -> Result<u64, Fault> {
-        let content = Content::random(RECORD_BYTES).unwrap();
-        let work = Work {
-            records,
-            order: &kit::pattern::random(records),
-            stride: 17,
-            verify: true,
-            content: &content,
-        };
-        execute(
-            motion,
-            file,
-            &mut PassProbe::new(),
-            &work,
-            &mut [0; RECORD_BYTES],
-        )
-    }
-
-    fn written(records: u64) -> Notebook {
-        let mut file = Notebook::default();
-        executed(Motion::SequentialWrite, &mut file, records).unwrap();
-        file.position = 0;
-        file.notes.clear();
-        file
-    }
-
-    #[test]
-    fn each_motion_makes_the_calls_of_the_original() {
-        for (motion, calls) in [
-            (Motion::SequentialWrite, "w0 w1 w2 w3"),
-            (Motion::SequentialRead, "r0 r1 r2 r3"),
-            (Motion::RandomRead, "s1 r1 s2 r2 s0 r0 s3 r3"),
-            (Motion::RandomWrite, "s1 w1 s2 w2 s0 w0 s3 w3"),
-            (Motion::BackwardRead, "s3 r3 s2 r2 s1 r1 s0 r0 s!"),
-            (Motion::RecordRewrite, "w0 s0 w0 s0 w0 s0 w0 s0"),
-            (Motion::StrideRead, "r0 s0 r0 s0 r0 s0 r0 s0"),
-        ] {
-            let mut file = written(4);
-            executed(motion, &mut file, 4).unwrap();
-            assert_eq!(file.notes.join(" "), calls, "{motion:?}");
-        }
-    }
-
-    #[test]
-    fn what_any_motion_wrote_every_motion_reads_back() {
-        let mut file = written(40);
-        for motion in [
-            Motion::RandomWrite,
-            Motion::RecordRewrite,
-            Motion::BackwardRead,
-            Motion::StrideRead,
-            Motion::RandomRead,
-        ] {
-            file.position = 0;
-            let checksum = executed(motion, &mut file, 40).unwrap();
-            assert_eq!(checksum != 0, motion.is_read(), "{motion:?}");
-        }
-    }
-
-    #[test]
-    fn a_flipped_byte_is_found() {
-        let mut file = written(4);
-        file.flipped = Some(7);
-        let fault = executed(Motion::RandomRead, &mut file, 4).unwrap_err();
-        assert!(matches!(fault, Fault::Differs { record: 1, page: 0 }));
-    }
-
-    #[test]
-    fn a_write_cut_short_by_a_full_file_system_says_so() {
-        let mut file = Notebook {
-            full_at: Some(2 * RECORD_BYTES + 100),
-            ..Notebook::default()
-        };
-        let fault = executed(Motion::SequentialWrite, &mut file, 4).unwrap_err();
-        let Fault::Io { record: 2, error } = fault else {
-            panic!("{fault:?}");
-        };
-        assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
-    }
-}
+mod tests;

@@ -1,34 +1,50 @@
-//! IOzone: how fast one process moves the records of one file, in thirteen ways.
+//! IOzone: how fast one process moves the records of one file, in thirteen ways and eight more.
 //!
 //! Timing formula: value = N × R / (t1 − t0), N whole records of R bytes. t0 is taken after the
 //! file was opened, synced and (for sequential reads) primed with record 0; t1 after the last
-//! record, and after fsync and close where the parameters include them. Seeks and the
-//! comparison of eight bytes per page lie inside.
+//! record, and after fsync and close where the parameters include them. Seeks, locks, purging,
+//! jitter and the comparison of what was read lie inside; think time is taken off.
 //!
 //! Lineage: IOzone by William D. Norcott and Don Capps, <https://www.iozone.org>; the order of
-//! random records is the one of revision 3.488 and later.
+//! random records is the one of revision 3.488 and later, or the earlier one by parameter.
 //!
 //! Known deviations: the clock is monotonic and counts nanoseconds; nothing is subtracted from
-//! the time measured; a file in the way is refused, never overwritten; a trial that does not
-//! start with a writing test lays the file out first, untimed.
+//! the time measured except think time; a file in the way is refused, never overwritten; a trial
+//! that does not start with a writing test lays the file out first, untimed; vectored calls,
+//! with which the original is not built on Linux, move every record once.
+//!
+//! Its throughput mode, many children at once, is a workload of its own: [`Throughput`].
 
-mod evidence;
+pub mod conduct;
+mod diagnostic;
+pub mod grid;
+pub mod locks;
 pub mod loops;
+mod options;
 mod params;
 mod pass;
+pub mod placed;
 mod run;
-mod scratch;
+mod samples;
+mod supplies;
 mod table;
+mod throughput;
+pub mod watch;
 
 use std::path::{Path, PathBuf};
 
+use kit::failure::bad_parameter;
 use kit::Ledger;
 use serde_json::{json, Map, Value};
 use wire::{Card, Direction, Failure, MetricCard, Role, Timing, Unit};
 
-use self::params::{file_in, Cell, Params};
+use self::grid::Cell;
+use self::options::{Existing, StrideOrder};
+use self::params::Params;
 use self::table::Test;
+pub use self::throughput::Throughput;
 use super::{Trial, Workload};
+use crate::scratch;
 
 /// The workload; see the module.
 pub struct Iozone;
@@ -38,26 +54,14 @@ impl Workload for Iozone {
         Card {
             name: "iozone".to_owned(),
             about: "thirteen ways to write and read the records of one file".to_owned(),
-            lineage: "IOzone by William D. Norcott and Don Capps, https://www.iozone.org; \
-                      record order and timed regions of revision 3.488 and later"
-                .to_owned(),
-            timing: "value = N × R / (t1 − t0) for N whole records of R bytes; t0 after open, \
-                     fsync and priming read, t1 after the last record (and after fsync and close \
-                     where included); seeks and the comparison of eight bytes per page are inside"
-                .to_owned(),
-            description: "For each file size and record size, one file is made in the target \
-                          directory; all tests are executed on it in their fixed order, and it is \
-                          removed. Every test moves each record once (record rewrite moves the \
-                          first one as often). Reads follow writes of the same file, so that they \
-                          come from the page cache unless access is direct; either is verified. \
-                          The backward test has a second pass that, as in the original, is not \
-                          reported."
-                .to_owned(),
+            lineage: LINEAGE.to_owned(),
+            timing: TIMING.to_owned(),
+            description: DESCRIPTION.to_owned(),
             parameters: kit::params::schema::<Params>(),
             metrics: metrics(),
             grid: vec!["file".to_owned(), "record".to_owned()],
             usual: json!({"file": ["16M", "64M"], "record": ["4k", "64k", "1M"]}),
-            smoke: json!({"file": "128k", "record": ["4k", "32k"]}),
+            smoke: json!({"file": "128k", "record": ["4k", "32k"], "tests": Test::ALL}),
         }
     }
 
@@ -67,16 +71,56 @@ impl Workload for Iozone {
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
         let (params, left_out) = Params::parse(parameters)?;
-        let path = file_in(directory);
-        if path.symlink_metadata().is_ok() {
-            return Err(scratch::in_the_way(&path));
+        let path = directory.join(&params.name);
+        match params.existing {
+            Existing::Refuse if path.symlink_metadata().is_ok() => {
+                return Err(scratch::in_the_way(&path));
+            }
+            Existing::Refuse => {}
+            Existing::Read => check_found(&path, &params)?,
         }
-        Ok(Box::new(IozoneTrial {
+        Ok(Box::new(Plan {
             params,
             left_out,
-            path,
+            directory: directory.to_owned(),
         }))
     }
+}
+
+const LINEAGE: &str = "\
+IOzone by William D. Norcott and Don Capps, https://www.iozone.org; record order and timed regions \
+of revision 3.488 and later, the record order of earlier ones by parameter";
+
+const TIMING: &str = "\
+value = N × R / (t1 − t0) for N whole records of R bytes; t0 after open, fsync and priming read, \
+t1 after the last record (and after fsync and close where included); seeks, locks, purging and the \
+comparison of eight bytes per page (or of all) are inside, think time is not";
+
+const DESCRIPTION: &str = "\
+For each file size and record size, one file is made in the target directory; all tests are \
+executed on it in their fixed order, and it is removed. Every test moves each record once (record \
+rewrite moves the first one as often). Reads follow writes of the same file, so that they come \
+from the page cache unless access is direct; either is verified. The backward test has a second \
+pass that, as in the original, is not reported. The first eight tests give the thirteen columns of \
+the original; pwrite, pread, pwritev and preadv are executed when they are named. Stride read has \
+the original's order, which leaves out the last two records and is stuck on record 0 in small \
+files; stride_order \"whole-file\" mends that. A figure of each test is given in the original's \
+own unit and rounding beside the value.";
+
+/// The file that is to be read must be there, with enough in it.
+fn check_found(path: &Path, params: &Params) -> Result<(), Failure> {
+    let wanted = params.cells().iter().map(|cell| cell.bytes()).max();
+    let found = path.metadata().ok().filter(|found| found.is_file());
+    if found.is_some_and(|found| Some(found.len()) >= wanted) {
+        return Ok(());
+    }
+    let message = format!(
+        "parameter \"existing\": {} is not a file of at least {} bytes; \
+         keep one in an earlier trial, or use \"refuse\" to make it",
+        path.display(),
+        wanted.unwrap_or_default()
+    );
+    Err(bad_parameter("existing", message))
 }
 
 fn metrics() -> Vec<MetricCard> {
@@ -95,13 +139,14 @@ fn metrics() -> Vec<MetricCard> {
         .collect()
 }
 
-struct IozoneTrial {
+/// A trial ready to be executed.
+struct Plan {
     params: Params,
     left_out: Vec<Test>,
-    path: PathBuf,
+    directory: PathBuf,
 }
 
-impl Trial for IozoneTrial {
+impl Trial for Plan {
     fn effective(&self) -> Map<String, Value> {
         kit::params::effective(&self.params)
     }
@@ -112,11 +157,11 @@ impl Trial for IozoneTrial {
 
     fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
         self.warn(ledger);
-        run::run(&self.params, self.path, ledger)
+        run::run(&self.params, &self.directory, ledger)
     }
 }
 
-impl IozoneTrial {
+impl Plan {
     fn warn(&self, ledger: &mut Ledger) {
         if !self.left_out.is_empty() {
             ledger.warning(
@@ -125,16 +170,17 @@ impl IozoneTrial {
                 Some("measure them with access in-cache"),
             );
         }
+        self.warn_of_stride(ledger);
+    }
+
+    fn warn_of_stride(&self, ledger: &mut Ledger) {
         let stride = self.params.stride;
-        let few = |cell: &Cell| cell.records() <= stride;
-        let strided = self.params.tests.contains(&Test::Stride);
-        if let Some(cell) = self
-            .params
-            .cells()
-            .into_iter()
-            .find(few)
-            .filter(|_| strided)
-        {
+        let is_classic = self.params.stride_order == StrideOrder::Classic;
+        if !is_classic || !self.params.tests.contains(&Test::Stride) {
+            return;
+        }
+        let cells = self.params.cells();
+        if let Some(cell) = cells.iter().find(|cell| cell.records() <= stride) {
             let Cell { file, record } = cell;
             ledger.warning(
                 "stride-degenerate",
@@ -142,8 +188,14 @@ impl IozoneTrial {
                     "with no more than {stride} records, as in file {file} record {record}, \
                      stride read reads record 0 only, as the original does"
                 ),
-                Some("use a larger file, a smaller record or a smaller stride"),
+                Some(
+                    "use stride_order \"whole-file\", a larger file, a smaller record or a \
+                     smaller stride",
+                ),
             );
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,44 +1,29 @@
 //! What can be asked of the workload, and what is refused.
 
-use std::path::Path;
-
 use kit::failure::bad_parameter;
 use kit::limits::within;
-use kit::{params, List, Size};
+use kit::{content, params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
+use super::grid::{Auto, Cell};
+use super::options::{
+    BackendName, Existing, Fill, Locks, NativeUnit, OpenSync, RandomOrder, StrideOrder,
+};
 use super::table::Test;
+use crate::access::unaligned;
 
 const RECORD_MAX: Size = Size(16 << 20);
 const RECORD_MIN: Size = Size(512);
 const FILE_MAX: Size = Size(1 << 40);
+const PURGE_MAX: Size = Size(1 << 30);
+const THINK_MS_MAX: u64 = 10_000;
 /// The random order needs eight bytes per record.
 const RECORDS_MAX: u64 = 1 << 28;
 /// No device has smaller sectors, so that a direct record is a multiple of this at least.
 const SECTOR_BYTES: u64 = 512;
-
-/// How records are moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BackendName {
-    /// System calls; C streams for the tests that are about them.
-    Sync,
-    /// No I/O: measures the loops themselves.
-    Null,
-}
-
-/// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Fill {
-    /// IOzone's own: zeroes with eight pattern bytes per 4 KiB, highly compressible.
-    Classic,
-    /// Random bytes, incompressible.
-    Random,
-}
 
 /// Parameters of the workload.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -49,25 +34,66 @@ pub struct Params {
     /// Size of a record, 512 bytes to 16M; several make a grid. Cells whose record is larger
     /// than the file are skipped.
     pub record: List<Size>,
+    /// IOzone's auto mode (-a): makes up those of `file` and `record` that are not given. The
+    /// effective parameters show what it made.
+    pub auto: Option<Auto>,
+    /// Skip records below 64k on files above 16M. Left out, it is on where the original does
+    /// so: in auto mode when neither sizes nor bounds of records are given (-z: off).
+    pub crossover: bool,
     /// Tests to execute, always in the order in which they are listed here.
     pub tests: List<Test>,
+    /// Do the second pass of tests that have one (off: IOzone's -+n).
+    pub retest: bool,
+    /// Name of the test file in the target directory.
+    pub name: String,
+    /// What happens when the test file is there already.
+    pub existing: Existing,
+    /// Leave the last test file behind (IOzone's -w).
+    pub keep: bool,
     /// Where data come from and go to: the page cache, or the device by O_DIRECT. It is
     /// verified, and a trial that was not what is declared here has failed.
     pub access: AccessKind,
+    /// Open files so that each write waits for the device.
+    pub open_sync: OpenSync,
     /// Wait inside the timed region until data are on the device (IOzone's -e).
     pub include_fsync: bool,
     /// Close the file inside the timed region (IOzone's -c).
     pub include_close: bool,
-    /// Distance of two strided reads, in records.
+    /// Advisory locks.
+    pub locks: Locks,
+    /// Distance of two strided reads, in records (IOzone's -j).
+    #[schemars(range(min = 1, max = RECORDS_MAX))]
     pub stride: u64,
+    /// Which records strided reads visit.
+    pub stride_order: StrideOrder,
+    /// Which random order, by the revision of the original.
+    pub random_order: RandomOrder,
+    /// Compute this long before each record, in ms; not counted as time of the test (IOzone's
+    /// -J).
+    #[schemars(range(min = 0, max = THINK_MS_MAX))]
+    pub think_ms: u64,
+    /// Read so much other memory before each record, inside the timed region, that the
+    /// processor's caches lose it (IOzone's -p); 0 for none, 1M in the original.
+    pub purge: Size,
+    /// In sequential reads, seek away and back after every hundredth record, inside the timed
+    /// region, so that a file system sees no stream (IOzone's -K).
+    pub jitter: bool,
     /// How records are moved.
     pub backend: BackendName,
-    /// Read the clock twice per pass, or once per operation for latencies.
+    /// Read the clock twice per pass, or once per operation for latencies (in place of
+    /// IOzone's -Q).
     pub timing: Timing,
     /// Compare eight bytes per page of every record read, inside the timed region.
     pub verify: bool,
+    /// Where records are verified, compare every byte of them (as IOzone's -V and -+d do).
+    pub verify_every_byte: bool,
     /// What is written.
     pub content: Fill,
+    /// The pattern byte of the contents `classic` and `uniform`. (Revisions of the original
+    /// differ: 16 in 3.414, 92 in 3.430, 32 in 3.471, 95 in 3.489, 58 in 3.508.)
+    pub pattern: u8,
+    /// Unit of the native figure.
+    pub native: NativeUnit,
 }
 
 impl Default for Params {
@@ -75,37 +101,32 @@ impl Default for Params {
         Self {
             file: [Size(64 << 20)].into(),
             record: [Size(4 << 10), Size(64 << 10), Size(1 << 20)].into(),
-            tests: Test::ALL.into(),
+            auto: None,
+            crossover: false,
+            tests: Test::CLASSIC.into(),
+            retest: true,
+            name: "iozone.tmp".to_owned(),
+            existing: Existing::Refuse,
+            keep: false,
             access: AccessKind::InCache,
+            open_sync: OpenSync::None,
             include_fsync: false,
             include_close: false,
+            locks: Locks::None,
             stride: 17,
+            stride_order: StrideOrder::Classic,
+            random_order: RandomOrder::From3488,
+            think_ms: 0,
+            purge: Size(0),
+            jitter: false,
             backend: BackendName::Sync,
             timing: Timing::Pass,
             verify: true,
+            verify_every_byte: false,
             content: Fill::Classic,
+            pattern: content::CLASSIC_PATTERN,
+            native: NativeUnit::Rate,
         }
-    }
-}
-
-/// One point of the grid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cell {
-    /// Size of the file as asked for.
-    pub file: Size,
-    /// Size of a record.
-    pub record: Size,
-}
-
-impl Cell {
-    /// Whole records that fit into the file.
-    pub fn records(self) -> u64 {
-        self.file.bytes() / self.record.bytes()
-    }
-
-    /// Bytes that one pass moves.
-    pub fn bytes(self) -> u64 {
-        self.records() * self.record.bytes()
     }
 }
 
@@ -116,15 +137,11 @@ impl Params {
     /// `BadJob`, naming the parameter.
     pub fn parse(parameters: &Map<String, Value>) -> Result<(Self, Vec<Test>), Failure> {
         let mut params: Self = params::parse(parameters)?;
-        for &file in params.file.iter() {
-            within("file", file, RECORD_MIN..=FILE_MAX)?;
-        }
-        for &record in params.record.iter() {
-            within("record", record, RECORD_MIN..=RECORD_MAX)?;
-        }
-        within("stride", params.stride, 1..=RECORDS_MAX)?;
+        params.make_up_sizes(|name| parameters.contains_key(name))?;
+        params.check_ranges()?;
         params.check_cells()?;
         let left_out = params.check_direct()?;
+        params.check_existing()?;
         params.tests = params.tests.sorted();
         Ok((params, left_out))
     }
@@ -135,7 +152,48 @@ impl Params {
             .iter()
             .flat_map(|&file| self.record.iter().map(move |&record| Cell { file, record }))
             .filter(|cell| cell.record <= cell.file)
+            .filter(|cell| !(self.crossover && cell.is_crossed_over()))
             .collect()
+    }
+
+    /// Whether anything is done around records beyond moving and comparing them as the original
+    /// does by default.
+    pub fn is_plain(&self) -> bool {
+        self.think_ms == 0
+            && self.purge == Size(0)
+            && !self.jitter
+            && self.locks != Locks::Record
+            && !self.verify_every_byte
+            && self.content != Fill::Diagnostic
+    }
+
+    fn make_up_sizes(&mut self, is_given: impl Fn(&str) -> bool) -> Result<(), Failure> {
+        let Some(auto) = self.auto.take() else {
+            return Ok(());
+        };
+        if !is_given("file") {
+            self.file = auto.files()?;
+        }
+        if !is_given("record") {
+            self.record = auto.records()?;
+        }
+        if !is_given("crossover") {
+            self.crossover = auto.leaves_records_open() && !is_given("file") && !is_given("record");
+        }
+        Ok(())
+    }
+
+    fn check_ranges(&self) -> Result<(), Failure> {
+        for &file in self.file.iter() {
+            within("file", file, RECORD_MIN..=FILE_MAX)?;
+        }
+        for &record in self.record.iter() {
+            within("record", record, RECORD_MIN..=RECORD_MAX)?;
+        }
+        within("stride", self.stride, 1..=RECORDS_MAX)?;
+        within("think_ms", self.think_ms, 0..=THINK_MS_MAX)?;
+        within("purge", self.purge, Size(0)..=PURGE_MAX)?;
+        check_name(&self.name)
     }
 
     fn check_cells(&self) -> Result<(), Failure> {
@@ -167,7 +225,7 @@ impl Params {
         }
         let whole = |record: &Size| record.bytes().is_multiple_of(SECTOR_BYTES);
         if let Some(&record) = self.record.iter().find(|record| !whole(record)) {
-            return Err(unaligned(record, SECTOR_BYTES));
+            return Err(unaligned("record", record, SECTOR_BYTES));
         }
         let streams = self.tests.clone().filtered(|test| test.is_stream());
         let others = self.tests.clone().filtered(|test| !test.is_stream());
@@ -180,90 +238,30 @@ impl Params {
         })?;
         Ok(streams.map_or(Vec::new(), |streams| streams.to_vec()))
     }
+
+    /// A file of somebody else is only read.
+    fn check_existing(&self) -> Result<(), Failure> {
+        let writes = self.tests.iter().any(|test| !test.only_reads());
+        if self.existing == Existing::Read && writes {
+            let message = "parameter \"tests\": with existing \"read\" the file must not be \
+                           written; use only read, backward, stride, fread, pread and preadv";
+            return Err(bad_parameter("tests", message));
+        }
+        Ok(())
+    }
 }
 
-/// Direct I/O on this target needs records that are multiples of `align_bytes`.
-pub fn unaligned(record: Size, align_bytes: u64) -> Failure {
-    bad_parameter(
-        "record",
-        format!(
-            "parameter \"record\": {record} is not a multiple of {align_bytes} bytes, \
-             which direct access needs here"
-        ),
-    )
-}
-
-/// The test file in `directory`.
-pub fn file_in(directory: &Path) -> std::path::PathBuf {
-    directory.join("iozone.tmp")
+/// A name in the target directory, not a path that could lead out of it.
+pub fn check_name(name: &str) -> Result<(), Failure> {
+    if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+        let message = format!(
+            "parameter \"name\": \"{name}\" is not the name of a file in the target directory; \
+             use one without \"/\""
+        );
+        return Err(bad_parameter("name", message));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn parse(value: Value) -> Result<(Params, Vec<Test>), Failure> {
-        Params::parse(value.as_object().unwrap())
-    }
-
-    #[test]
-    fn defaults_are_all_tests_in_order() {
-        let (params, left_out) = parse(json!({})).unwrap();
-        assert_eq!(&*params.tests, &Test::ALL);
-        assert_eq!(params.cells().len(), 3);
-        assert!(left_out.is_empty());
-    }
-
-    #[test]
-    fn records_larger_than_the_file_are_skipped() {
-        let job = json!({"file": ["64k", "1M"], "record": ["4k", "256k"]});
-        let (params, _) = parse(job).unwrap();
-        let cells: Vec<_> = params
-            .cells()
-            .iter()
-            .map(|cell| (cell.file.to_string(), cell.record.to_string()))
-            .collect();
-        let wanted = [("64k", "4k"), ("1M", "4k"), ("1M", "256k")];
-        assert_eq!(cells, wanted.map(|(f, r)| (f.into(), r.into())));
-    }
-
-    #[test]
-    fn the_tail_that_fills_no_record_is_dropped() {
-        let cell = Cell {
-            file: Size(100 << 10),
-            record: Size(32 << 10),
-        };
-        assert_eq!((cell.records(), cell.bytes()), (3, 96 << 10));
-    }
-
-    #[test]
-    fn refusals_name_the_parameter() {
-        for (job, parameter) in [
-            (json!({"record": "32M"}), "record"),
-            (json!({"record": 100}), "record"),
-            (json!({"file": "4k", "record": "8k"}), "record"),
-            (json!({"file": "1T", "record": 512}), "record"),
-            (json!({"access": "direct", "record": 1000}), "record"),
-            (json!({"file": "0"}), "file"),
-            (json!({"stride": 0}), "stride"),
-            (json!({"tests": ["reed"]}), "tests[0]"),
-            (json!({"tests": []}), "tests"),
-            (json!({"access": "direct", "tests": ["fread"]}), "tests"),
-            (json!({"access": "cold"}), "access"),
-            (json!({"recrod": "4k"}), "recrod"),
-        ] {
-            let failure = parse(job.clone()).expect_err(&job.to_string());
-            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
-        }
-    }
-
-    #[test]
-    fn tests_are_ordered_and_streams_are_left_out_of_direct_trials() {
-        let job = json!({"tests": ["fread", "stride", "write"], "access": "direct"});
-        let (params, left_out) = parse(job).unwrap();
-        assert_eq!(&*params.tests, &[Test::Write, Test::Stride]);
-        assert_eq!(left_out, [Test::Fread]);
-    }
-}
+mod tests;

@@ -1,108 +1,211 @@
 //! One pass: open, settle, [first instant] loop, fsync and close where included [second
-//! instant], and whatever fsync and close are left.
+//! instant], the rest of a file whose writer was stopped, and whatever fsync and close are left.
 
 use std::io::{self, SeekFrom};
 
 use kit::buffers::fetch;
-use kit::failure::{failure, interrupted};
-use kit::{Probe, Reading};
+use kit::failure::interrupted;
+use kit::{clock, stop};
 use rustix::fs::{Mode, OFlags};
-use wire::{AccessKind, Failure, FailureKind};
+use wire::{AccessKind, Failure};
 
-use super::evidence::Evidence;
-use super::loops::{self, Fault, Work};
+use super::conduct::Conduct;
+use super::locks::{Hold, Lock, Range};
+use super::loops::{Drive, Mover, Work};
 use super::params::Params;
-use super::scratch::Scratch;
 use super::table::{Pass, Settle};
+use super::watch::{Untimed, Watch};
 use crate::backend::{Backend, File};
+use crate::fault::Fault;
+use crate::scratch::Scratch;
 
-/// What a pass gave.
-pub struct Outcome {
-    /// What was timed.
-    pub reading: Reading,
-    /// Checksum over what was read.
+/// What a pass did, beside what its watch counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Part {
+    /// Sum over what was read.
     pub checksum: u64,
+    /// Time inside the timed region that does not count, in ns.
+    pub thought_ns: u64,
+    /// Time from the second instant to the end of all work on the file, in ns.
+    pub tail_ns: u64,
 }
 
 /// Where and how the passes of a cell are executed.
 pub struct Stage<'a, B: Backend> {
-    /// The test file; its backend is the plain one.
-    pub scratch: &'a Scratch<'a, B>,
     /// The plain backend.
     pub plain: &'a B,
+    /// The test file; its backend is the plain one.
+    pub scratch: &'a Scratch<'a, B>,
     /// Parameters of the trial.
     pub params: &'a Params,
     /// What the loops need.
     pub work: Work<'a>,
+    /// Whether the file is opened as a C stream, without flags that those do not have.
+    pub is_stream: bool,
+    /// Whether the whole file is locked.
+    pub locks_file: bool,
+    /// Whether a writer that is stopped writes the rest of its file, so that later readers find
+    /// all of it.
+    pub fills_up: bool,
 }
 
 impl<B: Backend> Stage<'_, B> {
-    /// Executes `pass` of a test that opens its file with `backend`. `buffer` takes the
+    /// Executes `pass` as `how` says on a file that is opened with `backend`. `buffer` takes the
     /// records read.
     ///
     /// # Errors
     /// Whatever the kernel, the verification or the access check finds.
-    pub fn execute<T: Backend, P: Probe>(
+    pub fn perform<T, D, W, C>(
         &self,
-        pass: &Pass,
+        (pass, how): (&Pass, D),
         backend: &T,
-        probe: &mut P,
+        watch: &mut W,
+        conduct: &mut C,
         buffer: &mut [u8],
-        evidence: &mut Option<Evidence>,
-    ) -> Result<Outcome, Failure> {
-        let is_read = pass.motion.is_read();
-        let mut file = self.open(backend, pass.open)?;
+    ) -> Result<Part, Failure>
+    where
+        T: Backend,
+        T::File: Lock,
+        D: Drive<T::File>,
+        W: Watch,
+        C: Conduct<T::File>,
+    {
+        let failed = |action: &'static str| move |e: io::Error| self.scratch.failed(action, &e);
+        let mut file = self.open(backend, pass.open).map_err(failed("open"))?;
         self.settle(pass.settle, &mut file, buffer)
-            .map_err(|error| self.scratch.failed("settle", &error))?;
-        if let (true, Some(evidence)) = (is_read, evidence.as_mut()) {
-            evidence.check_resident(self.scratch.path())?;
-        }
-        let before = evidence.as_ref().and_then(Evidence::counters);
-        fetch(if is_read {
-            buffer
+            .map_err(failed("settle"))?;
+        self.lock(&mut file, how.is_read())
+            .map_err(failed("lock"))?;
+        watch.ready()?;
+        if how.is_read() {
+            fetch(buffer);
         } else {
-            self.work.content.record(0)
-        });
+            fetch(conduct.outgoing(0, &mut buffer[..self.work.record_bytes]));
+        }
 
-        probe.start();
-        let checksum = loops::execute(pass.motion, &mut file, probe, &self.work, buffer)
-            .map_err(|fault| self.explain(fault, is_read))?;
+        watch.start()?;
+        let mut mover = self.mover(&mut file, watch, conduct, buffer);
+        let next = how.drive(&mut mover).map_err(self.explain(how.is_read()))?;
+        let checksum = mover.checksum;
+        if stop::requested() {
+            return Err(interrupted());
+        }
+        self.unlock(&mut file).map_err(failed("unlock"))?;
         let left_open = self
             .end_timed(pass, file)
-            .map_err(|error| self.scratch.failed("fsync or close", &error))?;
-        let reading = probe.finish();
+            .map_err(failed("fsync or close"))?;
+        watch.stop();
 
-        if let Some(evidence) = evidence {
-            evidence.add(is_read, reading.bytes, [before, evidence.counters()]);
-        }
+        let thought_ns = conduct.thought_ns();
+        let stopped_ns = clock::now_ns();
+        let left_open = if self.fills_up && next < self.work.records {
+            let file = self.fill_up((pass, how), next, left_open, backend, conduct, buffer)?;
+            Some(file)
+        } else {
+            left_open
+        };
         if let Some(file) = left_open {
-            sync_and_close(file).map_err(|error| self.scratch.failed("fsync or close", &error))?;
+            sync_and_close(file).map_err(failed("fsync or close"))?;
         }
-        Ok(Outcome { reading, checksum })
+        Ok(Part {
+            checksum,
+            thought_ns,
+            tail_ns: clock::now_ns() - stopped_ns,
+        })
     }
 
-    /// Writes the file without timing, for a trial whose first test wants to find it.
+    /// Moves all records without timing, for a trial whose first test wants to find the file
+    /// laid out, or in the cache.
     ///
     /// # Errors
     /// As for a pass.
-    pub fn lay_out<P: Probe>(&self, probe: &mut P, buffer: &mut [u8]) -> Result<(), Failure> {
-        let mut file = self.open(self.plain, OFlags::RDWR)?;
-        let motion = loops::Motion::SequentialWrite;
-        probe.start();
-        loops::execute(motion, &mut file, probe, &self.work, buffer)
-            .map_err(|fault| self.explain(fault, false))?;
-        sync_and_close(file).map_err(|error| self.scratch.failed("lay out", &error))
+    pub fn rehearse<D, C>(
+        &self,
+        (flags, how): (OFlags, D),
+        conduct: &mut C,
+        buffer: &mut [u8],
+    ) -> Result<(), Failure>
+    where
+        D: Drive<B::File>,
+        C: Conduct<B::File>,
+    {
+        let failed = |e: io::Error| self.scratch.failed("lay out", &e);
+        let mut file = self.open(self.plain, flags).map_err(failed)?;
+        let mut watch = Untimed;
+        let mut mover = self.mover(&mut file, &mut watch, conduct, buffer);
+        how.drive(&mut mover).map_err(self.explain(how.is_read()))?;
+        if stop::requested() {
+            return Err(interrupted());
+        }
+        sync_and_close(file).map_err(failed)
     }
 
-    fn open<T: Backend>(&self, backend: &T, flags: OFlags) -> Result<T::File, Failure> {
-        let flags = match self.params.access {
-            AccessKind::InCache => flags,
-            AccessKind::Direct => flags | OFlags::DIRECT,
+    /// Writes what a stopped pass left out, from step `next` on. A file that was closed inside
+    /// the timed region is opened again.
+    fn fill_up<T, D, C>(
+        &self,
+        (pass, how): (&Pass, D),
+        next: u64,
+        left_open: Option<T::File>,
+        backend: &T,
+        conduct: &mut C,
+        buffer: &mut [u8],
+    ) -> Result<T::File, Failure>
+    where
+        T: Backend,
+        D: Drive<T::File>,
+        C: Conduct<T::File>,
+    {
+        let offset = next * self.work.record_bytes as u64;
+        let reopened = || {
+            let mut file = self.open(backend, pass.open)?;
+            file.seek(SeekFrom::Start(offset))?;
+            Ok(file)
         };
+        let mut file = match left_open {
+            Some(file) => file,
+            None => reopened().map_err(|e: io::Error| self.scratch.failed("open", &e))?,
+        };
+        let mut watch = Untimed;
+        let mut mover = self.mover(&mut file, &mut watch, conduct, buffer);
+        mover.work.first = next;
+        how.drive(&mut mover).map_err(self.explain(how.is_read()))?;
+        Ok(file)
+    }
+
+    fn mover<'m, F, W, C>(
+        &'m self,
+        file: &'m mut F,
+        watch: &'m mut W,
+        conduct: &'m mut C,
+        buffer: &'m mut [u8],
+    ) -> Mover<'m, F, W, C> {
+        Mover {
+            file,
+            watch,
+            conduct,
+            work: self.work,
+            buffer,
+            checksum: 0,
+        }
+    }
+
+    fn open<T: Backend>(&self, backend: &T, flags: OFlags) -> io::Result<T::File> {
         let permissions = Mode::RUSR | Mode::WUSR | Mode::RGRP;
-        backend
-            .open(self.scratch.c_path(), flags, permissions)
-            .map_err(|error| self.scratch.failed("open", &error))
+        let added = if self.is_stream {
+            OFlags::empty()
+        } else {
+            self.added_flags(flags.contains(OFlags::RDWR))
+        };
+        backend.open(self.scratch.c_path(), flags | added, permissions)
+    }
+
+    fn added_flags(&self, is_written: bool) -> OFlags {
+        let access = match self.params.access {
+            AccessKind::InCache => OFlags::empty(),
+            AccessKind::Direct => OFlags::DIRECT,
+        };
+        access | self.params.open_sync.flags(is_written)
     }
 
     fn settle<F: File>(&self, how: Settle, file: &mut F, buffer: &mut [u8]) -> io::Result<()> {
@@ -111,16 +214,29 @@ impl<B: Backend> Stage<'_, B> {
             Settle::Sync => file.sync(),
             Settle::SyncAndPrime => {
                 file.sync()?;
-                file.read(buffer)?;
+                file.read(&mut buffer[..self.work.record_bytes])?;
                 file.seek(SeekFrom::Start(0))
             }
             Settle::SyncApart => {
-                let apart =
-                    self.plain
-                        .open(self.scratch.c_path(), OFlags::RDONLY, Mode::empty())?;
-                sync_and_close(apart)
+                let path = self.scratch.c_path();
+                sync_and_close(self.plain.open(path, OFlags::RDONLY, Mode::empty())?)
             }
         }
+    }
+
+    fn lock<F: Lock>(&self, file: &mut F, is_read: bool) -> io::Result<()> {
+        match (self.locks_file, is_read) {
+            (false, _) => Ok(()),
+            (true, true) => file.lock(Hold::Shared, Range::ALL),
+            (true, false) => file.lock(Hold::Exclusive, Range::ALL),
+        }
+    }
+
+    fn unlock<F: Lock>(&self, file: &mut F) -> io::Result<()> {
+        if self.locks_file {
+            file.unlock(Range::ALL)?;
+        }
+        Ok(())
     }
 
     /// What the parameters put before the second instant; gives the file back if it stays open.
@@ -139,27 +255,9 @@ impl<B: Backend> Stage<'_, B> {
         Ok(Some(file))
     }
 
-    fn explain(&self, fault: Fault, is_read: bool) -> Failure {
-        let (path, action) = (
-            self.scratch.path().display(),
-            if is_read { "read" } else { "write" },
-        );
-        match fault {
-            Fault::Stopped => interrupted(),
-            Fault::Io { record, error } => self
-                .scratch
-                .failed(&format!("{action} record {record} of"), &error),
-            Fault::Short { record, moved } => failure(
-                FailureKind::Io,
-                format!("cannot {action} record {record} of {path}: only {moved} bytes were moved"),
-            ),
-            Fault::Differs { record, page } => failure(
-                FailureKind::Verification,
-                format!(
-                    "record {record} of {path} is not what was written: page {page} of it differs"
-                ),
-            ),
-        }
+    fn explain(&self, is_read: bool) -> impl Fn(Fault) -> Failure + '_ {
+        let action = if is_read { "read" } else { "write" };
+        move |fault| fault.into_failure(action, self.scratch.path())
     }
 }
 

@@ -1,75 +1,80 @@
 //! The walk over the grid: cells, tests, passes; between them, what was found is handed over.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use kit::failure::{failure, interrupted};
-use kit::{pattern, stop, Buffer, Content, Ledger, OperationProbe, PassProbe, Probe, Reading};
-use serde_json::{json, Map, Value};
-use wire::{AccessVerdict, Direction, Failure, FailureKind, Native, Sample, Timing, Unit};
+use kit::failure::{interrupted, no_memory};
+use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe, Reading};
+use rustix::fs::OFlags;
+use wire::{AccessKind, AccessVerdict, Failure, Timing};
 
-use super::evidence::{refuted, Evidence};
-use super::loops::Work;
-use super::params::{BackendName, Cell, Fill, Params};
-use super::pass::{Outcome, Stage};
-use super::scratch::Scratch;
-use super::table::{Pass, Test};
-use crate::backend::{Backend, Null, Stdio, Sync};
+use super::conduct::{Conduct, Laden};
+use super::grid::Cell;
+use super::locks::Lock;
+use super::loops::Motion;
+use super::options::{BackendName, Existing, Locks};
+use super::params::Params;
+use super::pass::{Part, Stage};
+use super::placed::Groups;
+use super::samples::{sample, Timed};
+use super::supplies::{Backends, Needs, Supplies, CALLS, NOTHING};
+use super::table::{Moves, Pass, Test};
+use super::watch::Witnessed;
+use crate::access::{refuted, Evidence};
+use crate::backend::{Backend, Positioned};
+use crate::scratch::Scratch;
 
-/// Executes the trial: chooses, once, the loops that fit backend and timing.
+/// Executes the trial in `directory`: chooses, once, the loops that fit backend and timing.
 ///
 /// # Errors
 /// See [`crate::workload::Trial::run`].
-pub fn run(params: &Params, path: PathBuf, ledger: &mut Ledger) -> Result<(), Failure> {
-    let streams = |record_bytes| Stdio {
-        buffer_bytes: Some(record_bytes),
-    };
+pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+    use BackendName::{Null, Sync};
     match (params.backend, params.timing) {
-        (BackendName::Sync, Timing::Pass) => {
-            walk(params, path, ledger, (Sync, streams), PassProbe::new())
+        (Sync, Timing::Pass) => walk(params, directory, ledger, CALLS, PassProbe::new()),
+        (Sync, Timing::Operation) => walk(params, directory, ledger, CALLS, OperationProbe::new()),
+        (Null, Timing::Pass) => walk(params, directory, ledger, NOTHING, PassProbe::new()),
+        (Null, Timing::Operation) => {
+            walk(params, directory, ledger, NOTHING, OperationProbe::new())
         }
-        (BackendName::Sync, Timing::Operation) => {
-            walk(params, path, ledger, (Sync, streams), OperationProbe::new())
-        }
-        (BackendName::Null, Timing::Pass) => {
-            walk(params, path, ledger, (Null, |_| Null), PassProbe::new())
-        }
-        (BackendName::Null, Timing::Operation) => walk(
-            params,
-            path,
-            ledger,
-            (Null, |_| Null),
-            OperationProbe::new(),
-        ),
     }
 }
 
-/// `backends` are the plain one and a maker of the one for streams, which is given the size of
-/// a record.
-fn walk<B: Backend, S: Backend, P: Probe>(
+fn walk<B, S, P>(
     params: &Params,
-    path: PathBuf,
+    directory: &Path,
     ledger: &mut Ledger,
-    backends: (B, impl Fn(usize) -> S),
+    backends: Backends<B, S>,
     probe: P,
-) -> Result<(), Failure> {
-    let evidence = (params.backend != BackendName::Null)
-        .then(|| path.parent().map(|dir| Evidence::new(params.access, dir)))
-        .flatten();
+) -> Result<(), Failure>
+where
+    B: Backend<File: Positioned + Lock>,
+    S: Backend<File: Lock>,
+    P: Probe,
+{
+    let evidence = backends
+        .moves_data
+        .then(|| Evidence::new(params.access, directory));
     let cells = params.cells();
-    let passes: usize = params.tests.iter().map(|test| test.passes().len()).sum();
+    let passes: usize = params
+        .tests
+        .iter()
+        .map(|&test| passes(params, test).len())
+        .sum();
     let mut walk = Walk {
         params,
-        path,
-        plain: backends.0,
+        directory,
+        backends,
         probe,
         evidence,
         bytes_done: 0,
         bytes_all: cells.iter().map(|cell| cell.bytes()).sum::<u64>() * passes as u64,
         ledger,
     };
+    let last = cells.len() - 1;
     let walked = cells
         .into_iter()
-        .try_for_each(|cell| walk.cell(cell, &backends.1));
+        .enumerate()
+        .try_for_each(|(index, cell)| walk.cell(cell, index == last));
     let evidence = walk.evidence.take();
     ledger.totals.access = evidence.map(Evidence::conclude);
     walked?;
@@ -81,10 +86,19 @@ fn walk<B: Backend, S: Backend, P: Probe>(
     }
 }
 
-struct Walk<'a, 'l, B, P> {
+/// The passes of `test`.
+fn passes(params: &Params, test: Test) -> &'static [Pass] {
+    if params.retest {
+        test.passes()
+    } else {
+        test.passes_once()
+    }
+}
+
+struct Walk<'a, 'l, B, S, P> {
     params: &'a Params,
-    path: PathBuf,
-    plain: B,
+    directory: &'a Path,
+    backends: Backends<B, S>,
     probe: P,
     evidence: Option<Evidence>,
     ledger: &'a mut Ledger<'l>,
@@ -92,71 +106,174 @@ struct Walk<'a, 'l, B, P> {
     bytes_all: u64,
 }
 
-impl<B: Backend, P: Probe> Walk<'_, '_, B, P> {
-    /// All tests on one file, which is removed at the end.
-    fn cell<S: Backend>(
-        &mut self,
-        cell: Cell,
-        streams: &impl Fn(usize) -> S,
-    ) -> Result<(), Failure> {
-        let record_bytes = cell.record.bytes() as usize;
-        let content = self.content(record_bytes)?;
-        let mut buffer = Buffer::new(record_bytes).map_err(no_memory)?;
-        let order = if self.params.tests.contains(&Test::Random) {
-            pattern::random(cell.records())
-        } else {
-            Vec::new()
+impl<B, S, P> Walk<'_, '_, B, S, P>
+where
+    B: Backend<File: Positioned + Lock>,
+    S: Backend<File: Lock>,
+    P: Probe,
+{
+    /// All tests on one file, which is removed at the end unless it is to be kept.
+    fn cell(&mut self, cell: Cell, is_last: bool) -> Result<(), Failure> {
+        let params = self.params;
+        let needs = Needs {
+            random: params.tests.contains(&Test::Random),
+            groups: params.tests.iter().any(|test| test.is_vectored()),
         };
-        let scratch = Scratch::create(&self.plain, self.path.clone())?;
+        let supplies = Supplies::new(params, cell, needs)?;
+        let mut buffer = Buffer::new(supplies.call_bytes(needs.groups)).map_err(no_memory)?;
+        let path = self.directory.join(&params.name);
+        let mut scratch = match params.existing {
+            Existing::Refuse => Scratch::create(&self.backends.plain, path)?,
+            Existing::Read => Scratch::found(&self.backends.plain, path)?,
+        };
         if let Some(evidence) = &mut self.evidence {
-            evidence.check_direct(scratch.path(), cell.record)?;
+            evidence.check_direct(scratch.path(), "record", cell.record)?;
             scratch.settle_file_system()?;
         }
-        let stage = Stage {
+        let mut bench = Bench {
+            cell,
+            params,
+            backends: &self.backends,
             scratch: &scratch,
-            plain: &self.plain,
-            params: self.params,
-            work: Work {
-                records: cell.records(),
-                order: &order,
-                stride: self.params.stride,
-                verify: self.params.verify,
-                content: &content,
-            },
+            supplies: &supplies,
+            buffer: &mut buffer,
+            probe: &mut self.probe,
+            evidence: self.evidence.as_mut(),
         };
-        if !self.params.tests[0].fills_the_file() {
-            stage.lay_out(&mut self.probe, &mut buffer)?;
-        }
+        bench.prepare()?;
         let mut progress = Progress {
             cell,
             bytes_done: &mut self.bytes_done,
             bytes_all: self.bytes_all,
             ledger: self.ledger,
         };
-        for &test in self.params.tests.iter() {
-            for pass in test.passes() {
+        for &test in params.tests.iter() {
+            for pass in passes(params, test) {
                 progress.announce(pass);
-                let (probe, evidence) = (&mut self.probe, &mut self.evidence);
-                let outcome = if test.is_stream() {
-                    stage.execute(pass, &streams(record_bytes), probe, &mut buffer, evidence)
-                } else {
-                    stage.execute(pass, &self.plain, probe, &mut buffer, evidence)
-                }?;
-                progress.hand_over(pass, &outcome);
+                let (part, reading) = bench.execute(test, pass)?;
+                progress.hand_over(pass, params, part, &reading);
                 if stop::requested() {
                     return Err(interrupted());
                 }
             }
         }
+        if params.keep && is_last {
+            scratch.keep();
+        }
         Ok(())
     }
+}
 
-    fn content(&self, record_bytes: usize) -> Result<Content, Failure> {
-        match self.params.content {
-            Fill::Classic => Content::classic(record_bytes),
-            Fill::Random => Content::random(record_bytes),
+/// The file of a cell with all that its passes need.
+struct Bench<'a, B: Backend, S, P> {
+    cell: Cell,
+    params: &'a Params,
+    backends: &'a Backends<B, S>,
+    scratch: &'a Scratch<'a, B>,
+    supplies: &'a Supplies<'a>,
+    buffer: &'a mut [u8],
+    probe: &'a mut P,
+    evidence: Option<&'a mut Evidence>,
+}
+
+impl<B, S, P> Bench<'_, B, S, P>
+where
+    B: Backend<File: Positioned + Lock>,
+    S: Backend<File: Lock>,
+    P: Probe,
+{
+    /// Lays the file out, or brings it into the cache, when the first test wants to find it
+    /// there.
+    fn prepare(&mut self) -> Result<(), Failure> {
+        let (params, plain) = (self.params, self.supplies.plain());
+        let stage = self.stage(false, false);
+        if params.existing == Existing::Read {
+            let mut conduct = self.supplies.plain();
+            conduct.verify = false;
+            let warming = (OFlags::RDONLY, Motion::SequentialRead);
+            return match params.access {
+                AccessKind::Direct => Ok(()),
+                _ => stage.rehearse(warming, &mut conduct, self.buffer),
+            };
         }
-        .map_err(no_memory)
+        if params.tests[0].fills_the_file() {
+            return Ok(());
+        }
+        let at_once = Params {
+            think_ms: 0,
+            ..params.clone()
+        };
+        let mut conduct = Laden::new(&at_once, plain, false, 0)?;
+        let writing = (OFlags::RDWR, Motion::SequentialWrite);
+        stage.rehearse(writing, &mut conduct, self.buffer)
+    }
+
+    fn execute(&mut self, test: Test, pass: &Pass) -> Result<(Part, Reading), Failure> {
+        let mut plain = self.supplies.plain();
+        if self.params.is_plain() {
+            self.execute_with(test, pass, &mut plain)
+        } else {
+            let mut laden = Laden::new(self.params, plain, pass.is_read(), 0)?;
+            self.execute_with(test, pass, &mut laden)
+        }
+    }
+
+    fn execute_with<C>(
+        &mut self,
+        test: Test,
+        pass: &Pass,
+        conduct: &mut C,
+    ) -> Result<(Part, Reading), Failure>
+    where
+        C: Conduct<B::File> + Conduct<S::File>,
+    {
+        let is_locked =
+            self.params.locks == Locks::File && matches!(test, Test::Write | Test::Read);
+        let stage = self.stage(test.is_stream(), is_locked);
+        let path = self.scratch.path();
+        let evidence = self.evidence.as_deref_mut();
+        let mut watch = Witnessed::new(self.probe, evidence, path, pass.is_read());
+        let buffer = &mut self.buffer[..self.supplies.call_bytes(test.is_vectored())];
+        let plain = &self.backends.plain;
+        let part = match pass.moves {
+            Moves::Along(motion) if test.is_stream() => {
+                let streams = (self.backends.streams)(self.supplies.record_bytes());
+                stage.perform((pass, motion), &streams, &mut watch, conduct, buffer)
+            }
+            Moves::Along(motion) => {
+                stage.perform((pass, motion), plain, &mut watch, conduct, buffer)
+            }
+            Moves::At(placement) => {
+                stage.perform((pass, placement), plain, &mut watch, conduct, buffer)
+            }
+        }?;
+        let reading = watch.into_reading();
+        assert_eq!(reading.operations, operations(self.cell, test));
+        assert_eq!(reading.bytes, self.cell.bytes());
+        Ok((part, reading))
+    }
+}
+
+impl<'a, B: Backend, S, P> Bench<'a, B, S, P> {
+    fn stage(&self, is_stream: bool, locks_file: bool) -> Stage<'a, B> {
+        Stage {
+            plain: &self.backends.plain,
+            scratch: self.scratch,
+            params: self.params,
+            work: self.supplies.work(),
+            is_stream,
+            locks_file,
+            fills_up: false,
+        }
+    }
+}
+
+/// Operations of one pass of `test`: records, or groups of them.
+fn operations(cell: Cell, test: Test) -> u64 {
+    if test.is_vectored() {
+        Groups::count_in(cell)
+    } else {
+        cell.records()
     }
 }
 
@@ -176,49 +293,19 @@ impl Progress<'_, '_> {
         self.ledger.progress(done, what);
     }
 
-    fn hand_over(&mut self, pass: &Pass, outcome: &Outcome) {
+    fn hand_over(&mut self, pass: &Pass, params: &Params, part: Part, reading: &Reading) {
         *self.bytes_done += self.cell.bytes();
-        let Outcome { reading, checksum } = outcome;
-        assert_eq!(reading.operations, self.cell.records());
-        assert_eq!(reading.bytes, self.cell.bytes());
         let Some(metric) = pass.metric else {
             return;
         };
         let sum = &mut self.ledger.totals.checksum;
-        *sum = sum.wrapping_add(*checksum);
+        *sum = sum.wrapping_add(part.checksum);
         self.ledger.add(reading);
-        self.ledger.sample(sample(metric, self.cell, reading));
+        let timed = Timed {
+            reading,
+            thought_ns: part.thought_ns,
+        };
+        self.ledger
+            .sample(sample(metric, self.cell, timed, params.native));
     }
-}
-
-fn sample(metric: &str, cell: Cell, reading: &Reading) -> Sample {
-    Sample {
-        metric: metric.to_owned(),
-        value: reading.bytes_per_s(),
-        unit: Unit::BytesPerSecond,
-        direction: Direction::Higher,
-        at: grid_point(cell),
-        operations: reading.operations,
-        bytes: reading.bytes,
-        elapsed_s: reading.elapsed_s(),
-        native: Some(Native {
-            value: (reading.bytes_per_s().floor() / 1024.0).floor(),
-            unit: "kB/s".to_owned(),
-        }),
-        latency_ns: reading.latency.clone(),
-    }
-}
-
-fn grid_point(cell: Cell) -> Map<String, Value> {
-    [("file", cell.file), ("record", cell.record)]
-        .map(|(name, size)| (name.to_owned(), json!(size)))
-        .into_iter()
-        .collect()
-}
-
-fn no_memory(error: std::io::Error) -> Failure {
-    failure(
-        FailureKind::HostLacks,
-        format!("no memory for the buffers of records: {error}"),
-    )
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::loops::Motion;
+use super::placed::Placement;
 
 /// A test as IOzone numbers them; most have two passes.
 #[derive(
@@ -29,6 +30,33 @@ pub enum Test {
     Fwrite,
     /// Read with a C stream, twice (7).
     Fread,
+    /// Write records where they belong with pwrite(2), twice (9).
+    Pwrite,
+    /// Read records where they are with pread(2), twice (10).
+    Pread,
+    /// Write groups of up to 16 records in random order with pwritev(2), twice (11).
+    Pwritev,
+    /// Read groups of up to 16 records in the same random order with preadv(2), twice (12).
+    Preadv,
+}
+
+/// How records are moved while the clock runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// Along the position of the file.
+    Along(Motion),
+    /// At offsets, whatever the position.
+    At(Placement),
+}
+
+impl Moves {
+    /// Whether records come in; otherwise they go out.
+    pub fn is_read(self) -> bool {
+        match self {
+            Moves::Along(motion) => motion.is_read(),
+            Moves::At(placement) => placement.is_read(),
+        }
+    }
 }
 
 /// What a pass does between opening the file and taking the first instant.
@@ -58,18 +86,26 @@ pub struct Pass {
     /// Untimed preparation.
     pub settle: Settle,
     /// The timed loop.
-    pub motion: Motion,
+    pub moves: Moves,
+}
+
+impl Pass {
+    /// Whether records come in; otherwise they go out.
+    pub fn is_read(&self) -> bool {
+        self.moves.is_read()
+    }
 }
 
 const READ: OFlags = OFlags::RDONLY;
 const UPDATE: OFlags = OFlags::RDWR;
 const UPDATE_OR_MAKE: OFlags = OFlags::RDWR.union(OFlags::CREATE);
 
-const fn pass(
+/// A pass of a test, named as the metric that it gives.
+pub const fn pass(
     (metric, label): (&'static str, &'static str),
     open: OFlags,
     settle: Settle,
-    motion: Motion,
+    moves: Moves,
     about: &'static str,
 ) -> Pass {
     Pass {
@@ -78,65 +114,105 @@ const fn pass(
         about,
         open,
         settle,
-        motion,
+        moves,
     }
 }
 
 #[rustfmt::skip]
 mod passes {
-    use super::{pass, Motion::*, Pass, Settle::*, READ, UPDATE, UPDATE_OR_MAKE};
+    use super::{pass, Moves::*, Motion::*, Pass, Placement, Settle::*, READ, UPDATE, UPDATE_OR_MAKE};
 
     pub static WRITE: [Pass; 2] = [
-        pass(("write", "write"), UPDATE, Sync, SequentialWrite,
+        pass(("write", "write"), UPDATE, Sync, Along(SequentialWrite),
             "sequential writes to a new file: allocation and metadata included"),
-        pass(("rewrite", "rewrite"), UPDATE, Sync, SequentialWrite,
+        pass(("rewrite", "rewrite"), UPDATE, Sync, Along(SequentialWrite),
             "sequential writes over an existing file"),
     ];
     pub static READS: [Pass; 2] = [
-        pass(("read", "read"), READ, SyncAndPrime, SequentialRead,
+        pass(("read", "read"), READ, SyncAndPrime, Along(SequentialRead),
             "sequential reads"),
-        pass(("reread", "reread"), READ, SyncAndPrime, SequentialRead,
+        pass(("reread", "reread"), READ, SyncAndPrime, Along(SequentialRead),
             "sequential reads of what was just read"),
     ];
     pub static RANDOM: [Pass; 2] = [
-        pass(("random_read", "random read"), UPDATE_OR_MAKE, AsIs, RandomRead,
+        pass(("random_read", "random read"), UPDATE_OR_MAKE, AsIs, Along(RandomRead),
             "reads of every record once, in random order"),
-        pass(("random_write", "random write"), UPDATE_OR_MAKE, AsIs, RandomWrite,
+        pass(("random_write", "random write"), UPDATE_OR_MAKE, AsIs, Along(RandomWrite),
             "writes of every record once, in the same random order"),
     ];
     pub static BACKWARD: [Pass; 2] = [
-        pass(("backward_read", "backward read"), READ, Sync, BackwardRead,
+        pass(("backward_read", "backward read"), READ, Sync, Along(BackwardRead),
             "reads from the last record to the first"),
         Pass {
             metric: None,
-            ..pass(("", "backward read, second pass"), READ, Sync, BackwardRead, "")
+            ..pass(("", "backward read, second pass"), READ, Sync, Along(BackwardRead), "")
         },
     ];
     pub static RECORD_REWRITE: [Pass; 1] = [
-        pass(("record_rewrite", "record rewrite"), UPDATE_OR_MAKE, Sync, RecordRewrite,
+        pass(("record_rewrite", "record rewrite"), UPDATE_OR_MAKE, Sync, Along(RecordRewrite),
             "writes of the first record, over and over"),
     ];
     pub static STRIDE: [Pass; 1] = [
-        pass(("stride_read", "stride read"), READ, Sync, StrideRead,
+        pass(("stride_read", "stride read"), READ, Sync, Along(StrideRead),
             "reads that skip a fixed number of records"),
     ];
     pub static FWRITE: [Pass; 2] = [
-        pass(("fwrite", "fwrite"), UPDATE, Sync, SequentialWrite,
+        pass(("fwrite", "fwrite"), UPDATE, Sync, Along(SequentialWrite),
             "sequential writes with a C stream, to a file that the write test left"),
-        pass(("frewrite", "frewrite"), UPDATE, Sync, SequentialWrite,
+        pass(("frewrite", "frewrite"), UPDATE, Sync, Along(SequentialWrite),
             "sequential writes with a C stream over what it just wrote"),
     ];
     pub static FREAD: [Pass; 2] = [
-        pass(("fread", "fread"), READ, SyncApart, SequentialRead,
+        pass(("fread", "fread"), READ, SyncApart, Along(SequentialRead),
             "sequential reads with a C stream"),
-        pass(("freread", "freread"), READ, SyncApart, SequentialRead,
+        pass(("freread", "freread"), READ, SyncApart, Along(SequentialRead),
             "sequential reads with a C stream of what it just read"),
+    ];
+    pub static PWRITE: [Pass; 2] = [
+        pass(("pwrite", "pwrite"), UPDATE_OR_MAKE, Sync, At(Placement::Write),
+            "writes of one record after another with pwrite"),
+        pass(("repwrite", "repwrite"), UPDATE_OR_MAKE, Sync, At(Placement::Write),
+            "writes with pwrite over what it just wrote"),
+    ];
+    pub static PREAD: [Pass; 2] = [
+        pass(("pread", "pread"), READ, AsIs, At(Placement::Read),
+            "reads of one record after another with pread"),
+        pass(("repread", "repread"), READ, AsIs, At(Placement::Read),
+            "reads with pread of what it just read"),
+    ];
+    pub static PWRITEV: [Pass; 2] = [
+        pass(("pwritev", "pwritev"), UPDATE_OR_MAKE, Sync, At(Placement::VectorWrite),
+            "writes of groups of up to 16 neighbouring records in random order with pwritev"),
+        pass(("repwritev", "repwritev"), UPDATE_OR_MAKE, Sync, At(Placement::VectorWrite),
+            "writes with pwritev over what it just wrote"),
+    ];
+    pub static PREADV: [Pass; 2] = [
+        pass(("preadv", "preadv"), READ, AsIs, At(Placement::VectorRead),
+            "reads of groups of up to 16 neighbouring records in random order with preadv"),
+        pass(("repreadv", "repreadv"), READ, AsIs, At(Placement::VectorRead),
+            "reads with preadv of what it just read"),
     ];
 }
 
 impl Test {
     /// All tests, in the order in which they are executed.
-    pub const ALL: [Test; 8] = [
+    pub const ALL: [Test; 12] = [
+        Test::Write,
+        Test::Read,
+        Test::Random,
+        Test::Backward,
+        Test::RecordRewrite,
+        Test::Stride,
+        Test::Fwrite,
+        Test::Fread,
+        Test::Pwrite,
+        Test::Pread,
+        Test::Pwritev,
+        Test::Preadv,
+    ];
+
+    /// The tests that the original executes unless it is asked for others: thirteen columns.
+    pub const CLASSIC: [Test; 8] = [
         Test::Write,
         Test::Read,
         Test::Random,
@@ -158,6 +234,18 @@ impl Test {
             Test::Stride => &passes::STRIDE,
             Test::Fwrite => &passes::FWRITE,
             Test::Fread => &passes::FREAD,
+            Test::Pwrite => &passes::PWRITE,
+            Test::Pread => &passes::PREAD,
+            Test::Pwritev => &passes::PWRITEV,
+            Test::Preadv => &passes::PREADV,
+        }
+    }
+
+    /// The passes without repetitions: random writes are none.
+    pub fn passes_once(self) -> &'static [Pass] {
+        match self {
+            Test::Random => &passes::RANDOM,
+            _ => &self.passes()[..1],
         }
     }
 
@@ -166,9 +254,20 @@ impl Test {
         matches!(self, Test::Fwrite | Test::Fread)
     }
 
+    /// Whether it moves records in groups.
+    pub fn is_vectored(self) -> bool {
+        matches!(self, Test::Pwritev | Test::Preadv)
+    }
+
     /// Whether it can begin with an empty file.
     pub fn fills_the_file(self) -> bool {
-        matches!(self, Test::Write | Test::Fwrite)
+        use Test::*;
+        matches!(self, Write | Fwrite | Pwrite | Pwritev)
+    }
+
+    /// Whether it leaves the file as it is.
+    pub fn only_reads(self) -> bool {
+        self.passes().iter().all(Pass::is_read)
     }
 }
 
@@ -176,20 +275,32 @@ impl Test {
 mod tests {
     use super::*;
 
+    fn passes(tests: &[Test]) -> Vec<&'static Pass> {
+        tests.iter().flat_map(|test| test.passes()).collect()
+    }
+
     #[test]
     fn there_are_thirteen_results_and_one_silent_pass() {
-        let passes: Vec<&Pass> = Test::ALL.iter().flat_map(|test| test.passes()).collect();
-        let metrics: Vec<&str> = passes.iter().filter_map(|pass| pass.metric).collect();
-        assert_eq!(metrics.len(), 13);
+        let passes = passes(&Test::CLASSIC);
+        let metrics = passes.iter().filter(|pass| pass.metric.is_some());
+        assert_eq!(metrics.count(), 13);
         assert_eq!(passes.len(), 14);
         assert!(Test::ALL.is_sorted());
+        assert_eq!(Test::ALL[..8], Test::CLASSIC);
     }
 
     #[test]
     fn only_descriptors_opened_for_writing_are_written() {
-        for pass in Test::ALL.iter().flat_map(|test| test.passes()) {
+        for pass in passes(&Test::ALL) {
             let writable = pass.open.contains(OFlags::RDWR);
-            assert!(writable || pass.motion.is_read(), "{pass:?}");
+            assert!(writable || pass.is_read(), "{pass:?}");
         }
+    }
+
+    #[test]
+    fn without_retests_nine_columns_of_the_thirteen_are_left() {
+        let once = Test::CLASSIC.iter().flat_map(|test| test.passes_once());
+        assert_eq!(once.count(), 9);
+        assert!(Test::Backward.only_reads() && !Test::Random.only_reads());
     }
 }

@@ -119,9 +119,9 @@ impl<B: Backend> Files<B> {
         let blocks = self.text[..length as usize].chunks_exact(self.write_block);
         let remainder = blocks.remainder();
         for block in blocks {
-            write_block(&mut open, block)?;
+            open.write_whole(block)?;
         }
-        write_block(&mut open, remainder)?;
+        open.write_whole(remainder)?;
         open.close()?;
         Ok(length.into())
     }
@@ -157,21 +157,6 @@ impl<B: Backend> Files<B> {
 /// Takes a word into a checksum. Turning it keeps equal words from cancelling out.
 fn fold(checksum: u64, word: u64) -> u64 {
     checksum.rotate_left(1) ^ word
-}
-
-/// Writes a block: one call, and more only if the kernel took a part, to learn why.
-fn write_block(file: &mut impl backend::File, block: &[u8]) -> io::Result<()> {
-    let mut left = block;
-    loop {
-        let moved = file.write(left)?;
-        left = &left[moved..];
-        if left.is_empty() {
-            return Ok(());
-        }
-        if moved == 0 {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-    }
 }
 
 /// Reads a block in full and gives its first eight bytes, for the checksum.

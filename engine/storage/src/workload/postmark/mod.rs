@@ -20,7 +20,6 @@ mod course;
 mod files;
 mod measures;
 mod model;
-mod mt;
 mod names;
 mod params;
 mod pool;

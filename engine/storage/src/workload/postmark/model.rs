@@ -3,8 +3,9 @@
 //! The order of the draws is the contract: the same seed gives the same files, sizes and
 //! operations as the original program, byte for byte.
 
+use kit::mt19937::Mt19937;
+
 use super::bias::Bias;
-use super::mt::Mt19937;
 use super::params::Params;
 use super::pool::{File, Pool};
 use super::tally::Tally;

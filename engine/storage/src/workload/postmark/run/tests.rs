@@ -268,6 +268,10 @@ impl backend::File for WatchedFile<'_> {
         unreachable!("PostMark never seeks")
     }
 
+    fn resize(&mut self, _: u64) -> io::Result<()> {
+        unreachable!("PostMark never truncates what it has opened")
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         unreachable!("PostMark never flushes")
     }

@@ -10,11 +10,12 @@ use wire::{Failure, FailureKind};
 
 use crate::backend::{Backend, File};
 
-/// A file that did not exist before; its name is removed on drop.
+/// A file that did not exist before; its name is removed on drop unless it is to be kept.
 pub struct Scratch<'a, B: Backend> {
     backend: &'a B,
     path: PathBuf,
     c_path: CString,
+    is_kept: bool,
 }
 
 impl<'a, B: Backend> Scratch<'a, B> {
@@ -23,8 +24,7 @@ impl<'a, B: Backend> Scratch<'a, B> {
     /// # Errors
     /// `Refused` when something has that name; otherwise those of open(2).
     pub fn create(backend: &'a B, path: PathBuf) -> Result<Self, Failure> {
-        let c_path = CString::new(path.as_os_str().as_bytes())
-            .map_err(|error| failure(FailureKind::BadJob, format!("target.directory: {error}")))?;
+        let c_path = c_path(&path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let permissions = Mode::RUSR | Mode::WUSR | Mode::RGRP;
         match backend.open(&c_path, flags, permissions) {
@@ -33,6 +33,7 @@ impl<'a, B: Backend> Scratch<'a, B> {
                     backend,
                     path,
                     c_path,
+                    is_kept: false,
                 };
                 file.close().map_err(|e| scratch.failed("close", &e))?;
                 Ok(scratch)
@@ -40,6 +41,24 @@ impl<'a, B: Backend> Scratch<'a, B> {
             Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Err(in_the_way(&path)),
             Err(error) => Err(io_failure("create", &path, &error)),
         }
+    }
+
+    /// A file that someone else made: it is not made, and not removed.
+    ///
+    /// # Errors
+    /// `BadJob` when the name cannot be passed to the kernel.
+    pub fn found(backend: &'a B, path: PathBuf) -> Result<Self, Failure> {
+        Ok(Self {
+            c_path: c_path(&path)?,
+            backend,
+            path,
+            is_kept: true,
+        })
+    }
+
+    /// Leaves the file behind when this is dropped.
+    pub fn keep(&mut self) {
+        self.is_kept = true;
     }
 
     /// Waits until nothing on the file system of this file is left to be written. (The original
@@ -71,9 +90,16 @@ impl<'a, B: Backend> Scratch<'a, B> {
 
 impl<B: Backend> Drop for Scratch<'_, B> {
     fn drop(&mut self) {
-        // Nothing could be done about an error, and the trial's own result must not be lost.
-        let _ = self.backend.unlink(&self.c_path);
+        if !self.is_kept {
+            // Nothing could be done about an error, and the trial's own result must not be lost.
+            let _ = self.backend.unlink(&self.c_path);
+        }
     }
+}
+
+fn c_path(path: &Path) -> Result<CString, Failure> {
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|error| failure(FailureKind::BadJob, format!("target.directory: {error}")))
 }
 
 /// Something has the name of the test file, and it is not ours to overwrite.
@@ -100,6 +126,17 @@ mod tests {
         assert!(path.exists());
         drop(scratch);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_that_is_kept_or_was_found_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        let mut scratch = Scratch::create(&Sync, path.clone()).unwrap();
+        scratch.keep();
+        drop(scratch);
+        drop(Scratch::found(&Sync, path.clone()).unwrap());
+        assert!(path.exists());
     }
 
     #[test]

@@ -4,11 +4,9 @@
 use std::path::Path;
 
 use kit::device::Counters;
-use kit::failure::failure;
-use kit::{cache, Device, Size};
+use kit::failure::{bad_parameter, failure};
+use kit::{cache, Device, Ledger, Size};
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
-
-use super::params::unaligned;
 
 /// Share of a file that must be resident before a read from the cache.
 const RESIDENT_MIN: f64 = 0.99;
@@ -47,11 +45,16 @@ impl Evidence {
     }
 
     /// Whether `file` and its file system do direct I/O with such records, where that is
-    /// declared.
+    /// declared. `parameter` is the one that gave their size.
     ///
     /// # Errors
     /// `Access` when they say that they do not; `BadJob` when the record is not aligned.
-    pub fn check_direct(&mut self, file: &Path, record: Size) -> Result<(), Failure> {
+    pub fn check_direct(
+        &mut self,
+        file: &Path,
+        parameter: &str,
+        record: Size,
+    ) -> Result<(), Failure> {
         if self.declared != AccessKind::Direct {
             return Ok(());
         }
@@ -64,7 +67,7 @@ impl Evidence {
                 Err(self.contradicted("the file system says (statx) that it does no direct I/O"))
             }
             Some(direct) if !record.bytes().is_multiple_of(direct.offset_align.into()) => {
-                Err(unaligned(record, direct.offset_align.into()))
+                Err(unaligned(parameter, record, direct.offset_align.into()))
             }
             _ if self.device.is_none() => Err(self
                 .contradicted("there is no block device whose counters could confirm direct I/O")),
@@ -139,6 +142,24 @@ impl Evidence {
         }
     }
 
+    /// Weighs everything at the end of a trial whose work ended as `outcome` says, and hands it
+    /// over.
+    ///
+    /// # Errors
+    /// That of `outcome`; otherwise `Access` when the declared access is contradicted.
+    pub fn end_trial(
+        self,
+        outcome: Result<(), Failure>,
+        ledger: &mut Ledger,
+    ) -> Result<(), Failure> {
+        let access = ledger.totals.access.insert(self.conclude());
+        outcome?;
+        match access.verdict {
+            AccessVerdict::Contradicted => Err(refuted(access.declared, &access.reason)),
+            AccessVerdict::Confirmed | AccessVerdict::Unverified => Ok(()),
+        }
+    }
+
     fn verdict(&self) -> (AccessVerdict, String) {
         if let Some(reason) = &self.contradiction {
             return (AccessVerdict::Contradicted, reason.clone());
@@ -191,6 +212,17 @@ impl Evidence {
         );
         (verdict, reason)
     }
+}
+
+/// Direct I/O on this target needs a `parameter` that is a multiple of `align_bytes`.
+pub fn unaligned(parameter: &str, size: Size, align_bytes: u64) -> Failure {
+    bad_parameter(
+        parameter,
+        format!(
+            "parameter \"{parameter}\": {size} is not a multiple of {align_bytes} bytes, \
+             which direct access needs here"
+        ),
+    )
 }
 
 /// The failure that a contradicted verdict is.
@@ -257,7 +289,7 @@ mod tests {
         assert_eq!(verdict(written), AccessVerdict::Unverified);
         let mut uncounted = Evidence::new(AccessKind::Direct, Path::new("/proc"));
         let failure = uncounted
-            .check_direct(Path::new("/proc/self/stat"), Size(4096))
+            .check_direct(Path::new("/proc/self/stat"), "record", Size(4096))
             .unwrap_err();
         assert_eq!(failure.kind, FailureKind::Access);
         assert_eq!(verdict(uncounted), AccessVerdict::Contradicted);
@@ -266,7 +298,7 @@ mod tests {
     #[test]
     fn a_file_system_that_refuses_direct_access_is_noticed_before_anything_is_timed() {
         let mut evidence = evidence(AccessKind::Direct, [0, 0], [0, 0]);
-        let refused = evidence.check_direct(Path::new("/proc/self/stat"), Size(4096));
+        let refused = evidence.check_direct(Path::new("/proc/self/stat"), "record", Size(4096));
         assert!(refused.unwrap_err().message.contains("O_DIRECT"));
         assert_eq!(verdict(evidence), AccessVerdict::Contradicted);
     }

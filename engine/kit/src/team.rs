@@ -1,0 +1,225 @@
+//! A team: threads that start one region of work together, each on a CPU of its own as far as
+//! there are enough.
+//!
+//! ```text
+//! gate opens ── member 0 ▕████████████▏ done
+//!            ╲─ member 1  ▕██████████████████▏ done
+//! │                                    │      │
+//! 0                           first_done_ns   elapsed_ns of the team's reading
+//! ```
+//! The threads are made and placed, and each prepares what it needs, before the gate opens; the
+//! team's reading lasts from there until the last member is done. All members count on the time
+//! axis of the gate, so that their slices can be added up.
+
+mod gate;
+
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::thread;
+
+use wire::{Failure, FailureKind};
+
+use self::gate::Gate;
+use crate::failure::failure;
+use crate::{clock, place, stop, Probe, Reading};
+
+/// When members that still have work stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// When their own work is done.
+    Everyone,
+    /// When the first member is done (a stonewall): from then on fewer threads would compete.
+    Stonewall,
+}
+
+/// What a region gave.
+#[derive(Debug)]
+pub struct Outcome<T> {
+    /// The work of all members, from the opening of the gate until the last was done.
+    pub reading: Reading,
+    /// When the first member was done, in ns since the gate opened.
+    pub first_done_ns: u64,
+    /// What each member did, in order of their numbers.
+    pub shares: Vec<Share<T>>,
+}
+
+/// What one member did.
+#[derive(Debug)]
+pub struct Share<T> {
+    /// Its work, from the opening of the gate until it was done.
+    pub reading: Reading,
+    /// When it really began, in ns since the gate opened: a thread must be woken first.
+    pub begun_ns: u64,
+    /// What its work returned.
+    pub value: T,
+}
+
+/// Executes `work` in a thread for each element of `crew`, which it may change. `work` prepares
+/// what it needs, calls [`Member::start`], and works while [`Member::goes_on`].
+///
+/// # Errors
+/// The first failure in time of any member; the others are told to stop. `HostLacks` when
+/// threads cannot be made or placed.
+pub fn execute<S, P, T, W>(
+    crew: &mut [S],
+    finish: Finish,
+    new_probe: impl Fn() -> P,
+    work: W,
+) -> Result<Outcome<T>, Failure>
+where
+    S: Send,
+    P: Probe + Send,
+    T: Send,
+    W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync,
+{
+    let gate = Gate::new(crew.len(), finish);
+    let cpus = place::team_cpus();
+    let results = thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(crew.len());
+        for (index, state) in crew.iter_mut().enumerate() {
+            let member = Member::new(index, &gate, new_probe());
+            let cpu = (!cpus.is_empty()).then(|| cpus[index % cpus.len()]);
+            let (gate, work) = (&gate, &work);
+            let spawned = thread::Builder::new()
+                .name(format!("member-{index}"))
+                .spawn_scoped(scope, move || attend(gate, cpu, member, state, work));
+            match spawned {
+                Ok(thread) => threads.push(thread),
+                Err(error) => gate.fail(host_lacks("make", index, &error)),
+            }
+        }
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.collect::<Result<Vec<_>, _>>()
+    })
+    .unwrap_or_else(|panic| resume_unwind(panic));
+    match gate.failure() {
+        Some(failure) => Err(failure),
+        None => Ok(gather(results.into_iter().flatten().collect(), new_probe())),
+    }
+}
+
+/// A member that has done its part, and what its work returned.
+type Finished<'g, P, T> = (Member<'g, P>, T);
+
+/// The life of a member's thread; `None` when it failed, which the gate knows.
+fn attend<'g, S, P, T, W>(
+    gate: &Gate,
+    cpu: Option<u32>,
+    mut member: Member<'g, P>,
+    state: &mut S,
+    work: &W,
+) -> Option<Finished<'g, P, T>>
+where
+    P: Probe,
+    W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure>,
+{
+    let placed = cpu.map_or(Ok(()), place::pin_to);
+    let result = match placed {
+        Ok(()) => catch_unwind(AssertUnwindSafe(|| work(state, &mut member)))
+            .unwrap_or_else(|panic| gate.abandon(panic)),
+        Err(error) => Err(host_lacks("place", member.index, &error)),
+    };
+    let missed = "a member of a team returned without having started";
+    match result {
+        Ok(_) if member.opened_ns.is_none() => {
+            gate.fail(failure(FailureKind::Internal, missed));
+            None
+        }
+        Ok(value) => {
+            member.done();
+            Some((member, value))
+        }
+        Err(failure) => {
+            gate.fail(failure);
+            None
+        }
+    }
+}
+
+fn gather<P: Probe, T>(finished: Vec<Finished<P, T>>, mut all: P) -> Outcome<T> {
+    let opened_ns = finished.iter().find_map(|(member, _)| member.opened_ns);
+    let opened_ns = opened_ns.unwrap_or_else(clock::now_ns);
+    let dones_ns = || finished.iter().filter_map(|(member, _)| member.done_ns);
+    let first_done_ns = dones_ns().min().unwrap_or(opened_ns) - opened_ns;
+    let last_done_ns = dones_ns().max().unwrap_or(opened_ns);
+    all.start_at(opened_ns);
+    for (member, _) in &finished {
+        all.merge(&member.probe);
+    }
+    let shares = finished.into_iter().map(|(mut member, value)| Share {
+        reading: member.probe.finish_at(member.done_ns.unwrap_or(opened_ns)),
+        begun_ns: member.begun_ns - opened_ns,
+        value,
+    });
+    Outcome {
+        first_done_ns,
+        shares: shares.collect(),
+        reading: all.finish_at(last_done_ns),
+    }
+}
+
+/// One thread of a team, as its work sees it.
+pub struct Member<'g, P> {
+    /// Its number, from 0.
+    pub index: usize,
+    /// What it records into; started by [`Member::start`].
+    pub probe: P,
+    gate: &'g Gate,
+    opened_ns: Option<u64>,
+    begun_ns: u64,
+    done_ns: Option<u64>,
+}
+
+impl<'g, P: Probe> Member<'g, P> {
+    fn new(index: usize, gate: &'g Gate, probe: P) -> Self {
+        Self {
+            index,
+            probe,
+            gate,
+            opened_ns: None,
+            begun_ns: 0,
+            done_ns: None,
+        }
+    }
+
+    /// Waits until all members are here, and starts the probe.
+    ///
+    /// # Errors
+    /// The failure of a member that will never be here.
+    pub fn start(&mut self) -> Result<(), Failure> {
+        let opened_ns = self.gate.pass()?;
+        self.opened_ns = Some(opened_ns);
+        self.probe.start_at(opened_ns);
+        self.begun_ns = clock::now_ns();
+        Ok(())
+    }
+
+    /// Time since the gate opened, in ns: for instants inside the region.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.opened_ns
+            .map_or(0, |opened_ns| clock::now_ns() - opened_ns)
+    }
+
+    /// Whether to go on: nobody has failed, no stonewall has been hit, and no stop was asked
+    /// for. Two relaxed loads: cheap enough for every operation.
+    #[inline]
+    pub fn goes_on(&self) -> bool {
+        !self.gate.is_closed() && !stop::requested()
+    }
+
+    /// Takes the second instant. Where the work does not call this, it is taken when the work
+    /// returns.
+    pub fn done(&mut self) {
+        if self.done_ns.is_none() {
+            self.done_ns = Some(clock::now_ns());
+            self.gate.leave();
+        }
+    }
+}
+
+fn host_lacks(action: &str, index: usize, error: &std::io::Error) -> Failure {
+    let message = format!("cannot {action} thread {index} of the team: {error}");
+    failure(FailureKind::HostLacks, message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! The gate between preparation and work.
+
+use std::any::Any;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use wire::{Failure, FailureKind};
+
+use super::Finish;
+use crate::clock;
+use crate::failure::failure;
+
+/// Where the members wait for each other, and learn when to stop.
+pub(super) struct Gate {
+    members: usize,
+    finish: Finish,
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+    /// Whether members that still have work shall stop.
+    closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Waiting {
+    arrived: usize,
+    opened_ns: Option<u64>,
+    failure: Option<Failure>,
+}
+
+impl Gate {
+    /// For so many members.
+    pub fn new(members: usize, finish: Finish) -> Self {
+        Self {
+            members,
+            finish,
+            waiting: Mutex::default(),
+            changed: Condvar::new(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits until all are here; gives the instant of the last arrival.
+    pub fn pass(&self) -> Result<u64, Failure> {
+        let mut waiting = self.lock();
+        waiting.arrived += 1;
+        if waiting.arrived == self.members && waiting.failure.is_none() {
+            waiting.opened_ns = Some(clock::now_ns());
+            self.changed.notify_all();
+        }
+        let undecided =
+            |waiting: &mut Waiting| waiting.opened_ns.is_none() && waiting.failure.is_none();
+        let waiting = self.changed.wait_while(waiting, undecided);
+        let waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        match (waiting.opened_ns, &waiting.failure) {
+            (Some(opened_ns), _) => Ok(opened_ns),
+            (None, failure) => Err(failure.clone().expect("waiting ended for a reason")),
+        }
+    }
+
+    /// Whether members that still have work shall stop.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// A member has done its part.
+    pub fn leave(&self) {
+        if self.finish == Finish::Stonewall {
+            self.closed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Tells all members to stop, and those that wait that the gate will never open.
+    pub fn fail(&self, failure: Failure) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.lock().failure.get_or_insert(failure);
+        self.changed.notify_all();
+    }
+
+    /// A defect in one member must not leave the others waiting.
+    pub fn abandon(&self, panic: Box<dyn Any + Send>) -> ! {
+        let message = "a member of a team has a defect";
+        self.fail(failure(FailureKind::Internal, message));
+        resume_unwind(panic)
+    }
+
+    /// The first failure in time.
+    pub fn failure(&self) -> Option<Failure> {
+        self.lock().failure.take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,250 @@
+//! Linux native asynchronous I/O, by its system calls: io_setup(2), io_submit(2),
+//! io_getevents(2). Requests are queued here, handed over in batches, and reaped in any order.
+//!
+//! On a file opened without O_DIRECT the kernel moves the data inside io_submit; only direct
+//! requests are really in flight when it returns.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+use super::Card;
+
+pub(super) const CARD: Card = Card {
+    name: "libaio",
+    about: "Linux native asynchronous I/O: many requests at once by io_submit and io_getevents",
+};
+
+/// One read or write, `struct iocb` of linux/aio_abi.h.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Request {
+    data: u64,
+    key_and_flags: [u32; 2],
+    opcode: u16,
+    priority: i16,
+    descriptor: u32,
+    buffer: u64,
+    size_bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_descriptor: u32,
+}
+
+impl Request {
+    const READ: u16 = 0;
+    const WRITE: u16 = 1;
+
+    /// Reads into `buffer` from `offset`; the completion will carry `tag`.
+    pub fn read(file: BorrowedFd, buffer: &mut [u8], offset: u64, tag: u64) -> Self {
+        let start = buffer.as_mut_ptr();
+        Self::new(Self::READ, file, start, buffer.len(), offset, tag)
+    }
+
+    /// Writes `buffer` to `offset`; the completion will carry `tag`.
+    pub fn write(file: BorrowedFd, buffer: &[u8], offset: u64, tag: u64) -> Self {
+        let start = buffer.as_ptr();
+        Self::new(Self::WRITE, file, start, buffer.len(), offset, tag)
+    }
+
+    /// Its completion, as if the kernel had moved all bytes.
+    pub(crate) fn completed(&self) -> Completion {
+        Completion {
+            tag: self.data,
+            result: self.size_bytes as i64,
+            ..Completion::default()
+        }
+    }
+
+    fn new(
+        opcode: u16,
+        file: BorrowedFd,
+        start: *const u8,
+        size_bytes: usize,
+        offset: u64,
+        tag: u64,
+    ) -> Self {
+        Self {
+            data: tag,
+            opcode,
+            descriptor: file.as_raw_fd() as u32,
+            buffer: start as u64,
+            size_bytes: size_bytes as u64,
+            offset: offset as i64,
+            ..Self::default()
+        }
+    }
+}
+
+/// A request that has ended, `struct io_event` of linux/aio_abi.h.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Completion {
+    /// What the request was tagged with.
+    pub tag: u64,
+    request: u64,
+    result: i64,
+    result2: i64,
+}
+
+impl Completion {
+    /// The number of bytes that were moved.
+    ///
+    /// # Errors
+    /// Those of read(2) and write(2).
+    pub fn moved(&self) -> io::Result<usize> {
+        match usize::try_from(self.result) {
+            Ok(moved) => Ok(moved),
+            Err(_) => Err(io::Error::from_raw_os_error(-self.result as i32)),
+        }
+    }
+}
+
+/// An AIO context with room for so many requests. Dropping it waits for those in flight.
+#[derive(Debug)]
+pub struct Context {
+    id: libc::c_ulong,
+    /// Queued and not yet taken by the kernel, first come first served.
+    queued: Vec<Request>,
+    /// Where the queued requests are, in the form that io_submit wants; rebuilt for each call.
+    addresses: Vec<u64>,
+    completions: Vec<Completion>,
+}
+
+impl Context {
+    /// A context for `depth` requests; allocates all that it will ever need.
+    ///
+    /// # Errors
+    /// `EAGAIN` when the host's limit (fs.aio-max-nr) is reached.
+    pub fn setup(depth: u32) -> io::Result<Self> {
+        let mut id: libc::c_ulong = 0;
+        // SAFETY: the kernel writes the context's number to `id`, which lives for the call.
+        check(unsafe { libc::syscall(libc::SYS_io_setup, depth, &mut id) })?;
+        Ok(Self {
+            id,
+            queued: Vec::with_capacity(depth as usize),
+            addresses: Vec::with_capacity(depth as usize),
+            completions: vec![Completion::default(); depth as usize],
+        })
+    }
+
+    /// Queues a request for the next [`Context::submit`].
+    ///
+    /// # Safety
+    /// Its buffer must stay where it is, and must not be touched, until its completion has been
+    /// reaped or this context has been dropped.
+    #[inline]
+    pub unsafe fn push(&mut self, request: Request) {
+        debug_assert!(
+            self.queued.len() < self.completions.len(),
+            "deeper than set up"
+        );
+        self.queued.push(request);
+    }
+
+    /// Hands the queued requests to the kernel; gives how many it took. The others stay queued.
+    ///
+    /// # Errors
+    /// Those of io_submit(2); `EAGAIN` when some must be reaped first.
+    #[inline]
+    pub fn submit(&mut self) -> io::Result<usize> {
+        self.addresses.clear();
+        let addresses = self
+            .queued
+            .iter()
+            .map(|request| ptr::from_ref(request) as u64);
+        self.addresses.extend(addresses);
+        let (count, start) = (self.addresses.len(), self.addresses.as_ptr());
+        // SAFETY: `start` leads to `count` addresses of requests, which the kernel copies before
+        // it returns; that their buffers live was promised to `push`.
+        let taken = check(unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, start) })?;
+        self.queued.drain(..taken);
+        Ok(taken)
+    }
+
+    /// Waits for at least `min` completions and gives up to `max`.
+    ///
+    /// # Errors
+    /// Those of io_getevents(2), except that an interrupted call is made again.
+    #[inline]
+    pub fn reap(&mut self, min: usize, max: usize) -> io::Result<&[Completion]> {
+        let max = max.min(self.completions.len());
+        let start = self.completions.as_mut_ptr();
+        let no_timeout = ptr::null::<libc::timespec>();
+        loop {
+            // SAFETY: there is room for `max` completions at `start`.
+            let status = unsafe {
+                libc::syscall(libc::SYS_io_getevents, self.id, min, max, start, no_timeout)
+            };
+            match check(status) {
+                Ok(reaped) => return Ok(&self.completions[..reaped]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context is ours. It can only fail for one that does not exist.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
+    }
+}
+
+fn check(status: libc::c_long) -> io::Result<usize> {
+    usize::try_from(status).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn structures_have_the_sizes_of_the_kernels() {
+        assert_eq!((size_of::<Request>(), size_of::<Completion>()), (64, 32));
+    }
+
+    #[test]
+    fn what_a_batch_wrote_a_batch_reads_back() {
+        let file = tempfile::tempfile().unwrap();
+        let mut context = Context::setup(4).unwrap();
+        let written = [b"one", b"two", b"six"];
+        for (tag, word) in written.iter().enumerate() {
+            let request = Request::write(file.as_fd(), *word, 3 * tag as u64, tag as u64);
+            // SAFETY: the words are constants.
+            unsafe { context.push(request) };
+        }
+        assert_eq!(context.submit().unwrap(), 3);
+        let mut tags: Vec<_> = context.reap(3, 4).unwrap().iter().map(|c| c.tag).collect();
+        tags.sort_unstable();
+        assert_eq!(tags, [0, 1, 2]);
+
+        let mut word = [0; 5];
+        let request = Request::read(file.as_fd(), &mut word, 6, 7);
+        // SAFETY: the word is not touched before the completion has been reaped.
+        unsafe { context.push(request) };
+        assert_eq!(context.submit().unwrap(), 1);
+        let completion = context.reap(1, 1).unwrap()[0];
+        assert_eq!((completion.tag, completion.moved().unwrap()), (7, 3));
+        assert_eq!(&word, b"six\0\0");
+    }
+
+    #[test]
+    fn a_refused_request_says_why() {
+        let nowhere = File::open("/dev/null").unwrap();
+        let mut context = Context::setup(1).unwrap();
+        // SAFETY: an empty buffer is never touched.
+        unsafe { context.push(Request::write(nowhere.as_fd(), &[], 0, 0)) };
+        let error = context.submit().unwrap_err();
+        assert_eq!(
+            error.raw_os_error(),
+            Some(libc::EBADF),
+            "opened for reading"
+        );
+    }
+}

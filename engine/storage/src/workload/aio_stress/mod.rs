@@ -1,0 +1,134 @@
+//! aio-stress: many asynchronous requests in flight on one or more files, in up to four stages.
+//!
+//! Timing formulas of a stage, over the bytes requested by all threads: rate = bytes / (t2 − t0)
+//! and rate before fsync = bytes / (t1 − t0); t0 when all threads are told to start, t1 when the
+//! last completion has been reaped, t2 when the last file has been synced. The latency of a
+//! request runs from the return of its io_submit until the return of the io_getevents that
+//! reaped it.
+//!
+//! Lineage: aio-stress 0.21 by Chris Mason, SUSE; the same rounds of the same calls.
+//!
+//! Known deviations: files are new, and one in the way is refused; files that are read but not
+//! written are laid out first; random offsets are whole records unless `classic`; every context
+//! has an AIO context of its own size instead of 512; completions count in the stage that began
+//! them, also for latencies; a request that fails or is cut short ends the trial.
+
+mod buffers;
+mod disk;
+mod fill;
+mod measures;
+mod offsets;
+mod params;
+mod run;
+mod stage;
+mod worker;
+
+use std::path::{Path, PathBuf};
+
+use kit::Ledger;
+use serde_json::{json, Map, Value};
+use wire::{Card, Failure, Timing};
+
+use self::params::Params;
+use super::{Trial, Workload};
+use crate::scratch::in_the_way;
+
+/// The workload; see the module.
+pub struct AioStress;
+
+impl Workload for AioStress {
+    fn card(&self) -> Card {
+        Card {
+            name: "aio_stress".to_owned(),
+            about: "many asynchronous requests in flight on one or more files".to_owned(),
+            lineage: LINEAGE.to_owned(),
+            timing: TIMING.to_owned(),
+            description: DESCRIPTION.to_owned(),
+            parameters: kit::params::schema::<Params>(),
+            metrics: measures::cards(),
+            grid: ["record", "depth"].map(str::to_owned).into(),
+            usual: json!({"file": "128M", "access": "direct", "depth": [4, 64]}),
+            smoke: json!({
+                "file": "256k", "files": 2, "record": ["4k", "16k"], "depth": 4, "batch": 2,
+                "contexts": 2, "context_offset": "64k", "threads": 2, "stonewall": false
+            }),
+        }
+    }
+
+    fn plan(
+        &self,
+        parameters: &Map<String, Value>,
+        directory: &Path,
+    ) -> Result<Box<dyn Trial>, Failure> {
+        let mut params = Params::parse(parameters)?;
+        for path in (0..params.files).map(|index| run::file_in(directory, index)) {
+            if path.symlink_metadata().is_ok() {
+                return Err(in_the_way(&path));
+            }
+        }
+        let asked = params.threads;
+        params.threads = params.useful_threads();
+        Ok(Box::new(Plan {
+            idle_threads: asked - params.threads,
+            params,
+            directory: directory.to_owned(),
+        }))
+    }
+}
+
+const LINEAGE: &str = "\
+aio-stress 0.21 by Chris Mason, SUSE: the version of autotest and of the Phoronix profiles";
+
+const TIMING: &str = "\
+rate = bytes / (t2 − t0), rate before fsync = bytes / (t1 − t0) for each stage; t0 when all \
+threads are told to start, t1 after the last completion, t2 after the last fsync. Latency of a \
+request: from the return of its io_submit until it was reaped";
+
+const DESCRIPTION: &str = "\
+Each stage makes as many requests as records fit into the files (and contexts of files): all in \
+order, or at random. Every round builds a batch of them for each file in turn and hands all over \
+with one io_submit; when as many are in flight as the depth allows, at least a batch of \
+completions is waited for. Then, unless switched off, the files are synced. \
+Linux carries requests out inside io_submit unless access is direct: through the page cache this \
+workload tells how fast memory is copied, and how long fsync takes, rather than how requests \
+queue up. The original is mostly quoted with its figure before fsync; here, that is a detail. \
+Its random offsets are aligned to pages, overlap, and never touch the first MiB, so that about a \
+third of a file is left out; they are used when `classic` is true, and are then the same, request \
+by request, for one thread. Otherwise whole records are drawn, each as likely as any other.";
+
+/// A trial ready to be executed.
+struct Plan {
+    params: Params,
+    directory: PathBuf,
+    /// Threads asked for that there is nothing to do for.
+    idle_threads: u32,
+}
+
+impl Trial for Plan {
+    fn effective(&self) -> Map<String, Value> {
+        kit::params::effective(&self.params)
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Operation
+    }
+
+    fn threads(&self) -> usize {
+        self.params.threads as usize
+    }
+
+    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
+        if self.idle_threads > 0 {
+            let used = self.params.threads;
+            ledger.warning(
+                "threads-left-out",
+                format!("there are only {used} files and contexts, so only {used} threads work"),
+                Some("use more files or contexts"),
+            );
+        }
+        run::run(&self.params, &self.directory, ledger)
+    }
+}
+
+#[cfg(test)]
+mod tests;

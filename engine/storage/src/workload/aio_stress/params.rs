@@ -1,0 +1,319 @@
+//! What can be asked of the workload, and what is refused.
+
+use kit::failure::bad_parameter;
+use kit::limits::within;
+use kit::{params, List, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Map, Value};
+use wire::{AccessKind, Failure};
+
+use super::offsets::Range;
+use crate::access::unaligned;
+use crate::workload::phase::{self, Phase};
+
+const FILE_MAX: Size = Size(1 << 40);
+const RECORD_MAX: Size = Size(16 << 20);
+const FILES_MAX: u32 = 1_000;
+const CONTEXTS_MAX: u32 = 1_000;
+const THREADS_MAX: u32 = 1_024;
+const DEPTH_MAX: u32 = 4_096;
+/// No device has smaller sectors.
+const SECTOR_BYTES: u64 = 512;
+/// From here on the original's random offsets stay inside the range.
+const CLASSIC_RANGE_MIN: Size = Size(2 << 20);
+
+/// The stages, in the order in which they are executed.
+pub const ORDER: [Phase; 4] = [
+    Phase::Write,
+    Phase::Read,
+    Phase::RandomWrite,
+    Phase::RandomRead,
+];
+
+/// How requests are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendName {
+    /// Linux native asynchronous I/O.
+    Libaio,
+    /// No I/O: measures the loop itself.
+    Null,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// Zeroes, as the original: nothing compresses better.
+    Zeroes,
+    /// The letter b, as the original when it verifies.
+    Letter,
+    /// Random bytes, incompressible.
+    Random,
+}
+
+/// Parameters of the workload.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Size of each file. What does not fill a record is left off.
+    pub file: Size,
+    /// Number of files.
+    #[schemars(range(min = 1, max = FILES_MAX))]
+    pub files: u32,
+    /// Bytes per request; several make a grid.
+    pub record: List<Size>,
+    /// Requests in flight per file and context, at most; several make a grid.
+    pub depth: List<u32>,
+    /// Requests built for one file before the next one's turn; never more than `depth`.
+    #[schemars(range(min = 1, max = DEPTH_MAX))]
+    pub batch: u32,
+    /// Requests handed over by one io_submit, at most. 0: as many as a round builds.
+    pub submit_max: u32,
+    /// Places of each file that are worked on at once.
+    #[schemars(range(min = 1, max = CONTEXTS_MAX))]
+    pub contexts: u32,
+    /// Distance of these places. Each ends as far before the end of the file as it starts behind
+    /// its beginning.
+    pub context_offset: Size,
+    /// Threads that the files and contexts are dealt to; never more than there are of those.
+    #[schemars(range(min = 1, max = THREADS_MAX))]
+    pub threads: u32,
+    /// What is done, always in this order. Files that are read but not written are laid out
+    /// first, untimed.
+    pub stages: List<Phase>,
+    /// Through the page cache, or around it (O_DIRECT; the original's -O). Through it, requests
+    /// are carried out before io_submit returns. It is verified: a trial that was not what is
+    /// declared here has failed.
+    pub access: AccessKind,
+    /// Every write waits for the device (O_SYNC; the original's -S).
+    pub sync: bool,
+    /// Wait at the end of each stage until all data are on the device (off: the original's -n).
+    pub fsync: bool,
+    /// When the first thread has done a stage, the others begin nothing more in it (off: the
+    /// original's -x).
+    pub stonewall: bool,
+    /// Alignment of buffers in memory; and that of random offsets when `classic`.
+    pub alignment: Size,
+    /// What is written.
+    pub content: Fill,
+    /// Compare eight bytes per page of every record read, inside the timed region.
+    pub verify: bool,
+    /// true: random offsets are those of the original, which are aligned to pages and overlap,
+    /// and never touch the first MiB; false: whole records, all equally likely.
+    pub classic: bool,
+    /// Seed of the random records; not used when `classic`.
+    pub seed: u32,
+    /// How requests are made.
+    pub backend: BackendName,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            file: Size(1 << 30),
+            files: 1,
+            record: [Size(64 << 10)].into(),
+            depth: [64].into(),
+            batch: 8,
+            submit_max: 0,
+            contexts: 1,
+            context_offset: Size(2 << 20),
+            threads: 1,
+            stages: ORDER.into(),
+            access: AccessKind::InCache,
+            sync: false,
+            fsync: true,
+            stonewall: true,
+            alignment: Size(4 << 10),
+            content: Fill::Zeroes,
+            verify: true,
+            classic: false,
+            seed: 1,
+            backend: BackendName::Libaio,
+        }
+    }
+}
+
+/// One point of the grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Bytes per request.
+    pub record: Size,
+    /// Requests in flight per file and context.
+    pub depth: u32,
+}
+
+impl Cell {
+    /// Its place in the grid, as a sample names it.
+    pub fn point(self) -> Map<String, Value> {
+        let keys = [("record", json!(self.record)), ("depth", json!(self.depth))];
+        keys.map(|(key, value)| (key.to_owned(), value))
+            .into_iter()
+            .collect()
+    }
+}
+
+impl Params {
+    /// Reads and checks. Threads that would have nothing to do are left out.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
+        let mut params: Self = params::parse(parameters)?;
+        within("file", params.file, Size(512)..=FILE_MAX)?;
+        within("files", params.files, 1..=FILES_MAX)?;
+        for &record in params.record.iter() {
+            within("record", record, Size(512)..=RECORD_MAX)?;
+        }
+        for &depth in params.depth.iter() {
+            within("depth", depth, 1..=DEPTH_MAX)?;
+        }
+        within("batch", params.batch, 1..=DEPTH_MAX)?;
+        within("contexts", params.contexts, 1..=CONTEXTS_MAX)?;
+        within("context_offset", params.context_offset, Size(0)..=FILE_MAX)?;
+        within("threads", params.threads, 1..=THREADS_MAX)?;
+        within("alignment", params.alignment, Size(512)..=RECORD_MAX)?;
+        params.check_alignment()?;
+        params.check_ranges()?;
+        params.stages = phase::ordered(params.stages, ORDER);
+        Ok(params)
+    }
+
+    /// The grid, record sizes outermost.
+    pub fn cells(&self) -> Vec<Cell> {
+        let of_record = |&record| self.depth.iter().map(move |&depth| Cell { record, depth });
+        self.record.iter().flat_map(of_record).collect()
+    }
+
+    /// The range of each context of a file.
+    pub fn ranges(&self, record: Size) -> impl Iterator<Item = Range> + '_ {
+        (0..u64::from(self.contexts)).map(move |context| {
+            let inset_bytes = context * self.context_offset.bytes();
+            Range {
+                start: inset_bytes,
+                end: self.file.bytes().saturating_sub(inset_bytes),
+                record_bytes: record.bytes(),
+            }
+        })
+    }
+
+    /// Threads that have something to do.
+    pub fn useful_threads(&self) -> u32 {
+        self.threads.min(self.files * self.contexts)
+    }
+
+    /// Requests that a round builds for one file.
+    pub fn batch_at(&self, depth: u32) -> usize {
+        let cap = if self.submit_max == 0 {
+            depth
+        } else {
+            depth.min(self.submit_max)
+        };
+        self.batch.min(cap) as usize
+    }
+
+    fn check_alignment(&self) -> Result<(), Failure> {
+        let alignment = self.alignment;
+        if !alignment.bytes().is_power_of_two() {
+            let message =
+                format!("parameter \"alignment\": {alignment} is not a power of two; use 4k");
+            return Err(bad_parameter("alignment", message));
+        }
+        let whole = |record: &Size| record.bytes().is_multiple_of(SECTOR_BYTES);
+        let broken = self.record.iter().find(|record| !whole(record));
+        match broken.filter(|_| self.access == AccessKind::Direct) {
+            Some(&record) => Err(unaligned("record", record, SECTOR_BYTES)),
+            None => Ok(()),
+        }
+    }
+
+    /// The innermost range is the smallest: it must hold a record, and the original's offsets.
+    fn check_ranges(&self) -> Result<(), Failure> {
+        let is_random = self.stages.iter().any(|stage| stage.is_random());
+        for &record in self.record.iter() {
+            let needed = if self.classic && is_random {
+                record.max(CLASSIC_RANGE_MIN)
+            } else {
+                record
+            };
+            let length = |range: Range| range.end.saturating_sub(range.start);
+            let smallest_bytes = self.ranges(record).map(length).min().unwrap_or(0);
+            if smallest_bytes < needed.bytes() {
+                let message = format!(
+                    "parameter \"file\": {} is too small for {} contexts at a distance of {}: \
+                     the innermost has {}, but needs {needed}; \
+                     use a larger file, or fewer or nearer contexts",
+                    self.file,
+                    self.contexts,
+                    self.context_offset,
+                    Size(smallest_bytes)
+                );
+                return Err(bad_parameter("file", message));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(value: Value) -> Result<Params, Failure> {
+        Params::parse(value.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_original() {
+        let params = parse(json!({})).unwrap();
+        let cells = params.cells();
+        assert_eq!((cells[0].record, cells[0].depth), (Size(64 << 10), 64));
+        assert_eq!(params.batch_at(64), 8);
+        assert_eq!(&*params.stages, &ORDER);
+        let ranges: Vec<u64> = params.ranges(Size(64 << 10)).map(|r| r.records()).collect();
+        assert_eq!(ranges, [16_384]);
+    }
+
+    #[test]
+    fn batches_and_threads_are_no_larger_than_useful() {
+        let params = parse(json!({"threads": 3, "batch": 100, "submit_max": 5})).unwrap();
+        assert_eq!(params.useful_threads(), 1);
+        assert_eq!((params.batch_at(64), params.batch_at(3)), (5, 3));
+    }
+
+    #[test]
+    fn contexts_are_nested() {
+        let job = json!({"file": "1M", "record": "64k", "contexts": 3, "context_offset": "128k"});
+        let params = parse(job).unwrap();
+        let ranges = params
+            .ranges(Size(64 << 10))
+            .map(|r| (r.start >> 10, r.end >> 10));
+        assert_eq!(
+            ranges.collect::<Vec<_>>(),
+            [(0, 1024), (128, 896), (256, 768)]
+        );
+    }
+
+    #[test]
+    fn refusals_name_the_parameter() {
+        for (job, parameter) in [
+            (json!({"file": "1k"}), "file"),
+            (json!({"file": "8M", "contexts": 3}), "file"),
+            (json!({"file": "1M", "classic": true}), "file"),
+            (json!({"record": "32M"}), "record"),
+            (json!({"record": 1000, "access": "direct"}), "record"),
+            (json!({"depth": 0}), "depth"),
+            (json!({"batch": 0}), "batch"),
+            (json!({"alignment": 1000}), "alignment"),
+            (json!({"stages": "append"}), "stages"),
+            (json!({"stages": []}), "stages"),
+            (json!({"dept": 1}), "dept"),
+        ] {
+            let failure = parse(job.clone()).expect_err(&job.to_string());
+            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
+        }
+        assert!(parse(json!({"file": "1M", "classic": true, "stages": "read"})).is_ok());
+    }
+}

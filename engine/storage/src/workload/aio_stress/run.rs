@@ -1,0 +1,276 @@
+//! The walk over the grid: cells, stages, threads.
+
+use std::path::{Path, PathBuf};
+
+use kit::failure::{failure, interrupted, no_memory};
+use kit::histogram::Histogram;
+use kit::libc_random::Rand;
+use kit::mt64::Mt64;
+use kit::team::{self, Finish};
+use kit::{stop, Ledger, OperationProbe};
+use rustix::fs::{Mode, OFlags};
+use wire::{AccessKind, Failure, FailureKind};
+
+use super::disk::{Disk, Nowhere};
+use super::fill::Pattern;
+use super::measures::{samples, Measured};
+use super::offsets::Random;
+use super::params::{BackendName, Cell, Params};
+use super::stage::{Oper, Part, Stage};
+use super::worker::Worker;
+use crate::access::Evidence;
+use crate::backend::libaio::Context;
+use crate::backend::{Backend, File, Null, Sync};
+use crate::scratch::Scratch;
+use crate::workload::phase::Phase;
+
+/// Executes the trial in `directory`.
+///
+/// # Errors
+/// See [`crate::workload::Trial::run`].
+pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+    match params.backend {
+        BackendName::Libaio => {
+            let mut evidence = Evidence::new(params.access, directory);
+            let some = Some(&mut evidence);
+            let walked = walk::<_, Context>(&Sync, params, directory, some, ledger);
+            evidence.end_trial(walked, ledger)
+        }
+        BackendName::Null => walk::<_, Nowhere>(&Null, params, directory, None, ledger),
+    }
+}
+
+/// File `index` of the trial.
+pub fn file_in(directory: &Path, index: u32) -> PathBuf {
+    directory.join(format!("aio-stress.{index}"))
+}
+
+fn walk<B: Backend, D: Disk>(
+    backend: &B,
+    params: &Params,
+    directory: &Path,
+    mut evidence: Option<&mut Evidence>,
+    ledger: &mut Ledger,
+) -> Result<(), Failure> {
+    let cells = params.cells();
+    let stages = (cells.len() * params.stages.len()) as f64;
+    let mut done = 0.0;
+    for cell in cells {
+        let make = |index| Scratch::create(backend, file_in(directory, index));
+        let files = (0..params.files).map(make).collect::<Result<Vec<_>, _>>()?;
+        if let Some(evidence) = evidence.as_deref_mut() {
+            evidence.check_direct(files[0].path(), "record", cell.record)?;
+            files[0].settle_file_system()?;
+        }
+        // Declared before the workers, whose requests may be in flight until they are dropped.
+        let pattern = Pattern::new(params.content, cell.record.bytes() as usize);
+        let pattern = pattern.map_err(no_memory)?;
+        if reads_what_it_does_not_write(params) {
+            for file in &files {
+                lay_out(backend, file, params, &pattern, cell)?;
+            }
+        }
+        let mut workers = workers::<B, D>(params, cell, &files)?;
+        for &phase in params.stages.iter() {
+            let Cell { record, depth } = cell;
+            let what = format!("{}, record {record}, depth {depth}", phase.label());
+            ledger.progress(done / stages, what);
+            let stage = stage(params, cell, phase, &pattern);
+            before(&stage, &files, &mut evidence)?;
+            measure(&stage, cell, &mut workers, &mut evidence, ledger)?;
+            done += 1.0;
+        }
+    }
+    Ok(())
+}
+
+fn reads_what_it_does_not_write(params: &Params) -> bool {
+    let reads = params.stages.iter().any(|stage| !stage.is_write());
+    reads && !params.stages.contains(&Phase::Write)
+}
+
+/// Writes a whole file without timing.
+fn lay_out<B: Backend>(
+    backend: &B,
+    scratch: &Scratch<B>,
+    params: &Params,
+    pattern: &Pattern,
+    cell: Cell,
+) -> Result<(), Failure> {
+    let failed = |error| scratch.failed("lay out", &error);
+    let flags = OFlags::WRONLY;
+    let mut file = backend
+        .open(scratch.c_path(), flags, Mode::empty())
+        .map_err(failed)?;
+    let file_bytes = params.file.bytes();
+    for offset in (0..file_bytes).step_by(cell.record.bytes() as usize) {
+        if stop::requested() {
+            return Err(interrupted());
+        }
+        let size_bytes = cell.record.bytes().min(file_bytes - offset);
+        let mut left = &pattern.at(offset)[..size_bytes as usize];
+        while !left.is_empty() {
+            let moved = file.write(left).map_err(failed)?;
+            left = &left[moved..];
+        }
+    }
+    file.sync().map_err(failed)?;
+    file.close().map_err(failed)
+}
+
+/// Opens every context of every file, and deals them to the threads in turn.
+fn workers<'f, B: Backend, D: Disk>(
+    params: &Params,
+    cell: Cell,
+    files: &'f [Scratch<B>],
+) -> Result<Vec<Worker<'f, D>>, Failure> {
+    let access = match params.access {
+        AccessKind::InCache => OFlags::empty(),
+        AccessKind::Direct => OFlags::DIRECT,
+    };
+    let sync = if params.sync {
+        OFlags::SYNC
+    } else {
+        OFlags::empty()
+    };
+    let flags = OFlags::RDWR | OFlags::CREATE | access | sync;
+    let threads = params.useful_threads() as usize;
+    let mut hands: Vec<Vec<Oper>> = (0..threads).map(|_| Vec::new()).collect();
+    let mut dealt = 0;
+    for scratch in files {
+        for range in params.ranges(cell.record) {
+            let file = D::open(scratch.c_path(), flags);
+            let file = file.map_err(|error| scratch.failed("open", &error))?;
+            hands[dealt % threads].push(Oper::new(scratch.path(), file, range));
+            dealt += 1;
+        }
+    }
+    let worker = |(index, opers)| {
+        let alignment = params.alignment.bytes() as usize;
+        let random = random(params, index as u32);
+        Worker::new(opers, cell.depth, alignment, random).map_err(no_context)
+    };
+    hands.into_iter().enumerate().map(worker).collect()
+}
+
+/// Random offsets of thread `index`. In the original all threads draw from one sequence, in an
+/// order that differs each time; here each has the sequence from its start.
+fn random(params: &Params, index: u32) -> Random {
+    if params.classic {
+        Random::Classic {
+            rand: Rand::new(1),
+            alignment: params.alignment.bytes(),
+        }
+    } else {
+        Random::Records(Box::new(Mt64::from_key(&[
+            params.seed.into(),
+            index.into(),
+        ])))
+    }
+}
+
+fn stage<'a>(params: &Params, cell: Cell, phase: Phase, pattern: &'a Pattern) -> Stage<'a> {
+    Stage {
+        phase,
+        batch: params.batch_at(cell.depth),
+        submit_max: match params.submit_max {
+            0 => usize::MAX,
+            most => most as usize,
+        },
+        finish: if params.stonewall {
+            Finish::Stonewall
+        } else {
+            Finish::Everyone
+        },
+        fsync: params.fsync,
+        verify: params.verify,
+        pattern,
+    }
+}
+
+/// Reads from the cache must find their files there.
+fn before<B: Backend>(
+    stage: &Stage,
+    files: &[Scratch<B>],
+    evidence: &mut Option<&mut Evidence>,
+) -> Result<(), Failure> {
+    match evidence {
+        Some(evidence) if !stage.phase.is_write() => files
+            .iter()
+            .try_for_each(|file| evidence.check_resident(file.path())),
+        _ => Ok(()),
+    }
+}
+
+/// One stage, with its samples.
+fn measure<D: Disk>(
+    stage: &Stage,
+    cell: Cell,
+    workers: &mut [Worker<D>],
+    evidence: &mut Option<&mut Evidence>,
+    ledger: &mut Ledger,
+) -> Result<(), Failure> {
+    let counters = evidence.as_ref().and_then(|evidence| evidence.counters());
+    let outcome = team::execute(
+        workers,
+        stage.finish,
+        OperationProbe::new,
+        |worker, member| worker.execute(stage, member),
+    )?;
+    let (phase, reading) = (stage.phase, &outcome.reading);
+    if let Some(evidence) = evidence {
+        let around = [counters, evidence.counters()];
+        evidence.add(!phase.is_write(), reading.bytes, around);
+    }
+    if workers.len() == 1 || stage.finish == Finish::Everyone {
+        let requests: u64 = workers.iter().map(Worker::requests).sum();
+        assert_eq!(reading.operations, requests);
+    }
+    assert_eq!(reading.bytes, reading.operations * cell.record.bytes());
+    ledger.add(reading);
+    let parts = || outcome.shares.iter().map(|share| &share.value);
+    let submits = sum_up(phase, parts(), ledger);
+    let drained_ns = parts().map(|part| part.drained_ns).max().unwrap_or(0);
+    let measured = Measured {
+        phase,
+        reading,
+        drained_s: drained_ns.max(1) as f64 / 1e9,
+        submits: &submits.to_wire().expect("every stage submits something"),
+    };
+    for sample in samples(cell, &measured) {
+        ledger.sample(sample);
+    }
+    Ok(())
+}
+
+/// Counters and checksum of all threads; gives their calls of io_submit.
+fn sum_up<'a>(
+    phase: Phase,
+    parts: impl Iterator<Item = &'a Part>,
+    ledger: &mut Ledger,
+) -> Histogram {
+    let mut submits = Histogram::new();
+    for part in parts {
+        submits.merge(&part.submits);
+        let sum = &mut ledger.totals.checksum;
+        *sum = sum.wrapping_add(part.checksum);
+    }
+    let counter = format!("{}_submits", phase.name());
+    *ledger.totals.counters.entry(counter).or_default() += submits.count();
+    submits
+}
+
+fn no_context(error: std::io::Error) -> Failure {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => failure(
+            FailureKind::HostLacks,
+            "no AIO context of this depth is left on this host; use a smaller depth, or raise \
+             the sysctl fs.aio-max-nr",
+        ),
+        Some(libc::ENOSYS) => failure(
+            FailureKind::HostLacks,
+            "the kernel was built without asynchronous I/O (CONFIG_AIO)",
+        ),
+        _ => no_memory(error),
+    }
+}

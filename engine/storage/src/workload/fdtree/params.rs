@@ -1,0 +1,257 @@
+//! What can be asked of the workload, and what is refused. Letters in the help are the
+//! original's options.
+
+use std::path::{Component, Path};
+
+use kit::failure::bad_parameter;
+use kit::limits::within;
+use kit::{params, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use wire::Failure;
+
+use super::phase::Phase;
+use super::tree::Shape;
+
+const LEVELS: u32 = 255;
+const DIRECTORIES_ALL: u64 = 10_000_000;
+const FILES_ALL: u64 = 100_000_000;
+const SIZE: Size = Size(1 << 40);
+const WRITE_BLOCK: Size = Size(16 << 20);
+
+/// Which phases there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phases {
+    /// The tree is made and removed.
+    All,
+    /// It is made, and left behind (-C).
+    Create,
+    /// One that was left behind is removed (-R).
+    Remove,
+}
+
+/// Who does the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// One thread of the engine, by system calls.
+    InProcess,
+    /// The programs mkdir, dd, rm and rmdir, started for each directory and file as the original
+    /// starts them: most of the time is theirs.
+    Spawn,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// Zeroes, as the original: nothing compresses better.
+    Zeroes,
+    /// Random bytes, incompressible.
+    Random,
+}
+
+/// Where the operations go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendName {
+    /// System calls.
+    Sync,
+    /// No I/O: measures the loops themselves.
+    Null,
+}
+
+/// Parameters of the workload.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Levels of directories below the root of the tree (-l).
+    #[schemars(range(max = LEVELS))]
+    pub levels: u32,
+    /// Directories in each directory that is not at the bottom (-d).
+    pub directories: u32,
+    /// Files in each directory, the root and the bottom included (-f).
+    pub files: u32,
+    /// Size of each file (-s, there in units of 4096 bytes).
+    pub size: Size,
+    /// Bytes per write.
+    pub write_block: Size,
+    /// Which phases there are.
+    pub phases: Phases,
+    /// Name of the root of the tree, in the target. (The original takes one that contains its
+    /// process number, and cannot find the tree again to remove it.)
+    pub root: String,
+    /// Who does the work. Only `spawn` can be compared with figures of the original.
+    pub mode: Mode,
+    /// What is written.
+    pub content: Fill,
+    /// Where the operations go.
+    pub backend: BackendName,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            levels: 4,
+            directories: 10,
+            files: 10,
+            size: Size(40 << 10),
+            write_block: Size(4 << 10),
+            phases: Phases::All,
+            root: "LEVEL0".to_owned(),
+            mode: Mode::InProcess,
+            content: Fill::Zeroes,
+            backend: BackendName::Sync,
+        }
+    }
+}
+
+impl Params {
+    /// Reads and checks.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
+        let params: Self = params::parse(parameters)?;
+        within("levels", params.levels, 0..=LEVELS)?;
+        within("size", params.size, Size(0)..=SIZE)?;
+        within("write_block", params.write_block, Size(1)..=WRITE_BLOCK)?;
+        params.check_counts()?;
+        params.check_root()?;
+        params.check_spawn()?;
+        Ok(params)
+    }
+
+    /// The tree.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            levels: self.levels,
+            directories: self.directories,
+            files: self.files,
+        }
+    }
+
+    /// The phases that are executed.
+    pub fn chosen(&self) -> impl Iterator<Item = Phase> {
+        let phases = self.phases;
+        Phase::ALL.into_iter().filter(move |phase| match phases {
+            Phases::All => true,
+            Phases::Create => phase.creates(),
+            Phases::Remove => !phase.creates(),
+        })
+    }
+
+    /// Directories or files that a phase works on.
+    pub fn operations(&self, phase: Phase) -> u64 {
+        let counted = match phase {
+            Phase::CreateDirectories | Phase::RemoveDirectories => self.shape().directories_all(),
+            Phase::CreateFiles | Phase::RemoveFiles => self.shape().files_all(),
+        };
+        counted.expect("what cannot be counted is refused")
+    }
+
+    fn check_counts(&self) -> Result<(), Failure> {
+        let too_many = |parameter: &str, what: &str, limit: u64| {
+            let message = format!(
+                "parameter \"{parameter}\": {} levels of {} directories make more than {limit} \
+                 {what}; use fewer",
+                self.levels, self.directories
+            );
+            bad_parameter(parameter, message)
+        };
+        match self.shape().directories_all() {
+            Some(directories) if directories <= DIRECTORIES_ALL => {}
+            _ => return Err(too_many("levels", "directories", DIRECTORIES_ALL)),
+        }
+        match self.shape().files_all() {
+            Some(files) if files <= FILES_ALL => Ok(()),
+            _ => Err(too_many("files", "files", FILES_ALL)),
+        }
+    }
+
+    fn check_root(&self) -> Result<(), Failure> {
+        let mut components = Path::new(&self.root).components();
+        let first = components.next();
+        let is_name = first == Some(Component::Normal(self.root.as_ref()));
+        if is_name && !self.root.contains('\0') {
+            return Ok(());
+        }
+        let message = format!(
+            "parameter \"root\": \"{}\" cannot be the name of a directory in the target",
+            self.root
+        );
+        Err(bad_parameter("root", message))
+    }
+
+    fn check_spawn(&self) -> Result<(), Failure> {
+        if self.mode == Mode::InProcess {
+            return Ok(());
+        }
+        if !self.size.bytes().is_multiple_of(self.write_block.bytes()) {
+            let message = format!(
+                "parameter \"size\": dd writes whole blocks only; use a multiple of {}, or mode \
+                 \"in-process\"",
+                self.write_block
+            );
+            return Err(bad_parameter("size", message));
+        }
+        if self.content != Fill::Zeroes {
+            let message = "parameter \"content\": dd takes zeroes from the kernel; use \
+                           \"zeroes\", or mode \"in-process\"";
+            return Err(bad_parameter("content", message));
+        }
+        if self.backend == BackendName::Null {
+            let message = "parameter \"backend\": programs do real I/O; use \"sync\", or mode \
+                           \"in-process\"";
+            return Err(bad_parameter("backend", message));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(value: Value) -> Result<Params, Failure> {
+        Params::parse(value.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_original() {
+        let params = parse(json!({})).unwrap();
+        let kib = params.operations(Phase::CreateFiles) * params.size.bytes() / 1_024;
+        assert_eq!(kib, 4_444_400);
+        assert!(params.chosen().eq(Phase::ALL));
+    }
+
+    #[test]
+    fn refusals_name_the_parameter() {
+        for (job, parameter) in [
+            (json!({"levels": 256}), "levels"),
+            (json!({"levels": 20}), "levels"),
+            (
+                json!({"levels": 255, "directories": 4_000_000_000_u32}),
+                "levels",
+            ),
+            (json!({"files": 4_000_000_000_u32}), "files"),
+            (json!({"directories": -1}), "directories"),
+            (json!({"size": "2T"}), "size"),
+            (json!({"write_block": 0}), "write_block"),
+            (json!({"root": ""}), "root"),
+            (json!({"root": ".."}), "root"),
+            (json!({"root": "a/b"}), "root"),
+            (json!({"root": "a/"}), "root"),
+            (json!({"mode": "spawn", "size": 5_000}), "size"),
+            (json!({"mode": "spawn", "content": "random"}), "content"),
+            (json!({"mode": "spawn", "backend": "null"}), "backend"),
+        ] {
+            let failure = parse(job.clone()).unwrap_err();
+            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
+        }
+    }
+}

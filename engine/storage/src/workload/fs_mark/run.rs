@@ -1,0 +1,165 @@
+//! The loops, and what they give.
+
+use std::path::Path;
+
+use kit::failure::{failure, no_memory};
+use kit::team::{self, Finish, Outcome};
+use kit::{Content, Ledger, OperationProbe, Reading};
+use wire::{Failure, FailureKind};
+
+use super::measures::{self, Loop};
+use super::params::{BackendName, Fill, Keep, Params};
+use super::site::Site;
+use crate::backend::{self, Backend, Null};
+
+/// Executes the trial below `target`.
+///
+/// # Errors
+/// See [`crate::workload::Trial::run`].
+pub fn run(params: &Params, target: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+    match params.backend {
+        BackendName::Sync => walk(&backend::Sync, params, target, ledger),
+        BackendName::Null => walk(&Null, params, target, ledger),
+    }
+}
+
+fn walk<B: Backend + Sync>(
+    backend: &B,
+    params: &Params,
+    target: &Path,
+    ledger: &mut Ledger,
+) -> Result<(), Failure> {
+    let block_bytes = params.write_block.bytes() as usize;
+    let content = match params.content {
+        Fill::Zeroes => Content::uniform(block_bytes, 0),
+        Fill::Random => Content::random(block_bytes),
+    };
+    let content = content.map_err(no_memory)?;
+    let mut rates = Vec::new();
+    let mut site = Site::make(backend, params, &content, target)?;
+    for number in 1.. {
+        if params.loops > 0 && number > params.loops {
+            break;
+        }
+        let is_done = |done: u32| f64::from(done) / f64::from(params.loops.max(done + 1));
+        ledger.progress(is_done(number - 1), format!("loop {number}"));
+        match perform(&mut site, params, number, ledger) {
+            Ok(rate) => rates.push(rate),
+            // Filling the file system up was asked for.
+            Err(end) if params.loops == 0 && number > 1 && end.kind == FailureKind::NoSpace => {
+                break
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    count(&site, params, &rates, ledger)?;
+    match params.keep {
+        Keep::Never | Keep::UntilEnd => site.clear(),
+        Keep::ForGood => {
+            site.leave();
+            Ok(())
+        }
+    }
+}
+
+/// One loop, with its samples; gives the rate as the original computes it.
+fn perform<B: Backend + Sync>(
+    site: &mut Site<B>,
+    params: &Params,
+    number: u32,
+    ledger: &mut Ledger,
+) -> Result<f64, Failure> {
+    if params.backend == BackendName::Sync && !site.has_room()? {
+        let message = format!(
+            "not enough space for {} files of {} in the file system of the target; \
+             use fewer or smaller files, or another target",
+            params.files_per_loop(),
+            params.size
+        );
+        return Err(failure(FailureKind::NoSpace, message));
+    }
+    let creation = team::execute(
+        &mut site.workers,
+        Finish::Everyone,
+        OperationProbe::new,
+        |worker, member| worker.create_all(member, number),
+    )?;
+    hand_over(&creation, params, "files_created", ledger);
+    let removal = remove(site, params, ledger)?;
+    let done = Loop {
+        number,
+        creation: &creation,
+        removal: removal.as_ref(),
+        calls: site.workers.iter().map(|worker| &worker.calls).collect(),
+    };
+    for sample in measures::samples(&done) {
+        ledger.sample(sample);
+    }
+    Ok(measures::classic_rate(&creation))
+}
+
+fn remove<B: Backend + Sync>(
+    site: &mut Site<B>,
+    params: &Params,
+    ledger: &mut Ledger,
+) -> Result<Option<Reading>, Failure> {
+    if params.keep != Keep::Never {
+        return Ok(None);
+    }
+    let removal = team::execute(
+        &mut site.workers,
+        Finish::Everyone,
+        OperationProbe::new,
+        |worker, member| worker.remove_all(member),
+    )?;
+    hand_over(&removal, params, "files_removed", ledger);
+    Ok(Some(removal.reading))
+}
+
+/// Adds a region to the sums, all files of the loop having been worked on.
+fn hand_over(outcome: &Outcome<()>, params: &Params, counter: &str, ledger: &mut Ledger) {
+    assert_eq!(outcome.reading.operations, params.files_per_loop());
+    ledger.add(&outcome.reading);
+    let counters = &mut ledger.totals.counters;
+    *counters.entry(counter.to_owned()).or_default() += outcome.reading.operations;
+}
+
+/// The counters that describe the trial as a whole: how full the file system has become, and
+/// the original's percentiles over loops. Its rates are whole numbers in descending order, so
+/// that `p90` is a rate which nine loops of ten have reached.
+fn count<B: Backend>(
+    site: &Site<B>,
+    params: &Params,
+    rates: &[f64],
+    ledger: &mut Ledger,
+) -> Result<(), Failure> {
+    let counters = &mut ledger.totals.counters;
+    if params.backend == BackendName::Sync {
+        counters.insert("used_percent".to_owned(), site.used_percent()?);
+    }
+    if params.loops != 1 {
+        for (name, rate) in ["p50", "p90", "p99"].into_iter().zip(percentiles(rates)) {
+            counters.insert(format!("files_per_s_{name}"), rate);
+        }
+    }
+    Ok(())
+}
+
+fn percentiles(rates: &[f64]) -> [u64; 3] {
+    let mut whole: Vec<u64> = rates.iter().map(|&rate| rate as u64).collect();
+    whole.sort_unstable_by(|left, right| right.cmp(left));
+    let count = whole.len();
+    [count / 2, count * 9 / 10, count * 99 / 100].map(|index| whole[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_of_the_original() {
+        let rates: Vec<f64> = (1..=10).map(|rate| f64::from(rate) + 0.9).collect();
+        assert_eq!(percentiles(&rates), [5, 1, 1]);
+        assert_eq!(percentiles(&[7.5]), [7, 7, 7]);
+    }
+}

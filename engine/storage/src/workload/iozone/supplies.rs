@@ -1,0 +1,123 @@
+//! What the passes of a cell share: contents, orders, and the backends that fit the parameters.
+
+use kit::failure::no_memory;
+use kit::Content;
+use wire::Failure;
+
+use super::conduct::Plain;
+use super::grid::Cell;
+use super::loops::Work;
+use super::options::Fill;
+use super::params::Params;
+use super::placed::Groups;
+use crate::backend::{Null, Stdio, Sync};
+
+/// The plain backend, and a maker of the one for C streams, which is given the size of a record.
+pub struct Backends<B, S> {
+    /// For tests that move records with system calls.
+    pub plain: B,
+    /// For tests that use C streams.
+    pub streams: fn(usize) -> S,
+    /// Whether there is I/O at all, and so evidence of it.
+    pub moves_data: bool,
+}
+
+/// System calls, and the C library's streams with a buffer of one record.
+pub const CALLS: Backends<Sync, Stdio> = Backends {
+    plain: Sync,
+    streams: |record_bytes| Stdio {
+        buffer_bytes: Some(record_bytes),
+    },
+    moves_data: true,
+};
+
+/// No I/O.
+pub const NOTHING: Backends<Null, Null> = Backends {
+    plain: Null,
+    streams: |_| Null,
+    moves_data: false,
+};
+
+/// Which orders a cell needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Needs {
+    /// That of random records.
+    pub random: bool,
+    /// That of groups of records.
+    pub groups: bool,
+}
+
+/// Contents and orders of a cell.
+pub struct Supplies<'a> {
+    params: &'a Params,
+    cell: Cell,
+    content: Content,
+    order: Vec<u64>,
+    group_order: Vec<u64>,
+}
+
+impl<'a> Supplies<'a> {
+    /// For the passes over a file of `cell`.
+    ///
+    /// # Errors
+    /// `HostLacks` memory.
+    pub fn new(params: &'a Params, cell: Cell, needs: Needs) -> Result<Self, Failure> {
+        let record_bytes = cell.record.bytes() as usize;
+        let content = match params.content {
+            // Diagnostic records are made one by one; this is only where they are not.
+            Fill::Classic | Fill::Diagnostic => Content::marked(record_bytes, params.pattern),
+            Fill::Uniform => Content::uniform(record_bytes, params.pattern),
+            Fill::Random => Content::random(record_bytes),
+        };
+        let order_of = |is_needed: bool, count| {
+            let order = is_needed.then(|| params.random_order.of(count));
+            order.unwrap_or_default()
+        };
+        Ok(Self {
+            params,
+            cell,
+            content: content.map_err(no_memory)?,
+            order: order_of(needs.random, cell.records()),
+            group_order: order_of(needs.groups, Groups::count_in(cell)),
+        })
+    }
+
+    /// What the loops need.
+    pub fn work(&self) -> Work<'_> {
+        let records = self.cell.records();
+        let stride = self.params.stride;
+        Work {
+            records,
+            record_bytes: self.record_bytes(),
+            first: 0,
+            order: &self.order,
+            stride: self.params.stride_order.over(records, stride),
+            groups: Groups {
+                order: &self.group_order,
+                length: Groups::length_in(self.cell),
+            },
+        }
+    }
+
+    /// Size of a record.
+    pub fn record_bytes(&self) -> usize {
+        self.cell.record.bytes() as usize
+    }
+
+    /// Size of what one call moves at most.
+    pub fn call_bytes(&self, is_vectored: bool) -> usize {
+        if is_vectored {
+            self.record_bytes() * Groups::length_in(self.cell) as usize
+        } else {
+            self.record_bytes()
+        }
+    }
+
+    /// The conduct without options.
+    pub fn plain(&self) -> Plain<'_> {
+        Plain {
+            content: &self.content,
+            verify: self.params.verify,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Whole trials of a single stream, and what tests of trials have in common.
+
+use std::collections::BTreeMap;
+
+use kit::ledger::Totals;
+use wire::{Event, FailureKind, Sample};
+
+use super::*;
+
+/// What a trial gave.
+pub struct Taken {
+    pub samples: BTreeMap<String, Sample>,
+    pub warnings: Vec<String>,
+    pub totals: Totals,
+    pub result: Result<(), Failure>,
+}
+
+pub fn execute(workload: &dyn Workload, parameters: Value, directory: &Path) -> Taken {
+    let (mut samples, mut warnings) = (BTreeMap::new(), Vec::new());
+    let mut emit = |event| match event {
+        Event::Sample(sample) => {
+            samples.insert(sample.metric.clone(), sample);
+        }
+        Event::Warning(warning) => warnings.push(warning.code),
+        _ => {}
+    };
+    let mut ledger = Ledger::new(&mut emit);
+    let trial = workload.plan(parameters.as_object().unwrap(), directory);
+    let result = trial.and_then(|trial| trial.run(&mut ledger));
+    let totals = ledger.totals;
+    Taken {
+        samples,
+        warnings,
+        totals,
+        result,
+    }
+}
+
+/// Beside the test itself: the temporary directory may have nothing under its cache.
+pub fn scratch_directory() -> tempfile::TempDir {
+    let test = std::env::current_exe().unwrap();
+    tempfile::tempdir_in(test.parent().unwrap()).unwrap()
+}
+
+pub fn files_in(directory: &Path) -> usize {
+    directory.read_dir().unwrap().count()
+}
+
+#[test]
+fn all_options_together_read_back_what_they_wrote() {
+    for (content, native) in [
+        ("diagnostic", "ops/s"),
+        ("uniform", "us/op"),
+        ("random", "kB/s"),
+    ] {
+        let directory = scratch_directory();
+        let job = json!({
+            "file": "512k", "record": "4k", "tests": Test::ALL, "content": content,
+            "native": native, "verify_every_byte": true, "locks": "record", "open_sync": "dsync",
+            "jitter": true, "purge": "64k", "include_fsync": true, "include_close": true,
+            "stride_order": "whole-file", "random_order": "3.487", "pattern": 7,
+            "timing": "operation",
+        });
+        let taken = execute(&Iozone, job, directory.path());
+        taken.result.unwrap();
+        assert_eq!(taken.samples.len(), 21);
+        assert_eq!(taken.samples["repreadv"].operations, 8);
+        assert_eq!(taken.samples["random_read"].operations, 128);
+        let native_units = taken
+            .samples
+            .values()
+            .map(|sample| sample.native.clone().unwrap().unit);
+        assert!(native_units.into_iter().all(|unit| unit == native));
+        assert_eq!(files_in(directory.path()), 0);
+    }
+}
+
+#[test]
+fn without_retests_the_second_passes_are_left_out() {
+    let directory = scratch_directory();
+    let job = json!({"file": "128k", "record": "4k", "retest": false, "locks": "file"});
+    let taken = execute(&Iozone, job, directory.path());
+    taken.result.unwrap();
+    let metrics: Vec<&str> = taken.samples.keys().map(String::as_str).collect();
+    let wanted = [
+        "backward_read",
+        "fread",
+        "fwrite",
+        "random_read",
+        "random_write",
+        "read",
+        "record_rewrite",
+        "stride_read",
+        "write",
+    ];
+    assert_eq!(metrics, wanted);
+}
+
+#[test]
+fn a_file_that_was_kept_can_be_read_later_and_stays() {
+    let directory = scratch_directory();
+    let make = json!({
+        "file": ["64k", "128k"], "record": "4k", "tests": "write", "keep": true, "name": "kept",
+        "content": "random",
+    });
+    execute(&Iozone, make.clone(), directory.path())
+        .result
+        .unwrap();
+    let path = directory.path().join("kept");
+    assert_eq!(path.metadata().unwrap().len(), 128 << 10);
+
+    let read = |changes: Value| {
+        let mut job = json!({
+            "file": "128k", "record": "8k", "tests": ["read", "preadv", "fread"],
+            "existing": "read", "name": "kept", "content": "random",
+        });
+        job.as_object_mut()
+            .unwrap()
+            .extend(changes.as_object().unwrap().clone());
+        execute(&Iozone, job, directory.path())
+    };
+    // The bytes of the file are those of records of 4k.
+    let same = read(json!({"record": "4k"}));
+    same.result.unwrap();
+    assert_ne!(same.totals.checksum, 0);
+    let other = read(json!({"content": "classic"})).result.unwrap_err();
+    assert_eq!(other.kind, FailureKind::Verification);
+    read(json!({"content": "classic", "verify": false}))
+        .result
+        .unwrap();
+    let short = read(json!({"file": "256k"})).result.unwrap_err();
+    assert_eq!(short.parameter.as_deref(), Some("existing"));
+    let again = execute(&Iozone, make, directory.path()).result.unwrap_err();
+    assert_eq!(again.kind, FailureKind::Refused);
+    assert_eq!(path.metadata().unwrap().len(), 128 << 10);
+}
+
+#[test]
+fn only_the_classic_stride_is_warned_of() {
+    let directory = scratch_directory();
+    let warnings = |order: &str| {
+        let job = json!({"file": "64k", "record": "4k", "tests": "stride", "stride_order": order});
+        execute(&Iozone, job, directory.path()).warnings
+    };
+    assert_eq!(warnings("classic"), ["stride-degenerate"]);
+    assert!(warnings("whole-file").is_empty());
+}
+
+#[test]
+fn think_time_is_taken_off() {
+    let directory = scratch_directory();
+    let job = json!({"file": "64k", "record": "4k", "tests": "write", "think_ms": 1});
+    let taken = execute(&Iozone, job, directory.path());
+    taken.result.unwrap();
+    assert!(taken.totals.timed_ns >= 2 * 16_000_000);
+    let counted_s: f64 = taken.samples.values().map(|sample| sample.elapsed_s).sum();
+    assert!(counted_s <= taken.totals.timed_ns as f64 / 1e9 - 0.032);
+}

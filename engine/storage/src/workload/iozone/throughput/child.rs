@@ -1,0 +1,100 @@
+//! One child: its file, its buffer, and its part of a phase.
+
+use kit::Buffer;
+use wire::Failure;
+
+use super::super::conduct::{Conduct, Laden};
+use super::super::locks::Lock;
+use super::super::options::Locks;
+use super::super::pass::{Part, Stage};
+use super::super::supplies::{Backends, Supplies};
+use super::super::table::{Moves, Pass};
+use super::super::watch::Watch;
+use super::params::Params;
+use super::phase::{mixed, Phase};
+use crate::backend::{Backend, Positioned};
+use crate::scratch::Scratch;
+
+/// What one child has to itself.
+pub struct Seat<'a, B: Backend> {
+    /// Its number, from 0.
+    pub child: u32,
+    /// Its file.
+    pub scratch: Scratch<'a, B>,
+    /// Takes the records that it reads.
+    pub buffer: Buffer,
+}
+
+/// What all children of a phase do.
+pub struct Task<'a, B, S> {
+    /// Parameters of the trial.
+    pub params: &'a Params,
+    /// How files are opened.
+    pub backends: &'a Backends<B, S>,
+    /// Contents and orders.
+    pub supplies: &'a Supplies<'a>,
+    /// Which phase.
+    pub phase: Phase,
+}
+
+impl<B, S> Task<'_, B, S>
+where
+    B: Backend<File: Positioned + Lock>,
+    S: Backend<File: Lock>,
+{
+    /// The part of the child that sits on `seat`, reported to `watch`.
+    ///
+    /// # Errors
+    /// As for a pass.
+    pub fn perform<W: Watch>(&self, seat: &mut Seat<B>, watch: &mut W) -> Result<Part, Failure> {
+        let shared = &self.params.shared;
+        let other;
+        let pass = match self.phase {
+            Phase::Mixed => {
+                let is_reader = self.params.is_reader(seat.child);
+                other = mixed(is_reader, self.params.own.mixed_order);
+                &other
+            }
+            phase => phase.pass(),
+        };
+        let mut plain = self.supplies.plain();
+        if shared.is_plain() {
+            self.perform_with(pass, seat, watch, &mut plain)
+        } else {
+            let mut laden = Laden::new(shared, plain, pass.is_read(), seat.child)?;
+            self.perform_with(pass, seat, watch, &mut laden)
+        }
+    }
+
+    fn perform_with<W, C>(
+        &self,
+        pass: &Pass,
+        seat: &mut Seat<B>,
+        watch: &mut W,
+        conduct: &mut C,
+    ) -> Result<Part, Failure>
+    where
+        W: Watch,
+        C: Conduct<B::File> + Conduct<S::File>,
+    {
+        let plain = &self.backends.plain;
+        let stage = Stage {
+            plain,
+            scratch: &seat.scratch,
+            params: &self.params.shared,
+            work: self.supplies.work(),
+            is_stream: self.phase.is_stream(),
+            locks_file: self.params.shared.locks == Locks::File,
+            fills_up: self.phase.fills_up(),
+        };
+        let buffer = &mut seat.buffer;
+        match pass.moves {
+            Moves::Along(motion) if self.phase.is_stream() => {
+                let streams = (self.backends.streams)(self.supplies.record_bytes());
+                stage.perform((pass, motion), &streams, watch, conduct, buffer)
+            }
+            Moves::Along(motion) => stage.perform((pass, motion), plain, watch, conduct, buffer),
+            Moves::At(placement) => stage.perform((pass, placement), plain, watch, conduct, buffer),
+        }
+    }
+}

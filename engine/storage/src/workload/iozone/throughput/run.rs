@@ -1,0 +1,302 @@
+//! The walk over the grid: points, phases, children; between them, what was found is handed over.
+
+use std::path::{Path, PathBuf};
+
+use kit::failure::{interrupted, no_memory};
+use kit::team::{self, Outcome};
+use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe};
+use rustix::fs::OFlags;
+use wire::{AccessVerdict, Failure, Timing};
+
+use super::super::conduct::Laden;
+use super::super::locks::Lock;
+use super::super::loops::Motion;
+use super::super::options::BackendName;
+use super::super::params::Params as Shared;
+use super::super::pass::{Part, Stage};
+use super::super::supplies::{Backends, Needs, Supplies, CALLS, NOTHING};
+use super::child::{Seat, Task};
+use super::figures::{is_quoted, Figures};
+use super::params::{ChildKind, Params, Point};
+use super::phase::Phase;
+use super::processes;
+use crate::access::{refuted, Evidence};
+use crate::backend::{Backend, Positioned};
+use crate::scratch::Scratch;
+
+/// Executes the trial in `directory`.
+///
+/// # Errors
+/// See [`crate::workload::Trial::run`].
+pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+    match params.shared.backend {
+        BackendName::Null => walk(params, directory, &NOTHING, &mut None, ledger),
+        BackendName::Sync => {
+            let mut evidence = Some(Evidence::new(params.shared.access, directory));
+            let walked = walk(params, directory, &CALLS, &mut evidence, ledger);
+            let access = evidence.take().map(Evidence::conclude);
+            ledger.totals.access.clone_from(&access);
+            walked?;
+            match access {
+                Some(access) if access.verdict == AccessVerdict::Contradicted => {
+                    Err(refuted(access.declared, &access.reason))
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// The file of a child.
+pub fn file_in(directory: &Path, name: &str, child: u32) -> PathBuf {
+    directory.join(format!("{name}.{child}"))
+}
+
+fn walk<B, S>(
+    params: &Params,
+    directory: &Path,
+    backends: &Backends<B, S>,
+    evidence: &mut Option<Evidence>,
+    ledger: &mut Ledger,
+) -> Result<(), Failure>
+where
+    B: Backend<File: Positioned + Lock> + Sync,
+    S: Backend<File: Lock>,
+{
+    let points = params.points();
+    let (last, phases) = (points.len() - 1, params.own.phases.len());
+    for (index, &point) in points.iter().enumerate() {
+        let needs = Needs {
+            random: {
+                let mixed = params.own.mixed_order;
+                params.own.phases.iter().any(|phase| phase.is_random(mixed))
+            },
+            groups: false,
+        };
+        let supplies = Supplies::new(&params.shared, point.cell, needs)?;
+        let mut bench = Bench::new(params, directory, point, backends, &supplies)?;
+        bench.prepare(evidence.as_mut())?;
+        for (nth, &phase) in params.own.phases.iter().enumerate() {
+            let done = (index * phases + nth) as f64 / (points.len() * phases) as f64;
+            ledger.progress(done, bench.announcement(phase));
+            let outcome = bench.execute(phase, evidence.as_mut())?;
+            bench.hand_over(phase, &outcome, ledger);
+            if stop::requested() {
+                return Err(interrupted());
+            }
+        }
+        if params.shared.keep && index == last {
+            bench.keep();
+        }
+    }
+    Ok(())
+}
+
+/// The children of a point with their files, which are removed when it is dropped.
+struct Bench<'a, B: Backend, S> {
+    params: &'a Params,
+    point: Point,
+    backends: &'a Backends<B, S>,
+    supplies: &'a Supplies<'a>,
+    seats: Vec<Seat<'a, B>>,
+}
+
+impl<'a, B, S> Bench<'a, B, S>
+where
+    B: Backend<File: Positioned + Lock> + Sync,
+    S: Backend<File: Lock>,
+{
+    fn new(
+        params: &'a Params,
+        directory: &Path,
+        point: Point,
+        backends: &'a Backends<B, S>,
+        supplies: &'a Supplies<'a>,
+    ) -> Result<Self, Failure> {
+        let seat = |child| {
+            let path = file_in(directory, &params.own.name, child);
+            Ok(Seat {
+                child,
+                scratch: Scratch::create(&backends.plain, path)?,
+                buffer: Buffer::new(supplies.record_bytes()).map_err(no_memory)?,
+            })
+        };
+        Ok(Self {
+            params,
+            point,
+            backends,
+            supplies,
+            seats: (0..point.children).map(seat).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Checks what can be checked beforehand, and lays files out when the first phase wants to
+    /// find them.
+    fn prepare(&mut self, evidence: Option<&mut Evidence>) -> Result<(), Failure> {
+        if let Some(evidence) = evidence {
+            let scratch = &self.seats[0].scratch;
+            evidence.check_direct(scratch.path(), "record", self.point.cell.record)?;
+            scratch.settle_file_system()?;
+        }
+        if self.params.own.phases[0].fills_the_file() {
+            return Ok(());
+        }
+        let at_once = Shared {
+            think_ms: 0,
+            ..self.params.shared.clone()
+        };
+        for seat in &mut self.seats {
+            let stage = Stage {
+                plain: &self.backends.plain,
+                scratch: &seat.scratch,
+                params: &at_once,
+                work: self.supplies.work(),
+                is_stream: false,
+                locks_file: false,
+                fills_up: false,
+            };
+            let mut conduct = Laden::new(&at_once, self.supplies.plain(), false, seat.child)?;
+            let writing = (OFlags::RDWR, Motion::SequentialWrite);
+            stage.rehearse(writing, &mut conduct, &mut seat.buffer)?;
+        }
+        Ok(())
+    }
+
+    fn announcement(&self, phase: Phase) -> String {
+        let (label, children, cell) = (phase.pass().label, self.point.children, self.point.cell);
+        format!(
+            "{label}, {children} × file {}, record {}",
+            cell.file, cell.record
+        )
+    }
+
+    /// All children do `phase`; evidence is gathered around it.
+    fn execute(
+        &mut self,
+        phase: Phase,
+        evidence: Option<&mut Evidence>,
+    ) -> Result<Outcome<Part>, Failure> {
+        let Some(evidence) = evidence else {
+            return self.perform(phase);
+        };
+        for seat in &self.seats {
+            if self.reads(phase, seat.child) {
+                evidence.check_resident(seat.scratch.path())?;
+            }
+        }
+        let before = evidence.counters();
+        let outcome = self.perform(phase)?;
+        let around = [before, evidence.counters()];
+        for is_read in [true, false] {
+            let shares = self.seats.iter().zip(&outcome.shares);
+            let moved: Vec<u64> = shares
+                .filter(|(seat, _)| self.reads(phase, seat.child) == is_read)
+                .map(|(_, share)| share.reading.bytes)
+                .collect();
+            if !moved.is_empty() {
+                evidence.add(is_read, moved.iter().sum(), around);
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn reads(&self, phase: Phase, child: u32) -> bool {
+        match phase {
+            Phase::Mixed => self.params.is_reader(child),
+            phase => phase.pass().is_read(),
+        }
+    }
+
+    fn perform(&mut self, phase: Phase) -> Result<Outcome<Part>, Failure> {
+        match (self.params.own.children_kind, self.params.shared.timing) {
+            (ChildKind::Processes, _) => {
+                let (task, seats) = self.split(phase);
+                processes::execute(seats, task.params.finish(phase), |seat, ward| {
+                    // The child's copy of its buffer is made now, not in the timed region.
+                    seat.buffer.fill(0);
+                    task.perform(seat, ward)
+                })
+            }
+            (ChildKind::Threads, Timing::Pass) => self.perform_in_threads(phase, PassProbe::new),
+            (ChildKind::Threads, Timing::Operation) => {
+                self.perform_in_threads(phase, OperationProbe::new)
+            }
+        }
+    }
+
+    fn perform_in_threads<P: Probe + Send>(
+        &mut self,
+        phase: Phase,
+        new_probe: fn() -> P,
+    ) -> Result<Outcome<Part>, Failure> {
+        let (task, seats) = self.split(phase);
+        team::execute(
+            seats,
+            task.params.finish(phase),
+            new_probe,
+            |seat, member| task.perform(seat, member),
+        )
+    }
+
+    fn split(&mut self, phase: Phase) -> (Task<'a, B, S>, &mut [Seat<'a, B>]) {
+        let task = Task {
+            params: self.params,
+            backends: self.backends,
+            supplies: self.supplies,
+            phase,
+        };
+        (task, &mut self.seats)
+    }
+
+    fn hand_over(&self, phase: Phase, outcome: &Outcome<Part>, ledger: &mut Ledger) {
+        let (reading, point, own) = (&outcome.reading, self.point, &self.params.own);
+        let records = point.cell.records() * u64::from(point.children);
+        match self.params.finish(phase) {
+            team::Finish::Everyone => assert_eq!(reading.operations, records),
+            team::Finish::Stonewall => assert!(reading.operations <= records),
+        }
+        assert_eq!(
+            reading.bytes,
+            reading.operations * point.cell.record.bytes()
+        );
+        for share in &outcome.shares {
+            let sum = &mut ledger.totals.checksum;
+            *sum = sum.wrapping_add(share.value.checksum);
+        }
+        ledger.add(reading);
+        let figures = Figures::new(outcome);
+        figures.count(
+            phase,
+            point,
+            own.child_counters,
+            &mut ledger.totals.counters,
+        );
+        if figures.idle() > 0 {
+            warn_of_idle(phase, point, figures.idle(), ledger);
+        }
+        for mut sample in figures.samples(phase, point, self.params.shared.native) {
+            if is_quoted(&sample, phase) {
+                sample.latency_ns.clone_from(&reading.latency);
+            }
+            ledger.sample(sample);
+        }
+    }
+
+    fn keep(&mut self) {
+        for seat in &mut self.seats {
+            seat.scratch.keep();
+        }
+    }
+}
+
+fn warn_of_idle(phase: Phase, point: Point, idle: usize, ledger: &mut Ledger) {
+    let (label, children) = (phase.pass().label, point.children);
+    ledger.warning(
+        "idle-children",
+        format!(
+            "{label}: {idle} of {children} children had not moved a record when the first was \
+             done, so that their rate is 0"
+        ),
+        Some("use larger files, or stonewall false"),
+    );
+}

@@ -1,0 +1,129 @@
+//! Whole trials of many children.
+
+use serde_json::json;
+use wire::{Event, FailureKind};
+
+use super::super::tests::{execute, files_in, scratch_directory};
+use super::*;
+
+#[test]
+fn processes_do_all_that_threads_do() {
+    let directory = scratch_directory();
+    let job = |kind: &str| {
+        json!({
+            "file": "64k", "record": "4k", "children": 3, "stonewall": false,
+            "children_kind": kind, "child_counters": true,
+        })
+    };
+    let [threads, processes] = ["threads", "processes"].map(|kind| {
+        let taken = execute(&Throughput, job(kind), directory.path());
+        taken.result.as_ref().unwrap();
+        taken
+    });
+    assert!(threads.samples.keys().eq(processes.samples.keys()));
+    assert_eq!(threads.samples.len(), 13 * 5);
+    assert_eq!(threads.totals.checksum, processes.totals.checksum);
+    assert_eq!(threads.totals.bytes, 13 * 3 * (64 << 10));
+    assert_eq!(threads.totals.bytes, processes.totals.bytes);
+    let counters = &processes.totals.counters;
+    assert_eq!(counters["mixed.64k.4k.3.child_2_bytes"], 64 << 10);
+    assert_eq!(files_in(directory.path()), 0);
+}
+
+#[test]
+fn stopped_writers_complete_their_files() {
+    for kind in ["threads", "processes"] {
+        for (phase, include_close) in [("write", false), ("write", true), ("pwrite", true)] {
+            let directory = scratch_directory();
+            let job = json!({
+                "file": "4M", "record": "4k", "children": 4, "children_kind": kind,
+                "phases": [phase, "reread"], "include_close": include_close, "keep": true,
+            });
+            let taken = execute(&Throughput, job, directory.path());
+            taken.result.unwrap();
+            // A child without a record is said to have none, and has no rate.
+            let least: Vec<_> = taken.totals.counters.values().collect();
+            assert_eq!(least.contains(&&0), !taken.warnings.is_empty());
+            let rates = taken.samples.keys().filter(|name| name.ends_with("_min"));
+            assert_eq!(
+                rates.count(),
+                least.iter().filter(|&&&bytes| bytes > 0).count()
+            );
+            assert_eq!(files_in(directory.path()), 4);
+            for file in directory.path().read_dir().unwrap() {
+                assert_eq!(file.unwrap().metadata().unwrap().len(), 4 << 20);
+            }
+        }
+    }
+}
+
+#[test]
+fn children_with_contents_and_options_of_their_own_read_back_what_they_wrote() {
+    let directory = scratch_directory();
+    for kind in ["threads", "processes"] {
+        let job = json!({
+            "file": "64k", "record": "4k", "children": 2, "children_kind": kind,
+            "phases": ["read", "mixed", "random-write", "stride", "fread"],
+            "mixed_order": "sequential", "mixed_readers": 1, "content": "diagnostic",
+            "verify_every_byte": true, "locks": "record", "stride_order": "whole-file",
+        });
+        let taken = execute(&Throughput, job, directory.path());
+        taken.result.unwrap();
+        assert_ne!(taken.totals.checksum, 0);
+    }
+}
+
+#[test]
+fn thinking_is_not_time_of_the_children() {
+    let directory = scratch_directory();
+    let job = json!({
+        "file": "64k", "record": "4k", "children": 3, "phases": ["write", "read"], "think_ms": 1,
+        "child_counters": true,
+    });
+    let taken = execute(&Throughput, job, directory.path());
+    taken.result.unwrap();
+    let counters = taken.totals.counters;
+    for phase in ["initial_write", "read"] {
+        for child in 0..3 {
+            let of = |what| counters[&format!("{phase}.64k.4k.3.child_{child}_{what}")];
+            let records = of("bytes") / 4_096;
+            // A system call takes no less than this.
+            assert!(of("elapsed_ns") >= 50 * records, "{counters:?}");
+        }
+    }
+    assert!(
+        taken.totals.timed_ns >= 2 * 16_000_000,
+        "thinking takes time"
+    );
+}
+
+#[test]
+fn a_file_of_any_child_that_is_in_the_way_is_refused() {
+    let directory = scratch_directory();
+    std::fs::write(directory.path().join("iozone.DUMMY.1"), "precious").unwrap();
+    let job = json!({"children": 2});
+    let refused = Throughput.plan(job.as_object().unwrap(), directory.path());
+    assert_eq!(refused.err().unwrap().kind, FailureKind::Refused);
+}
+
+#[test]
+fn latencies_belong_to_the_figure_that_is_quoted() {
+    let directory = scratch_directory();
+    let job = json!({
+        "file": "64k", "record": "4k", "children": 2, "phases": ["write", "read"],
+        "timing": "operation", "stonewall": false,
+    });
+    let mut counts = std::collections::BTreeMap::new();
+    let mut emit = |event| {
+        if let Event::Sample(sample) = event {
+            counts.insert(
+                sample.metric,
+                sample.latency_ns.map(|latency| latency.count),
+            );
+        }
+    };
+    let trial = Throughput.plan(job.as_object().unwrap(), directory.path());
+    trial.unwrap().run(&mut Ledger::new(&mut emit)).unwrap();
+    assert_eq!(counts["read"], Some(32));
+    assert_eq!(counts["read_parent"], None);
+}

@@ -1,0 +1,187 @@
+//! What a loop reports to: the stopwatch of a single stream, or one child of many. It takes the
+//! two instants, counts, and says whether to go on.
+
+use std::path::Path;
+
+use kit::device::Counters;
+use kit::team::Member;
+use kit::{stop, Probe, Reading};
+use wire::Failure;
+
+use crate::access::Evidence;
+
+/// Between [`Watch::start`] and [`Watch::stop`] lies the timed region.
+pub trait Watch {
+    /// All that is not timed has been done, except for a last look at the buffer.
+    ///
+    /// # Errors
+    /// `Access` when the cache is not in the declared state.
+    fn ready(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Takes the first instant, when all who are to start together are here.
+    ///
+    /// # Errors
+    /// The failure of one who will never be here.
+    fn start(&mut self) -> Result<(), Failure>;
+
+    /// Whether a record that was moved just now counts, and another one should be.
+    fn goes_on(&self) -> bool;
+
+    /// The next operation begins now.
+    fn begin_operation(&mut self);
+
+    /// Counts one operation.
+    fn operation(&mut self, bytes: u64);
+
+    /// Takes the second instant.
+    fn stop(&mut self);
+}
+
+/// One stream alone: goes on until a stop is asked for.
+pub struct Alone<'a, P>(pub &'a mut P);
+
+impl<P: Probe> Watch for Alone<'_, P> {
+    fn start(&mut self) -> Result<(), Failure> {
+        self.0.start();
+        Ok(())
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        !stop::requested()
+    }
+
+    #[inline]
+    fn begin_operation(&mut self) {
+        self.0.begin_operation();
+    }
+
+    #[inline]
+    fn operation(&mut self, bytes: u64) {
+        self.0.operation(bytes);
+    }
+
+    fn stop(&mut self) {}
+}
+
+/// One stream alone, with the evidence for its access gathered around the timed region.
+pub struct Witnessed<'a, P> {
+    probe: Alone<'a, P>,
+    evidence: Option<&'a mut Evidence>,
+    path: &'a Path,
+    is_read: bool,
+    before: Option<Counters>,
+    reading: Option<Reading>,
+}
+
+impl<'a, P: Probe> Witnessed<'a, P> {
+    /// For a pass over the file at `path`.
+    pub fn new(
+        probe: &'a mut P,
+        evidence: Option<&'a mut Evidence>,
+        path: &'a Path,
+        is_read: bool,
+    ) -> Self {
+        Self {
+            probe: Alone(probe),
+            evidence,
+            path,
+            is_read,
+            before: None,
+            reading: None,
+        }
+    }
+
+    /// What was timed.
+    pub fn into_reading(self) -> Reading {
+        self.reading.expect("a pass takes both instants")
+    }
+}
+
+impl<P: Probe> Watch for Witnessed<'_, P> {
+    fn ready(&mut self) -> Result<(), Failure> {
+        if let Some(evidence) = &mut self.evidence {
+            if self.is_read {
+                evidence.check_resident(self.path)?;
+            }
+            self.before = evidence.counters();
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), Failure> {
+        self.probe.start()
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        self.probe.goes_on()
+    }
+
+    #[inline]
+    fn begin_operation(&mut self) {
+        self.probe.begin_operation();
+    }
+
+    #[inline]
+    fn operation(&mut self, bytes: u64) {
+        self.probe.operation(bytes);
+    }
+
+    fn stop(&mut self) {
+        let reading = self.probe.0.finish();
+        if let Some(evidence) = &mut self.evidence {
+            let around = [self.before, evidence.counters()];
+            evidence.add(self.is_read, reading.bytes, around);
+        }
+        self.reading = Some(reading);
+    }
+}
+
+/// One thread of a team.
+impl<P: Probe> Watch for Member<'_, P> {
+    fn start(&mut self) -> Result<(), Failure> {
+        Member::start(self)
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        Member::goes_on(self)
+    }
+
+    #[inline]
+    fn begin_operation(&mut self) {
+        self.probe.begin_operation();
+    }
+
+    #[inline]
+    fn operation(&mut self, bytes: u64) {
+        self.probe.operation(bytes);
+    }
+
+    fn stop(&mut self) {
+        self.done();
+    }
+}
+
+/// Work that is not timed: a file laid out beforehand, or filled up afterwards.
+pub struct Untimed;
+
+impl Watch for Untimed {
+    fn start(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        !stop::requested()
+    }
+
+    fn begin_operation(&mut self) {}
+
+    fn operation(&mut self, _: u64) {}
+
+    fn stop(&mut self) {}
+}

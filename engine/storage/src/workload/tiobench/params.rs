@@ -1,0 +1,301 @@
+//! What can be asked of the workload, and what is refused.
+
+use kit::failure::bad_parameter;
+use kit::limits::within;
+use kit::{params, List, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Map, Value};
+use wire::{AccessKind, Failure};
+
+use super::version::Version;
+use crate::access::unaligned;
+use crate::workload::phase::{self, Phase};
+
+const FILE_MAX: Size = Size(1 << 40);
+const BLOCK_MAX: Size = Size(16 << 20);
+const THREADS_MAX: u32 = 1_024;
+const OPERATIONS_MAX: u64 = 1_000_000_000;
+/// The original's random numbers have 31 bits.
+const BLOCKS_MAX: u64 = 1 << 31;
+/// No device has smaller sectors.
+const SECTOR_BYTES: u64 = 512;
+
+/// The phases, in the order in which they are executed.
+pub const ORDER: [Phase; 4] = [
+    Phase::Write,
+    Phase::RandomWrite,
+    Phase::Read,
+    Phase::RandomRead,
+];
+
+/// How blocks are moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendName {
+    /// System calls.
+    Sync,
+    /// No I/O: measures the loops themselves.
+    Null,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// Zeroes, as the original: nothing compresses better.
+    Zeroes,
+    /// Random bytes, incompressible.
+    Random,
+}
+
+/// Parameters of the workload.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Size of the file of each thread; several make a grid. What does not fill a block is left
+    /// off.
+    pub file: List<Size>,
+    /// Bytes per read or write; several make a grid.
+    pub block: List<Size>,
+    /// Threads that work at once, each with a file of its own; several make a grid.
+    pub threads: List<u32>,
+    /// What is done, always in this order. Files that the write phase does not make are laid out
+    /// first, untimed.
+    pub phases: List<Phase>,
+    /// Operations of each thread in each random phase. (The original's default is 1000, and
+    /// 100000 since 2023.)
+    #[schemars(range(min = 1, max = OPERATIONS_MAX))]
+    pub random_operations: u64,
+    /// Whose system calls are made, and whose figure is given as the native one.
+    pub version: Version,
+    /// Every write waits for the device (O_SYNC; the original's -S).
+    pub sync: bool,
+    /// In the write phase, let the threads work one after another, so that files do not
+    /// interleave on the device (the original's -W).
+    pub in_turn: bool,
+    /// Where reads are served from: the page cache, or the device (O_DIRECT; the original's -X).
+    /// It is verified: a trial that was not what is declared here has failed.
+    pub access: AccessKind,
+    /// What is written.
+    pub content: Fill,
+    /// Compare eight bytes per page of every block read, inside the timed region.
+    pub verify: bool,
+    /// Seed of the random blocks; each thread and phase has a sequence of its own. (The original
+    /// takes the time of day.)
+    pub seed: u32,
+    /// How blocks are moved.
+    pub backend: BackendName,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            file: [Size(10 << 20)].into(),
+            block: [Size(4 << 10)].into(),
+            threads: [4].into(),
+            phases: ORDER.into(),
+            random_operations: 1_000,
+            version: Version::Snapshot2024,
+            sync: false,
+            in_turn: false,
+            access: AccessKind::InCache,
+            content: Fill::Zeroes,
+            verify: true,
+            seed: 1,
+            backend: BackendName::Sync,
+        }
+    }
+}
+
+/// One point of the grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Size of each thread's file as asked for.
+    pub file: Size,
+    /// Size of a block.
+    pub block: Size,
+    /// Number of threads.
+    pub threads: u32,
+}
+
+impl Cell {
+    /// Whole blocks that fit into a file.
+    pub fn blocks(self) -> u64 {
+        self.file.bytes() / self.block.bytes()
+    }
+
+    /// Bytes of these blocks.
+    pub fn file_bytes(self) -> u64 {
+        self.blocks() * self.block.bytes()
+    }
+
+    /// Bytes of the files of all threads.
+    pub fn bytes(self) -> u64 {
+        self.file_bytes() * u64::from(self.threads)
+    }
+
+    /// Its place in the grid, as a sample names it.
+    pub fn point(self) -> Map<String, Value> {
+        let keys = [
+            ("file", json!(self.file)),
+            ("block", json!(self.block)),
+            ("threads", json!(self.threads)),
+        ];
+        keys.map(|(key, value)| (key.to_owned(), value))
+            .into_iter()
+            .collect()
+    }
+}
+
+impl Params {
+    /// Reads and checks.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
+        let mut params: Self = params::parse(parameters)?;
+        for &file in params.file.iter() {
+            within("file", file, Size(1)..=FILE_MAX)?;
+        }
+        for &block in params.block.iter() {
+            within("block", block, Size(1)..=BLOCK_MAX)?;
+        }
+        for &threads in params.threads.iter() {
+            within("threads", threads, 1..=THREADS_MAX)?;
+        }
+        let operations = params.random_operations;
+        within("random_operations", operations, 1..=OPERATIONS_MAX)?;
+        params.check_cells()?;
+        params.check_direct()?;
+        params.phases = phase::ordered(params.phases, ORDER);
+        Ok(params)
+    }
+
+    /// The grid: file sizes outermost, threads innermost.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for &file in self.file.iter() {
+            for &block in self.block.iter().filter(|&&block| block <= file) {
+                for &threads in self.threads.iter() {
+                    cells.push(Cell {
+                        file,
+                        block,
+                        threads,
+                    });
+                }
+            }
+        }
+        cells
+    }
+
+    /// The most threads that work at once.
+    pub fn threads_max(&self) -> u32 {
+        self.threads.iter().copied().max().unwrap_or(1)
+    }
+
+    /// Operations of one thread in a phase.
+    pub fn operations(&self, phase: Phase, cell: Cell) -> u64 {
+        if phase.is_random() {
+            self.random_operations
+        } else {
+            cell.blocks()
+        }
+    }
+
+    fn check_cells(&self) -> Result<(), Failure> {
+        let cells = self.cells();
+        if cells.is_empty() {
+            let message = "parameter \"block\": every block is larger than every file; \
+                           use a block no larger than the largest file";
+            return Err(bad_parameter("block", message));
+        }
+        match cells.iter().find(|cell| cell.blocks() > BLOCKS_MAX) {
+            Some(cell) => {
+                let message = format!(
+                    "parameter \"block\": {} makes {} blocks of a file of {}; \
+                     use at most {BLOCKS_MAX}",
+                    cell.block,
+                    cell.blocks(),
+                    cell.file
+                );
+                Err(bad_parameter("block", message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_direct(&self) -> Result<(), Failure> {
+        let whole = |block: &Size| block.bytes().is_multiple_of(SECTOR_BYTES);
+        match self.block.iter().find(|block| !whole(block)) {
+            Some(&block) if self.access == AccessKind::Direct => {
+                Err(unaligned("block", block, SECTOR_BYTES))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(value: Value) -> Result<Params, Failure> {
+        Params::parse(value.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_original() {
+        let params = parse(json!({})).unwrap();
+        let cell = params.cells()[0];
+        assert_eq!(
+            (cell.file, cell.block, cell.threads),
+            (Size(10 << 20), Size(4096), 4)
+        );
+        assert_eq!(params.operations(Phase::RandomRead, cell), 1_000);
+        assert_eq!(params.operations(Phase::Read, cell), 2_560);
+    }
+
+    #[test]
+    fn the_grid_leaves_out_blocks_larger_than_the_file() {
+        let job = json!({"file": ["8k", "64k"], "block": ["4k", "16k"], "threads": [1, 2]});
+        let cells = parse(job).unwrap().cells();
+        let shown: Vec<_> = cells
+            .iter()
+            .map(|cell| format!("{} {} {}", cell.file, cell.block, cell.threads))
+            .collect();
+        let wanted = [
+            "8k 4k 1",
+            "8k 4k 2",
+            "64k 4k 1",
+            "64k 4k 2",
+            "64k 16k 1",
+            "64k 16k 2",
+        ];
+        assert_eq!(shown, wanted);
+    }
+
+    #[test]
+    fn phases_are_ordered() {
+        let params = parse(json!({"phases": ["random-read", "write"]})).unwrap();
+        assert_eq!(&*params.phases, [Phase::Write, Phase::RandomRead]);
+    }
+
+    #[test]
+    fn refusals_name_the_parameter() {
+        for (job, parameter) in [
+            (json!({"file": 0}), "file"),
+            (json!({"file": "4k", "block": "8k"}), "block"),
+            (json!({"file": "1T", "block": 1}), "block"),
+            (json!({"block": 1000, "access": "direct"}), "block"),
+            (json!({"threads": 0}), "threads"),
+            (json!({"random_operations": 0}), "random_operations"),
+            (json!({"phases": "rewrite"}), "phases"),
+            (json!({"version": "0.4"}), "version"),
+            (json!({"thread": 1}), "thread"),
+        ] {
+            let failure = parse(job.clone()).expect_err(&job.to_string());
+            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Nothing is allocated while threads work: a counting allocator looks on, over all threads. It
+//! is the only test of this file, because others beside it would be counted too.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kit::Ledger;
+use serde_json::{json, Value};
+use storage::workload::aio_stress::AioStress;
+use storage::workload::fdtree::Fdtree;
+use storage::workload::fs_mark::FsMark;
+use storage::workload::iozone::Throughput;
+use storage::workload::tiobench::Tiobench;
+use storage::workload::Workload;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        System.alloc(layout)
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        System.dealloc(start, layout)
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations of a whole trial, in all threads.
+fn allocations_of_a_trial(workload: &dyn Workload, parameters: &Value) -> u64 {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let trial = workload.plan(parameters.as_object().unwrap(), directory.path());
+    let trial = trial.unwrap();
+    let mut emit = drop;
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    trial.run(&mut Ledger::new(&mut emit)).unwrap();
+    ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
+/// The preparation may allocate a little more for more work, a timed operation may not.
+/// `parameters` are those for so much work: files of so many KiB, or so many files.
+fn ten_times_as_large_allocates_no_more(
+    workload: &dyn Workload,
+    backend: &str,
+    parameters: impl Fn(u64) -> Value,
+) {
+    let with = |size_kib| {
+        let mut parameters = parameters(size_kib);
+        parameters["backend"] = json!(backend);
+        allocations_of_a_trial(workload, &parameters)
+    };
+    let (few, many) = (with(400), with(4_000));
+    let name = workload.card().name;
+    assert!(
+        many < few + 50,
+        "{name}, {backend}: {few} allocations became {many}"
+    );
+}
+
+#[test]
+fn no_thread_allocates() {
+    for backend in ["null", "sync"] {
+        ten_times_as_large_allocates_no_more(
+            &Throughput,
+            backend,
+            |size_kib| json!({"file": format!("{size_kib}k"), "record": "4k", "children": 2}),
+        );
+        ten_times_as_large_allocates_no_more(
+            &Tiobench,
+            backend,
+            |size_kib| json!({"file": format!("{size_kib}k"), "random_operations": size_kib, "threads": 2}),
+        );
+    }
+    for backend in ["null", "sync"] {
+        ten_times_as_large_allocates_no_more(&FsMark, backend, |files| {
+            json!({
+                "files": files, "size": 100, "threads": 2, "subdirectories": 2,
+                "sync": if backend == "null" { "sync-post" } else { "none" },
+            })
+        });
+        ten_times_as_large_allocates_no_more(
+            &Fdtree,
+            backend,
+            |size_kib| json!({"levels": 2, "directories": size_kib / 200, "files": 10, "size": 100}),
+        );
+    }
+    for backend in ["null", "libaio"] {
+        ten_times_as_large_allocates_no_more(&AioStress, backend, |size_kib| {
+            json!({
+                "file": format!("{size_kib}k"), "files": 2, "record": "4k", "depth": 16,
+                "threads": 2,
+            })
+        });
+    }
+}
