@@ -147,7 +147,9 @@ impl File for StdioFile {
     fn resize(&mut self, size_bytes: u64) -> io::Result<()> {
         self.flush()?;
         // SAFETY: the stream is open, and so is its descriptor.
-        ok_if_zero(unsafe { libc::ftruncate(libc::fileno(self.stream.as_ptr()), size_bytes as i64) })
+        ok_if_zero(unsafe {
+            libc::ftruncate(libc::fileno(self.stream.as_ptr()), size_bytes as i64)
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
