@@ -16,6 +16,22 @@ def test_rates_are_told_as_more_per_second():
     )
 
 
+def test_the_place_in_a_grid_stands_behind_the_rate():
+    created = Shape(
+        metrics=(card("created", "files created", "1/s"),),
+        typical={"created": 9_000.0},
+        grid=("loop",),
+        points=({"loop": 1},),
+    )
+    text = answer_of(
+        systems=("ext4", "xfs"),
+        workloads=("fs_mark",),
+        shapes={"fs_mark": created},
+        effects={"xfs": 1.31},
+    )
+    assert "more fs_mark files created per second, loop 1, than ext4" in text
+
+
 def test_a_mean_over_cells_is_told_as_faster():
     text = answer_of(systems=("ext4", "xfs"), workloads=("iozone",), effects={"xfs": 1.31})
     assert text.startswith("xfs is ")

@@ -43,6 +43,7 @@ def test_every_system_meets_the_baseline_once_wherever_it_stands() -> None:
 def test_units_stand_in_the_head() -> None:
     assert with_unit("write", "GB/s") == "write, GB/s"
     assert with_unit("transactions", "/s") == "transactions/s"
+    assert with_unit("files created, loop 2", "/s") == "files created/s, loop 2"
     assert with_unit("mixed", "") == "mixed"
 
 

@@ -118,11 +118,17 @@ def _clause(contrast: Contrast, topic: str, first: bool) -> str:
         return _worded("takes", f"{amount} {word}", contrast, f" in {topic}", first)
     if quantity.unit == "1/s" and quantity.cells == 1:
         word = "times as many" if factor else "more" if more else "fewer"
-        what = f" {topic} per second" if first else ""
+        what = f" {_per_second(topic)}" if first else ""
         verb = "does " if first else ""
         return f"{verb}{amount} {word}{what} {'as' if factor else 'than'} {contrast.against}"
     word = "times as fast as" if factor else "faster than" if more else "slower than"
     return _worded("is", f"{amount} {word}", contrast, f" in {topic}", first)
+
+
+def _per_second(topic: str) -> str:
+    """``files created per second``, and ``files created per second, loop 2,`` inside a sentence."""
+    metric, comma, place = topic.partition(", ")
+    return f"{metric} per second" + (f", {place}," if comma else "")
 
 
 def _worded(verb: str, amount: str, contrast: Contrast, where: str, first: bool) -> str:

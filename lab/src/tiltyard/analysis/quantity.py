@@ -20,6 +20,9 @@ from tiltyard.wire import MetricCard
 
 Direction = Literal["higher", "lower"]
 
+COUNTED = {"children": "child", "threads": "thread"}
+"""Axes whose numbers say how many, with the word for one; the others say which one."""
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -79,14 +82,25 @@ def pairs_of(systems: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def label_of(at: dict[str, int | str]) -> str:
-    """A point of a grid in words. Whole multiples of 1 KiB are sizes; other numbers are counts."""
-    return ", ".join(f"{_level(value)} {axis}" for axis, value in at.items())
+    """A point of a grid in words: ``64 MiB file, 4 KiB record, 2 threads``, or ``loop 3``."""
+    return ", ".join(_at_axis(axis, value) for axis, value in at.items())
 
 
-def _level(value: int | str) -> str:
-    if isinstance(value, int) and value >= 1024 and value % 1024 == 0:
-        return format_size(value)
+def level_text(value: int | str) -> str:
+    """A level alone. Whole multiples of 1 KiB are sizes; other numbers are counts or places."""
+    if _is_size(value):
+        return format_size(int(value))
     return str(value)
+
+
+def _at_axis(axis: str, value: int | str) -> str:
+    if isinstance(value, int) and not _is_size(value) and axis not in COUNTED:
+        return f"{axis} {value}"
+    return f"{level_text(value)} {COUNTED[axis] if value == 1 else axis}"
+
+
+def _is_size(value: int | str) -> bool:
+    return isinstance(value, int) and value >= 1024 and value % 1024 == 0
 
 
 def final_trials(run: RunRecord) -> dict[tuple[int, str, str], TrialRecord]:

@@ -30,8 +30,11 @@ def interval_text(comparison: Comparison) -> str:
 
 
 def with_unit(label: str, unit: str) -> str:
-    """A head for figures: ``write, GB/s``, but ``transactions/s``."""
-    return f"{label}{unit}" if unit.startswith("/") else ", ".join(filter(None, (label, unit)))
+    """A head for figures: ``write, GB/s``, but ``transactions/s`` and ``files/s, loop 2``."""
+    if not unit.startswith("/"):
+        return ", ".join(filter(None, (label, unit)))
+    metric, comma, place = label.partition(", ")
+    return f"{metric}{unit}{comma}{place}"
 
 
 def against(comparisons: tuple[Comparison, ...], baseline: str) -> list[Comparison]:

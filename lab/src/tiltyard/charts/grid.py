@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tiltyard.analysis.model import Cell
-from tiltyard.analysis.quantity import label_of
+from tiltyard.analysis.quantity import level_text
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,7 @@ def grid_of(cells: tuple[Cell, ...]) -> Grid | None:
     if not cells or not cells[0].at:
         return None
     axes = list(cells[0].at)
-    short = [
-        [label_of({axis: cell.at[axis]}).removesuffix(f" {axis}") for cell in cells]
-        for axis in axes
-    ]
+    short = [[level_text(cell.at[axis]) for cell in cells] for axis in axes]
     columns = short[-1]
     rows = [" · ".join(parts) for parts in zip(*short[:-1], strict=True)] or [""] * len(columns)
     return Grid(
