@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr;
 
-use rustix::fs::{statx, AtFlags, Mode, OFlags, StatxFlags, CWD};
+use rustix::fs::{fadvise, statx, Advice, AtFlags, Mode, OFlags, StatxFlags, CWD};
 use rustix::io::Errno;
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 use wire::Direct;
@@ -85,6 +85,17 @@ fn mincore_pages(file: &File, size_bytes: u64, pages: u64) -> io::Result<u64> {
     Ok(states.iter().filter(|&&state| state & 1 == 1).count() as u64)
 }
 
+/// Writes what is dirty of the file, and asks the kernel to drop its pages. Those in use by a
+/// read that is under way stay.
+///
+/// # Errors
+/// Those of open(2), fsync(2) and posix_fadvise(2).
+pub fn evict(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    file.sync_all()?;
+    Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
+}
+
 /// Whether the file system of this file does not even open it for direct I/O.
 pub fn refuses_direct(path: &Path) -> bool {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT, Mode::empty());
@@ -109,8 +120,6 @@ pub fn direct_alignment(path: &Path) -> io::Result<Option<Direct>> {
 mod tests {
     use std::io::Write;
 
-    use rustix::fs::{fadvise, Advice};
-
     use super::*;
 
     const SIZE_BYTES: usize = 1 << 20;
@@ -128,7 +137,7 @@ mod tests {
     fn a_file_just_written_is_resident_until_evicted() {
         let file = written_file();
         assert_eq!(resident(file.path()).unwrap(), 1.0);
-        fadvise(file.as_file(), 0, None, Advice::DontNeed).unwrap();
+        evict(file.path()).unwrap();
         assert!(resident(file.path()).unwrap() < 0.5);
     }
 

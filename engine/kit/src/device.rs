@@ -54,6 +54,19 @@ impl Device {
         }
     }
 
+    /// Whether this is a loop device that reads its file through the page cache: what it
+    /// delivers may come from memory.
+    pub fn is_cached_loop(&self) -> bool {
+        let Ok(device) = fs::canonicalize(Path::new("/sys/class/block").join(&self.name)) else {
+            return false;
+        };
+        // The directory of a partition lies in that of its device.
+        let mut flags = device.ancestors().take(2);
+        flags.any(|place| {
+            fs::read_to_string(place.join("loop/dio")).is_ok_and(|flag| flag.trim() == "0")
+        })
+    }
+
     /// The counters now; `None` when the device has gone.
     pub fn counters(&self) -> Option<Counters> {
         parse_counters(&fs::read_to_string(&self.counters).ok()?)
@@ -103,7 +116,7 @@ fn parse_mount(line: &[u8]) -> Option<(PathBuf, Mount)> {
 }
 
 /// mountinfo writes blanks and the like as a backslash and three octal digits.
-fn unescaped(field: &[u8]) -> PathBuf {
+pub(crate) fn unescaped(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let [first, tail @ ..] = rest {

@@ -5,6 +5,7 @@
 
 pub mod buffers;
 pub mod cache;
+pub mod cgroup;
 pub mod clock;
 pub mod content;
 pub mod device;
@@ -28,6 +29,7 @@ pub mod stop;
 pub mod team;
 
 pub use buffers::Buffer;
+pub use cgroup::MemoryGroup;
 pub use content::Content;
 pub use device::Device;
 pub use ledger::Ledger;

@@ -97,16 +97,21 @@ fn parse_pressure(text: &str) -> Option<f64> {
     Some(total_us as f64 / 1e6)
 }
 
+/// Memory of the whole machine, in bytes; `None` where `/proc/meminfo` cannot be read.
+pub fn machine_memory_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    parse_kib(&text, "MemTotal:")
+}
+
 /// Largest resident memory of this process so far, in bytes. (`ru_maxrss` would also count what
 /// the process was before exec.)
 pub fn peak_memory_bytes() -> Option<u64> {
-    parse_peak(&fs::read_to_string("/proc/self/status").ok()?)
+    parse_kib(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-fn parse_peak(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+/// The bytes of a line `name 123 kB`.
+fn parse_kib(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1_024)
 }
 
@@ -145,7 +150,7 @@ mod tests {
         let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0 total=1\n";
         assert_eq!(parse_pressure(text), Some(2.5));
         assert_eq!(
-            parse_peak("VmPeak:\t 9 kB\nVmHWM:\t    2 kB\n"),
+            parse_kib("VmPeak:\t 9 kB\nVmHWM:\t    2 kB\n", "VmHWM:"),
             Some(2_048)
         );
     }
@@ -157,5 +162,6 @@ mod tests {
         assert!(own.started_ticks > 0);
         assert!(machine().unwrap().busy_ticks > 0);
         assert!(peak_memory_bytes().unwrap() > 0);
+        assert!(machine_memory_bytes() > peak_memory_bytes());
     }
 }
