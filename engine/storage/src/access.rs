@@ -1,12 +1,18 @@
 //! Evidence for the declared access: what the page cache held, and what the device moved while
 //! records were timed.
 
+mod cold;
+
 use std::path::Path;
 
 use kit::device::Counters;
 use kit::failure::{bad_parameter, failure};
 use kit::{cache, Device, Ledger, Size};
+use rustix::fs::OFlags;
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
+
+use self::cold::Cold;
+pub use self::cold::{check_cache_limit, Footprint};
 
 /// Share of a file that must be resident before a read from the cache.
 const RESIDENT_MIN: f64 = 0.99;
@@ -26,6 +32,7 @@ pub struct Evidence {
     moved: Counters,
     resident: Option<f64>,
     direct: Option<Direct>,
+    cold: Cold,
     contradiction: Option<String>,
 }
 
@@ -40,6 +47,7 @@ impl Evidence {
             moved: Counters::default(),
             resident: None,
             direct: None,
+            cold: Cold::default(),
             contradiction: None,
         }
     }
@@ -75,14 +83,41 @@ impl Evidence {
         }
     }
 
-    /// Whether the cache holds `file` before it is read from there.
+    /// Bounds the page cache, where out-of-cache access is declared, from now on: `limit` is what
+    /// the job asked for. To be called when buffers are made and before data are written, so that
+    /// the bound holds for these and not for those.
     ///
     /// # Errors
-    /// `Access` when it does not.
-    pub fn check_resident(&mut self, file: &Path) -> Result<(), Failure> {
-        if self.declared != AccessKind::InCache {
+    /// `HostLacks` a way to bound it, or a device that keeps nothing in memory itself.
+    pub fn bound_cache(
+        &mut self,
+        limit: Option<Size>,
+        footprint: Footprint,
+    ) -> Result<(), Failure> {
+        if self.declared != AccessKind::OutOfCache {
             return Ok(());
         }
+        cold::check_device(self.device.as_ref())?;
+        self.cold.bound(limit, footprint)
+    }
+
+    /// Makes sure, before `file` is read, that the cache holds all of it, or nothing, as
+    /// declared.
+    ///
+    /// # Errors
+    /// `Access` when it does not; `Io`.
+    pub fn prepare_read(&mut self, file: &Path) -> Result<(), Failure> {
+        match self.declared {
+            AccessKind::InCache => self.check_resident(file),
+            AccessKind::OutOfCache => {
+                let evicted = self.cold.evict(file)?;
+                evicted.map_err(|reason| self.contradicted(&reason))
+            }
+            AccessKind::Direct => Ok(()),
+        }
+    }
+
+    fn check_resident(&mut self, file: &Path) -> Result<(), Failure> {
         let resident = cache::resident(file)
             .map_err(|error| self.contradicted(&format!("residency cannot be told: {error}")))?;
         let smallest = self
@@ -113,6 +148,7 @@ impl Evidence {
         if is_read {
             self.read_bytes += bytes;
             self.moved.read_bytes += moved.read_bytes;
+            self.cold.note(bytes, moved.read_bytes);
         } else {
             self.written_bytes += bytes;
             self.moved.written_bytes += moved.written_bytes;
@@ -128,6 +164,7 @@ impl Evidence {
     /// Weighs everything.
     pub fn conclude(self) -> Access {
         let (verdict, reason) = self.verdict();
+        let is_cold = self.declared == AccessKind::OutOfCache;
         let counted = self.device.is_some();
         Access {
             declared: self.declared,
@@ -137,7 +174,9 @@ impl Evidence {
             device_read_bytes: counted.then_some(self.moved.read_bytes),
             written_bytes: self.written_bytes,
             device_written_bytes: counted.then_some(self.moved.written_bytes),
-            resident: self.resident,
+            resident: self.resident.or(self.cold.resident),
+            delivered: self.cold.delivered.filter(|_| is_cold && counted),
+            memory_limit_bytes: self.cold.limit_bytes,
             direct: self.direct,
         }
     }
@@ -166,6 +205,7 @@ impl Evidence {
         }
         match self.declared {
             AccessKind::InCache => self.cached_verdict(),
+            AccessKind::OutOfCache => self.cold.verdict(self.device.as_ref()),
             AccessKind::Direct => self.direct_verdict(),
         }
     }
@@ -214,6 +254,14 @@ impl Evidence {
     }
 }
 
+/// What open(2) is told beside everything else.
+pub fn open_flags(access: AccessKind) -> OFlags {
+    match access {
+        AccessKind::InCache | AccessKind::OutOfCache => OFlags::empty(),
+        AccessKind::Direct => OFlags::DIRECT,
+    }
+}
+
 /// Direct I/O on this target needs a `parameter` that is a multiple of `align_bytes`.
 pub fn unaligned(parameter: &str, size: Size, align_bytes: u64) -> Failure {
     bad_parameter(
@@ -229,6 +277,7 @@ pub fn unaligned(parameter: &str, size: Size, align_bytes: u64) -> Failure {
 pub fn refuted(declared: AccessKind, reason: &str) -> Failure {
     let declared = match declared {
         AccessKind::InCache => "in-cache",
+        AccessKind::OutOfCache => "out-of-cache",
         AccessKind::Direct => "direct",
     };
     failure(

@@ -93,6 +93,9 @@ pub struct Floor {
 pub enum AccessKind {
     /// Reads are served from the page cache.
     InCache,
+    /// Reads come from the device, through a page cache that is too small for the files and is
+    /// emptied of them before each read test.
+    OutOfCache,
     /// O_DIRECT: every record moves between the device and the buffer.
     Direct,
 }
@@ -114,9 +117,17 @@ pub struct Access {
     /// Bytes that reached the device meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_written_bytes: Option<u64>,
-    /// Smallest share of a file that was resident before a read test, 0 … 1.
+    /// Share of a file that was resident before a read test, 0 … 1: the smallest one when the
+    /// cache is declared, the largest out of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<f64>,
+    /// Out of cache: the smallest share of the bytes of a read test that the device delivered,
+    /// 0 … 1. The rest were hits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<f64>,
+    /// Out of cache: the memory that page cache and engine had together, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
     /// Direct I/O alignment as statx reports it; absent where the file system does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direct: Option<Direct>,

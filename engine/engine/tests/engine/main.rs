@@ -3,4 +3,5 @@
 mod common;
 mod documents;
 mod jobs;
+mod out_of_cache;
 mod trouble;

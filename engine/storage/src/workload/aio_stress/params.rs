@@ -9,7 +9,7 @@ use serde_json::{json, Map, Value};
 use wire::{AccessKind, Failure};
 
 use super::offsets::Range;
-use crate::access::unaligned;
+use crate::access::{check_cache_limit, unaligned, Footprint};
 use crate::workload::phase::{self, Phase};
 
 const FILE_MAX: Size = Size(1 << 40);
@@ -83,10 +83,14 @@ pub struct Params {
     /// What is done, always in this order. Files that are read but not written are laid out
     /// first, untimed.
     pub stages: List<Phase>,
-    /// Through the page cache, or around it (O_DIRECT; the original's -O). Through it, requests
-    /// are carried out before io_submit returns. It is verified: a trial that was not what is
-    /// declared here has failed.
+    /// Through the page cache, one that is too small, or around it (O_DIRECT; the original's -O).
+    /// Through it, requests are carried out before io_submit returns. It is verified: a trial that
+    /// was not what is declared here has failed.
     pub access: AccessKind,
+    /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
+    /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
+    /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    pub cache_limit: Option<Size>,
     /// Every write waits for the device (O_SYNC; the original's -S).
     pub sync: bool,
     /// Wait at the end of each stage until all data are on the device (off: the original's -n).
@@ -123,6 +127,7 @@ impl Default for Params {
             threads: 1,
             stages: ORDER.into(),
             access: AccessKind::InCache,
+            cache_limit: None,
             sync: false,
             fsync: true,
             stonewall: true,
@@ -175,6 +180,7 @@ impl Params {
         within("context_offset", params.context_offset, Size(0)..=FILE_MAX)?;
         within("threads", params.threads, 1..=THREADS_MAX)?;
         within("alignment", params.alignment, Size(512)..=RECORD_MAX)?;
+        check_cache_limit(params.access, params.cache_limit)?;
         params.check_alignment()?;
         params.check_ranges()?;
         params.stages = phase::ordered(params.stages, ORDER);
@@ -202,6 +208,18 @@ impl Params {
     /// Threads that have something to do.
     pub fn useful_threads(&self) -> u32 {
         self.threads.min(self.files * self.contexts)
+    }
+
+    /// What the trial has in memory in a cell.
+    pub fn footprint(&self, cell: Cell) -> Footprint {
+        let threads = self.useful_threads();
+        let slots = u64::from(self.files) * u64::from(self.contexts) * u64::from(cell.depth);
+        let buffers_bytes = slots * cell.record.max(self.alignment).bytes();
+        Footprint {
+            files_bytes: self.file.bytes() * u64::from(self.files),
+            threads,
+            thread_bytes: buffers_bytes.div_ceil(u64::from(threads)),
+        }
     }
 
     /// Requests that a round builds for one file.

@@ -9,7 +9,7 @@ use kit::mt64::Mt64;
 use kit::team::{self, Finish};
 use kit::{stop, Ledger, OperationProbe};
 use rustix::fs::{Mode, OFlags};
-use wire::{AccessKind, Failure, FailureKind};
+use wire::{Failure, FailureKind};
 
 use super::disk::{Disk, Nowhere};
 use super::fill::Pattern;
@@ -18,7 +18,7 @@ use super::offsets::Random;
 use super::params::{BackendName, Cell, Params};
 use super::stage::{Oper, Part, Stage};
 use super::worker::Worker;
-use crate::access::Evidence;
+use crate::access::{open_flags, Evidence};
 use crate::backend::libaio::Context;
 use crate::backend::{Backend, File, Null, Sync};
 use crate::scratch::Scratch;
@@ -60,6 +60,7 @@ fn walk<B: Backend, D: Disk>(
         let files = (0..params.files).map(make).collect::<Result<Vec<_>, _>>()?;
         if let Some(evidence) = evidence.as_deref_mut() {
             evidence.check_direct(files[0].path(), "record", cell.record)?;
+            evidence.bound_cache(params.cache_limit, params.footprint(cell))?;
             files[0].settle_file_system()?;
         }
         // Declared before the workers, whose requests may be in flight until they are dropped.
@@ -124,16 +125,12 @@ fn workers<'f, B: Backend, D: Disk>(
     cell: Cell,
     files: &'f [Scratch<B>],
 ) -> Result<Vec<Worker<'f, D>>, Failure> {
-    let access = match params.access {
-        AccessKind::InCache => OFlags::empty(),
-        AccessKind::Direct => OFlags::DIRECT,
-    };
     let sync = if params.sync {
         OFlags::SYNC
     } else {
         OFlags::empty()
     };
-    let flags = OFlags::RDWR | OFlags::CREATE | access | sync;
+    let flags = OFlags::RDWR | OFlags::CREATE | open_flags(params.access) | sync;
     let threads = params.useful_threads() as usize;
     let mut hands: Vec<Vec<Oper>> = (0..threads).map(|_| Vec::new()).collect();
     let mut dealt = 0;
@@ -188,7 +185,7 @@ fn stage<'a>(params: &Params, cell: Cell, phase: Phase, pattern: &'a Pattern) ->
     }
 }
 
-/// Reads from the cache must find their files there.
+/// Reads must find their files in the cache, or out of it, as declared.
 fn before<B: Backend>(
     stage: &Stage,
     files: &[Scratch<B>],
@@ -197,7 +194,7 @@ fn before<B: Backend>(
     match evidence {
         Some(evidence) if !stage.phase.is_write() => files
             .iter()
-            .try_for_each(|file| evidence.check_resident(file.path())),
+            .try_for_each(|file| evidence.prepare_read(file.path())),
         _ => Ok(()),
     }
 }

@@ -13,7 +13,7 @@ use super::options::{
     BackendName, Existing, Fill, Locks, NativeUnit, OpenSync, RandomOrder, StrideOrder,
 };
 use super::table::Test;
-use crate::access::unaligned;
+use crate::access::{check_cache_limit, unaligned, Footprint};
 
 const RECORD_MAX: Size = Size(16 << 20);
 const RECORD_MIN: Size = Size(512);
@@ -50,9 +50,14 @@ pub struct Params {
     pub existing: Existing,
     /// Leave the last test file behind (IOzone's -w).
     pub keep: bool,
-    /// Where data come from and go to: the page cache, or the device by O_DIRECT. It is
-    /// verified, and a trial that was not what is declared here has failed.
+    /// Where data come from and go to: the page cache; the device, for reads, through a page
+    /// cache that is too small; or the device by O_DIRECT. It is verified, and a trial that was
+    /// not what is declared here has failed.
     pub access: AccessKind,
+    /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
+    /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
+    /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    pub cache_limit: Option<Size>,
     /// Open files so that each write waits for the device.
     pub open_sync: OpenSync,
     /// Wait inside the timed region until data are on the device (IOzone's -e).
@@ -109,6 +114,7 @@ impl Default for Params {
             existing: Existing::Refuse,
             keep: false,
             access: AccessKind::InCache,
+            cache_limit: None,
             open_sync: OpenSync::None,
             include_fsync: false,
             include_close: false,
@@ -156,6 +162,16 @@ impl Params {
             .collect()
     }
 
+    /// What `children` with a file of this cell each have in memory.
+    pub fn footprint(&self, cell: Cell, children: u32) -> Footprint {
+        Footprint {
+            files_bytes: cell.bytes() * u64::from(children),
+            threads: children,
+            // A child that is a process has a copy of its buffer.
+            thread_bytes: cell.record.bytes() + self.purge.bytes(),
+        }
+    }
+
     /// Whether anything is done around records beyond moving and comparing them as the original
     /// does by default.
     pub fn is_plain(&self) -> bool {
@@ -190,6 +206,7 @@ impl Params {
         for &record in self.record.iter() {
             within("record", record, RECORD_MIN..=RECORD_MAX)?;
         }
+        check_cache_limit(self.access, self.cache_limit)?;
         within("stride", self.stride, 1..=RECORDS_MAX)?;
         within("think_ms", self.think_ms, 0..=THINK_MS_MAX)?;
         within("purge", self.purge, Size(0)..=PURGE_MAX)?;

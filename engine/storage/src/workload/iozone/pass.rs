@@ -15,6 +15,7 @@ use super::loops::{Drive, Mover, Work};
 use super::params::Params;
 use super::table::{Pass, Settle};
 use super::watch::{Untimed, Watch};
+use crate::access::open_flags;
 use crate::backend::{Backend, File};
 use crate::fault::Fault;
 use crate::scratch::Scratch;
@@ -201,17 +202,15 @@ impl<B: Backend> Stage<'_, B> {
     }
 
     fn added_flags(&self, is_written: bool) -> OFlags {
-        let access = match self.params.access {
-            AccessKind::InCache => OFlags::empty(),
-            AccessKind::Direct => OFlags::DIRECT,
-        };
-        access | self.params.open_sync.flags(is_written)
+        open_flags(self.params.access) | self.params.open_sync.flags(is_written)
     }
 
     fn settle<F: File>(&self, how: Settle, file: &mut F, buffer: &mut [u8]) -> io::Result<()> {
         match how {
             Settle::AsIs => Ok(()),
             Settle::Sync => file.sync(),
+            // A record read beforehand would come from memory when it is timed.
+            Settle::SyncAndPrime if self.params.access == AccessKind::OutOfCache => file.sync(),
             Settle::SyncAndPrime => {
                 file.sync()?;
                 file.read(&mut buffer[..self.work.record_bytes])?;

@@ -128,6 +128,7 @@ where
         };
         if let Some(evidence) = &mut self.evidence {
             evidence.check_direct(scratch.path(), "record", cell.record)?;
+            evidence.bound_cache(params.cache_limit, params.footprint(cell, 1))?;
             scratch.settle_file_system()?;
         }
         let mut bench = Bench {
@@ -192,8 +193,8 @@ where
             conduct.verify = false;
             let warming = (OFlags::RDONLY, Motion::SequentialRead);
             return match params.access {
-                AccessKind::Direct => Ok(()),
-                _ => stage.rehearse(warming, &mut conduct, self.buffer),
+                AccessKind::Direct | AccessKind::OutOfCache => Ok(()),
+                AccessKind::InCache => stage.rehearse(warming, &mut conduct, self.buffer),
             };
         }
         if params.tests[0].fills_the_file() {

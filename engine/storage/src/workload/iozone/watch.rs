@@ -104,7 +104,7 @@ impl<P: Probe> Watch for Witnessed<'_, P> {
     fn ready(&mut self) -> Result<(), Failure> {
         if let Some(evidence) = &mut self.evidence {
             if self.is_read {
-                evidence.check_resident(self.path)?;
+                evidence.prepare_read(self.path)?;
             }
             self.before = evidence.counters();
         }

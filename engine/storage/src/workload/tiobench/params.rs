@@ -9,7 +9,7 @@ use serde_json::{json, Map, Value};
 use wire::{AccessKind, Failure};
 
 use super::version::Version;
-use crate::access::unaligned;
+use crate::access::{check_cache_limit, unaligned, Footprint};
 use crate::workload::phase::{self, Phase};
 
 const FILE_MAX: Size = Size(1 << 40);
@@ -74,9 +74,14 @@ pub struct Params {
     /// In the write phase, let the threads work one after another, so that files do not
     /// interleave on the device (the original's -W).
     pub in_turn: bool,
-    /// Where reads are served from: the page cache, or the device (O_DIRECT; the original's -X).
-    /// It is verified: a trial that was not what is declared here has failed.
+    /// Where reads are served from: the page cache; the device, through a page cache that is too
+    /// small; or the device by O_DIRECT (the original's -X). It is verified: a trial that was not
+    /// what is declared here has failed.
     pub access: AccessKind,
+    /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
+    /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
+    /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    pub cache_limit: Option<Size>,
     /// What is written.
     pub content: Fill,
     /// Compare eight bytes per page of every block read, inside the timed region.
@@ -100,6 +105,7 @@ impl Default for Params {
             sync: false,
             in_turn: false,
             access: AccessKind::InCache,
+            cache_limit: None,
             content: Fill::Zeroes,
             verify: true,
             seed: 1,
@@ -135,6 +141,15 @@ impl Cell {
         self.file_bytes() * u64::from(self.threads)
     }
 
+    /// What the threads have in memory.
+    pub fn footprint(self) -> Footprint {
+        Footprint {
+            files_bytes: self.bytes(),
+            threads: self.threads,
+            thread_bytes: 0,
+        }
+    }
+
     /// Its place in the grid, as a sample names it.
     pub fn point(self) -> Map<String, Value> {
         let keys = [
@@ -166,6 +181,7 @@ impl Params {
         }
         let operations = params.random_operations;
         within("random_operations", operations, 1..=OPERATIONS_MAX)?;
+        check_cache_limit(params.access, params.cache_limit)?;
         params.check_cells()?;
         params.check_direct()?;
         params.phases = phase::ordered(params.phases, ORDER);

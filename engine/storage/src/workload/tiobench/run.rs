@@ -61,7 +61,7 @@ where
     for cell in cells {
         let mut stage = Stage::new(backend, params, directory, cell)?;
         if let Some(evidence) = evidence.as_deref_mut() {
-            stage.check_direct(evidence)?;
+            stage.check_access(evidence)?;
         }
         if !params.phases.contains(&Phase::Write) {
             stage.perform(Phase::Write, &mut None)?;
@@ -121,9 +121,10 @@ where
         })
     }
 
-    fn check_direct(&self, evidence: &mut Evidence) -> Result<(), Failure> {
+    fn check_access(&self, evidence: &mut Evidence) -> Result<(), Failure> {
         let scratch = &self.seats[0].scratch;
         evidence.check_direct(scratch.path(), "block", self.cell.block)?;
+        evidence.bound_cache(self.params.cache_limit, self.cell.footprint())?;
         scratch.settle_file_system()
     }
 
@@ -173,7 +174,7 @@ where
         let mut before = None;
         if let Some(evidence) = evidence {
             for seat in self.seats.iter().filter(|_| !phase.is_write()) {
-                evidence.check_resident(seat.scratch.path())?;
+                evidence.prepare_read(seat.scratch.path())?;
             }
             before = evidence.counters();
         }

@@ -6,11 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use kit::libc_random::RandR;
 use kit::team::Member;
 use kit::{clock, Buffer, Content, Probe};
-use rustix::fs::{Mode, OFlags};
-use wire::{AccessKind, Failure};
+use rustix::fs::Mode;
+use wire::Failure;
 
 use super::loops::{self, Order, Work};
 use super::params::{Cell, Params, ORDER};
+use crate::access::open_flags;
 use crate::backend::{Backend, File, Positioned};
 use crate::scratch::Scratch;
 use crate::workload::phase::Phase;
@@ -87,11 +88,7 @@ where
 
     fn open(&self, path: &CStr) -> std::io::Result<B::File> {
         let version = self.params.version;
-        let access = match self.params.access {
-            AccessKind::InCache => OFlags::empty(),
-            AccessKind::Direct => OFlags::DIRECT,
-        };
-        let flags = version.opening(self.phase, self.params.sync) | access;
+        let flags = version.opening(self.phase, self.params.sync) | open_flags(self.params.access);
         let mut file = self.backend.open(path, flags, Mode::RUSR | Mode::WUSR)?;
         if version.presizes() {
             file.resize(self.cell.file_bytes())?;

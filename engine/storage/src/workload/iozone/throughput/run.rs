@@ -136,6 +136,9 @@ where
         if let Some(evidence) = evidence {
             let scratch = &self.seats[0].scratch;
             evidence.check_direct(scratch.path(), "record", self.point.cell.record)?;
+            let (shared, point) = (&self.params.shared, self.point);
+            let footprint = shared.footprint(point.cell, point.children);
+            evidence.bound_cache(shared.cache_limit, footprint)?;
             scratch.settle_file_system()?;
         }
         if self.params.own.phases[0].fills_the_file() {
@@ -181,7 +184,7 @@ where
         };
         for seat in &self.seats {
             if self.reads(phase, seat.child) {
-                evidence.check_resident(seat.scratch.path())?;
+                evidence.prepare_read(seat.scratch.path())?;
             }
         }
         let before = evidence.counters();
