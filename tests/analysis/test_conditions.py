@@ -1,5 +1,6 @@
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
+from tiltyard.run.record import TrialRecord
 
 
 def test_the_design_is_told_with_its_numbers():
@@ -28,3 +29,20 @@ def test_conditions_are_told_as_granted():
 
 def test_without_a_trial_nothing_is_claimed():
     assert analyse(*synthetic_study(blocks=0)).conditions_sentence == "No trial is done yet."
+
+
+def test_the_share_of_hits_is_told_when_out_of_cache():
+    found = {"declared": "out-of-cache", "delivered": 0.987, "memory_limit_bytes": 24 * 2**20}
+
+    def change(trial: TrialRecord) -> TrialRecord:
+        assert trial.end is not None
+        assert trial.end.access is not None
+        access = trial.end.access.model_copy(update=found)
+        return trial.model_copy(update={"end": trial.end.model_copy(update={"access": access})})
+
+    plan, run = synthetic_study(blocks=7)
+    run = run.model_copy(update={"trials": tuple(change(trial) for trial in run.trials)})
+    text = analyse(plan, run).conditions_sentence
+    assert "Access: out-of-cache, verified" in text
+    assert "the device delivered at least 98.7 % of the bytes of each read test" in text
+    assert "a page cache of no more than 24" in text

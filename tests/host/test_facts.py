@@ -6,6 +6,7 @@ from tiltyard.errors import HostLacksError
 from tiltyard.host import packages
 from tiltyard.host.doctor import Check, examine
 from tiltyard.host.facts import ABSENT, host_facts
+from tiltyard.host.mounts import Mount
 from tiltyard.host.packages import Tool, install_command
 
 
@@ -72,3 +73,29 @@ def test_state_that_cannot_be_written_is_missing(
     monkeypatch.setattr("tiltyard.host.doctor.os.access", lambda *_: False)
     found = checks(tmp_path)["record of changes"]
     assert (found.status, found.remedy) == ("missing", "export TILTYARD_STATE=DIRECTORY")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "controllers", "status", "remedy"),
+    [
+        ("cgroup", "rw,memory", "", "ok", None),
+        ("cgroup2", "rw", "cpu memory\n", "ok", None),
+        ("cgroup2", "rw", "cpu\n", "limited", "echo +memory > {}/cgroup.subtree_control"),
+        ("cgroup", "rw,cpu", "", "limited", "mount -t cgroup2 cgroup2 /sys/fs/cgroup"),
+    ],
+)
+def test_a_cache_that_cannot_be_bounded_comes_with_the_command_that_mends_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    options: str,
+    controllers: str,
+    status: str,
+    remedy: str | None,
+) -> None:
+    (tmp_path / "cgroup.subtree_control").write_text(controllers)
+    only = Mount(device="0:5", target=tmp_path, type=kind, source=kind, options=options)
+    monkeypatch.setattr("tiltyard.host.doctor.mounts", lambda: [only])
+    found = checks(tmp_path)["bounded cache"]
+    assert found.status == status
+    assert found.remedy == (remedy and remedy.format(tmp_path))

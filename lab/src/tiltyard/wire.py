@@ -162,7 +162,7 @@ class Floor(Message):
 class Access(Message):
     """Cache state as declared and as found."""
 
-    declared: Literal["in-cache", "direct"]
+    declared: Literal["in-cache", "out-of-cache", "direct"]
     verdict: Literal["confirmed", "contradicted", "unverified"]
     reason: str
     read_bytes: int
@@ -170,6 +170,8 @@ class Access(Message):
     written_bytes: int
     device_written_bytes: int | None = None
     resident: float | None = None
+    delivered: float | None = None
+    memory_limit_bytes: int | None = None
 
 
 class Device(Message):

@@ -1,12 +1,14 @@
 """How it was judged and how it was measured, in plain words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from tiltyard.analysis.model import TrialLine
 from tiltyard.plan.model import Design, Plan
 from tiltyard.run.record import RunRecord
+from tiltyard.units import format_size
+from tiltyard.wire import Access
 
 
 def design_sentence(plan: Plan, family: int, headlines: int, level: float) -> str:
@@ -60,6 +62,7 @@ def _conditions(run: RunRecord, lines: tuple[TrialLine, ...]) -> Iterator[str]:
     declared = sorted({end.access.declared for end in ends if end.access})
     if declared:
         yield f"Access: {', '.join(declared)}, verified by counters in each trial."
+    yield from _out_of_cache([end.access for end in ends if end.access])
     if ends:
         clock = np.median([end.floor.clock_ns for end in ends])
         operation = np.median([end.floor.operation_ns for end in ends])
@@ -72,4 +75,16 @@ def _conditions(run: RunRecord, lines: tuple[TrialLine, ...]) -> Iterator[str]:
         yield (
             f"Other processes used {100 * np.median(shares):.2g} % of a core in the typical trial, "
             f"{100 * max(shares):.2g} % in the worst."
+        )
+
+
+def _out_of_cache(found: Sequence[Access]) -> Iterator[str]:
+    """How much of what was read can have been hits, and what bounded the cache."""
+    delivered = [access.delivered for access in found if access.delivered is not None]
+    limits = [access.memory_limit_bytes for access in found if access.memory_limit_bytes]
+    if delivered and limits:
+        yield (
+            f"Out of cache, the device delivered at least {100 * min(delivered):.3g} % of the "
+            "bytes of each read test, with a page cache of no more than "
+            f"{format_size(max(limits))}."
         )

@@ -51,7 +51,8 @@ def _access(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
             severity="problem",
             text=f"{_trials(contradicted)} did not have the declared cache state, and count as "
             "failed.",
-            advice="Choose a file that fits in memory for in-cache access, or direct access.",
+            advice="Choose a file that fits in memory for in-cache access, a larger one for "
+            "out-of-cache access, or direct access.",
         )
     if unverified:
         yield Notice(

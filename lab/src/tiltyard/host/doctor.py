@@ -17,6 +17,7 @@ from typing import Literal
 from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import NONE_SEEN, virtualisation
 from tiltyard.host.ledger import state_directory
+from tiltyard.host.mounts import mounts
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.units import format_size
 
@@ -55,6 +56,7 @@ def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -
         _state(),
         _space(directory),
         _cachestat(),
+        _bounded_cache(),
         _cpus(),
         _idle(),
         _noise(),
@@ -124,6 +126,22 @@ def _cachestat() -> Check:
     if ctypes.get_errno() != errno.ENOSYS:
         return Check("cachestat", "ok", "cache states are proven by the kernel's own count")
     return Check("cachestat", "limited", "Linux before 6.5: mincore is used instead")
+
+
+def _bounded_cache() -> Check:
+    """A memory group keeps small files out of a cache that would hold them."""
+    name = "bounded cache"
+    found = mounts()
+    second = next((mount.target for mount in found if mount.type == "cgroup2"), None)
+    if any(mount.type == "cgroup" and "memory" in mount.options.split(",") for mount in found):
+        return Check(name, "ok", "out-of-cache access bounds the page cache (cgroup version 1)")
+    without = "out-of-cache access needs files of several times the memory"
+    if second is None:
+        return Check(name, "limited", without, "mount -t cgroup2 cgroup2 /sys/fs/cgroup")
+    handed_down = second / "cgroup.subtree_control"
+    if "memory" in handed_down.read_text().split():
+        return Check(name, "ok", "out-of-cache access bounds the page cache (cgroup version 2)")
+    return Check(name, "limited", without, f"echo +memory > {handed_down}")
 
 
 def _cpus() -> Check:
