@@ -13,6 +13,8 @@ use wire::Direct;
 
 /// The same number on every architecture; libc has no name for it yet.
 const SYS_CACHESTAT: libc::c_long = 451;
+/// Pages that mincore(2) is asked about at once.
+const WINDOW_PAGES: u64 = 1 << 16;
 
 /// Share of the file's pages that the page cache holds, 0 … 1; 1 for an empty file.
 ///
@@ -31,8 +33,8 @@ pub fn resident(path: &Path) -> io::Result<f64> {
     }
     let held = match cachestat_pages(&file) {
         Ok(held) if held >= pages => held,
-        Ok(held) => held.max(mincore_pages(&file, size_bytes, pages)?),
-        Err(_) => mincore_pages(&file, size_bytes, pages)?,
+        Ok(held) => held.max(mincore_pages(&file, size_bytes)?),
+        Err(_) => mincore_pages(&file, size_bytes)?,
     };
     Ok((held as f64 / pages as f64).min(1.0))
 }
@@ -58,31 +60,41 @@ fn cachestat_pages(file: &File) -> io::Result<u64> {
     }
 }
 
-fn mincore_pages(file: &File, size_bytes: u64, pages: u64) -> io::Result<u64> {
-    let mut states = vec![0_u8; pages as usize];
-    let size_bytes = size_bytes as usize;
+/// Window by window, so that little memory is needed whatever the file's size.
+fn mincore_pages(file: &File, size_bytes: u64) -> io::Result<u64> {
+    let page_bytes = rustix::param::page_size() as u64;
+    let window_bytes = WINDOW_PAGES * page_bytes;
+    let mut states = vec![0_u8; WINDOW_PAGES as usize];
+    let mut held = 0;
+    for offset in (0..size_bytes).step_by(window_bytes as usize) {
+        let length = window_bytes.min(size_bytes - offset);
+        let states = &mut states[..length.div_ceil(page_bytes) as usize];
+        mincore_window(file, offset, length as usize, states)?;
+        held += states.iter().filter(|&&state| state & 1 == 1).count() as u64;
+    }
+    Ok(held)
+}
+
+fn mincore_window(file: &File, offset: u64, length: usize, states: &mut [u8]) -> io::Result<()> {
     // SAFETY: a new mapping that is never dereferenced; `states` has a byte per page; the
     // mapping is removed before anything else can see it.
-    let status = unsafe {
+    unsafe {
         let start = mmap(
             ptr::null_mut(),
-            size_bytes,
+            length,
             ProtFlags::READ,
             MapFlags::SHARED,
             file,
-            0,
+            offset,
         )?;
-        let status = libc::mincore(start, size_bytes, states.as_mut_ptr());
+        let status = libc::mincore(start, length, states.as_mut_ptr());
         let error = io::Error::last_os_error();
-        munmap(start, size_bytes)?;
-        if status == 0 {
-            Ok(())
-        } else {
-            Err(error)
+        munmap(start, length)?;
+        match status {
+            0 => Ok(()),
+            _ => Err(error),
         }
-    };
-    status?;
-    Ok(states.iter().filter(|&&state| state & 1 == 1).count() as u64)
+    }
 }
 
 /// Writes what is dirty of the file, and asks the kernel to drop its pages. Those in use by a
@@ -118,7 +130,7 @@ pub fn direct_alignment(path: &Path) -> io::Result<Option<Direct>> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Seek, SeekFrom, Write};
 
     use super::*;
 
@@ -145,11 +157,25 @@ mod tests {
     fn mincore_agrees_with_cachestat() {
         let file = written_file();
         let pages = SIZE_BYTES as u64 / rustix::param::page_size() as u64;
-        let seen = mincore_pages(file.as_file(), SIZE_BYTES as u64, pages).unwrap();
+        let seen = mincore_pages(file.as_file(), SIZE_BYTES as u64).unwrap();
         assert_eq!(seen, pages);
         if let Ok(counted) = cachestat_pages(file.as_file()) {
             assert_eq!(counted, pages);
         }
+    }
+
+    #[test]
+    fn a_file_larger_than_a_window_is_counted_to_its_end() {
+        let mut file = written_file();
+        let page_bytes = rustix::param::page_size() as u64;
+        // Sparse; only its ends are ever touched.
+        let size_bytes = (WINDOW_PAGES + 1) * page_bytes;
+        file.as_file().set_len(size_bytes - 1).unwrap();
+        file.seek(SeekFrom::End(-1)).unwrap();
+        file.write_all(&[1]).unwrap();
+        let pages = SIZE_BYTES as u64 / page_bytes + 1;
+        let seen = mincore_pages(file.as_file(), size_bytes - 1).unwrap();
+        assert_eq!(seen, pages);
     }
 
     #[test]

@@ -134,8 +134,8 @@ fn is_abandoned(name: &str) -> Option<bool> {
 
 fn refused(group: &Path, error: &io::Error) -> Failure {
     let message = format!(
-        "cannot bound the page cache by the memory group {}: {error}; run as root, or in a group \
-         that is delegated to you (systemd-run --user --scope -p Delegate=yes)",
+        "cannot bound the page cache by the memory group {}: {error}; run as root, or as a user \
+         under systemd-run --user --scope",
         group.display()
     );
     failure(FailureKind::HostLacks, message)
