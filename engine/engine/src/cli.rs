@@ -1,5 +1,6 @@
 //! The command line, from which help is derived.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -44,6 +45,19 @@ pub enum Command {
     Schema,
     /// Measure the engine itself: the cost of a clock read and of an operation without I/O
     Floor,
+    /// Be a classic tool, with its own command line and table: `classic postmark FILE`
+    ///
+    /// A link to the engine that bears the name of a classic tool does the same.
+    Classic {
+        /// Name of the tool, then what it is called with
+        #[arg(
+            required = true,
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "NAME [ARGUMENTS]"
+        )]
+        line: Vec<OsString>,
+    },
 }
 
 #[cfg(test)]

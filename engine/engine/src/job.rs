@@ -48,6 +48,15 @@ fn parse(text: &str) -> Result<Job, Failure> {
     })?;
     json.end()
         .map_err(|error| bad_job(format!("job: {error}")))?;
+    check(&job)?;
+    Ok(job)
+}
+
+/// Looks at what is the same for all workloads.
+///
+/// # Errors
+/// `BadJob`, naming the key.
+pub fn check(job: &Job) -> Result<(), Failure> {
     if job.protocol != PROTOCOL {
         let message = format!(
             "job: protocol {} is not spoken here; use {PROTOCOL}",
@@ -62,7 +71,7 @@ fn parse(text: &str) -> Result<Job, Failure> {
         );
         return Err(bad_parameter("target.directory", message));
     }
-    Ok(job)
+    Ok(())
 }
 
 fn bad_job(message: String) -> Failure {

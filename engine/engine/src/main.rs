@@ -1,7 +1,9 @@
-//! `tiltyard-engine`: the measuring instrument. One job in, JSON Lines out.
+//! `tiltyard-engine`: the measuring instrument. One job in, JSON Lines out. Called by the name of a
+//! classic tool, it is that tool.
 //!
 //! stdout carries the protocol and nothing else; what people should read goes to stderr.
 
+mod classic_tool;
 mod cli;
 mod exit;
 mod hash;
@@ -19,6 +21,10 @@ use output::Output;
 use wire::{ConditionsWanted, Failure};
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    if let Some(tool) = arguments.next().as_deref().and_then(classic::called_as) {
+        return classic_tool::run(tool, arguments, Output::stdout());
+    }
     match execute(Cli::parse().command) {
         Ok(code) => code,
         Err(failure) => {
@@ -33,6 +39,11 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run { job } => return Ok(session::run(job.as_deref(), &mut output)),
         Command::Validate { job } => return Ok(session::validate(job.as_deref(), &mut output)),
+        Command::Classic { line } => {
+            let mut arguments = line.into_iter();
+            let name = arguments.next().unwrap_or_default();
+            return Ok(classic_tool::run(classic::named(&name)?, arguments, output));
+        }
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.document(&wire::schema()),
         Command::Floor => {

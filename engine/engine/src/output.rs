@@ -34,6 +34,14 @@ impl Output {
         let _ = written.and_then(|()| self.end_line());
     }
 
+    /// Writes a part of a table, at once. When nobody reads any more, the trial is asked to stop.
+    pub fn text(&mut self, text: &str) {
+        let written = self.out.write_all(text.as_bytes());
+        if written.and_then(|()| self.out.flush()).is_err() {
+            kit::stop::request();
+        }
+    }
+
     fn end_line(&mut self) -> io::Result<()> {
         self.out.write_all(b"\n")?;
         self.out.flush()
@@ -44,4 +52,10 @@ impl Output {
 #[allow(clippy::print_stderr)]
 pub fn complain(failure: &Failure) {
     eprintln!("tiltyard-engine: {}", failure.message);
+}
+
+/// Tells people something in the name of a classic tool.
+#[allow(clippy::print_stderr)]
+pub fn remark(tool: &str, text: &str) {
+    eprintln!("{tool}: {text}");
 }

@@ -19,22 +19,48 @@ use crate::{exit, hash, job, registry};
 
 /// Reads a job and executes it. The last line is an `end`, also when there was no first one.
 pub fn run(path: Option<&Path>, output: &mut Output) -> ExitCode {
-    match start(path) {
-        Ok((job, trial)) => conclude(execute(&job, trial, output), output),
-        Err(failure) => conclude(not_begun(failure), output),
-    }
+    let mut emit = |event: &Event| output.event(event);
+    let done = match start(path) {
+        Ok(job) => carry_out(&job, &mut emit),
+        Err(failure) => conclude(not_begun(failure), &mut emit),
+    };
+    code_of(done)
+}
+
+/// Executes a job. Its events go to `emit`, the last one is an `end`.
+///
+/// # Errors
+/// What kept it from being done; the `end` says the same.
+pub fn carry_out(job: &Job, emit: &mut dyn FnMut(&Event)) -> Result<(), Failure> {
+    let end = match job::check(job).and_then(|()| plan(job)) {
+        Ok(trial) => execute(job, trial, emit),
+        Err(failure) => not_begun(failure),
+    };
+    conclude(end, emit)
+}
+
+/// Prepares for signals.
+///
+/// # Errors
+/// `HostLacks` when the kernel does not let us.
+pub fn heed_signals() -> Result<(), Failure> {
+    stop::install().map_err(|error| {
+        let message = format!("cannot handle signals: {error}");
+        failure(FailureKind::HostLacks, message)
+    })
 }
 
 /// Reads a job and prints the hello line that it would begin with, or an `end` that says why
 /// it could not.
 pub fn validate(path: Option<&Path>, output: &mut Output) -> ExitCode {
-    match job::read(path).and_then(|job| Ok((plan(&job)?, job))) {
+    let done = match job::read(path).and_then(|job| Ok((plan(&job)?, job))) {
         Ok((trial, job)) => {
             output.event(&hello(&job, trial.as_ref(), Conditions::default()));
-            ExitCode::SUCCESS
+            Ok(())
         }
-        Err(failure) => conclude(not_begun(failure), output),
-    }
+        Err(failure) => conclude(not_begun(failure), &mut |event| output.event(event)),
+    };
+    code_of(done)
 }
 
 /// What the instrument itself costs here, now.
@@ -47,14 +73,9 @@ pub fn measure_floor() -> Floor {
     }
 }
 
-fn start(path: Option<&Path>) -> Result<(Job, Box<dyn Trial>), Failure> {
-    stop::install().map_err(|error| {
-        let message = format!("cannot handle signals: {error}");
-        failure(FailureKind::HostLacks, message)
-    })?;
-    let job = job::read(path)?;
-    let trial = plan(&job)?;
-    Ok((job, trial))
+fn start(path: Option<&Path>) -> Result<Job, Failure> {
+    heed_signals()?;
+    job::read(path)
 }
 
 fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
@@ -74,7 +95,7 @@ fn hello(job: &Job, trial: &dyn Trial, conditions: Conditions) -> Event {
     })
 }
 
-fn execute(job: &Job, trial: Box<dyn Trial>, output: &mut Output) -> End {
+fn execute(job: &Job, trial: Box<dyn Trial>, emit: &mut dyn FnMut(&Event)) -> End {
     let place = match Place::take(&job.conditions, trial.threads()) {
         Ok(place) => place,
         Err(failure) => return not_begun(failure),
@@ -82,11 +103,11 @@ fn execute(job: &Job, trial: Box<dyn Trial>, output: &mut Output) -> End {
     let floor = measure_floor();
     let device = Device::under(&job.target.directory);
     let gauges = Gauges::read(device.as_ref());
-    output.event(&hello(job, trial.as_ref(), place.granted.clone()));
+    emit(&hello(job, trial.as_ref(), place.granted.clone()));
     let started_ns = clock::now_ns();
 
-    let mut emit = |event| output.event(&event);
-    let mut ledger = Ledger::new(&mut emit);
+    let mut pass_on = |event| emit(&event);
+    let mut ledger = Ledger::new(&mut pass_on);
     // A defect must not leave files behind either: unwinding removes them.
     let result = catch_unwind(AssertUnwindSafe(|| trial.run(&mut ledger)))
         .unwrap_or_else(|_| Err(failure(FailureKind::Internal, "the engine has a defect")));
@@ -132,12 +153,20 @@ fn end(
     }
 }
 
-/// Writes the last line, and gives the exit code that goes with it.
-fn conclude(end: End, output: &mut Output) -> ExitCode {
-    let code = end.failure.as_ref().map(|failure| {
-        complain(failure);
-        exit::code(failure.kind)
-    });
-    output.event(&Event::End(Box::new(end)));
-    code.unwrap_or(ExitCode::SUCCESS)
+/// Emits the last event, and tells whether all was done.
+fn conclude(end: End, emit: &mut dyn FnMut(&Event)) -> Result<(), Failure> {
+    let failure = end.failure.clone();
+    emit(&Event::End(Box::new(end)));
+    failure.map_or(Ok(()), Err)
+}
+
+/// The exit code; people are told of a failure.
+fn code_of(done: Result<(), Failure>) -> ExitCode {
+    done.map_or_else(
+        |failure| {
+            complain(&failure);
+            exit::code(failure.kind)
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }

@@ -25,13 +25,13 @@ enum What {
     Kind(fn(&Tally) -> u64),
     /// Bytes per second, and the operations that moved them.
     Bytes(fn(&Tally) -> u64, fn(&Tally) -> u64),
-    /// The time itself.
-    Time,
+    /// The time itself, and the operations and bytes that it covers.
+    Time(fn(&Tally, &Course) -> (u64, u64)),
 }
 
 const HEADLINE: &str = "transactions";
 
-const MEASURES: [Measure; 10] = [
+const MEASURES: [Measure; 11] = [
     Measure {
         name: HEADLINE,
         label: "transactions",
@@ -100,11 +100,21 @@ const MEASURES: [Measure; 10] = [
         ),
     },
     Measure {
+        name: "transaction_time",
+        label: "time of transactions",
+        about: "From before the first transaction until after the last one.",
+        phase: Phase::Transactions,
+        what: What::Time(|_, course| {
+            let reading = &course.transactions;
+            (reading.operations, reading.bytes)
+        }),
+    },
+    Measure {
         name: "total_time",
         label: "total time",
         about: "From before the first file is created until the last one is deleted.",
         phase: Phase::Whole,
-        what: What::Time,
+        what: What::Time(|tally, course| (course.operations(), tally.bytes())),
     },
 ];
 
@@ -154,7 +164,7 @@ impl Measure {
         };
         let latency_ns = match self.what {
             What::Phase(reading) => reading(course).latency.clone(),
-            What::Kind(_) | What::Bytes(..) | What::Time => None,
+            What::Kind(_) | What::Bytes(..) | What::Time(_) => None,
         };
         Sample {
             metric: self.name.to_owned(),
@@ -176,7 +186,7 @@ impl Measure {
             What::Phase(reading) => (reading(course).operations, reading(course).bytes),
             What::Kind(count) => (count(tally), 0),
             What::Bytes(bytes, count) => (count(tally), bytes(tally)),
-            What::Time => (course.operations(), tally.bytes()),
+            What::Time(work) => work(tally, course),
         }
     }
 
@@ -184,14 +194,14 @@ impl Measure {
         match self.what {
             What::Phase(_) | What::Kind(_) => Unit::PerSecond,
             What::Bytes(..) => Unit::BytesPerSecond,
-            What::Time => Unit::Second,
+            What::Time(_) => Unit::Second,
         }
     }
 
     fn direction(&self) -> Direction {
         match self.what {
             What::Phase(_) | What::Kind(_) | What::Bytes(..) => Direction::Higher,
-            What::Time => Direction::Lower,
+            What::Time(_) => Direction::Lower,
         }
     }
 }
@@ -238,6 +248,7 @@ mod tests {
             ("deleted_alone", 52_800.0, 528.0, "per second"),
             ("data_read", 14_307_700.0, 1.36, "megabytes per second"),
             ("data_written", 46_620_680.0, 4.45, "megabytes per second"),
+            ("transaction_time", 0.04, 1.0, "seconds"),
             ("total_time", 0.1, 1.0, "seconds"),
         ] {
             let sample = find(&samples, metric);

@@ -1,0 +1,100 @@
+//! What a tool works on: it hands over jobs, and says what to print of their events.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use wire::{ConditionsWanted, Event, Failure, Job, Target, PROTOCOL};
+
+use crate::common::Common;
+
+/// What the engine does for a tool.
+pub trait Host {
+    /// Prints text to standard output, at once.
+    fn print(&mut self, text: &str);
+
+    /// Tells people something that does not belong to the table.
+    fn remark(&mut self, text: &str);
+
+    /// Writes one event to standard output as a line of JSON.
+    fn record(&mut self, event: &Event);
+
+    /// Executes a job; every event is handed to `listener` as it comes, the `end` too.
+    ///
+    /// # Errors
+    /// What kept the job from being done; the `end` has told the listener the same.
+    fn execute(
+        &mut self,
+        job: &Job,
+        listener: &mut dyn FnMut(&mut dyn Host, &Event),
+    ) -> Result<(), Failure>;
+}
+
+/// How a tool shows what a job found.
+pub trait Printer {
+    /// What is to be printed when `event` comes; empty for nothing.
+    fn text_of(&mut self, event: &Event) -> String;
+}
+
+/// The engine, and what the person who called the tool wants of it.
+pub struct Bench<'a> {
+    host: &'a mut dyn Host,
+    common: Common,
+}
+
+impl<'a> Bench<'a> {
+    /// A bench that works through `host`.
+    pub fn new(host: &'a mut dyn Host, common: Common) -> Self {
+        Self { host, common }
+    }
+
+    /// Whether files that would be overwritten are to be removed first.
+    pub fn force(&self) -> bool {
+        self.common.force
+    }
+
+    /// Prints text of the tool's own, unless JSON is wanted.
+    pub fn print(&mut self, text: &str) {
+        if !self.common.json {
+            self.host.print(text);
+        }
+    }
+
+    /// Tells people something that does not belong to the table.
+    pub fn remark(&mut self, text: &str) {
+        self.host.remark(text);
+    }
+
+    /// Executes one job and prints what `printer` makes of it, or its events when JSON is
+    /// wanted. Warnings go to people.
+    ///
+    /// # Errors
+    /// What kept the job from being done.
+    pub fn execute(&mut self, job: &Job, printer: &mut dyn Printer) -> Result<(), Failure> {
+        let json = self.common.json;
+        self.host.execute(job, &mut |host, event| {
+            let text = printer.text_of(event);
+            if json {
+                return host.record(event);
+            }
+            if !text.is_empty() {
+                host.print(&text);
+            }
+            if let Event::Warning(warning) = event {
+                host.remark(&warning.message);
+            }
+        })
+    }
+}
+
+/// A job for `workload` on files in `directory`.
+pub fn job(workload: &str, parameters: Map<String, Value>, directory: &Path) -> Job {
+    Job {
+        protocol: PROTOCOL,
+        workload: workload.to_owned(),
+        parameters,
+        target: Target {
+            directory: directory.to_owned(),
+        },
+        conditions: ConditionsWanted::default(),
+    }
+}

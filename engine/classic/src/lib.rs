@@ -1,0 +1,141 @@
+//! The classic tools' own command lines and printed tables, over the engine's workloads.
+//!
+//! A tool translates its command line into jobs, and the events of a job into the table that its
+//! users know. It measures nothing itself, and it does not print itself: the engine does, through
+//! [`Bench`].
+//!
+//! To add a tool: a file or folder beside this one with everything in it, and one line in
+//! [`TOOLS`].
+
+pub mod bench;
+pub mod common;
+pub mod help;
+pub mod options;
+pub mod overwrite;
+mod postmark;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use kit::failure::bad_parameter;
+use wire::{Failure, FailureKind};
+
+use self::bench::{Bench, Host};
+use self::common::Common;
+use self::options::Choice;
+
+/// All tools, in the order in which help lists them.
+pub static TOOLS: &[&dyn Tool] = &[&postmark::Postmark];
+
+/// A tool that can be called by its name.
+pub trait Tool: Sync {
+    /// The names it goes by, its usual one first.
+    fn names(&self) -> &'static [&'static str];
+
+    /// One line: what it is.
+    fn about(&self) -> &'static str;
+
+    /// What may stand behind its options, as help shows it: `[FILE]`; empty when nothing may.
+    fn operands(&self) -> &'static str {
+        ""
+    }
+
+    /// Its options, from which help and the reading of the command line are derived.
+    fn choices(&self) -> &'static [Choice];
+
+    /// Does what the command line asks for.
+    ///
+    /// # Errors
+    /// `BadJob` for a command line that is not understood; else those of the jobs.
+    fn run(&self, arguments: Vec<OsString>, bench: &mut Bench) -> Result<(), Failure>;
+}
+
+/// The tool whose name `program` (argv\[0\]) ends in, if it is one.
+pub fn called_as(program: &OsStr) -> Option<&'static dyn Tool> {
+    Path::new(program).file_name()?.to_str().and_then(find)
+}
+
+/// The tool called `name`.
+///
+/// # Errors
+/// `BadJob`, with the names that there are.
+pub fn named(name: &OsStr) -> Result<&'static dyn Tool, Failure> {
+    let name = name.to_string_lossy();
+    find(&name).ok_or_else(|| {
+        let names: Vec<String> = TOOLS
+            .iter()
+            .flat_map(|tool| tool.names())
+            .map(|&name| name.to_owned())
+            .collect();
+        bad_parameter(
+            "tool",
+            kit::params::unknown_name("classic tool", &name, &names),
+        )
+    })
+}
+
+fn find(name: &str) -> Option<&'static dyn Tool> {
+    TOOLS
+        .iter()
+        .copied()
+        .find(|tool| tool.names().contains(&name))
+}
+
+/// Is `tool`, called with `arguments`.
+///
+/// # Errors
+/// What the tool could not do.
+pub fn run(
+    tool: &dyn Tool,
+    arguments: impl Iterator<Item = OsString>,
+    host: &mut dyn Host,
+) -> Result<(), Failure> {
+    let (common, arguments) = Common::split(arguments);
+    if common.help {
+        host.print(&help::of(tool));
+        return Ok(());
+    }
+    let mut bench = Bench::new(host, common);
+    tool.run(arguments, &mut bench).map_err(|failure| {
+        if failure.kind == FailureKind::Refused && !common.force {
+            let message = format!("{} (--force removes it first)", failure.message);
+            return Failure { message, ..failure };
+        }
+        failure
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_known_by_its_last_part() {
+        let tool = called_as(OsStr::new("/opt/bench/postmark")).unwrap();
+        assert_eq!(tool.names()[0], "postmark");
+        assert!(called_as(OsStr::new("tiltyard-engine")).is_none());
+    }
+
+    #[test]
+    fn an_unknown_tool_is_told_the_known_ones() {
+        let failure = named(OsStr::new("postmrk")).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::BadJob);
+        assert!(failure.message.contains("Did you mean \"postmark\"?"));
+    }
+
+    #[test]
+    fn no_two_tools_share_a_name_and_no_tool_has_an_option_twice() {
+        let mut names: Vec<_> = TOOLS.iter().flat_map(|tool| tool.names()).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for tool in TOOLS {
+            let choices = tool.choices();
+            for (at, choice) in choices.iter().enumerate() {
+                let twice = choices[..at].iter().any(|other| other.name == choice.name);
+                assert!(!twice, "{} {}", tool.names()[0], choice.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Reading a command line by a table of options, in the manner of getopt(3): `-s 4k`, `-s4k` and
+//! `-acs 4k` are the same thing said three ways. Options of two letters are spelt `-+n`.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::str::FromStr;
+
+use kit::failure::bad_parameter;
+use lexopt::Arg;
+use wire::Failure;
+
+/// An option that a tool knows.
+#[derive(Debug)]
+pub struct Choice {
+    /// As it is spelt: `-s`, `-+n`, `--makej`.
+    pub name: &'static str,
+    pub takes: Takes,
+    /// What it does; for one that is left out, why, and what to do instead.
+    pub about: &'static str,
+}
+
+/// What follows an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    Nothing,
+    /// A value, called so in help.
+    Value(&'static str),
+    /// The original has it and we have not: it is refused by name.
+    LeftOut,
+}
+
+/// An option that was given.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Given {
+    /// As the table spells it.
+    pub name: &'static str,
+    value: OsString,
+}
+
+/// A command line, read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Options in the order in which they were given.
+    pub options: Vec<Given>,
+    /// What stands alone.
+    pub operands: Vec<OsString>,
+}
+
+impl Given {
+    /// The value as it stands; empty for an option that takes none.
+    pub fn text(&self) -> &OsStr {
+        &self.value
+    }
+
+    /// The value as a `T`.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the option.
+    pub fn value<T: FromStr<Err: Display>>(&self) -> Result<T, Failure> {
+        let text = self.value.to_string_lossy();
+        text.parse()
+            .map_err(|error| self.wrong(format!("\"{text}\": {error}")))
+    }
+
+    /// The failure that the value of this option is to blame for.
+    pub fn wrong(&self, message: impl Display) -> Failure {
+        bad_parameter(self.name, format!("option {}: {message}", self.name))
+    }
+}
+
+/// Reads `arguments` by the table `choices`.
+///
+/// # Errors
+/// `BadJob`, naming the option: unknown, left out, or without the value that it takes.
+pub fn read(choices: &[Choice], arguments: Vec<OsString>) -> Result<Line, Failure> {
+    let mut parser = lexopt::Parser::from_args(arguments);
+    let mut line = Line {
+        options: Vec::new(),
+        operands: Vec::new(),
+    };
+    while let Some(argument) = parser.next().map_err(unreadable)? {
+        let name = match argument {
+            Arg::Value(operand) => {
+                line.operands.push(operand);
+                continue;
+            }
+            Arg::Long(name) => format!("--{name}"),
+            Arg::Short('+') => match parser.next().map_err(unreadable)? {
+                Some(Arg::Short(letter)) => format!("-+{letter}"),
+                _ => "-+".to_owned(),
+            },
+            Arg::Short(letter) => format!("-{letter}"),
+        };
+        let choice = choices
+            .iter()
+            .find(|choice| choice.name == name)
+            .ok_or_else(|| unknown(&name))?;
+        let value = match choice.takes {
+            Takes::Nothing => OsString::new(),
+            Takes::Value(what) => parser.value().map_err(|_| {
+                let message = format!("option {name} needs a value: {name} {what}");
+                bad_parameter(&name, message)
+            })?,
+            Takes::LeftOut => {
+                let message = format!("option {name} is left out here: {}", choice.about);
+                return Err(bad_parameter(&name, message));
+            }
+        };
+        line.options.push(Given {
+            name: choice.name,
+            value,
+        });
+    }
+    Ok(line)
+}
+
+fn unknown(name: &str) -> Failure {
+    let message = format!("\"{name}\" is not an option here; --help lists those that are");
+    bad_parameter(name, message)
+}
+
+fn unreadable(error: lexopt::Error) -> Failure {
+    bad_parameter("options", format!("the command line: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::Size;
+
+    const CHOICES: &[Choice] = &[
+        Choice {
+            name: "-a",
+            takes: Takes::Nothing,
+            about: "all",
+        },
+        Choice {
+            name: "-s",
+            takes: Takes::Value("SIZE"),
+            about: "size",
+        },
+        Choice {
+            name: "-+p",
+            takes: Takes::Value("SHARE"),
+            about: "share",
+        },
+        Choice {
+            name: "-Z",
+            takes: Takes::LeftOut,
+            about: "it needs a printer; use paper",
+        },
+        Choice {
+            name: "--makej",
+            takes: Takes::Nothing,
+            about: "as make -j",
+        },
+    ];
+
+    fn read_text(text: &str) -> Result<Line, Failure> {
+        read(
+            CHOICES,
+            text.split_whitespace().map(OsString::from).collect(),
+        )
+    }
+
+    fn given(name: &'static str, value: &str) -> Given {
+        Given {
+            name,
+            value: value.into(),
+        }
+    }
+
+    #[test]
+    fn options_are_read_apart_and_together() {
+        let expected = [given("-a", ""), given("-s", "4k")];
+        for text in ["-a -s 4k", "-as4k", "-as 4k"] {
+            assert_eq!(read_text(text).unwrap().options, expected, "{text}");
+        }
+        let line = read_text("-+p 40 one --makej -s -1 two").unwrap();
+        let expected = [given("-+p", "40"), given("--makej", ""), given("-s", "-1")];
+        assert_eq!(line.options, expected);
+        assert_eq!(line.operands, ["one", "two"]);
+    }
+
+    #[test]
+    fn an_option_that_is_unknown_left_out_or_lacks_its_value_is_named() {
+        for (text, name, words) in [
+            ("-x", "-x", "not an option"),
+            ("-+q", "-+q", "--help"),
+            ("-aZ", "-Z", "use paper"),
+            ("-s", "-s", "-s SIZE"),
+            ("-+", "-+", "not an option"),
+        ] {
+            let failure = read_text(text).unwrap_err();
+            assert_eq!(failure.parameter.as_deref(), Some(name));
+            assert!(failure.message.contains(words), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_names_its_option() {
+        let failure = given("-s", "4x").value::<Size>().unwrap_err();
+        assert!(
+            failure.message.starts_with("option -s: "),
+            "{}",
+            failure.message
+        );
+        assert_eq!(given("-s", "4k").value::<Size>().unwrap(), Size(4096));
+    }
+}

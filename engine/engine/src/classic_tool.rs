@@ -1,0 +1,53 @@
+//! The engine as a classic tool: its jobs are executed, and its table is printed.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use classic::bench::Host;
+use classic::Tool;
+use wire::{Event, Failure, Job};
+
+use crate::output::{self, Output};
+use crate::{exit, session};
+
+/// Is `tool`, called with `arguments`.
+pub fn run(tool: &dyn Tool, arguments: impl Iterator<Item = OsString>, output: Output) -> ExitCode {
+    let name = tool.names()[0];
+    let mut stage = Stage { name, output };
+    let done = session::heed_signals().and_then(|()| classic::run(tool, arguments, &mut stage));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::remark(name, &failure.message);
+            exit::code(failure.kind)
+        }
+    }
+}
+
+/// Where a tool appears.
+struct Stage {
+    name: &'static str,
+    output: Output,
+}
+
+impl Host for Stage {
+    fn print(&mut self, text: &str) {
+        self.output.text(text);
+    }
+
+    fn remark(&mut self, text: &str) {
+        output::remark(self.name, text);
+    }
+
+    fn record(&mut self, event: &Event) {
+        self.output.event(event);
+    }
+
+    fn execute(
+        &mut self,
+        job: &Job,
+        listener: &mut dyn FnMut(&mut dyn Host, &Event),
+    ) -> Result<(), Failure> {
+        session::carry_out(job, &mut |event| listener(self, event))
+    }
+}

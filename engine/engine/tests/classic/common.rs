@@ -1,0 +1,75 @@
+//! A directory with the real binary in it under a tool's name, and transcripts to compare.
+
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A fresh working directory, and beside it a link to the engine called as the tool.
+pub struct Bench {
+    home: TempDir,
+    tool: &'static str,
+}
+
+impl Bench {
+    /// A bench for `tool`, on the file system of the build: the temporary one may have no disk.
+    pub fn new(tool: &'static str) -> Self {
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        symlink(
+            env!("CARGO_BIN_EXE_tiltyard-engine"),
+            home.path().join(tool),
+        )
+        .unwrap();
+        std::fs::create_dir(home.path().join("work")).unwrap();
+        Self { home, tool }
+    }
+
+    /// The working directory.
+    pub fn work(&self) -> PathBuf {
+        self.home.path().join("work")
+    }
+
+    /// Calls the tool with `line`, and `input` on its standard input.
+    pub fn call(&self, line: &str, input: &str) -> Output {
+        let mut child = Command::new(self.home.path().join(self.tool))
+            .args(line.split_whitespace())
+            .current_dir(self.work())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A tool that reads nothing may have ended already.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
+    /// What the tool prints when all goes well.
+    pub fn text(&self, line: &str, input: &str) -> String {
+        let output = self.call(line, input);
+        assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
+        assert!(output.stderr.is_empty(), "{line}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The one line that the tool complains with; it must exit with `code` and print no table.
+    pub fn complaint(&self, line: &str, input: &str, code: i32) -> String {
+        let output = self.call(line, input);
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{line}: {words}");
+        assert_eq!(words.lines().count(), 1, "{words}");
+        words
+    }
+}
+
+/// Names in `directory`, sorted.
+pub fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}

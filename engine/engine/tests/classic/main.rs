@@ -1,0 +1,4 @@
+//! The classic tools, called as a person calls them: by a link with the tool's name.
+
+mod common;
+mod postmark;

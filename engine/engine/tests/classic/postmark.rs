@@ -1,0 +1,133 @@
+//! PostMark's commands and report.
+
+use wire::{Event, Outcome};
+
+use crate::common::{names_in, Bench};
+
+/// The defaults, with the counts that the original comes to; what depends on the clock is masked.
+const REPORT: &str = "\
+Creating files...done
+Performing transactions...done
+Deleting files...done
+Time:
+\t# seconds total
+\t# seconds of transactions (# per second)
+
+Files:
+\t764 created (# per second)
+\t\tCreation alone: 500 files (# per second)
+\t\tMixed with transactions: 264 files (# per second)
+\t243 read (# per second)
+\t257 appended (# per second)
+\t764 deleted (# per second)
+\t\tDeletion alone: 528 files (# per second)
+\t\tMixed with transactions: 236 files (# per second)
+
+Data:
+\t1.36 megabytes read (# megabytes per second)
+\t4.45 megabytes written (# megabytes per second)
+";
+
+/// `report` with `#` for every number that depends on the clock.
+fn timeless(report: &str) -> String {
+    let words = report.split_inclusive([' ', '\n', '\t']);
+    let mut is_time = false;
+    words
+        .map(|word| {
+            is_time |= word.starts_with("Time:");
+            is_time &= !word.starts_with("Files:");
+            let is_number = word.trim().parse::<f64>().is_ok();
+            match word.starts_with('(') {
+                true => "(# ".to_owned(),
+                false if is_time && is_number => "# ".to_owned(),
+                false => word.to_owned(),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn the_report_is_the_original_s() {
+    let bench = Bench::new("postmark");
+    assert_eq!(timeless(&bench.text("", "run\nquit\n")), REPORT);
+    assert!(names_in(&bench.work()).is_empty());
+}
+
+#[test]
+fn the_commands_of_the_printed_study_run_from_a_file() {
+    let bench = Bench::new("postmark");
+    let script = "\
+        set size 500 1000\nset directories 5\nset number 40\nset transactions 60\n\
+        set read 4096\nset write 4096\nset buffering false\nset report verbose\nrun\nquit\n";
+    std::fs::write(bench.work().join("study.pmrc"), script).unwrap();
+    let text = bench.text("study.pmrc", "nothing that is read\n");
+    assert!(
+        text.contains("seconds of transactions (60 per second)"),
+        "{text}"
+    );
+    assert!(text.contains("Creation alone: 40 files"), "{text}");
+    assert_eq!(names_in(&bench.work()), ["study.pmrc"]);
+}
+
+#[test]
+fn what_is_set_is_shown_and_a_report_is_added_to_a_file() {
+    let bench = Bench::new("postmark");
+    let shown = bench.text("", "set seed 7\nset size 100\nshow\n");
+    assert!(shown.contains("seed: 7\n") && shown.contains("100 to 100 bytes"));
+    std::fs::write(bench.work().join("report"), "before\n").unwrap();
+    bench.text("", "set report terse\nrun report\n");
+    let report = std::fs::read_to_string(bench.work().join("report")).unwrap();
+    let figures = report.strip_prefix("before\n").unwrap();
+    assert_eq!(figures.split(' ').count(), 13, "{figures}");
+}
+
+#[test]
+fn json_gives_the_stream_of_every_run() {
+    let bench = Bench::new("postmark");
+    let script = "set number 5\nset transactions 5\nshow\nrun\nrun\n";
+    let events: Vec<Event> = bench
+        .text("--json", script)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ends = events.iter().filter_map(|event| match event {
+        Event::End(end) => Some(end.outcome),
+        _ => None,
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), [Outcome::Done, Outcome::Done]);
+    assert!(matches!(events[0], Event::Hello(_)));
+}
+
+#[test]
+fn a_fault_names_file_and_line_and_ends_the_script() {
+    let bench = Bench::new("postmark");
+    for (script, words) in [
+        (
+            "set number 5\nset nubmer 5\nrun\n",
+            "input:2: \"set nubmer 5\"",
+        ),
+        ("set size big\nrun\n", "input:1: set size: \"big\""),
+        ("set seed 0\nrun\n", "input:2: parameter \"seed\""),
+        ("load nowhere\nrun\n", "from nowhere: "),
+        ("set location nowhere\nrun\n", "nowhere is not a directory"),
+        ("set location +b 3\nrun\n", "several locations"),
+    ] {
+        let complaint = bench.complaint("", script, 2);
+        assert!(complaint.contains(words), "{complaint}");
+    }
+    let complaint = bench.complaint("-v", "", 2);
+    assert!(complaint.contains("\"-v\" is not an option"), "{complaint}");
+    assert!(bench.complaint("nowhere", "run\n", 2).contains("nowhere"));
+    assert!(names_in(&bench.work()).is_empty());
+}
+
+#[test]
+fn files_in_the_way_are_refused_and_removed_only_when_told_to() {
+    let bench = Bench::new("postmark");
+    let file = bench.work().join("17");
+    std::fs::write(&file, "precious").unwrap();
+    assert!(bench.complaint("", "run\n", 4).contains("--force"));
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+    assert_eq!(timeless(&bench.text("--force", "run\n")), REPORT);
+    assert!(names_in(&bench.work()).is_empty());
+}
