@@ -49,7 +49,8 @@ impl OpenSync {
     pub fn flags(self, is_written: bool) -> OFlags {
         match self {
             OpenSync::Sync if is_written => OFlags::SYNC,
-            OpenSync::Dsync if is_written => OFlags::DSYNC,
+            // rustix gives O_SYNC this name too, which waits for more.
+            OpenSync::Dsync if is_written => OFlags::from_bits_retain(libc::O_DSYNC as u32),
             OpenSync::Rsync => OFlags::RSYNC | OFlags::SYNC,
             _ => OFlags::empty(),
         }
@@ -134,4 +135,17 @@ pub enum Existing {
     /// It must be there, is read, and stays (IOzone's -+E): for tests that only read, of a file
     /// that an earlier trial kept or that somebody else made (turn `verify` off for the latter).
     Read,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_data_is_not_waiting_for_metadata() {
+        let bits = |how: OpenSync| how.flags(true).bits();
+        assert_eq!(bits(OpenSync::Dsync), libc::O_DSYNC as u32);
+        assert_eq!(bits(OpenSync::Sync), libc::O_SYNC as u32);
+        assert_eq!(OpenSync::Dsync.flags(false), OFlags::empty());
+    }
 }

@@ -106,7 +106,8 @@ impl<B: Backend> Stage<'_, B> {
             left_open
         };
         if let Some(file) = left_open {
-            sync_and_close(file).map_err(failed("fsync or close"))?;
+            self.end_untimed(pass, file)
+                .map_err(failed("fsync or close"))?;
         }
         Ok(Part {
             checksum,
@@ -252,6 +253,14 @@ impl<B: Backend> Stage<'_, B> {
             return Ok(None);
         }
         Ok(Some(file))
+    }
+
+    /// Whatever the parameters left to be done after the second instant.
+    fn end_untimed<F: File>(&self, pass: &Pass, file: F) -> io::Result<()> {
+        match pass.settle {
+            Settle::SyncApart => file.close(),
+            _ => sync_and_close(file),
+        }
     }
 
     fn explain(&self, is_read: bool) -> impl Fn(Fault) -> Failure + '_ {
