@@ -49,6 +49,12 @@ pub fn execute<F: Positioned, P: Probe>(
     member: &mut Member<P>,
     buffer: &mut [u8],
 ) -> Result<u64, Fault> {
+    if !work.is_positioned {
+        // The original goes to the start first, even where random blocks follow.
+        let start = file.seek(SeekFrom::Start(0));
+        start.map_err(|error| refused(0, error))?;
+        member.probe.begin_operation();
+    }
     let mover = Mover {
         file,
         member,
@@ -59,11 +65,7 @@ pub fn execute<F: Positioned, P: Probe>(
     };
     match (work.is_positioned, work.order) {
         (true, Order::Sequential { blocks }) => mover.run::<At>(work.is_write, 0..blocks),
-        (false, Order::Sequential { blocks }) => {
-            let start = mover.file.seek(SeekFrom::Start(0));
-            start.map_err(|error| refused(0, error))?;
-            mover.run::<Next>(work.is_write, 0..blocks)
-        }
+        (false, Order::Sequential { blocks }) => mover.run::<Next>(work.is_write, 0..blocks),
         (
             is_positioned,
             Order::Random {

@@ -1,0 +1,111 @@
+"""IOzone and ours on one file: the same calls, sizes and offsets in the same order.
+
+Everything from the first open of the first pass to the last close is compared: what lies before
+(the original makes, empties and removes the file before it makes it; ours makes it once and never
+opens a file that is there) and the removal after it is untimed in both.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.originals import needs, ours, place
+from support.strace import Call, trace
+
+pytestmark = [pytest.mark.oracle, needs("strace", "iozone")]
+
+TESTS = {
+    "write": "0",
+    "read": "1",
+    "random": "2",
+    "backward": "3",
+    "record-rewrite": "4",
+    "stride": "5",
+    "fwrite": "6",
+    "fread": "7",
+}
+PLACED = {"write": "0", "pwrite": "9", "pread": "10"}
+
+
+def random_order() -> str:
+    """Which of the two the installed revision has."""
+    done = subprocess.run(["iozone", "-v"], capture_output=True, text=True, check=False)
+    revision = re.search(r"Revision: (\d+)\.(\d+)", done.stdout)
+    assert revision is not None, done.stdout
+    return "3.488" if (int(revision[1]), int(revision[2])) >= (3, 488) else "3.487"
+
+
+def passes(calls: list[Call]) -> list[str]:
+    """From the first pass, which writes, to the last."""
+    opened = [
+        index for index, call in enumerate(calls) if call.name == "open" and "O_RDWR" in call.detail
+    ]
+    closed = [index for index, call in enumerate(calls) if call.name == "close"]
+    return [str(call) for call in calls[opened[0] : closed[-1] + 1]]
+
+
+def compare(
+    directory: Path,
+    tests: dict[str, str],
+    sizes: tuple[str, str],
+    options: str,
+    **parameters: object,
+) -> None:
+    file, record = sizes
+    numbers = [word for number in tests.values() for word in ("-i", number)]
+    argv = ["iozone", *numbers, "-s", file, "-r", record, "-f", "iozone.tmp", *options.split()]
+    theirs = trace(argv, place(directory, "theirs"))
+    mine = ours(
+        "iozone",
+        place(directory, "ours"),
+        file=file,
+        record=record,
+        tests=list(tests),
+        # classic=True,
+        random_order=random_order(),
+        **parameters,
+    )
+    assert passes(mine) == passes(theirs)
+
+
+@pytest.mark.parametrize("test", [test for test in TESTS if test != "write"])
+def test_each_test(memory: Path, test: str) -> None:
+    compare(memory, {"write": "0", test: TESTS[test]}, ("128k", "4k"), "")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "records"), [(("100k", "32k"), 3), (("72k", "4k"), 18), (("64k", "64k"), 1)]
+)
+def test_all_tests_on_odd_numbers_of_records(
+    memory: Path, sizes: tuple[str, str], records: int
+) -> None:
+    compare(memory, TESTS, sizes, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        ("-c", {"include_close": True}),
+        ("-e", {"include_fsync": True}),
+        ("-c -e", {"include_close": True, "include_fsync": True}),
+        ("-o", {"open_sync": "sync"}),
+        ("-+D", {"open_sync": "dsync"}),
+        ("-+r", {"open_sync": "rsync"}),
+        ("-+n", {"retest": False}),
+        ("-j 5", {"stride": 5}),
+    ],
+)
+def test_options(memory: Path, options: str, parameters: dict[str, object]) -> None:
+    compare(memory, TESTS, ("96k", "4k"), options, **parameters)
+
+
+def test_direct(tmp_path: Path) -> None:
+    """Without the streams, which the original opens without O_DIRECT and ours leaves out."""
+    placed = {test: number for test, number in TESTS.items() if test not in ("fwrite", "fread")}
+    compare(tmp_path, placed, ("96k", "4k"), "-I", access="direct")
+
+
+def test_placed_records(memory: Path) -> None:
+    compare(memory, PLACED, ("96k", "4k"), "-E")
