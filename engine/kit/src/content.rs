@@ -88,6 +88,11 @@ impl Content {
         })
     }
 
+    /// The memory that all records lie in: for requests whose memory is made known beforehand.
+    pub fn memory(&self) -> &[u8] {
+        &self.pool
+    }
+
     /// The bytes of record `index` of a file.
     #[inline]
     pub fn record(&self, index: u64) -> &[u8] {

@@ -92,7 +92,7 @@ impl Reading {
 }
 
 /// Reads the clock twice per region.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct PassProbe {
     started_ns: u64,
     operations: u64,
@@ -152,6 +152,7 @@ impl Probe for PassProbe {
 }
 
 /// Reads the clock once per operation: the end of one is the start of the next.
+#[derive(Clone)]
 pub struct OperationProbe {
     started_ns: u64,
     last_ns: u64,

@@ -23,6 +23,7 @@ impl Slice {
 }
 
 /// The slices of one timed region.
+#[derive(Clone)]
 pub struct Slices {
     closed: Vec<Slice>,
     open: Slice,
