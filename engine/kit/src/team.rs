@@ -193,6 +193,11 @@ impl<'g, P: Probe> Member<'g, P> {
         Ok(())
     }
 
+    /// The first instant, by the clock: when the gate opened; now, as long as it has not.
+    pub fn opened_ns(&self) -> u64 {
+        self.opened_ns.unwrap_or_else(clock::now_ns)
+    }
+
     /// Time since the gate opened, in ns: for instants inside the region.
     pub fn elapsed_ns(&self) -> u64 {
         self.opened_ns

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
+use super::queue::{self, Transfer};
 use super::Card;
 
 pub(super) const CARD: Card = Card {
@@ -46,6 +47,25 @@ impl Request {
     pub fn write(file: BorrowedFd, buffer: &[u8], offset: u64, tag: u64) -> Self {
         let start = buffer.as_ptr();
         Self::new(Self::WRITE, file, start, buffer.len(), offset, tag)
+    }
+
+    /// `transfer` of `file`.
+    #[inline]
+    pub(super) fn of(file: BorrowedFd, transfer: &Transfer) -> Self {
+        let opcode = if transfer.is_write {
+            Self::WRITE
+        } else {
+            Self::READ
+        };
+        let size_bytes = transfer.size_bytes as usize;
+        Self::new(
+            opcode,
+            file,
+            transfer.start,
+            size_bytes,
+            transfer.offset,
+            transfer.tag,
+        )
     }
 
     /// Its completion, as if the kernel had moved all bytes.
@@ -94,10 +114,13 @@ impl Completion {
     /// # Errors
     /// Those of read(2) and write(2).
     pub fn moved(&self) -> io::Result<usize> {
-        match usize::try_from(self.result) {
-            Ok(moved) => Ok(moved),
-            Err(_) => Err(io::Error::from_raw_os_error(-self.result as i32)),
-        }
+        queue::moved(self.result)
+    }
+
+    /// The number of bytes moved, or less than zero an error.
+    #[inline]
+    pub(super) fn result(&self) -> i64 {
+        self.result
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod libaio;
 pub mod null;
+pub mod queue;
 pub mod stdio;
 pub mod sync;
 
@@ -14,6 +15,7 @@ use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
 use rustix::fs::{Mode, OFlags};
 
 pub use null::Null;
+pub use queue::Queue;
 pub use stdio::Stdio;
 pub use sync::Sync;
 

@@ -14,7 +14,7 @@ pub(super) const CARD: Card = Card {
 };
 
 /// Every operation succeeds at once and does nothing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Null;
 
 /// An open file that is none. `black_box` keeps the compiler from removing the loop around it.

@@ -14,7 +14,7 @@ pub(super) const CARD: Card = Card {
 };
 
 /// One system call per operation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Sync;
 
 /// A file descriptor.

@@ -5,11 +5,13 @@
 //! validation and the smoke test are derived from its card.
 
 pub mod aio_stress;
+mod blocks;
 pub mod fdtree;
 pub mod fs_mark;
 pub mod iozone;
 mod phase;
 pub mod postmark;
+pub mod random;
 pub mod tiobench;
 
 use std::path::Path;
@@ -27,6 +29,7 @@ pub static ALL: &[&dyn Workload] = &[
     &fdtree::Fdtree,
     &tiobench::Tiobench,
     &aio_stress::AioStress,
+    &random::Random,
 ];
 
 /// A kind of trial that can be asked for by name.

@@ -1,0 +1,139 @@
+//! Many transfers at once between one file and memory known beforehand: what a workload with a
+//! depth needs, whichever interface of the kernel carries them out.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+
+use super::libaio::{Context, Request};
+
+/// One block on its way.
+#[derive(Debug, Clone, Copy)]
+pub struct Transfer {
+    /// Whether it goes out to the file; otherwise it comes in from there.
+    pub is_write: bool,
+    /// Where it is in memory, or shall be.
+    pub start: *const u8,
+    /// Its size.
+    pub size_bytes: u32,
+    /// Where it is in the file, in bytes.
+    pub offset: u64,
+    /// Given back by its completion.
+    pub tag: u64,
+}
+
+/// A transfer that has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Completion {
+    /// What the transfer was tagged with.
+    pub tag: u64,
+    /// The number of bytes moved, or less than zero an error.
+    pub(super) result: i64,
+}
+
+impl Completion {
+    /// The number of bytes that were moved.
+    ///
+    /// # Errors
+    /// Those of read(2) and write(2).
+    #[inline]
+    pub fn moved(&self) -> io::Result<usize> {
+        moved(self.result)
+    }
+}
+
+/// The number of bytes, or the error, that the kernel puts into one number.
+#[inline]
+pub(super) fn moved(result: i64) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
+}
+
+/// Something asked of the kernel that makes a queue faster, and whether it was granted.
+pub type Grant = (&'static str, bool);
+
+/// A queue of transfers of one file. Used by the thread that made it; dropping it waits for what
+/// is in flight.
+pub trait Queue: Sized {
+    /// For `depth` transfers at once between `file` and two areas of memory, of which the first
+    /// is read into and the second written from. Allocates all that it will ever need.
+    ///
+    /// # Errors
+    /// Those of the system calls that make it.
+    fn setup(file: BorrowedFd, areas: [&[u8]; 2], depth: u32) -> io::Result<Self>;
+
+    /// Queues a transfer for the next [`Queue::exchange`]; no more than the depth.
+    ///
+    /// # Safety
+    /// It lies in the area of its direction, which must stay, and its part of the first area be
+    /// left alone, until its completion was taken or the queue dropped. The file stays open too.
+    unsafe fn push(&mut self, transfer: Transfer);
+
+    /// Hands over all that is queued, and waits until at least `min` that are in flight have
+    /// ended.
+    ///
+    /// # Errors
+    /// Those of the system calls; an interrupted wait ends early instead.
+    fn exchange(&mut self, min: usize) -> io::Result<()>;
+
+    /// The next completion that the last exchange brought.
+    fn completion(&mut self) -> Option<Completion>;
+
+    /// What makes it faster, and whether it was granted.
+    fn granted(&self) -> Vec<Grant> {
+        Vec::new()
+    }
+}
+
+/// [`Context`] as a queue of one file.
+#[derive(Debug)]
+pub struct Libaio {
+    context: Context,
+    file: RawFd,
+    queued: usize,
+    /// Completions of the last exchange, and how many of them were taken.
+    ended: Vec<Completion>,
+    taken: usize,
+}
+
+impl Queue for Libaio {
+    fn setup(file: BorrowedFd, _: [&[u8]; 2], depth: u32) -> io::Result<Self> {
+        Ok(Self {
+            context: Context::setup(depth)?,
+            file: file.as_raw_fd(),
+            queued: 0,
+            ended: Vec::with_capacity(depth as usize),
+            taken: 0,
+        })
+    }
+
+    #[inline]
+    unsafe fn push(&mut self, transfer: Transfer) {
+        // SAFETY: the caller keeps the file open while this is used.
+        let file = unsafe { BorrowedFd::borrow_raw(self.file) };
+        let request = Request::of(file, &transfer);
+        // SAFETY: promised by the caller.
+        unsafe { self.context.push(request) };
+        self.queued += 1;
+    }
+
+    #[inline]
+    fn exchange(&mut self, min: usize) -> io::Result<()> {
+        self.ended.clear();
+        self.taken = 0;
+        while self.queued > 0 {
+            self.queued -= self.context.submit()?;
+        }
+        let ended = self.context.reap(min, usize::MAX)?;
+        self.ended.extend(ended.iter().map(|event| Completion {
+            tag: event.tag,
+            result: event.result(),
+        }));
+        Ok(())
+    }
+
+    #[inline]
+    fn completion(&mut self) -> Option<Completion> {
+        let next = self.ended.get(self.taken).copied();
+        self.taken += usize::from(next.is_some());
+        next
+    }
+}

@@ -1,0 +1,198 @@
+//! The files of a team, one for each thread, and the regions in which all threads work on them.
+
+use std::path::{Path, PathBuf};
+
+use kit::failure::{interrupted, no_memory};
+use kit::team::{self, Finish};
+use kit::{stop, Content, Ledger, Probe, Reading};
+use rustix::fs::{Mode, OFlags};
+use wire::Failure;
+
+use super::params::{Cell, Fill};
+use super::{Channel, Directed, Mix, Order, Part, Task};
+use crate::access::Evidence;
+use crate::backend::queue::Grant;
+use crate::backend::{Backend, File};
+use crate::scratch::{in_the_way, Scratch};
+
+/// The files of one cell of the grid, removed when it is dropped, and what they hold.
+pub struct Crew<'a, B: Backend> {
+    backend: &'a B,
+    cell: Cell,
+    content: Content,
+    scratches: Vec<Scratch<'a, B>>,
+}
+
+/// What a region gave.
+pub struct Outcome {
+    /// The work of all threads.
+    pub all: Reading,
+    /// What of it came in.
+    pub reads: Reading,
+    /// What of it went out.
+    pub writes: Reading,
+}
+
+/// The file of thread `index` of a workload.
+fn file_in(directory: &Path, workload: &str, index: u32) -> PathBuf {
+    directory.join(format!("tiltyard-{workload}.{index}"))
+}
+
+/// Whether the names of the files of so many threads are free.
+///
+/// # Errors
+/// `Refused`, naming the file in the way.
+pub fn check_names(directory: &Path, workload: &str, threads: u32) -> Result<(), Failure> {
+    let mut paths = (0..threads).map(|index| file_in(directory, workload, index));
+    match paths.find(|path| path.symlink_metadata().is_ok()) {
+        Some(path) => Err(in_the_way(&path)),
+        None => Ok(()),
+    }
+}
+
+impl<'a, B> Crew<'a, B>
+where
+    B: Backend + Sync,
+{
+    /// Makes the files, empty, and checks that they can be accessed as declared.
+    ///
+    /// # Errors
+    /// Those of open(2); out of memory; `Access`.
+    pub fn new(
+        backend: &'a B,
+        directory: &Path,
+        workload: &str,
+        cell: Cell,
+        fill: Fill,
+        evidence: &mut Option<&mut Evidence>,
+    ) -> Result<Self, Failure> {
+        let block_bytes = cell.block.bytes() as usize;
+        let content = match fill {
+            Fill::Zeroes => Content::uniform(block_bytes, 0),
+            Fill::Random => Content::random(block_bytes),
+        };
+        let scratch = |index| Scratch::create(backend, file_in(directory, workload, index));
+        let crew = Self {
+            backend,
+            cell,
+            content: content.map_err(no_memory)?,
+            scratches: (0..cell.threads).map(scratch).collect::<Result<_, _>>()?,
+        };
+        if let Some(evidence) = evidence {
+            evidence.check_direct(crew.scratches[0].path(), "block", cell.block)?;
+            crew.scratches[0].settle_file_system()?;
+        }
+        Ok(crew)
+    }
+
+    /// What is written, and expected back.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// Writes all blocks of all files without timing, and waits until they are on the device.
+    ///
+    /// # Errors
+    /// Those of open(2), write(2) and fsync(2); `Interrupted`.
+    pub fn lay_out(&self) -> Result<(), Failure> {
+        self.scratches
+            .iter()
+            .try_for_each(|scratch| self.lay_out_one(scratch))
+    }
+
+    fn lay_out_one(&self, scratch: &Scratch<B>) -> Result<(), Failure> {
+        let failed = |error| scratch.failed("lay out", &error);
+        let mut file = self
+            .backend
+            .open(scratch.c_path(), OFlags::WRONLY, Mode::empty())
+            .map_err(failed)?;
+        for block in 0..self.cell.blocks() {
+            if stop::requested() {
+                return Err(interrupted());
+            }
+            let bytes = self.content.record(block);
+            file.write_whole(bytes).map_err(failed)?;
+        }
+        file.sync().map_err(failed)?;
+        file.close().map_err(failed)
+    }
+
+    /// All threads execute `task`, each in an order and mix of its own; evidence is gathered
+    /// around it, and the sums go to the ledger.
+    ///
+    /// # Errors
+    /// The first failure of a thread; `Access`.
+    pub fn perform<C, O, P>(
+        &self,
+        task: &Task,
+        order: impl Fn(usize) -> (O, Mix) + Sync,
+        evidence: &mut Option<&mut Evidence>,
+        ledger: &mut Ledger,
+    ) -> Result<Outcome, Failure>
+    where
+        C: Channel,
+        O: Order,
+        P: Probe + Clone + Default + Send,
+    {
+        let mut before = None;
+        if let Some(evidence) = evidence {
+            for scratch in self.scratches.iter().filter(|_| task.reads) {
+                evidence.check_resident(scratch.path())?;
+            }
+            before = evidence.counters();
+        }
+        let mut seats: Vec<&Scratch<B>> = self.scratches.iter().collect();
+        let outcome = team::execute(
+            &mut seats,
+            Finish::Everyone,
+            Directed::<P>::default,
+            |scratch, member| {
+                let (order, mix) = order(member.index);
+                task.execute::<C, P, B>(scratch, order, mix, member)
+            },
+        )?;
+        let parts = outcome.shares.iter().map(|share| &share.value);
+        let outcome = self.sum_up(outcome.reading, parts, ledger);
+        if let Some(evidence) = evidence {
+            let around = [before, evidence.counters()];
+            evidence.add(true, outcome.reads.bytes, around);
+            evidence.add(false, outcome.writes.bytes, around);
+        }
+        Ok(outcome)
+    }
+
+    fn sum_up<'p, P: Probe + Default + 'p>(
+        &self,
+        all: Reading,
+        parts: impl Iterator<Item = &'p Part<P>>,
+        ledger: &mut Ledger,
+    ) -> Outcome {
+        let mut directed = Directed::<P>::default();
+        directed.start_at(0);
+        for part in parts {
+            directed.merge(&part.probe);
+            let sum = &mut ledger.totals.checksum;
+            *sum = sum.wrapping_add(part.checksum);
+            count_grants(&part.granted, ledger);
+        }
+        let outcome = Outcome {
+            reads: directed.reads.finish_at(all.elapsed_ns),
+            writes: directed.writes.finish_at(all.elapsed_ns),
+            all,
+        };
+        let Outcome { all, reads, writes } = &outcome;
+        assert_eq!(reads.operations + writes.operations, all.operations);
+        assert_eq!(reads.bytes + writes.bytes, all.bytes);
+        assert_eq!(all.bytes, all.operations * self.cell.block.bytes());
+        ledger.add(all);
+        outcome
+    }
+}
+
+/// How many queues were granted what.
+fn count_grants(granted: &[Grant], ledger: &mut Ledger) {
+    for &(name, is_granted) in granted {
+        let counter = ledger.totals.counters.entry(name.to_owned()).or_default();
+        *counter += u64::from(is_granted);
+    }
+}

@@ -1,0 +1,215 @@
+//! Parameters that both primitives have, and what is refused.
+
+use kit::failure::bad_parameter;
+use kit::limits::within;
+use kit::{List, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Map, Value};
+use wire::{AccessKind, Failure};
+
+use crate::access::unaligned;
+
+const FILE_MAX: Size = Size(1 << 44);
+const BLOCK_MAX: Size = Size(16 << 20);
+const DEPTH_MAX: u32 = 4_096;
+const THREADS_MAX: u32 = 1_024;
+/// No device has smaller sectors.
+const SECTOR_BYTES: u64 = 512;
+
+/// How blocks are moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendName {
+    /// pread and pwrite, one at a time.
+    Sync,
+    /// Linux native asynchronous I/O, up to the depth at once.
+    Libaio,
+    /// No I/O: measures the loop itself.
+    Null,
+}
+
+impl BackendName {
+    /// Whether several blocks can be in flight at once in a thread.
+    fn is_queued(self) -> bool {
+        matches!(self, BackendName::Libaio)
+    }
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// Random bytes, incompressible.
+    Random,
+    /// Zeroes: nothing compresses better.
+    Zeroes,
+}
+
+/// One point of the grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Size of each thread's file as asked for.
+    pub file: Size,
+    /// Size of a block.
+    pub block: Size,
+    /// Transfers in flight in each thread.
+    pub depth: u32,
+    /// Number of threads.
+    pub threads: u32,
+}
+
+impl Cell {
+    /// The dimensions of the grid, outermost first.
+    pub const GRID: [&str; 4] = ["file", "block", "depth", "threads"];
+
+    /// Whole blocks that fit into a file.
+    pub fn blocks(self) -> u64 {
+        self.file.bytes() / self.block.bytes()
+    }
+
+    /// Its place in the grid, as a sample names it.
+    pub fn point(self) -> Map<String, Value> {
+        let values = [
+            json!(self.file),
+            json!(self.block),
+            json!(self.depth),
+            json!(self.threads),
+        ];
+        let keys = Self::GRID.map(str::to_owned);
+        keys.into_iter().zip(values).collect()
+    }
+
+    /// As progress shows it.
+    pub fn label(self) -> String {
+        let Self {
+            file,
+            block,
+            depth,
+            threads,
+        } = self;
+        format!("{threads} × {file}, block {block}, depth {depth}")
+    }
+}
+
+/// What spans the grid, as both primitives' parameters name it.
+pub struct Grid<'a> {
+    /// Sizes of files.
+    pub file: &'a List<Size>,
+    /// Sizes of blocks.
+    pub block: &'a List<Size>,
+    /// Depths.
+    pub depth: &'a List<u32>,
+    /// Numbers of threads.
+    pub threads: &'a List<u32>,
+}
+
+impl Grid<'_> {
+    /// Checks what backend and access can do with it.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn check(&self, backend: BackendName, access: AccessKind) -> Result<(), Failure> {
+        for &file in self.file.iter() {
+            within("file", file, Size(1)..=FILE_MAX)?;
+        }
+        for &block in self.block.iter() {
+            within("block", block, Size(1)..=BLOCK_MAX)?;
+            let is_whole = block.bytes().is_multiple_of(SECTOR_BYTES);
+            if access == AccessKind::Direct && !is_whole {
+                return Err(unaligned("block", block, SECTOR_BYTES));
+            }
+        }
+        for &depth in self.depth.iter() {
+            within("depth", depth, 1..=DEPTH_MAX)?;
+            if depth > 1 && !backend.is_queued() {
+                return Err(one_at_a_time(backend, depth));
+            }
+        }
+        for &threads in self.threads.iter() {
+            within("threads", threads, 1..=THREADS_MAX)?;
+        }
+        if self.cells().is_empty() {
+            let message = "parameter \"block\": every block is larger than every file; \
+                           use a block no larger than the largest file";
+            return Err(bad_parameter("block", message));
+        }
+        Ok(())
+    }
+
+    /// All points: file sizes outermost, threads innermost. Blocks larger than the file are left
+    /// out.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for &file in self.file.iter() {
+            for &block in self.block.iter().filter(|&&block| block <= file) {
+                for &depth in self.depth.iter() {
+                    cells.extend(self.threads.iter().map(|&threads| Cell {
+                        file,
+                        block,
+                        depth,
+                        threads,
+                    }));
+                }
+            }
+        }
+        cells
+    }
+
+    /// The most threads that work at once.
+    pub fn threads_max(&self) -> u32 {
+        self.threads.iter().copied().max().unwrap_or(1)
+    }
+}
+
+fn one_at_a_time(backend: BackendName, depth: u32) -> Failure {
+    let name = json!(backend);
+    let message = format!(
+        "parameter \"depth\": backend {name} moves one block at a time, not {depth}; use 1, or \
+         backend \"libaio\", or more threads"
+    );
+    bad_parameter("depth", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(file: &str, block: &str) -> Vec<String> {
+        let list = |json| serde_json::from_str::<List<Size>>(json).unwrap();
+        let (file, block) = (list(file), list(block));
+        let grid = Grid {
+            file: &file,
+            block: &block,
+            depth: &[1, 2].into(),
+            threads: &[1].into(),
+        };
+        grid.cells().iter().map(|cell| cell.label()).collect()
+    }
+
+    #[test]
+    fn the_grid_leaves_out_blocks_larger_than_the_file() {
+        let wanted = [
+            "1 × 8k, block 4k, depth 1",
+            "1 × 8k, block 4k, depth 2",
+            "1 × 64k, block 4k, depth 1",
+            "1 × 64k, block 4k, depth 2",
+            "1 × 64k, block 16k, depth 1",
+            "1 × 64k, block 16k, depth 2",
+        ];
+        assert_eq!(cells(r#"["8k", "64k"]"#, r#"["4k", "16k"]"#), wanted);
+    }
+
+    #[test]
+    fn a_point_names_the_dimensions_in_order() {
+        let cell = Cell {
+            file: Size(8),
+            block: Size(4),
+            depth: 2,
+            threads: 1,
+        };
+        let point = Value::from(cell.point()).to_string();
+        assert_eq!(point, r#"{"file":8,"block":4,"depth":2,"threads":1}"#);
+        assert_eq!(cell.blocks(), 2);
+    }
+}

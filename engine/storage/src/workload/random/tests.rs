@@ -1,0 +1,149 @@
+//! The workload as the engine sees it, on a real directory.
+
+use serde_json::json;
+use wire::{Event, FailureKind, Sample};
+
+use super::*;
+
+/// Beside the test itself: the temporary directory may have nothing under its page cache.
+fn scratch_directory() -> tempfile::TempDir {
+    let test = std::env::current_exe().unwrap();
+    tempfile::tempdir_in(test.parent().unwrap()).unwrap()
+}
+
+struct Taken {
+    samples: Vec<Sample>,
+    warnings: Vec<String>,
+    checksum: u64,
+}
+
+fn execute(parameters: Value) -> Result<Taken, Failure> {
+    let directory = scratch_directory();
+    let (mut samples, mut warnings) = (Vec::new(), Vec::new());
+    let mut emit = |event| match event {
+        Event::Sample(sample) => samples.push(sample),
+        Event::Warning(warning) => warnings.push(warning.code),
+        _ => {}
+    };
+    let plan = Random.plan(parameters.as_object().unwrap(), directory.path());
+    let mut ledger = Ledger::new(&mut emit);
+    plan?.run(&mut ledger)?;
+    let checksum = ledger.totals.checksum;
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+    Ok(Taken {
+        samples,
+        warnings,
+        checksum,
+    })
+}
+
+fn find<'a>(taken: &'a Taken, metric: &str) -> Option<&'a Sample> {
+    taken.samples.iter().find(|sample| sample.metric == metric)
+}
+
+/// All that move data and can have more than one block in flight, or cannot.
+const BACKENDS: [(&str, u32); 3] = [("sync", 1), ("libaio", 1), ("libaio", 7)];
+
+#[test]
+fn every_backend_does_the_same_in_every_order() {
+    for offsets in ["uniform", "permutation", "zipf"] {
+        let checksums = BACKENDS.map(|(backend, depth)| {
+            let taken = execute(json!({
+                "file": "256k", "offsets": offsets, "backend": backend, "depth": depth,
+                "read_percent": 60, "operations": 300, "verify": true,
+            }))
+            .unwrap();
+            let operations = |metric| find(&taken, metric).unwrap().operations;
+            let sum = operations("random_read") + operations("random_write");
+            assert_eq!(sum, 300, "{backend} {offsets}");
+            assert!((120..240).contains(&operations("random_read")));
+            taken.checksum
+        });
+        assert!(checksums.iter().all(|&sum| sum == checksums[0]));
+        assert_ne!(checksums[0], 0);
+    }
+}
+
+#[test]
+fn without_a_limit_a_permutation_reads_each_block_once() {
+    let taken = execute(json!({"file": "256k", "offsets": "permutation"})).unwrap();
+    let read = find(&taken, "random_read").unwrap();
+    assert_eq!((read.operations, read.bytes), (64, 262_144));
+    assert_eq!(read.latency_ns.as_ref().unwrap().count, 64);
+    assert!(find(&taken, "random_write").is_none());
+}
+
+#[test]
+fn a_runtime_ends_what_has_no_other_end() {
+    for (backend, depth) in BACKENDS {
+        for timing in ["pass", "operation"] {
+            let taken = execute(json!({
+                "file": "64k", "runtime_s": 0.03, "backend": backend, "depth": depth,
+                "timing": timing,
+            }))
+            .unwrap();
+            let read = find(&taken, "random_read").unwrap();
+            assert!(read.elapsed_s >= 0.03, "{backend} {timing}");
+            let p99 = find(&taken, "random_read_latency_p99");
+            assert_eq!(p99.is_some(), timing == "operation");
+        }
+    }
+}
+
+/// 100 operations at 2000 per second take 49.5 ms until the last is due, however fast they are.
+#[test]
+fn a_rate_is_kept_by_all_threads_together() {
+    for (backend, depth) in BACKENDS {
+        let taken = execute(json!({
+            "file": "64k", "threads": 2, "operations": 50, "rate": 2_000, "backend": backend,
+            "depth": depth,
+        }))
+        .unwrap();
+        let read = find(&taken, "random_read").unwrap();
+        assert_eq!(read.operations, 100);
+        assert!(read.elapsed_s >= 0.0495, "{backend}: {}", read.elapsed_s);
+    }
+}
+
+/// What is due and cannot be begun waits, and its latency says so.
+#[test]
+fn an_overloaded_open_loop_shows_in_latency_and_a_warning() {
+    for (backend, depth) in [("sync", 1), ("libaio", 4)] {
+        let taken = execute(json!({
+            "file": "64k", "operations": 2_000, "rate": 100_000_000, "backend": backend,
+            "depth": depth,
+        }))
+        .unwrap();
+        assert_eq!(taken.warnings, ["rate-not-kept"]);
+        let read = find(&taken, "random_read").unwrap();
+        let latency = read.latency_ns.as_ref().unwrap();
+        // All were due within 20 us: the last one waited for nearly all the others.
+        let waited_s = latency.max as f64 / 1e9;
+        assert!(waited_s > 0.5 * (read.elapsed_s - 0.001), "{backend}");
+        assert!(latency.p50 > 10 * latency.min, "{backend}");
+    }
+}
+
+#[test]
+fn a_file_in_the_way_is_refused_and_kept() {
+    let directory = scratch_directory();
+    let path = directory.path().join("tiltyard-random.1");
+    std::fs::write(&path, "precious").unwrap();
+    let plan = |parameters: Value| Random.plan(parameters.as_object().unwrap(), directory.path());
+    assert!(plan(json!({"threads": 1})).is_ok());
+    let failure = plan(json!({"threads": 2})).err().unwrap();
+    assert_eq!(failure.kind, FailureKind::Refused);
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+}
+
+#[test]
+fn every_parameter_has_help_and_the_right_default_in_the_schema() {
+    let schema = Random.card().parameters;
+    let defaults = kit::params::effective(&Params::default());
+    let properties = schema["properties"].as_object().unwrap();
+    assert_eq!(properties.len(), defaults.len());
+    for (name, property) in properties {
+        assert!(property["description"].is_string(), "{name} has no help");
+        assert_eq!(property["default"], defaults[name], "{name}");
+    }
+}
