@@ -29,7 +29,7 @@ schema docs: setup-dev ## regenerate what is derived from the code: schemas, ref
 	$(PYTHON) scripts/generate.py
 
 bench: setup-dev ## the engine beside its peers, interleaved (not part of `test`)
-	$(PYTHON) benchmarks/run.py
+	$(PYTHON) -m benchmarks.storage
 
 conformance: setup-dev ## the long statistical checks (not part of `test`)
 	$(PYTHON) -m pytest -m conformance

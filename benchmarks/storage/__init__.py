@@ -1,0 +1,1 @@
+"""Storage: one file per comparison, one harness."""

@@ -1,0 +1,48 @@
+"""Run the comparisons: the engine and a peer in turn, paired ratios with their spread.
+
+python -m benchmarks.storage [--rounds 9] [--directory DIR] [NAME …]
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from . import fs_mark, iozone, postmark, random_read, start
+from .harness import header, missing
+
+MODULES = (start, postmark, fs_mark, iozone, random_read)
+
+
+def main() -> int:
+    """Print the table; 1 when something fell short of its target."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only comparisons whose names begin so")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir()))
+    options = parser.parse_args()
+    rng = random.Random(20261121)
+    short = 0
+    say(header())
+    for comparison in (each for module in MODULES for each in module.comparisons()):
+        if options.names and not comparison.name.startswith(tuple(options.names)):
+            continue
+        if lacking := missing(comparison):
+            say(f"{comparison.name:<32}  left out: {', '.join(lacking)} is not on PATH")
+            continue
+        for row in comparison.rows(options.rounds, options.directory, rng):
+            say(str(row))
+            short += not row.ok
+    say(f"{short} short of their targets" if short else "all targets reached")
+    return 1 if short else 0
+
+
+def say(line: str) -> None:
+    """Print at once: a row takes seconds."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Cached random reads of 4 KiB: beside a bare C loop of the same calls, and fio."""
+
+from pathlib import Path
+
+from . import loop
+from .harness import Comparison, Pair, Side, Times
+from .sides import Trial, fio
+
+INNER = "per operation"
+RECORD = 4_096
+FILE_BYTES = 256 << 20
+
+
+def comparisons() -> list[Comparison]:
+    """With a clock around all reads, and with one read of it at each."""
+
+    def ours(timing: str) -> Side:
+        parameters = {"file": FILE_BYTES, "record": RECORD, "tests": ["write", "random"]}
+
+        def side(directory: Path) -> Times:
+            more = {"verify": False, "timing": timing}
+            trial = Trial(directory, "iozone", {**parameters, **more})
+            return {INNER: trial.operation_s("random_read")}
+
+        return side
+
+    def bare(directory: Path) -> Times:
+        return {INNER: loop.operation_s(directory, FILE_BYTES, RECORD, "seek", "trust")}
+
+    def psync(directory: Path) -> Times:
+        return fio(directory, "--rw=randread", f"--bs={RECORD}", "--gtod_reduce=1")
+
+    def clocks(directory: Path) -> Times:
+        return fio(directory, "--rw=randread", f"--bs={RECORD}")
+
+    name, each = "random read, 4 KiB", "random read, 4 KiB, each timed"
+    by_pass, by_operation = ours("pass"), ours("operation")
+    return [
+        Pair(name, "bare loop", by_pass, bare, ("cc",), {INNER: 0.98}),
+        Pair(each, "bare loop", by_operation, bare, ("cc",), {INNER: 0.95}),
+        Pair(name, "fio psync", by_pass, psync, ("fio",), {INNER: 1.15}),
+        Pair(each, "fio psync, clocks on", by_operation, clocks, ("fio",), {INNER: 1.2}),
+    ]
