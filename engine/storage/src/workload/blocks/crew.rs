@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kit::failure::{interrupted, no_memory};
 use kit::team::{self, Finish};
-use kit::{stop, Content, Ledger, Probe, Reading};
+use kit::{stop, Content, Ledger, Probe, Reading, Size};
 use rustix::fs::{Mode, OFlags};
 use wire::Failure;
 
@@ -64,6 +64,7 @@ where
         workload: &str,
         cell: Cell,
         fill: Fill,
+        cache_limit: Option<Size>,
         evidence: &mut Option<&mut Evidence>,
     ) -> Result<Self, Failure> {
         let block_bytes = cell.block.bytes() as usize;
@@ -80,6 +81,7 @@ where
         };
         if let Some(evidence) = evidence {
             evidence.check_direct(crew.scratches[0].path(), "block", cell.block)?;
+            evidence.bound_cache(cache_limit, cell.footprint())?;
             crew.scratches[0].settle_file_system()?;
         }
         Ok(crew)
@@ -137,7 +139,7 @@ where
         let mut before = None;
         if let Some(evidence) = evidence {
             for scratch in self.scratches.iter().filter(|_| task.reads) {
-                evidence.check_resident(scratch.path())?;
+                evidence.prepare_read(scratch.path())?;
             }
             before = evidence.counters();
         }

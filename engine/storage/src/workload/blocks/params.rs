@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use wire::{AccessKind, Failure};
 
-use crate::access::unaligned;
+use crate::access::{unaligned, Footprint};
 
 const FILE_MAX: Size = Size(1 << 44);
 const BLOCK_MAX: Size = Size(16 << 20);
@@ -66,6 +66,15 @@ impl Cell {
     /// Whole blocks that fit into a file.
     pub fn blocks(self) -> u64 {
         self.file.bytes() / self.block.bytes()
+    }
+
+    /// What the threads have in memory.
+    pub fn footprint(self) -> Footprint {
+        Footprint {
+            files_bytes: self.file.bytes() * u64::from(self.threads),
+            threads: self.threads,
+            thread_bytes: self.block.bytes() * u64::from(self.depth),
+        }
     }
 
     /// Its place in the grid, as a sample names it.

@@ -177,7 +177,7 @@ impl<Q: Queue> Queued<Q> {
                     let may_wait = self.free.is_empty() || next_ns.is_none();
                     self.exchange(usize::from(may_wait), &course)?;
                     rounds += 1;
-                    if is_clocked || looks && rounds % LOOK_EVERY == 0 {
+                    if is_clocked || looks && rounds.is_multiple_of(LOOK_EVERY) {
                         course.now_ns = clock::now_ns();
                     }
                     while let Some(completion) = self.queue.completion() {

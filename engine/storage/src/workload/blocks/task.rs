@@ -10,6 +10,7 @@ use rustix::fs::OFlags;
 use wire::{AccessKind, Failure, FailureKind};
 
 use super::{Channel, Directed, Mix, Order, Work};
+use crate::access::open_flags;
 use crate::backend::queue::Grant;
 use crate::backend::Backend;
 use crate::scratch::Scratch;
@@ -92,16 +93,12 @@ impl Task<'_> {
     }
 
     fn flags(&self) -> OFlags {
-        let access = match self.access {
-            AccessKind::InCache => OFlags::empty(),
-            AccessKind::Direct => OFlags::DIRECT,
-        };
         let direction = if self.writes {
             OFlags::RDWR
         } else {
             OFlags::RDONLY
         };
-        direction | access
+        direction | open_flags(self.access)
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
+use crate::access::check_cache_limit;
 use crate::workload::blocks::params::{BackendName, Cell, Fill, Grid};
 
 const OPERATIONS_MAX: u64 = 1_000_000_000_000;
@@ -62,9 +63,14 @@ pub struct Params {
     pub rate: Option<f64>,
     /// Wait, inside the timed region, until what was written is on the device.
     pub include_fsync: bool,
-    /// Where reads are served from: the page cache, or the device (O_DIRECT). It is verified: a
-    /// trial that was not what is declared here has failed.
+    /// Where reads are served from: the page cache; the device, through a page cache that is too
+    /// small; or the device by O_DIRECT. It is verified: a trial that was not what is declared
+    /// here has failed.
     pub access: AccessKind,
+    /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
+    /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
+    /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    pub cache_limit: Option<Size>,
     /// What is written.
     pub content: Fill,
     /// Compare eight bytes per page of every block read, inside the timed region.
@@ -92,6 +98,7 @@ impl Default for Params {
             rate: None,
             include_fsync: false,
             access: AccessKind::InCache,
+            cache_limit: None,
             content: Fill::Random,
             verify: false,
             timing: Timing::Operation,
@@ -109,6 +116,7 @@ impl Params {
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
         let params: Self = params::parse(parameters)?;
         params.grid().check(params.backend, params.access)?;
+        check_cache_limit(params.access, params.cache_limit)?;
         within("read_percent", params.read_percent, 0..=100)?;
         if let Some(operations) = params.operations {
             within("operations", operations, 1..=OPERATIONS_MAX)?;

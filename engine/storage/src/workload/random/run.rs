@@ -55,8 +55,20 @@ impl Walk for Places<'_> {
         let count = cells.len() as f64;
         for (done, cell) in cells.into_iter().enumerate() {
             ledger.progress(done as f64 / count, cell.label());
-            let fill = self.params.content;
-            let crew = Crew::new(backend, self.directory, NAME, cell, fill, &mut evidence)?;
+            let Params {
+                content: fill,
+                cache_limit,
+                ..
+            } = *self.params;
+            let crew = Crew::new(
+                backend,
+                self.directory,
+                NAME,
+                cell,
+                fill,
+                cache_limit,
+                &mut evidence,
+            )?;
             crew.lay_out()?;
             let outcome = self.measure::<B, C, P>(&crew, cell, &mut evidence, ledger)?;
             for (is_write, reading) in [(false, &outcome.reads), (true, &outcome.writes)] {
