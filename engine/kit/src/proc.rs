@@ -109,6 +109,19 @@ pub fn peak_memory_bytes() -> Option<u64> {
     parse_kib(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
+/// Bytes that this process, with the children it has waited for, had fetched from block devices
+/// so far, reading ahead included; `None` where the kernel does not count them.
+pub fn fetched_bytes() -> Option<u64> {
+    parse_fetched(&fs::read_to_string("/proc/self/io").ok()?)
+}
+
+fn parse_fetched(io: &str) -> Option<u64> {
+    let line = io
+        .lines()
+        .find_map(|line| line.strip_prefix("read_bytes:"))?;
+    line.trim().parse().ok()
+}
+
 /// The bytes of a line `name 123 kB`.
 fn parse_kib(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -153,6 +166,12 @@ mod tests {
             parse_kib("VmPeak:\t 9 kB\nVmHWM:\t    2 kB\n", "VmHWM:"),
             Some(2_048)
         );
+    }
+
+    #[test]
+    fn what_was_fetched_is_told_from_what_was_read() {
+        assert_eq!(parse_fetched("rchar: 7\nread_bytes: 4096\n"), Some(4_096));
+        assert_eq!(parse_fetched("rchar: 7\n"), None);
     }
 
     #[test]

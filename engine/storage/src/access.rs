@@ -7,7 +7,7 @@ use std::path::Path;
 
 use kit::device::Counters;
 use kit::failure::{bad_parameter, failure};
-use kit::{cache, Device, Ledger, Size};
+use kit::{cache, proc, Device, Ledger, Size};
 use rustix::fs::OFlags;
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
 
@@ -134,9 +134,15 @@ impl Evidence {
         Ok(())
     }
 
-    /// The device's counters, for [`Evidence::add`].
+    /// The device's counters, for [`Evidence::add`]. Out of cache, reads are those of this
+    /// process alone where the kernel tells, so that others' cannot pass for its own.
     pub fn counters(&self) -> Option<Counters> {
-        self.device.as_ref().and_then(Device::counters)
+        let counters = self.device.as_ref()?.counters()?;
+        let own = proc::fetched_bytes().filter(|_| self.declared == AccessKind::OutOfCache);
+        Some(Counters {
+            read_bytes: own.unwrap_or(counters.read_bytes),
+            ..counters
+        })
     }
 
     /// Adds a timed pass that moved `bytes`, with the counters from before and after it.

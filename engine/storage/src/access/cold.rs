@@ -25,8 +25,11 @@ const CACHE_MIN: Size = Size(4 << 20);
 const CACHE_MAX: Size = Size(1 << 50);
 /// Memory that the engine and the kernel need inside the group beside the cache…
 const ENGINE_BYTES: u64 = 8 << 20;
-/// …and so much more for each thread: stack, histogram, two windows of reading ahead.
-const THREAD_BYTES: u64 = 1 << 20;
+/// …and so much more for each thread: stack, histogram, windows of reading ahead…
+const THREAD_BYTES: u64 = 2 << 20;
+/// …and so many records, whose pages are locked while they are read and ahead of that. With less,
+/// the kernel finds nothing to drop and kills.
+const RECORDS_IN_FLIGHT: u64 = 2;
 
 /// What a trial has in memory at once.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +38,8 @@ pub struct Footprint {
     pub files_bytes: u64,
     /// Threads or processes that move records.
     pub threads: u32,
+    /// Bytes that each of them moves at once.
+    pub record_bytes: u64,
     /// What each of them may yet allocate for itself: buffers and the like.
     pub thread_bytes: u64,
 }
@@ -180,7 +185,9 @@ fn cache_bytes(asked: Option<Size>, footprint: Footprint) -> u64 {
 }
 
 fn own_bytes(footprint: Footprint) -> u64 {
-    ENGINE_BYTES + u64::from(footprint.threads) * (THREAD_BYTES + footprint.thread_bytes)
+    let in_flight_bytes = RECORDS_IN_FLIGHT * footprint.record_bytes;
+    let of_thread = THREAD_BYTES + in_flight_bytes + footprint.thread_bytes;
+    ENGINE_BYTES + u64::from(footprint.threads) * of_thread
 }
 
 #[cfg(test)]
@@ -194,13 +201,14 @@ mod tests {
         let footprint = |files_bytes| Footprint {
             files_bytes,
             threads: 4,
-            thread_bytes: MIB,
+            record_bytes: MIB,
+            thread_bytes: 3 * MIB,
         };
         assert_eq!(cache_bytes(None, footprint(1024 * MIB)), 64 * MIB);
         assert_eq!(cache_bytes(None, footprint(MIB)), 4 * MIB);
         let asked = Some(Size(5 * MIB));
         assert_eq!(cache_bytes(asked, footprint(1024 * MIB)), 5 * MIB);
-        assert_eq!(own_bytes(footprint(MIB)), 16 * MIB);
+        assert_eq!(own_bytes(footprint(MIB)), 36 * MIB);
     }
 
     #[test]
@@ -259,6 +267,7 @@ mod tests {
         let footprint = Footprint {
             files_bytes: 0,
             threads: 1,
+            record_bytes: 0,
             thread_bytes: 0,
         };
         cold.bound(Some(CACHE_MAX), footprint).unwrap();

@@ -215,10 +215,12 @@ impl Params {
         let threads = self.useful_threads();
         let slots = u64::from(self.files) * u64::from(self.contexts) * u64::from(cell.depth);
         let buffers_bytes = slots * cell.record.max(self.alignment).bytes();
+        let of_thread = buffers_bytes.div_ceil(u64::from(threads));
         Footprint {
             files_bytes: self.file.bytes() * u64::from(self.files),
             threads,
-            thread_bytes: buffers_bytes.div_ceil(u64::from(threads)),
+            record_bytes: of_thread,
+            thread_bytes: of_thread,
         }
     }
 

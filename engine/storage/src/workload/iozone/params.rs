@@ -167,6 +167,7 @@ impl Params {
         Footprint {
             files_bytes: cell.bytes() * u64::from(children),
             threads: children,
+            record_bytes: cell.record.bytes(),
             // A child that is a process has a copy of its buffer.
             thread_bytes: cell.record.bytes() + self.purge.bytes(),
         }

@@ -146,6 +146,7 @@ impl Cell {
         Footprint {
             files_bytes: self.bytes(),
             threads: self.threads,
+            record_bytes: self.block.bytes(),
             thread_bytes: 0,
         }
     }
