@@ -134,11 +134,11 @@ impl Evidence {
         Ok(())
     }
 
-    /// The device's counters, for [`Evidence::add`]. Out of cache, reads are those of this
-    /// process alone where the kernel tells, so that others' cannot pass for its own.
+    /// The device's counters, for [`Evidence::add`]. Reads through the page cache are those of
+    /// this process alone where the kernel tells, so that others' cannot pass for its own.
     pub fn counters(&self) -> Option<Counters> {
         let counters = self.device.as_ref()?.counters()?;
-        let own = proc::fetched_bytes().filter(|_| self.declared == AccessKind::OutOfCache);
+        let own = proc::fetched_bytes().filter(|_| self.declared != AccessKind::Direct);
         Some(Counters {
             read_bytes: own.unwrap_or(counters.read_bytes),
             ..counters

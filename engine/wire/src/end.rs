@@ -109,8 +109,8 @@ pub struct Access {
     pub reason: String,
     /// Bytes that timed reads asked for.
     pub read_bytes: u64,
-    /// Bytes that the device delivered meanwhile, where the device has counters; out of cache,
-    /// to this process alone where the kernel tells.
+    /// Bytes that the device delivered meanwhile, where the device has counters; through the
+    /// page cache, to this process alone where the kernel tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_read_bytes: Option<u64>,
     /// Bytes that timed writes handed over.
