@@ -1,11 +1,13 @@
 //! A memory group (cgroup, version 1 or 2) of this process's own, which bounds its page cache.
 //!
 //! The kernel charges a page of a file to the group of the process that touches it first, and
-//! makes room inside that group when it is full. So the bound holds for what is read or written
-//! after entering, once older pages were evicted (see [`crate::cache::evict`]).
+//! makes room inside that group when it is full. So the bound holds for what is read after
+//! entering, once older pages were evicted (see [`crate::cache::evict`]). It is for reading only:
+//! version 1 does not slow writers down, so that a group may fill up with pages that wait for the
+//! device, where the kernel knows no better than to kill.
 //!
 //! A process that is killed cannot remove its group. What it leaves is empty, costs nothing, and
-//! is removed by the next one that enters a group here: the name tells whose it was.
+//! is removed by the next one that makes a group here: the name tells whose it was.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -29,22 +31,24 @@ const PREFIX: &str = "tiltyard-";
 const REMOVAL_TRIES: u32 = 50;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(2);
 
-/// Holds this process, with all its threads and the processes it starts, in a group of its own.
+/// A group for this process, with all its threads and the processes it starts; left and removed
+/// on drop.
 #[derive(Debug)]
 pub struct MemoryGroup {
     directory: PathBuf,
     origin: PathBuf,
     limit_bytes: u64,
+    is_inside: bool,
 }
 
 impl MemoryGroup {
-    /// Makes a group that may use `limit_bytes` of memory, page cache included, and enters it.
-    /// One at a time in a process.
+    /// Makes a group that may use `limit_bytes` of memory, page cache included; one at a time in a
+    /// process.
     ///
     /// # Errors
     /// `HostLacks` when there is no memory controller, or this process may not use it; the
     /// message tells what would mend that.
-    pub fn enter(limit_bytes: u64) -> Result<Self, Failure> {
+    pub fn create(limit_bytes: u64) -> Result<Self, Failure> {
         let hierarchy = Hierarchy::of_this_process()?;
         remove_abandoned(&hierarchy.parent);
         let directory = hierarchy.parent.join(own_name());
@@ -53,19 +57,47 @@ impl MemoryGroup {
             directory,
             origin: hierarchy.origin,
             limit_bytes,
+            is_inside: false,
         };
         let version = hierarchy.version;
-        let entered = group.write(version.limit(), limit_bytes).and_then(|()| {
+        let limited = group.write(version.limit(), limit_bytes).and_then(|()| {
             // Room is to be made by dropping pages of files, never by swapping buffers out. The
             // file is missing where the kernel does not account for swap.
             let _ = group.write(version.swap(), 0);
-            group.limit_bytes = group.read(version.limit())?;
-            move_to(&group.directory)
+            group.read(version.limit())
         });
-        match entered {
-            Ok(()) => Ok(group),
+        match limited {
+            Ok(granted_bytes) => {
+                group.limit_bytes = granted_bytes;
+                Ok(group)
+            }
             Err(error) => Err(refused(&group.directory, &error)),
         }
+    }
+
+    /// Moves this process into the group, unless it is there.
+    ///
+    /// # Errors
+    /// `HostLacks` the permission.
+    pub fn enter(&mut self) -> Result<(), Failure> {
+        if !self.is_inside {
+            move_to(&self.directory).map_err(|error| refused(&self.directory, &error))?;
+            self.is_inside = true;
+        }
+        Ok(())
+    }
+
+    /// Moves this process back to where it came from, if it is in the group. What it has touched
+    /// meanwhile stays bounded.
+    ///
+    /// # Errors
+    /// `HostLacks` the permission.
+    pub fn leave(&mut self) -> Result<(), Failure> {
+        if self.is_inside {
+            move_to(&self.origin).map_err(|error| refused(&self.origin, &error))?;
+            self.is_inside = false;
+        }
+        Ok(())
     }
 
     /// The limit as the kernel rounded it, in bytes.
@@ -86,7 +118,7 @@ impl MemoryGroup {
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
         // Neither can be mended here; the group would be removed as an abandoned one.
-        let _ = move_to(&self.origin);
+        let _ = self.leave();
         for _ in 0..REMOVAL_TRIES {
             match fs::remove_dir(&self.directory) {
                 Err(error) if error.kind() == ErrorKind::ResourceBusy => {

@@ -83,9 +83,8 @@ impl Evidence {
         }
     }
 
-    /// Bounds the page cache, where out-of-cache access is declared, from now on: `limit` is what
-    /// the job asked for. To be called when buffers are made and before data are written, so that
-    /// the bound holds for these and not for those.
+    /// Prepares to bound the page cache, where out-of-cache access is declared, for files and
+    /// threads of this `footprint`: `limit` is what the job asked for.
     ///
     /// # Errors
     /// `HostLacks` a way to bound it, or a device that keeps nothing in memory itself.
@@ -115,6 +114,15 @@ impl Evidence {
             }
             AccessKind::Direct => Ok(()),
         }
+    }
+
+    /// Until the next [`Evidence::add`] nothing is written: the page cache is bounded meanwhile,
+    /// where that is declared.
+    ///
+    /// # Errors
+    /// `HostLacks` the permission.
+    pub fn begin_read(&mut self) -> Result<(), Failure> {
+        self.cold.enter()
     }
 
     fn check_resident(&mut self, file: &Path) -> Result<(), Failure> {
@@ -147,6 +155,9 @@ impl Evidence {
 
     /// Adds a timed pass that moved `bytes`, with the counters from before and after it.
     pub fn add(&mut self, is_read: bool, bytes: u64, around: [Option<Counters>; 2]) {
+        if let Err(failure) = self.cold.leave() {
+            self.contradiction = Some(failure.message);
+        }
         let moved = match around {
             [Some(before), Some(after)] => after.since(before),
             _ => Counters::default(),

@@ -1,5 +1,5 @@
-//! Out-of-cache access: a page cache too small for the files, emptied of them before each read
-//! test, and what the device delivered in each.
+//! Out-of-cache access: each read test begins with the files evicted, goes through a page cache
+//! too small for them, and is held against what the device delivered.
 
 use std::path::Path;
 use std::thread;
@@ -73,7 +73,7 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// Bounds the page cache, from now on, for files that are yet to be made or evicted.
+    /// Makes what will bound the page cache while files are read.
     ///
     /// # Errors
     /// `HostLacks` a memory group.
@@ -85,12 +85,28 @@ impl Cold {
             // Memory itself is the bound: no group is needed, nor root.
             Some(memory_bytes) if limit_bytes >= memory_bytes => memory_bytes,
             _ => {
-                let group = MemoryGroup::enter(limit_bytes)?;
+                let group = MemoryGroup::create(limit_bytes)?;
                 self.group.insert(group).limit_bytes()
             }
         };
         self.limit_bytes = self.limit_bytes.max(Some(granted_bytes));
         Ok(())
+    }
+
+    /// The bound holds from now on, for pages that are not there yet.
+    ///
+    /// # Errors
+    /// `HostLacks` the permission.
+    pub fn enter(&mut self) -> Result<(), Failure> {
+        self.group.as_mut().map_or(Ok(()), MemoryGroup::enter)
+    }
+
+    /// The bound holds no more.
+    ///
+    /// # Errors
+    /// `HostLacks` the permission.
+    pub fn leave(&mut self) -> Result<(), Failure> {
+        self.group.as_mut().map_or(Ok(()), MemoryGroup::leave)
     }
 
     /// Empties the cache of `file`, and makes sure that it is.

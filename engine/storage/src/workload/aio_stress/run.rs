@@ -192,9 +192,12 @@ fn before<B: Backend>(
     evidence: &mut Option<&mut Evidence>,
 ) -> Result<(), Failure> {
     match evidence {
-        Some(evidence) if !stage.phase.is_write() => files
-            .iter()
-            .try_for_each(|file| evidence.prepare_read(file.path())),
+        Some(evidence) if !stage.phase.is_write() => {
+            for file in files {
+                evidence.prepare_read(file.path())?;
+            }
+            evidence.begin_read()
+        }
         _ => Ok(()),
     }
 }

@@ -105,6 +105,7 @@ impl<P: Probe> Watch for Witnessed<'_, P> {
         if let Some(evidence) = &mut self.evidence {
             if self.is_read {
                 evidence.prepare_read(self.path)?;
+                evidence.begin_read()?;
             }
             self.before = evidence.counters();
         }

@@ -176,6 +176,9 @@ where
             for seat in self.seats.iter().filter(|_| !phase.is_write()) {
                 evidence.prepare_read(seat.scratch.path())?;
             }
+            if !phase.is_write() {
+                evidence.begin_read()?;
+            }
             before = evidence.counters();
         }
         let task = Task {

@@ -187,6 +187,9 @@ where
                 evidence.prepare_read(seat.scratch.path())?;
             }
         }
+        if (0..self.point.children).all(|child| self.reads(phase, child)) {
+            evidence.begin_read()?;
+        }
         let before = evidence.counters();
         let outcome = self.perform(phase)?;
         let around = [before, evidence.counters()];
