@@ -10,6 +10,9 @@ use crate::failure::bad_parameter;
 /// A job is a few hundred bytes of JSON; more than this is a mistake.
 pub const JOB_BYTES: u64 = 1 << 20;
 
+/// No file system of Linux takes longer names (NAME_MAX).
+pub const NAME_BYTES: usize = 255;
+
 /// `value`, if it lies in `range`.
 ///
 /// # Errors
@@ -32,6 +35,25 @@ pub fn within<T: PartialOrd + Display + Copy>(
     ))
 }
 
+/// `name`, if a file in the target directory can be called so: no path that leads elsewhere, and
+/// no longer than file systems take.
+///
+/// # Errors
+/// `BadJob`, naming the parameter.
+pub fn file_name<'a>(parameter: &str, name: &'a str) -> Result<&'a str, Failure> {
+    let is_path = matches!(name, "" | "." | "..") || name.contains(['/', '\0']);
+    if !is_path && name.len() <= NAME_BYTES {
+        return Ok(name);
+    }
+    Err(bad_parameter(
+        parameter,
+        format!(
+            "parameter \"{parameter}\": {name:?} cannot be a name in the target directory; \
+             use 1 to {NAME_BYTES} bytes without \"/\""
+        ),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +68,15 @@ mod tests {
             failure.message,
             "parameter \"record\": 100 is out of range; use 512 to 16M"
         );
+    }
+
+    #[test]
+    fn a_name_is_no_path_and_not_too_long() {
+        assert_eq!(file_name("name", "..x é").unwrap(), "..x é");
+        let long = "x".repeat(256);
+        for name in ["", ".", "..", "a/b", "nul\0", &long] {
+            let failure = file_name("name", name).unwrap_err();
+            assert_eq!(failure.parameter.as_deref(), Some("name"), "{name}");
+        }
     }
 }

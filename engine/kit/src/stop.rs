@@ -25,15 +25,17 @@ extern "C" fn on_signal(_signal: libc::c_int) {
 }
 
 /// Turns SIGTERM, SIGINT and SIGHUP into [`request`], and asks the kernel for a SIGTERM when
-/// the thread that started this process ends.
+/// the thread that started this process ends. SIGXFSZ is ignored, so that a write beyond
+/// RLIMIT_FSIZE fails like any other, where it would kill the process and leave its files.
 ///
 /// # Errors
 /// Those of sigaction(2) and prctl(2).
 pub fn install() -> io::Result<()> {
     let parent = getppid();
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
-        handle(signal)?;
+        handle(signal, on_signal as extern "C" fn(libc::c_int) as usize)?;
     }
+    handle(libc::SIGXFSZ, libc::SIG_IGN)?;
     set_parent_process_death_signal(Some(Signal::TERM))?;
     // The parent may have died before the kernel was asked.
     if getppid() != parent {
@@ -42,13 +44,12 @@ pub fn install() -> io::Result<()> {
     Ok(())
 }
 
-fn handle(signal: libc::c_int) -> io::Result<()> {
-    let handler: extern "C" fn(libc::c_int) = on_signal;
-    // SAFETY: an all-zero sigaction is valid; the handler only stores to an atomic, which is
+fn handle(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
+    // SAFETY: an all-zero sigaction is valid; the only handler stores to an atomic, which is
     // async-signal-safe.
     let status = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = handler as usize;
+        action.sa_sigaction = handler;
         // System calls in flight go on: the flag is looked at between operations.
         action.sa_flags = libc::SA_RESTART;
         libc::sigaction(signal, &action, std::ptr::null_mut())

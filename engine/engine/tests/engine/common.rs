@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{json, Value};
-use wire::{End, Event};
+use wire::{Catalogue, End, Event};
 
 /// A fresh directory on the file system of the build: the temporary one may have no disk.
 pub fn scratch_directory() -> tempfile::TempDir {
@@ -14,18 +14,40 @@ pub fn scratch_directory() -> tempfile::TempDir {
 
 /// A job for iozone in `directory`.
 pub fn iozone(directory: &Path, parameters: Value) -> Value {
+    job("iozone", parameters, directory)
+}
+
+/// A job for `workload` in `directory`.
+pub fn job(workload: &str, parameters: Value, directory: &Path) -> Value {
     json!({
         "protocol": wire::PROTOCOL,
-        "workload": "iozone",
+        "workload": workload,
         "parameters": parameters,
         "target": {"directory": directory},
     })
 }
 
+/// Everything that the engine can do.
+pub fn catalogue() -> Catalogue {
+    let output = run(&["describe"], &Value::Null);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The engine, not yet started.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tiltyard-engine"));
+    command.args(arguments);
+    command
+}
+
 /// Starts the engine with `job` on its standard input.
 pub fn start(arguments: &[&str], job: &Value) -> Child {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tiltyard-engine"))
-        .args(arguments)
+    start_command(command(arguments), job)
+}
+
+/// Starts `command` with `job` on its standard input.
+pub fn start_command(mut command: Command, job: &Value) -> Child {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -64,4 +86,34 @@ pub fn left_in(directory: &Path) -> Vec<String> {
     entries
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect()
+}
+
+/// A tmpfs with mount options, or `None` where one may not be mounted; unmounted on drop.
+pub struct Tmpfs(tempfile::TempDir);
+
+impl Tmpfs {
+    #[allow(clippy::print_stderr)]
+    pub fn mount(options: &str) -> Option<Self> {
+        let directory = scratch_directory();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(directory.path())
+            .output()
+            .is_ok_and(|output| output.status.success());
+        if !mounted {
+            eprintln!("not tested: mounting a tmpfs needs root");
+        }
+        mounted.then_some(Self(directory))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let status = Command::new("umount").arg(self.path()).status();
+        assert!(status.is_ok_and(|status| status.success()));
+    }
 }

@@ -2,6 +2,7 @@
 
 mod common;
 mod documents;
+mod hostile;
 mod jobs;
 mod out_of_cache;
 mod trouble;

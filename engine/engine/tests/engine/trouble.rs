@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::common::{end, iozone, left_in, run, scratch_directory, start};
+use crate::common::{end, iozone, job, left_in, run, scratch_directory, start, Tmpfs};
 use serde_json::{json, Value};
 use wire::{AccessVerdict, Event, FailureKind, Outcome};
 
@@ -79,48 +79,13 @@ fn the_death_of_the_starter_ends_the_trial() {
             .unwrap()
             .contains("interrupted")
     };
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !ended() {
-        assert!(Instant::now() < deadline, "it goes on without its starter");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(ended, "it goes on without its starter");
     assert!(left_in(directory.path()).is_empty());
-}
-
-/// A tmpfs of `size`, or `None` where one may not be mounted; unmounted on drop.
-struct Tmpfs(tempfile::TempDir);
-
-impl Tmpfs {
-    #[allow(clippy::print_stderr)]
-    fn mount(size: &str) -> Option<Self> {
-        let directory = scratch_directory();
-        let options = format!("size={size}");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(directory.path())
-            .output()
-            .is_ok_and(|output| output.status.success());
-        if !mounted {
-            eprintln!("not tested: mounting a tmpfs needs root");
-        }
-        mounted.then_some(Self(directory))
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-impl Drop for Tmpfs {
-    fn drop(&mut self) {
-        let status = Command::new("umount").arg(self.path()).status();
-        assert!(status.is_ok_and(|status| status.success()));
-    }
 }
 
 #[test]
 fn a_full_file_system_is_told_and_cleaned() {
-    let Some(tmpfs) = Tmpfs::mount("1m") else {
+    let Some(tmpfs) = Tmpfs::mount("size=1m") else {
         return;
     };
     for tests in ["write", "fwrite", "read"] {
@@ -135,7 +100,7 @@ fn a_full_file_system_is_told_and_cleaned() {
 
 #[test]
 fn direct_access_that_nothing_can_confirm_is_not_timed() {
-    let Some(tmpfs) = Tmpfs::mount("1m") else {
+    let Some(tmpfs) = Tmpfs::mount("size=1m") else {
         return;
     };
     let parameters = json!({"file": "64k", "record": "4k", "access": "direct"});
@@ -150,7 +115,7 @@ fn direct_access_that_nothing_can_confirm_is_not_timed() {
 
 #[test]
 fn the_cache_of_a_tmpfs_is_confirmed_without_a_device() {
-    let Some(tmpfs) = Tmpfs::mount("1m") else {
+    let Some(tmpfs) = Tmpfs::mount("size=1m") else {
         return;
     };
     let parameters = json!({"file": "64k", "record": "4k"});
@@ -158,4 +123,57 @@ fn the_cache_of_a_tmpfs_is_confirmed_without_a_device() {
     let access = end.access.unwrap();
     assert_eq!(access.verdict, AccessVerdict::Confirmed, "{access:?}");
     assert_eq!(access.device_read_bytes, None);
+}
+
+/// Processes that `pid` has made and that have not ended, by the kernel.
+fn children_of(pid: u32) -> Vec<u32> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let list = list.unwrap_or_default();
+    list.split_whitespace()
+        .map(|pid| pid.parse().unwrap())
+        .collect()
+}
+
+fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn wait_until(mut condition: impl FnMut() -> bool, otherwise: &str) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !condition() {
+        assert!(Instant::now() < deadline, "{otherwise}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn children_do_not_outlive_an_engine_that_is_killed() {
+    let directory = scratch_directory();
+    let parameters = json!({
+        "file": "4M", "record": "4k", "children": 3, "children_kind": "processes",
+        "think_ms": 10_000, "phases": "write"
+    });
+    let job = job("iozone_throughput", parameters, directory.path());
+    let mut engine = start(&["run"], &job);
+    let mut children = Vec::new();
+    wait_until(
+        || {
+            children = children_of(engine.id());
+            children.len() == 3
+        },
+        "it has no children",
+    );
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    let all_ended = || !children.iter().any(|&child| lives(child));
+    wait_until(all_ended, "a child has outlived the engine");
+    // Nobody could remove the files: the next trial says so, and what to do about it.
+    let output = run(&["run"], &job);
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    let message = end(&output).failure.unwrap().message;
+    assert!(
+        message.contains("iozone.DUMMY.0 already exists"),
+        "{message}"
+    );
 }

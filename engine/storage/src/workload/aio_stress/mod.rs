@@ -21,6 +21,7 @@ mod offsets;
 mod params;
 mod run;
 mod stage;
+mod standstill;
 mod worker;
 
 use std::path::{Path, PathBuf};

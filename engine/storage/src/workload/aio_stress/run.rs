@@ -17,6 +17,7 @@ use super::measures::{samples, Measured};
 use super::offsets::Random;
 use super::params::{BackendName, Cell, Params};
 use super::stage::{Oper, Part, Stage};
+use super::standstill::Standstill;
 use super::worker::Worker;
 use crate::access::{open_flags, Evidence};
 use crate::backend::libaio::Context;
@@ -182,6 +183,7 @@ fn stage<'a>(params: &Params, cell: Cell, phase: Phase, pattern: &'a Pattern) ->
         fsync: params.fsync,
         verify: params.verify,
         pattern,
+        standstill: Standstill::new(params.useful_threads() as usize),
     }
 }
 

@@ -12,6 +12,7 @@ use wire::Failure;
 use super::disk::Disk;
 use super::fill::Pattern;
 use super::offsets::Range;
+use super::standstill::Standstill;
 use crate::fault::Fault;
 use crate::workload::phase::Phase;
 
@@ -31,6 +32,8 @@ pub struct Stage<'a> {
     pub verify: bool,
     /// What is written, and expected back.
     pub pattern: &'a Pattern,
+    /// Whether anybody is left who could make a file longer.
+    pub standstill: Standstill,
 }
 
 /// One context of one file.

@@ -8,11 +8,11 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use kit::failure::{interrupted, io_failure};
+use kit::failure::{failure, interrupted, io_failure};
 use kit::histogram::Histogram;
 use kit::team::Member;
 use kit::{clock, stop, Probe};
-use wire::Failure;
+use wire::{Failure, FailureKind};
 
 use super::buffers::Buffers;
 use super::disk::Disk;
@@ -99,13 +99,12 @@ impl<'a, D: Disk> Worker<'a, D> {
         member.start()?;
         while !self.active.is_empty() && member.goes_on() {
             if self.round(stage, member)? == 0 {
-                // All contexts wait for others to make their files longer.
-                std::thread::yield_now();
+                self.drain(stage, member)?;
+                self.wait_for_others(stage, member)?;
             }
         }
-        while self.in_flight > 0 {
-            self.reap(1, 1, stage, member)?;
-        }
+        self.drain(stage, member)?;
+        stage.standstill.retire(member.index);
         let drained_ns = member.elapsed_ns();
         if stop::requested() {
             return Err(interrupted());
@@ -119,6 +118,39 @@ impl<'a, D: Disk> Worker<'a, D> {
             checksum: self.checksum,
             submits: self.submits.clone(),
         })
+    }
+
+    fn drain<P: Probe>(&mut self, stage: &Stage, member: &mut Member<P>) -> Result<(), Failure> {
+        while self.in_flight > 0 {
+            self.reap(1, 1, stage, member)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the file of some context reaches where it starts: other threads lengthen it.
+    fn wait_for_others<P: Probe>(&self, stage: &Stage, member: &Member<P>) -> Result<(), Failure> {
+        stage.standstill.pause();
+        while member.goes_on() {
+            let epoch = stage.standstill.epoch();
+            for &oper in &self.active {
+                if self.is_runnable(oper, stage.phase)? {
+                    stage.standstill.resume(member.index);
+                    return Ok(());
+                }
+            }
+            if stage.standstill.is_final(member.index, epoch) {
+                return Err(self.cut_short());
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn cut_short(&self) -> Failure {
+        let path = self.opers[self.active[0]].path.display();
+        let message = format!("{path} is shorter than what was written to it: it was changed");
+        failure(FailureKind::Io, message)
     }
 
     /// Builds and submits; gives the number of requests.

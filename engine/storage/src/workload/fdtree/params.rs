@@ -1,10 +1,8 @@
 //! What can be asked of the workload, and what is refused. Letters in the help are the
 //! original's options.
 
-use std::path::{Component, Path};
-
 use kit::failure::bad_parameter;
-use kit::limits::within;
+use kit::limits::{file_name, within};
 use kit::{params, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,7 +117,7 @@ impl Params {
         within("size", params.size, Size(0)..=SIZE)?;
         within("write_block", params.write_block, Size(1)..=WRITE_BLOCK)?;
         params.check_counts()?;
-        params.check_root()?;
+        file_name("root", &params.root)?;
         params.check_spawn()?;
         Ok(params)
     }
@@ -169,20 +167,6 @@ impl Params {
             Some(files) if files <= FILES_ALL => Ok(()),
             _ => Err(too_many("files", "files", FILES_ALL)),
         }
-    }
-
-    fn check_root(&self) -> Result<(), Failure> {
-        let mut components = Path::new(&self.root).components();
-        let first = components.next();
-        let is_name = first == Some(Component::Normal(self.root.as_ref()));
-        if is_name && !self.root.contains('\0') {
-            return Ok(());
-        }
-        let message = format!(
-            "parameter \"root\": \"{}\" cannot be the name of a directory in the target",
-            self.root
-        );
-        Err(bad_parameter("root", message))
     }
 
     fn check_spawn(&self) -> Result<(), Failure> {

@@ -2,10 +2,9 @@
 //! original's options.
 
 use std::collections::HashSet;
-use std::path::{Component, Path};
 
 use kit::failure::bad_parameter;
-use kit::limits::within;
+use kit::limits::{file_name, within, NAME_BYTES};
 use kit::{params, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +19,6 @@ const WRITE_BLOCK: Size = Size(16 << 20);
 const THREADS: u32 = 1_024;
 const DIRECTORIES: usize = 1_024;
 const SUBDIRECTORIES: u32 = 1_000_000;
-/// Longest name that file systems commonly take.
-const NAME_LENGTH: usize = 255;
 const LOOPS: u32 = 100_000;
 
 /// What becomes of the files of a loop.
@@ -84,10 +81,10 @@ pub struct Params {
     /// as bring it around once in a loop; with `classic`, as many as fit into three minutes.
     pub files_per_subdirectory: u64,
     /// Characters of a file name (-p).
-    #[schemars(range(min = 1, max = NAME_LENGTH))]
+    #[schemars(range(min = 1, max = NAME_BYTES))]
     pub name_length: usize,
     /// How many of them, at the end, are random (-r).
-    #[schemars(range(min = 1, max = NAME_LENGTH))]
+    #[schemars(range(min = 1, max = NAME_BYTES))]
     pub random_characters: usize,
     /// How often the work is done; each time makes a row of its own (-L). 0: until the file
     /// system is full (-F).
@@ -144,7 +141,7 @@ impl Params {
         within("write_block", params.write_block, Size(1)..=WRITE_BLOCK)?;
         within("threads", params.threads, 1..=THREADS)?;
         within("subdirectories", params.subdirectories, 0..=SUBDIRECTORIES)?;
-        let length = within("name_length", params.name_length, 1..=NAME_LENGTH)?;
+        let length = within("name_length", params.name_length, 1..=NAME_BYTES)?;
         within("random_characters", params.random_characters, 1..=length)?;
         within("loops", params.loops, 0..=LOOPS)?;
         within("directories", params.directories.len(), 0..=DIRECTORIES)?;
@@ -169,12 +166,11 @@ impl Params {
         let mut names = HashSet::new();
         for (index, name) in self.directories.iter().enumerate() {
             let parameter = format!("directories[{index}]");
-            let is_plain = |component| matches!(component, Component::Normal(_));
-            let is_below = !name.is_empty() && Path::new(name).components().all(is_plain);
-            if !is_below || name.contains('\0') {
+            let mut parts = name.split('/');
+            if !parts.all(|part| file_name(&parameter, part).is_ok()) {
                 let message = format!(
-                    "parameter \"{parameter}\": \"{name}\" is not a path below the target; \
-                     write one without \"..\" and a leading slash"
+                    "parameter \"{parameter}\": {name:?} is not a path below the target; write \
+                     names of at most {NAME_BYTES} bytes, without \"..\", with \"/\" between them"
                 );
                 return Err(bad_parameter(&parameter, message));
             }

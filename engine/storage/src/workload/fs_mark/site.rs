@@ -16,6 +16,7 @@ use super::params::Params;
 use super::paths::{c_path, Paths};
 use super::worker::{Worker, DIRECTORY_PERMISSIONS};
 use crate::backend::Backend;
+use crate::scratch::in_the_way;
 
 /// Where the trial works, and who does. Dropping it removes all that is still there.
 pub struct Site<'a, B: Backend> {
@@ -123,10 +124,16 @@ impl<'a, B: Backend> Site<'a, B> {
         self.ours.clear();
     }
 
+    /// One that is there is used, with all that is in it; anything else is in the way.
     fn make_directory(&mut self, path: &CStr) -> Result<(), Failure> {
         match self.backend.mkdir(path, DIRECTORY_PERMISSIONS) {
             Ok(()) => self.ours.push(path.to_owned()),
-            Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {}
+            Err(error) if error.raw_os_error() == Some(libc::EEXIST) => {
+                let found = Path::new(OsStr::from_bytes(path.to_bytes()));
+                if !found.is_dir() {
+                    return Err(in_the_way(found));
+                }
+            }
             Err(error) => return Err(directory_failure("make", path, &error)),
         }
         Ok(())

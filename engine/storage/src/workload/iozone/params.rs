@@ -1,7 +1,7 @@
 //! What can be asked of the workload, and what is refused.
 
 use kit::failure::bad_parameter;
-use kit::limits::within;
+use kit::limits::{file_name, within};
 use kit::{content, params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -211,7 +211,8 @@ impl Params {
         within("stride", self.stride, 1..=RECORDS_MAX)?;
         within("think_ms", self.think_ms, 0..=THINK_MS_MAX)?;
         within("purge", self.purge, Size(0)..=PURGE_MAX)?;
-        check_name(&self.name)
+        file_name("name", &self.name)?;
+        Ok(())
     }
 
     fn check_cells(&self) -> Result<(), Failure> {
@@ -267,18 +268,6 @@ impl Params {
         }
         Ok(())
     }
-}
-
-/// A name in the target directory, not a path that could lead out of it.
-pub fn check_name(name: &str) -> Result<(), Failure> {
-    if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
-        let message = format!(
-            "parameter \"name\": \"{name}\" is not the name of a file in the target directory; \
-             use one without \"/\""
-        );
-        return Err(bad_parameter("name", message));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kit::failure::bad_parameter;
-use kit::limits::within;
+use kit::limits::{file_name, within};
 use kit::Size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -132,15 +132,7 @@ pub struct Location {
 impl Location {
     fn check(&self, parameter: &str) -> Result<(), Failure> {
         within(&format!("{parameter}.weight"), self.weight, 1..=WEIGHT)?;
-        let name = self.name.as_str();
-        if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
-            let parameter = format!("{parameter}.name");
-            let message = format!(
-                "parameter \"{parameter}\": \"{name}\" cannot be the name of \
-                 a directory in the target"
-            );
-            return Err(bad_parameter(&parameter, message));
-        }
+        file_name(&format!("{parameter}.name"), &self.name)?;
         Ok(())
     }
 }

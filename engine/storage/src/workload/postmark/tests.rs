@@ -55,7 +55,7 @@ fn bad_parameters_are_named_with_what_would_be_right() {
         (
             json!({"locations": [{"name": "../up"}]}),
             "locations[0].name",
-            "name of a directory",
+            "cannot be a name",
         ),
         (
             json!({"locations": [{"name": "a", "weight": 0}]}),

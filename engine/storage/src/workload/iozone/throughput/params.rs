@@ -1,7 +1,7 @@
 //! What can be asked of many children, beside what can be asked of a single stream.
 
 use kit::failure::bad_parameter;
-use kit::limits::within;
+use kit::limits::{file_name, within};
 use kit::params::{self, unknown_name};
 use kit::team::Finish;
 use kit::List;
@@ -181,7 +181,7 @@ impl Params {
         if let Some(readers) = self.own.mixed_readers {
             within("mixed_readers", readers, 0..=CHILDREN_MAX)?;
         }
-        super::super::params::check_name(&self.own.name)?;
+        file_name("name", &self.own.name)?;
         let is_timed = self.shared.timing == Timing::Operation;
         if is_timed && self.own.children_kind == ChildKind::Processes {
             let message = "parameter \"timing\": operations are timed one by one in threads only; \
