@@ -5,6 +5,7 @@
 
 pub mod buffers;
 pub mod cache;
+pub mod calls;
 pub mod cgroup;
 pub mod clock;
 pub mod content;
@@ -33,6 +34,7 @@ pub mod team;
 pub mod zipf;
 
 pub use buffers::Buffer;
+pub use calls::Calls;
 pub use cgroup::MemoryGroup;
 pub use content::Content;
 pub use device::Device;

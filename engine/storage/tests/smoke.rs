@@ -90,6 +90,9 @@ fn assert_metrics(workload: &dyn Workload, taken: &Taken) {
         );
         assert!(sample.value.is_finite() && sample.value > 0.0, "{sample:?}");
         assert!(sample.at.keys().eq(card.grid.iter()), "{sample:?}");
+        if let Some(latency) = &sample.latency_ns {
+            assert_eq!(latency.count, sample.operations, "{sample:?}");
+        }
         seen.insert((
             sample.metric.as_str(),
             Value::from(sample.at.clone()).to_string(),

@@ -6,7 +6,7 @@ use kit::Reading;
 use serde_json::{json, Map, Value};
 use wire::{Direction, MetricCard, Native, Role, Sample, Unit};
 
-use super::calls::{Call, Calls};
+use super::call::{spent_ns, Call, CallsOfLoop};
 
 /// What is measured of each loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Loop<'a> {
     /// Removing, where that was done.
     pub removal: Option<&'a Reading>,
     /// The calls of each thread.
-    pub calls: Vec<&'a Calls>,
+    pub calls: Vec<&'a CallsOfLoop>,
 }
 
 /// The metrics as `describe` lists them.
@@ -69,7 +69,7 @@ impl Loop<'_> {
     fn overhead_ns(&self) -> u64 {
         let threads = self.creation.shares.iter().zip(&self.calls);
         let each = threads.map(|(share, calls)| {
-            (share.reading.elapsed_ns - share.begun_ns).saturating_sub(calls.spent_ns())
+            (share.reading.elapsed_ns - share.begun_ns).saturating_sub(spent_ns(calls))
         });
         each.sum()
     }
@@ -78,7 +78,7 @@ impl Loop<'_> {
     /// divided by the number of files, however often it was done.
     fn classic_mean_us(&self, call: Call) -> u64 {
         let files = self.files() / self.calls.len() as u64;
-        let of_thread = |calls: &&Calls| {
+        let of_thread = |calls: &&CallsOfLoop| {
             let all = calls.histogram(call);
             let divisor = match call {
                 Call::Write | Call::Sync => all.count(),
@@ -270,7 +270,7 @@ mod tests {
             first_done_ns: 1_000_000_000,
             shares: vec![share(0, 1_000_000_000), share(1_000_000_000, 2_000_000_000)],
         };
-        let calls = [Calls::new(), Calls::new()];
+        let calls = [CallsOfLoop::new(), CallsOfLoop::new()];
         let done = Loop {
             number: 3,
             creation: &creation,

@@ -13,7 +13,7 @@
 //! files are removed when all threads have created theirs. Without `classic` also those that the
 //! parameter lists.
 
-mod calls;
+mod call;
 mod measures;
 mod names;
 mod params;

@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::time::{clock_gettime, ClockId};
 use wire::{Failure, FailureKind};
 
-use super::calls::{Call, Calls};
+use super::call::{Call, CallsOfLoop};
 use super::names::{Names, Stock};
 use super::params::{BackendName, Params};
 use super::paths::Paths;
@@ -43,7 +43,7 @@ pub struct Worker<'a, B: Backend> {
     /// The first file of this loop.
     first: usize,
     /// The time of each call in this loop.
-    pub calls: Calls,
+    pub calls: CallsOfLoop,
 }
 
 /// What "sync" means.
@@ -92,7 +92,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             paths: Paths::new(directory, params),
             stock: Stock::new(params.name_length),
             first: 0,
-            calls: Calls::new(),
+            calls: CallsOfLoop::new(),
         })
     }
 

@@ -14,6 +14,7 @@ use kit::failure::{failure, io_failure};
 use rustix::fs::{Mode, OFlags};
 use wire::{Failure, FailureKind};
 
+use super::call::{Call, CallsOfRun};
 use super::names::Names;
 use super::params::Params;
 use super::pool::File;
@@ -58,6 +59,7 @@ pub struct Files<B> {
     read_block: usize,
     /// Over the first bytes of every block that was read.
     checksum: u64,
+    calls: CallsOfRun,
 }
 
 impl<B: Backend> Files<B> {
@@ -80,6 +82,7 @@ impl<B: Backend> Files<B> {
             read_block,
             text,
             checksum: 0,
+            calls: CallsOfRun::new(),
         }
     }
 
@@ -88,15 +91,20 @@ impl<B: Backend> Files<B> {
         self.checksum
     }
 
+    /// How long each part of what was done so far took.
+    pub fn calls(&self) -> &CallsOfRun {
+        &self.calls
+    }
+
     /// Creates a file and writes its whole size.
     pub fn create(&mut self, file: &File) -> Result<u64, Failure> {
-        self.write(file, self.opening.create, file.size)
+        self.write(file, Call::Create, file.size)
             .map_err(|error| self.failure("create", file, &error))
     }
 
     /// Writes `length` bytes to the end of a file.
     pub fn append(&mut self, file: &File, length: u32) -> Result<u64, Failure> {
-        self.write(file, self.opening.append, length)
+        self.write(file, Call::Open, length)
             .map_err(|error| self.failure("append to", file, &error))
     }
 
@@ -108,29 +116,41 @@ impl<B: Backend> Files<B> {
 
     /// Removes a file.
     pub fn delete(&mut self, file: &File) -> Result<(), Failure> {
-        self.backend
-            .unlink(self.names.of(file))
-            .map_err(|error| self.failure("delete", file, &error))
+        let path = self.names.of(file);
+        self.calls.begin();
+        let removed = self.backend.unlink(path);
+        self.calls.end(Call::Unlink);
+        removed.map_err(|error| self.failure("delete", file, &error))
     }
 
-    fn write(&mut self, file: &File, flags: OFlags, length: u32) -> io::Result<u64> {
+    fn write(&mut self, file: &File, opening: Call, length: u32) -> io::Result<u64> {
         let path = self.names.of(file);
+        let flags = match opening {
+            Call::Create => self.opening.create,
+            _ => self.opening.append,
+        };
+        self.calls.begin();
         let mut open = self.backend.open(path, flags, self.opening.permissions)?;
+        self.calls.end(opening);
         let blocks = self.text[..length as usize].chunks_exact(self.write_block);
         let remainder = blocks.remainder();
         for block in blocks {
             open.write_whole(block)?;
         }
         open.write_whole(remainder)?;
+        self.calls.end(Call::Write);
         open.close()?;
+        self.calls.end(Call::Close);
         Ok(length.into())
     }
 
     fn read_all(&mut self, file: &File) -> io::Result<u64> {
         let path = self.names.of(file);
+        self.calls.begin();
         let mut open = self
             .backend
             .open(path, self.opening.read, self.opening.permissions)?;
+        self.calls.end(Call::Open);
         let size = file.size as usize;
         for _ in 0..size / self.read_block {
             let first = read_block(&mut open, &mut self.buffer)?;
@@ -139,7 +159,9 @@ impl<B: Backend> Files<B> {
         let remainder = size % self.read_block;
         let first = read_block(&mut open, &mut self.buffer[..remainder])?;
         self.checksum = fold(self.checksum, first);
+        self.calls.end(Call::Read);
         open.close()?;
+        self.calls.end(Call::Close);
         Ok(file.size.into())
     }
 

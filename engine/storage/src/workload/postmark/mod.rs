@@ -12,9 +12,11 @@
 //! total        = creation + transactions + deletion
 //! ```
 //! Inside: deciding, open, read or write, close, unlink; nothing is synced, as in the original.
+//! The clock is read between these parts too, for the time of each ([`call`]).
 //! Outside: making and removing subdirectories.
 
 mod bias;
+mod call;
 mod classic;
 mod course;
 mod files;
@@ -53,7 +55,7 @@ impl Workload for Postmark {
             timing: TIMING.to_owned(),
             description: DESCRIPTION.to_owned(),
             parameters: kit::params::schema::<Params>(),
-            metrics: measures::cards(),
+            metrics: measures::cards().into_iter().chain(call::cards()).collect(),
             grid: Vec::new(),
             usual: json!({"files": 1_000, "transactions": 20_000}),
             smoke: json!({

@@ -14,6 +14,7 @@ use kit::{stop, Ledger, OperationProbe, Probe};
 use rustix::fs::Mode;
 use wire::{Failure, FailureKind};
 
+use super::call;
 use super::course::{calendar_s, Course};
 use super::files::{Files, Opening};
 use super::measures;
@@ -45,7 +46,8 @@ pub fn run<B: Backend + Copy>(
         let message = format!("did {:?}, but should have done {expected:?}", run.tally);
         return Err(failure(FailureKind::Internal, message));
     }
-    for sample in measures::samples(&run.tally, &course) {
+    let rates = measures::samples(&run.tally, &course).into_iter();
+    for sample in rates.chain(call::samples(run.files.calls())) {
         ledger.sample(sample);
     }
     Ok(())

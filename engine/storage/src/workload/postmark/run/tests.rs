@@ -75,7 +75,7 @@ fn check_done(outcome: &Outcome) {
         .iter()
         .map(|sample| &sample.metric)
         .collect();
-    let cards = measures::cards();
+    let cards: Vec<_> = measures::cards().into_iter().chain(call::cards()).collect();
     assert_eq!(
         names,
         cards.iter().map(|card| &card.name).collect::<Vec<_>>()
