@@ -278,3 +278,21 @@ fn a_target_that_is_no_directory() {
     }
     assert_eq!(fs::read(&file).unwrap(), b"precious");
 }
+
+#[test]
+fn direct_access_to_what_lies_in_memory() {
+    let Some(tmpfs) = Tmpfs::mount("size=16m") else {
+        return;
+    };
+    let cards = catalogue().workloads.into_iter();
+    let with_access = cards.filter(|card| card.parameters["properties"].get("access").is_some());
+    for mut card in with_access {
+        card.smoke["access"] = "direct".into();
+        let output = run(&["run"], &job(&card.name, card.smoke, tmpfs.path()));
+        let failure = failure_of(&card.name, &output);
+        assert_eq!(failure.kind, FailureKind::Access, "{failure:?}");
+        assert_eq!(output.status.code(), Some(5), "{}", card.name);
+        assert_eq!(end(&output).operations, 0, "{}", card.name);
+        assert!(left_in(tmpfs.path()).is_empty(), "{}", card.name);
+    }
+}
