@@ -6,6 +6,7 @@
 
 pub mod aio_stress;
 mod blocks;
+pub mod compilebench;
 pub mod fdtree;
 pub mod fs_mark;
 pub mod iozone;
@@ -25,6 +26,7 @@ pub static ALL: &[&dyn Workload] = &[
     &iozone::Iozone,
     &iozone::Throughput,
     &postmark::Postmark,
+    &compilebench::Compilebench,
     &fs_mark::FsMark,
     &fdtree::Fdtree,
     &tiobench::Tiobench,

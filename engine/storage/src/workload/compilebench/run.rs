@@ -1,0 +1,180 @@
+//! The steps, one after another, each a timed region on one tree.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use kit::failure::failure;
+use kit::{Ledger, OperationProbe, Probe, Reading};
+use wire::{Failure, FailureKind};
+
+use super::caches::Caches;
+use super::choices::Choices;
+use super::contents::{Amount, Contents};
+use super::group::name_of;
+use super::measures::Tallies;
+use super::name_space::{Imagined, NameSpace, OnDisk};
+use super::order;
+use super::params::{BackendName, Params};
+use super::schedule::{schedule, Action, Step};
+use super::sets::{SetName, Sets};
+use super::standing::Standing;
+use super::worker::Worker;
+use crate::backend::{Backend, File, Null, Stdio, Sync};
+
+/// Executes the trial in `directory`.
+///
+/// # Errors
+/// See [`crate::workload::Trial::run`].
+pub fn run(
+    params: &Params,
+    sets: Sets,
+    directory: &Path,
+    ledger: &mut Ledger,
+) -> Result<(), Failure> {
+    match params.backend {
+        BackendName::Stdio => {
+            let streams = Stdio { buffer_bytes: None };
+            conduct::<_, OnDisk>(streams, params, sets, directory, ledger)
+        }
+        BackendName::Sync => conduct::<_, OnDisk>(Sync, params, sets, directory, ledger),
+        BackendName::Null => conduct::<_, Imagined>(Null, params, sets, directory, ledger),
+    }
+}
+
+fn conduct<B: Backend + Copy, N: NameSpace>(
+    backend: B,
+    params: &Params,
+    mut sets: Sets,
+    directory: &Path,
+    ledger: &mut Ledger,
+) -> Result<(), Failure> {
+    let caches = Caches::new(params, directory, ledger)?;
+    if B::File::MOVES_DATA {
+        ledger.progress(0.0, "finding the order of files");
+        order::arrange::<B, N>(backend, params, &mut sets, directory)?;
+    }
+    let mut choices = Choices::seeded(params.seed);
+    sets.reorder(SetName::Objects, |members| choices.shuffle(members));
+    let steps = schedule(params, choices);
+    let mut site = Site {
+        worker: Worker::new(backend, N::new(&sets), &sets, params, directory)?,
+        sets: &sets,
+        caches,
+        contents: HashMap::new(),
+        standing: Standing::new(directory),
+        tallies: Tallies::new(),
+        probe: OperationProbe::new(),
+    };
+    let outcome = site.perform_all(&steps, ledger);
+    site.report(ledger);
+    outcome?;
+    ledger.progress(1.0, "removing trees");
+    site.standing.clear()
+}
+
+/// Where a trial is under way. Dropping it removes all trees.
+struct Site<'a, B, N> {
+    worker: Worker<'a, B, N>,
+    sets: &'a Sets,
+    caches: Caches,
+    /// What must be in each tree.
+    contents: HashMap<u32, Contents>,
+    standing: Standing,
+    tallies: Tallies,
+    probe: OperationProbe,
+}
+
+impl<B: Backend, N: NameSpace> Site<'_, B, N> {
+    fn perform_all(&mut self, steps: &[Step], ledger: &mut Ledger) -> Result<(), Failure> {
+        for (index, step) in steps.iter().enumerate() {
+            let label = step.stage.description().label;
+            ledger.progress(index as f64 / steps.len() as f64, label);
+            self.perform(step, ledger)?;
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, step: &Step, ledger: &mut Ledger) -> Result<(), Failure> {
+        let name = name_of(step.tree);
+        self.caches.settle(step.settle, ledger)?;
+        if step.action == Action::Create {
+            if B::File::MOVES_DATA {
+                self.standing.make(&name)?;
+            }
+            self.contents.insert(step.tree, Contents::new(self.sets));
+        }
+        let contents = &self.contents[&step.tree];
+        let expected = contents.amount(step, self.sets);
+        self.worker.name_space.expect(contents, self.sets);
+        let before = self.caches.counters();
+        let reading = self.region(step, &name, ledger)?;
+        check(step, &reading, expected)?;
+        let latencies = self.probe.histogram();
+        self.tallies
+            .add(step.stage, &reading, expected.bytes, latencies);
+        if step.action == Action::Read && B::File::MOVES_DATA {
+            let around = [before, self.caches.counters()];
+            self.caches.weigh(step, reading.bytes, around, ledger)?;
+        }
+        self.follow(step, &name)
+    }
+
+    /// One timed region. It ends in the ledger even if it fails.
+    fn region(&mut self, step: &Step, name: &str, ledger: &mut Ledger) -> Result<Reading, Failure> {
+        let (probe, caches) = (&mut self.probe, &self.caches);
+        let (outcome, reading) = self.worker.within(name, |worker| {
+            probe.start();
+            let mut outcome = worker.perform(step, probe);
+            if outcome.is_ok() && step.is_synced {
+                outcome = caches.sync();
+            }
+            Ok((outcome, probe.finish()))
+        })?;
+        ledger.add(&reading);
+        outcome.map(|()| reading)
+    }
+
+    fn follow(&mut self, step: &Step, name: &str) -> Result<(), Failure> {
+        if step.action == Action::Delete {
+            self.contents.remove(&step.tree);
+            return match B::File::MOVES_DATA {
+                true => self.standing.remove(name),
+                false => Ok(()),
+            };
+        }
+        let contents = self.contents.get_mut(&step.tree);
+        let contents = contents.expect("a tree has contents until it is deleted");
+        contents.follow(step, self.sets);
+        Ok(())
+    }
+
+    fn report(&self, ledger: &mut Ledger) {
+        ledger.totals.checksum ^= self.worker.checksum();
+        ledger.totals.counters.extend(self.tallies.counters());
+        self.caches.report(ledger);
+        for sample in self.tallies.samples() {
+            ledger.sample(sample);
+        }
+    }
+}
+
+/// Whether a region did what it should have done.
+fn check(step: &Step, reading: &Reading, expected: Amount) -> Result<(), Failure> {
+    // What is removed is not moved.
+    let bytes = match step.action {
+        Action::Clean => 0,
+        _ => expected.bytes,
+    };
+    if (reading.operations, reading.bytes) == (expected.entries, bytes) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} of kernel-{} came to {} entries and {} bytes; there should have been {} and {bytes}",
+        step.stage.description().label,
+        step.tree,
+        reading.operations,
+        reading.bytes,
+        expected.entries
+    );
+    Err(failure(FailureKind::Verification, message))
+}
