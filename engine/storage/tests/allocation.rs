@@ -11,6 +11,7 @@ use kit::{Content, Ledger, OperationProbe, PassProbe, Probe};
 use rustix::fs::{Mode, OFlags};
 use serde_json::{json, Value};
 use storage::backend::{Backend, File, Null, Positioned, Stdio, Sync};
+use storage::workload::compilebench::Compilebench;
 use storage::workload::iozone::conduct::Plain;
 use storage::workload::iozone::loops::{Drive, Motion, Mover, Work};
 use storage::workload::iozone::placed::{Groups, Placement};
@@ -181,6 +182,25 @@ fn ten_times_the_transactions_allocate_no_more() {
             allocations_of_a_trial(&Postmark, &parameters)
         };
         let (few, many) = (with(500), with(5_000));
+        assert!(
+            many < few + 50,
+            "{backend}: {few} allocations became {many}"
+        );
+    }
+}
+
+/// Every file is written, found, read and removed in timed regions.
+#[test]
+fn ten_times_the_files_of_trees_allocate_no_more() {
+    for backend in ["null", "sync", "stdio"] {
+        let with = |files: u32| {
+            let parameters = json!({
+                "scenario": "make-j", "trees": 3, "files": files, "backend": backend,
+                "sync": false, "cold": false,
+            });
+            allocations_of_a_trial(&Compilebench, &parameters)
+        };
+        let (few, many) = (with(40), with(400));
         assert!(
             many < few + 50,
             "{backend}: {few} allocations became {many}"

@@ -210,44 +210,49 @@ pub fn unattributed(path: &PathBuffer, error: &io::Error) -> Failure {
 
 /// No name space at all: a walk visits what should be there.
 pub struct Imagined {
-    /// Paths within the tree, files first, directories before those around them.
-    expected: Vec<(Box<str>, Entry)>,
+    /// Paths within the tree, one after another.
+    paths: Vec<u8>,
+    /// Files first, then directories, before those around them.
+    expected: Vec<Found>,
+}
+
+impl Imagined {
+    fn push(&mut self, path: &str, entry: Entry) {
+        let from = self.paths.len();
+        self.paths.extend_from_slice(path.as_bytes());
+        self.expected.push(Found {
+            name: [from, self.paths.len()],
+            entry,
+        });
+    }
 }
 
 impl NameSpace for Imagined {
-    fn new(_: &Sets) -> Self {
+    fn new(sets: &Sets) -> Self {
+        let (_, paths) = sets.path_bytes();
         Self {
-            expected: Vec::new(),
+            paths: Vec::with_capacity(paths),
+            expected: Vec::with_capacity(sets.files.len() + sets.directories.len()),
         }
     }
 
     fn expect(&mut self, contents: &Contents, sets: &Sets) {
-        let file = |(file, size_bytes)| {
-            let path = sets.files[file as usize].path.as_str().into();
-            let is_directory = false;
-            (
-                path,
-                Entry {
-                    is_directory,
-                    size_bytes,
-                },
-            )
-        };
-        let directory = |directory: u32| {
-            let path = sets.directories[directory as usize].path.as_str().into();
-            let (is_directory, size_bytes) = (true, 0);
-            (
-                path,
-                Entry {
-                    is_directory,
-                    size_bytes,
-                },
-            )
-        };
+        self.paths.clear();
         self.expected.clear();
-        self.expected.extend(contents.files(sets).map(file));
-        self.expected
-            .extend(contents.directories().rev().map(directory));
+        for (file, size_bytes) in contents.files(sets) {
+            let entry = Entry {
+                is_directory: false,
+                size_bytes,
+            };
+            self.push(&sets.files[file as usize].path, entry);
+        }
+        for directory in contents.directories().rev() {
+            let entry = Entry {
+                is_directory: true,
+                size_bytes: 0,
+            };
+            self.push(&sets.directories[directory as usize].path, entry);
+        }
     }
 
     fn is_there(_: &CStr) -> io::Result<bool> {
@@ -265,9 +270,10 @@ impl NameSpace for Imagined {
         _: Order,
         visit: &mut impl Visit,
     ) -> Result<(), Failure> {
-        for (name, entry) in &self.expected {
-            let length = path.enter(name.as_bytes());
-            visit(path, *entry)?;
+        for expected in &self.expected {
+            let [from, to] = expected.name;
+            let length = path.enter(&self.paths[from..to]);
+            visit(path, expected.entry)?;
             path.leave(length);
         }
         Ok(())

@@ -12,7 +12,6 @@ use kit::{PassProbe, Probe};
 use wire::Failure;
 
 use super::name_space::NameSpace;
-use super::params::Params;
 use super::sets::{SetName, Sets};
 use super::standing::Standing;
 use super::worker::Worker;
@@ -26,19 +25,17 @@ const LISTED: [SetName; 3] = [SetName::Source, SetName::Patch, SetName::PatchedO
 ///
 /// # Errors
 /// `Refused` when something has the name of one of our directories; whatever the kernel refused.
-pub fn arrange<B: Backend + Copy, N: NameSpace>(
-    backend: B,
-    params: &Params,
+pub fn arrange<B: Backend, N: NameSpace>(
+    worker: &mut Worker<B, N>,
     sets: &mut Sets,
     directory: &Path,
 ) -> Result<(), Failure> {
     for (number, name) in LISTED.into_iter().enumerate() {
         let top = format!("native-{number}");
         let mut standing = Standing::new(directory);
-        let mut worker = Worker::new(backend, N::new(sets), sets, params, directory)?;
         standing.make(&top)?;
         let places = worker.within(&top, |worker| {
-            worker.make_empty(name)?;
+            worker.make_empty(sets.set(name), sets)?;
             let places = places(worker, sets, &directory.join(&top));
             let mut uncounted = PassProbe::new();
             uncounted.start();
@@ -77,15 +74,22 @@ fn places<B: Backend, N: NameSpace>(
 #[cfg(test)]
 mod tests {
     use super::super::name_space::OnDisk;
+    use super::super::params::Params;
     use super::super::sets::tests::few;
     use super::*;
     use crate::backend::Sync;
+
+    fn arranged(sets: &mut Sets, directory: &Path) -> Result<(), Failure> {
+        let params = Params::default();
+        let mut worker = Worker::<_, OnDisk>::new(Sync, sets, &params, directory)?;
+        arrange(&mut worker, sets, directory)
+    }
 
     #[test]
     fn sets_are_in_the_order_of_the_file_system_and_nothing_is_left() {
         let directory = tempfile::tempdir().unwrap();
         let mut sets = few();
-        arrange::<_, OnDisk>(Sync, &Params::default(), &mut sets, directory.path()).unwrap();
+        arranged(&mut sets, directory.path()).unwrap();
         assert_eq!(directory.path().read_dir().unwrap().count(), 0);
         // Files before the directories beside them; the rest is up to the file system.
         let source = &sets.set(SetName::Source).members;
@@ -99,8 +103,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let precious = directory.path().join("native-1");
         std::fs::create_dir(&precious).unwrap();
-        let arranged = arrange::<_, OnDisk>(Sync, &Params::default(), &mut few(), directory.path());
-        assert_eq!(arranged.unwrap_err().kind, wire::FailureKind::Refused);
+        let refused = arranged(&mut few(), directory.path());
+        assert_eq!(refused.unwrap_err().kind, wire::FailureKind::Refused);
         assert!(precious.exists());
         assert_eq!(directory.path().read_dir().unwrap().count(), 1);
     }

@@ -41,7 +41,7 @@ pub fn run(
     }
 }
 
-fn conduct<B: Backend + Copy, N: NameSpace>(
+fn conduct<B: Backend, N: NameSpace>(
     backend: B,
     params: &Params,
     mut sets: Sets,
@@ -49,16 +49,17 @@ fn conduct<B: Backend + Copy, N: NameSpace>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
     let caches = Caches::new(params, directory, ledger)?;
+    let mut worker = Worker::<B, N>::new(backend, &sets, params, directory)?;
     if B::File::MOVES_DATA {
         ledger.progress(0.0, "finding the order of files");
-        order::arrange::<B, N>(backend, params, &mut sets, directory)?;
+        order::arrange(&mut worker, &mut sets, directory)?;
     }
     let mut choices = Choices::seeded(params.seed);
     sets.reorder(SetName::Objects, |members| choices.shuffle(members));
     let steps = schedule(params, choices);
     let mut site = Site {
-        worker: Worker::new(backend, N::new(&sets), &sets, params, directory)?,
-        sets: &sets,
+        worker,
+        sets,
         caches,
         contents: HashMap::new(),
         standing: Standing::new(directory),
@@ -73,9 +74,9 @@ fn conduct<B: Backend + Copy, N: NameSpace>(
 }
 
 /// Where a trial is under way. Dropping it removes all trees.
-struct Site<'a, B, N> {
-    worker: Worker<'a, B, N>,
-    sets: &'a Sets,
+struct Site<B, N> {
+    worker: Worker<B, N>,
+    sets: Sets,
     caches: Caches,
     /// What must be in each tree.
     contents: HashMap<u32, Contents>,
@@ -84,7 +85,7 @@ struct Site<'a, B, N> {
     probe: OperationProbe,
 }
 
-impl<B: Backend, N: NameSpace> Site<'_, B, N> {
+impl<B: Backend, N: NameSpace> Site<B, N> {
     fn perform_all(&mut self, steps: &[Step], ledger: &mut Ledger) -> Result<(), Failure> {
         for (index, step) in steps.iter().enumerate() {
             let label = step.stage.description().label;
@@ -101,11 +102,11 @@ impl<B: Backend, N: NameSpace> Site<'_, B, N> {
             if B::File::MOVES_DATA {
                 self.standing.make(&name)?;
             }
-            self.contents.insert(step.tree, Contents::new(self.sets));
+            self.contents.insert(step.tree, Contents::new(&self.sets));
         }
         let contents = &self.contents[&step.tree];
-        let expected = contents.amount(step, self.sets);
-        self.worker.name_space.expect(contents, self.sets);
+        let expected = contents.amount(step, &self.sets);
+        self.worker.name_space.expect(contents, &self.sets);
         let before = self.caches.counters();
         let reading = self.region(step, &name, ledger)?;
         check(step, &reading, expected)?;
@@ -121,10 +122,10 @@ impl<B: Backend, N: NameSpace> Site<'_, B, N> {
 
     /// One timed region. It ends in the ledger even if it fails.
     fn region(&mut self, step: &Step, name: &str, ledger: &mut Ledger) -> Result<Reading, Failure> {
-        let (probe, caches) = (&mut self.probe, &self.caches);
+        let (probe, caches, sets) = (&mut self.probe, &self.caches, &self.sets);
         let (outcome, reading) = self.worker.within(name, |worker| {
             probe.start();
-            let mut outcome = worker.perform(step, probe);
+            let mut outcome = worker.perform(step, sets, probe);
             if outcome.is_ok() && step.is_synced {
                 outcome = caches.sync();
             }
@@ -144,7 +145,7 @@ impl<B: Backend, N: NameSpace> Site<'_, B, N> {
         }
         let contents = self.contents.get_mut(&step.tree);
         let contents = contents.expect("a tree has contents until it is deleted");
-        contents.follow(step, self.sets);
+        contents.follow(step, &self.sets);
         Ok(())
     }
 

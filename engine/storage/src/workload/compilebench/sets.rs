@@ -83,6 +83,11 @@ impl Sets {
         &self.sets[name as usize]
     }
 
+    /// Path of a member of a set.
+    pub fn path(&self, member: &Member) -> &str {
+        &self.files[member.file as usize].path
+    }
+
     /// Size that `file` has in a set that it is a member of.
     pub fn size_bytes(&self, name: SetName, file: u32) -> u64 {
         self.set(name).sizes[file as usize]

@@ -12,7 +12,7 @@ use super::name_space::{unattributed, Entry, NameSpace, Order};
 use super::params::{Fill, Params};
 use super::path::PathBuffer;
 use super::schedule::{Action, Step};
-use super::sets::{Member, SetName, Sets};
+use super::sets::{Member, Set, Sets};
 use crate::backend::{Backend, File};
 
 /// As fopen(3) opens with mode `a+`: nothing is truncated.
@@ -21,10 +21,9 @@ const FILE_PERMISSIONS: Mode = Mode::from_raw_mode(0o666);
 const DIRECTORY_PERMISSIONS: Mode = Mode::from_raw_mode(0o777);
 
 /// Works on trees in one directory.
-pub struct Worker<'a, B, N> {
+pub struct Worker<B, N> {
     backend: B,
     pub name_space: N,
-    sets: &'a Sets,
     path: PathBuffer,
     mover: Mover,
 }
@@ -37,13 +36,14 @@ struct Mover {
     checksum: u64,
 }
 
-impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
+impl<B: Backend, N: NameSpace> Worker<B, N> {
+    /// For trees made of `sets`.
+    ///
     /// # Errors
     /// Out of memory.
     pub fn new(
         backend: B,
-        name_space: N,
-        sets: &'a Sets,
+        sets: &Sets,
         params: &Params,
         directory: &Path,
     ) -> Result<Self, Failure> {
@@ -57,8 +57,7 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
         let room = longest + "/kernel-4294967295/".len();
         Ok(Self {
             backend,
-            name_space,
-            sets,
+            name_space: N::new(sets),
             path: PathBuffer::new(directory, room),
             mover: Mover {
                 content: content.map_err(no_memory)?,
@@ -73,13 +72,13 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
         self.mover.checksum
     }
 
-    /// Goes into the directory of a tree, does `work` there, and comes back.
+    /// Goes down to a tree or file, does `work` there, and comes back.
     pub fn within<T>(
         &mut self,
-        tree: &str,
+        name: &str,
         work: impl FnOnce(&mut Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let length = self.path.enter(tree.as_bytes());
+        let length = self.path.enter(name.as_bytes());
         let outcome = work(self);
         self.path.leave(length);
         outcome
@@ -89,10 +88,15 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
     ///
     /// # Errors
     /// Whatever the kernel refused.
-    pub fn perform<P: Probe>(&mut self, step: &Step, probe: &mut P) -> Result<(), Failure> {
+    pub fn perform<P: Probe>(
+        &mut self,
+        step: &Step,
+        sets: &Sets,
+        probe: &mut P,
+    ) -> Result<(), Failure> {
         match (step.action, step.set()) {
-            (Action::Clean, Some(name)) => self.clean(name, probe),
-            (action, Some(name)) => self.write(name, action, probe),
+            (Action::Clean, Some(name)) => self.clean(sets.set(name), sets, probe),
+            (action, Some(name)) => self.write(sets.set(name), action, sets, probe),
             (Action::Read, None) => self.read(probe),
             (Action::Stat, None) => self.stat(probe),
             (_, None) => self.delete(probe),
@@ -103,12 +107,11 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
     ///
     /// # Errors
     /// Whatever the kernel refused.
-    pub fn make_empty(&mut self, name: SetName) -> Result<(), Failure> {
-        let sets = self.sets;
-        for member in &sets.set(name).members {
+    pub fn make_empty(&mut self, set: &Set, sets: &Sets) -> Result<(), Failure> {
+        for member in &set.members {
             go_on()?;
-            self.open_directory(member)?;
-            self.on_file(member, |worker| {
+            self.open_directory(member, sets)?;
+            self.within(sets.path(member), |worker| {
                 let opened = worker
                     .backend
                     .open(worker.path.as_c_str(), WRITE, FILE_PERMISSIONS);
@@ -122,15 +125,15 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
 
     fn write<P: Probe>(
         &mut self,
-        name: SetName,
+        set: &Set,
         action: Action,
+        sets: &Sets,
         probe: &mut P,
     ) -> Result<(), Failure> {
-        let sets = self.sets;
-        for member in &sets.set(name).members {
+        for member in &set.members {
             go_on()?;
-            self.open_directory(member)?;
-            self.on_file(member, |worker| {
+            self.open_directory(member, sets)?;
+            self.within(sets.path(member), |worker| {
                 probe.begin_operation();
                 if action == (Action::Patch { unlink: true }) {
                     worker.unlink_old()?;
@@ -168,11 +171,10 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
         }
     }
 
-    fn clean<P: Probe>(&mut self, name: SetName, probe: &mut P) -> Result<(), Failure> {
-        let sets = self.sets;
-        for member in &sets.set(name).members {
+    fn clean<P: Probe>(&mut self, set: &Set, sets: &Sets, probe: &mut P) -> Result<(), Failure> {
+        for member in &set.members {
             go_on()?;
-            self.on_file(member, |worker| {
+            self.within(sets.path(member), |worker| {
                 probe.begin_operation();
                 let removed = worker.backend.unlink(worker.path.as_c_str());
                 removed.map_err(|error| worker.failed("remove", &error))?;
@@ -255,15 +257,15 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
     }
 
     /// Makes the directory of a file, where that is the first in it and it is not there yet.
-    fn open_directory(&mut self, member: &Member) -> Result<(), Failure> {
-        match self.sets.files[member.file as usize].directory {
-            Some(directory) if member.opens_directory => self.make_directory(directory),
+    fn open_directory(&mut self, member: &Member, sets: &Sets) -> Result<(), Failure> {
+        match sets.files[member.file as usize].directory {
+            Some(directory) if member.opens_directory => self.make_directory(directory, sets),
             _ => Ok(()),
         }
     }
 
-    fn make_directory(&mut self, number: u32) -> Result<(), Failure> {
-        let directory = &self.sets.directories[number as usize];
+    fn make_directory(&mut self, number: u32, sets: &Sets) -> Result<(), Failure> {
+        let directory = &sets.directories[number as usize];
         let length = self.path.enter(directory.path.as_bytes());
         let is_there = N::is_there(self.path.as_c_str());
         let is_there = is_there.map_err(|error| unattributed(&self.path, &error))?;
@@ -272,7 +274,7 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
             return Ok(());
         }
         if let Some(parent) = directory.parent {
-            self.make_directory(parent)?;
+            self.make_directory(parent, sets)?;
         }
         let length = self.path.enter(directory.path.as_bytes());
         let made = self
@@ -281,15 +283,6 @@ impl<'a, B: Backend, N: NameSpace> Worker<'a, B, N> {
         made.map_err(|error| self.failed("make directory", &error))?;
         self.path.leave(length);
         Ok(())
-    }
-
-    fn on_file(
-        &mut self,
-        member: &Member,
-        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let sets = self.sets;
-        self.within(&sets.files[member.file as usize].path, work)
     }
 
     fn failed(&self, action: &str, error: &io::Error) -> Failure {
