@@ -1,5 +1,7 @@
 //! Numbers that follow a distribution of which a few quantiles and the sum are known.
 
+use std::ops::Range;
+
 /// What is known.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread<'a> {
@@ -18,20 +20,27 @@ const HALVINGS: usize = 60;
 /// last but one with a bend that makes the sum right. Few numbers cannot have such a sum; they
 /// are scaled. The sum is exact.
 pub fn spread(known: &Spread, count: u64) -> Vec<u64> {
-    let values = |bend: f64| (0..count).map(move |index| value(known, index, count, bend));
+    let parts = known.quantiles.len() as u64 - 1;
+    let is_below = |index: &u64| (2 * index + 1) * parts < 2 * count * (parts - 1);
+    let bent = (0..count).take_while(is_below).count() as u64;
+    let values = |indices: Range<u64>, bend: f64| {
+        indices.map(move |index| value(known, (index as f64 + 0.5) / count as f64, bend))
+    };
     let wanted = known.total as f64;
+    let below: f64 = values(0..bent, 1.0).sum();
     // The stronger the bend, the fewer of the numbers are large.
     let (mut low, mut high) = (BEND_MAX.recip(), BEND_MAX);
     for _ in 0..HALVINGS {
         let middle = (low + high) / 2.0;
-        if values(middle).sum::<f64>() > wanted {
+        if below + values(bent..count, middle).sum::<f64>() > wanted {
             low = middle;
         } else {
             high = middle;
         }
     }
-    let scale = wanted / values(low).sum::<f64>();
-    let mut numbers: Vec<u64> = values(low).map(|value| (value * scale) as u64).collect();
+    let scale = wanted / values(0..count, low).sum::<f64>();
+    let scaled = values(0..count, low).map(|value| (value * scale) as u64);
+    let mut numbers: Vec<u64> = scaled.collect();
     let missing = known.total - numbers.iter().sum::<u64>().min(known.total);
     if let Some(largest) = numbers.last_mut() {
         *largest += missing;
@@ -39,9 +48,10 @@ pub fn spread(known: &Spread, count: u64) -> Vec<u64> {
     numbers
 }
 
-fn value(known: &Spread, index: u64, count: u64, bend: f64) -> f64 {
+/// The number below which `share` of all lie.
+fn value(known: &Spread, share: f64, bend: f64) -> f64 {
     let parts = known.quantiles.len() - 1;
-    let place = (index as f64 + 0.5) / count as f64 * parts as f64;
+    let place = share * parts as f64;
     let part = (place as usize).min(parts - 1);
     let mut within = place - part as f64;
     if part == parts - 1 {

@@ -251,22 +251,24 @@ mod tests {
         let of_source: u64 = DIRECTORIES.iter().sum();
         let own = sets.directories.len() as u64 - of_source;
         assert!((150..=250).contains(&own), "{own}");
+        assert_additions(&sets);
     }
 
-    #[test]
-    fn patches_change_and_add_in_proportion() {
-        let sets = sets(FILES);
-        let source = sets.set(SetName::Source).members.len() as u32;
-        let patch = &sets.set(SetName::Patch).members;
-        let added = patch.iter().filter(|member| member.file >= source).count();
-        assert_eq!(added, PATCH_NEW as usize);
-        let objects = source + PATCH_NEW as u32 + OBJECTS.files as u32;
-        let patched = &sets.set(SetName::PatchedObjects).members;
-        let added = patched
-            .iter()
-            .filter(|member| member.file >= objects)
-            .count();
-        assert_eq!(added, PATCHED_OBJECTS_NEW as usize);
+    /// A patch and its build add files in proportion, and change others.
+    fn assert_additions(sets: &Sets) {
+        let with_patch = FILES + PATCH_NEW as u32;
+        for (name, known, wanted) in [
+            (SetName::Patch, FILES, PATCH_NEW),
+            (
+                SetName::PatchedObjects,
+                with_patch + OBJECTS.files as u32,
+                PATCHED_OBJECTS_NEW,
+            ),
+        ] {
+            let members = sets.set(name).members.iter();
+            let added = members.filter(|member| member.file >= known).count();
+            assert_eq!(added as u64, wanted, "{name:?}");
+        }
     }
 
     #[test]
