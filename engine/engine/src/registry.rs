@@ -28,12 +28,13 @@ pub fn catalogue() -> Catalogue {
 /// # Errors
 /// `BadJob`, with the names that there are.
 pub fn find(name: &str) -> Result<&'static dyn Workload, Failure> {
-    let names: Vec<String> = workload::ALL
-        .iter()
-        .map(|known| known.card().name)
-        .collect();
-    let position = names.iter().position(|known| known == name);
-    position.map(|at| workload::ALL[at]).ok_or_else(|| {
+    // A card carries a whole schema; the names of all are looked up only for an error.
+    let found = workload::ALL.iter().find(|known| known.card().name == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<String> = workload::ALL
+            .iter()
+            .map(|known| known.card().name)
+            .collect();
         let message = kit::params::unknown_name("workload", name, &names);
         kit::failure::bad_parameter("workload", message)
     })

@@ -54,6 +54,7 @@ impl Mt19937 {
     }
 
     /// The next number of the sequence.
+    #[inline]
     pub fn next_u32(&mut self) -> u32 {
         if self.next == WORDS {
             self.turn();
@@ -68,6 +69,7 @@ impl Mt19937 {
 
     /// A number in `0..bound` by plain remainder, its bias kept because the sequence is the
     /// contract. A bound of zero gives zero and draws nothing.
+    #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
         if bound == 0 {
             return 0;
@@ -75,14 +77,26 @@ impl Mt19937 {
         self.next_u32() % bound
     }
 
+    /// Makes the next 624 words. Three stretches, so that no index wraps around inside a loop and
+    /// the compiler can take several words at once.
     fn turn(&mut self) {
-        for i in 0..WORDS {
-            let joined = self.state[i] & UPPER_BIT | self.state[(i + 1) % WORDS] & !UPPER_BIT;
-            let odd = if joined & 1 == 1 { TWIST } else { 0 };
-            self.state[i] = self.state[(i + MIDDLE) % WORDS] ^ joined >> 1 ^ odd;
+        let state = &mut self.state;
+        for i in 0..WORDS - MIDDLE {
+            state[i] = state[i + MIDDLE] ^ twisted(state[i], state[i + 1]);
         }
+        for i in WORDS - MIDDLE..WORDS - 1 {
+            state[i] = state[i + MIDDLE - WORDS] ^ twisted(state[i], state[i + 1]);
+        }
+        state[WORDS - 1] = state[MIDDLE - 1] ^ twisted(state[WORDS - 1], state[0]);
         self.next = 0;
     }
+}
+
+/// The upper bit of one word and the lower ones of the next, times the matrix of the generator.
+#[inline]
+fn twisted(word: u32, next: u32) -> u32 {
+    let joined = word & UPPER_BIT | next & !UPPER_BIT;
+    joined >> 1 ^ (joined & 1) * TWIST
 }
 
 /// The word before `i`, its upper bits taken into the lower ones, times `factor`.

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::Read;
 
 use rustix::param::clock_ticks_per_second;
 use rustix::process::Pid;
 
 /// The flag that marks a kernel thread in field 9 of `/proc/PID/stat`.
 const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// More than the 52 numbers and the name in `/proc/PID/stat` can take: 21 × 52 + 64 bytes.
+const STAT_BYTES: usize = 2_048;
 
 /// What `/proc/PID/stat` says of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +46,14 @@ pub fn kernel_threads() -> HashMap<u32, Process> {
         .collect()
 }
 
+/// There may be hundreds of these to read, before and after every trial, so each is one read into
+/// a buffer that a line always fits into.
 fn process_of(pid: u32) -> Option<Process> {
-    parse_process(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    let mut line = [0; STAT_BYTES];
+    let length = fs::File::open(format!("/proc/{pid}/stat"))
+        .and_then(|mut stat| stat.read(&mut line))
+        .ok()?;
+    parse_process(&String::from_utf8_lossy(&line[..length]))
 }
 
 /// The name, field 2, is in parentheses and may contain anything, so the rest starts after the

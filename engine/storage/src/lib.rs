@@ -5,4 +5,5 @@ pub mod backend;
 pub mod fault;
 pub mod floor;
 pub mod scratch;
+pub mod stand;
 pub mod workload;

@@ -19,6 +19,7 @@ use super::names::Names;
 use super::params::Params;
 use super::pool::File;
 use crate::backend::{self, Backend, File as _};
+use crate::stand::Stand;
 
 /// Flags of open(2) for the three purposes.
 pub struct Opening {
@@ -51,6 +52,8 @@ pub struct Files<B> {
     backend: B,
     opening: Opening,
     names: Names,
+    /// What the names are in.
+    stand: Stand,
     /// What every write starts from.
     text: Box<[u8]>,
     write_block: usize,
@@ -63,11 +66,11 @@ pub struct Files<B> {
 }
 
 impl<B: Backend> Files<B> {
-    /// Operations on files under `directory`; `text` is as long as a file may get.
+    /// Operations on files in `stand`; `text` is as long as a file may get.
     pub fn new(
         backend: B,
         opening: Opening,
-        directory: &Path,
+        stand: Stand,
         params: &Params,
         text: Box<[u8]>,
     ) -> Self {
@@ -75,7 +78,8 @@ impl<B: Backend> Files<B> {
         Self {
             backend,
             opening,
-            names: Names::new(directory, params),
+            names: Names::new(stand.base(), params),
+            stand,
             write_block: params.write_block.bytes() as usize,
             // Not zero, so that its pages are touched here and not while the clock runs.
             buffer: vec![b' '; read_block.min(text.len())].into(),
@@ -94,6 +98,11 @@ impl<B: Backend> Files<B> {
     /// How long each part of what was done so far took.
     pub fn calls(&self) -> &CallsOfRun {
         &self.calls
+    }
+
+    /// Where the files are.
+    pub fn stand(&self) -> &Stand {
+        &self.stand
     }
 
     /// Creates a file and writes its whole size.
@@ -168,11 +177,12 @@ impl<B: Backend> Files<B> {
     #[cold]
     fn failure(&mut self, action: &str, file: &File, error: &io::Error) -> Failure {
         let path = Path::new(OsStr::from_bytes(self.names.of(file).to_bytes()));
+        let path = self.stand.shown(path);
         if error.kind() == io::ErrorKind::UnexpectedEof {
             let message = format!("{} is shorter than what was written to it", path.display());
             return failure(FailureKind::Verification, message);
         }
-        io_failure(action, path, error)
+        io_failure(action, &path, error)
     }
 }
 

@@ -23,6 +23,7 @@ use super::names::directories;
 use super::params::Params;
 use super::tally::Tally;
 use crate::backend::Backend;
+use crate::stand::Stand;
 
 /// Executes a trial in `directory`; `expected` is what its rehearsal came to.
 ///
@@ -37,7 +38,7 @@ pub fn run<B: Backend + Copy>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
     let mut run = Run::new(backend, opening, params, directory);
-    let outcome = run.measure(directory, expected, ledger);
+    let outcome = run.measure(expected, ledger);
     ledger.totals.checksum ^= run.files.checksum();
     ledger.totals.counters = run.tally.counters();
     let course = outcome?;
@@ -72,19 +73,14 @@ impl<'a, B: Backend + Copy> Run<'a, B> {
             params,
             backend,
             model,
-            files: Files::new(backend, opening, directory, params, text),
+            files: Files::new(backend, opening, Stand::enter(directory), params, text),
             tally: Tally::default(),
             directories: Vec::new(),
         }
     }
 
-    fn measure(
-        &mut self,
-        directory: &Path,
-        expected: &Tally,
-        ledger: &mut Ledger,
-    ) -> Result<Course, Failure> {
-        self.make_directories(directory)?;
+    fn measure(&mut self, expected: &Tally, ledger: &mut Ledger) -> Result<Course, Failure> {
+        self.make_directories()?;
         let mut probe = OperationProbe::new();
         let operations = [
             expected.created_alone,
@@ -197,11 +193,11 @@ impl<'a, B: Backend + Copy> Run<'a, B> {
         }
     }
 
-    fn make_directories(&mut self, directory: &Path) -> Result<(), Failure> {
-        for path in directories(directory, self.params) {
+    fn make_directories(&mut self) -> Result<(), Failure> {
+        for path in directories(self.files.stand().base(), self.params) {
             self.backend
                 .mkdir(&path, Mode::RWXU)
-                .map_err(|error| directory_failure("make", &path, &error))?;
+                .map_err(|error| self.directory_failure("make", &path, &error))?;
             self.directories.push(path);
         }
         Ok(())
@@ -211,9 +207,18 @@ impl<'a, B: Backend + Copy> Run<'a, B> {
         while let Some(path) = self.directories.pop() {
             self.backend
                 .rmdir(&path)
-                .map_err(|error| directory_failure("remove", &path, &error))?;
+                .map_err(|error| self.directory_failure("remove", &path, &error))?;
         }
         Ok(())
+    }
+}
+
+impl<B: Backend> Run<'_, B> {
+    #[cold]
+    fn directory_failure(&self, action: &str, path: &CStr, error: &io::Error) -> Failure {
+        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let path = self.files.stand().shown(path);
+        io_failure(&format!("{action} directory"), &path, error)
     }
 }
 
@@ -236,11 +241,6 @@ fn go_on() -> Result<(), Failure> {
         return Err(interrupted());
     }
     Ok(())
-}
-
-fn directory_failure(action: &str, path: &CStr, error: &io::Error) -> Failure {
-    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-    io_failure(&format!("{action} directory"), path, error)
 }
 
 #[cfg(test)]
