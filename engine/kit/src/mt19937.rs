@@ -96,7 +96,8 @@ impl Mt19937 {
 #[inline]
 fn twisted(word: u32, next: u32) -> u32 {
     let joined = word & UPPER_BIT | next & !UPPER_BIT;
-    joined >> 1 ^ (joined & 1) * TWIST
+    let odd = (joined & 1) * TWIST;
+    joined >> 1 ^ odd
 }
 
 /// The word before `i`, its upper bits taken into the lower ones, times `factor`.
