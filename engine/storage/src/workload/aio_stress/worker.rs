@@ -42,6 +42,9 @@ pub struct Worker<'a, D> {
     opers: Vec<Oper<'a>>,
     /// Files with requests to begin, by number; the next one first.
     active: Vec<usize>,
+    /// Files in the order in which they ran out of requests to begin: they are synced in it, and
+    /// the next stage begins in it.
+    finished: Vec<usize>,
     random: Random,
     submits: Histogram,
     checksum: u64,
@@ -68,6 +71,7 @@ impl<'a, D: Disk> Worker<'a, D> {
             built: Vec::with_capacity(units),
             in_flight: 0,
             active: Vec::with_capacity(opers.len()),
+            finished: (0..opers.len()).collect(),
             opers,
             random,
             submits: Histogram::new(),
@@ -91,8 +95,7 @@ impl<'a, D: Disk> Worker<'a, D> {
     ) -> Result<Part, Failure> {
         self.submits.clear();
         self.checksum = 0;
-        self.active.clear();
-        self.active.extend(0..self.opers.len());
+        self.active.append(&mut self.finished);
         for oper in &mut self.opers {
             oper.started = 0;
         }
@@ -103,13 +106,15 @@ impl<'a, D: Disk> Worker<'a, D> {
                 self.wait_for_others(stage, member)?;
             }
         }
+        self.finished.append(&mut self.active);
         self.drain(stage, member)?;
         stage.standstill.retire(member.index);
         let drained_ns = member.elapsed_ns();
         if stop::requested() {
             return Err(interrupted());
         }
-        for oper in self.opers.iter().filter(|_| stage.fsync) {
+        for &index in self.finished.iter().filter(|_| stage.fsync) {
+            let oper = &self.opers[index];
             D::sync(&oper.file).map_err(|error| io_failure("fsync", oper.path, &error))?;
         }
         member.done();
@@ -170,6 +175,8 @@ impl<'a, D: Disk> Worker<'a, D> {
             waiting -= 1;
             if self.opers[oper].left() > 0 {
                 self.active.push(oper);
+            } else {
+                self.finished.push(oper);
             }
         }
         self.submit(stage, member)?;
