@@ -9,10 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import fs_mark, iozone, postmark, random_read, start
+from . import agreement, fs_mark, iozone, postmark, random_read, start
 from .harness import header, missing
 
-MODULES = (start, postmark, fs_mark, iozone, random_read)
+MODULES = (start, postmark, fs_mark, iozone, random_read, agreement)
 
 
 def main() -> int:

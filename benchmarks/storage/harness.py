@@ -96,6 +96,11 @@ class Row:
     target: str
     ok: bool
 
+    @property
+    def median(self) -> float:
+        """Of the values."""
+        return statistics.median(self.values)
+
     def __str__(self) -> str:
         """Median, quartiles, extremes, target and verdict."""
         values = sorted(self.values)

@@ -63,7 +63,7 @@ def compare(
         file=file,
         record=record,
         tests=list(tests),
-        # classic=True,
+        classic=True,
         random_order=random_order(),
         **parameters,
     )

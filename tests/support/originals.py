@@ -34,8 +34,8 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 @pytest.fixture
 def memory() -> Iterator[Path]:
     """A directory in memory: what others ask of a disk meanwhile would void a trial in cache."""
-    shared = Path("/dev/shm")
-    with TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else None) as directory:
+    shared = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else None
+    with TemporaryDirectory(prefix="tiltyard-oracle-", dir=shared) as directory:
         yield Path(directory)
 
 

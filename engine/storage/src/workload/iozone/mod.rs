@@ -100,12 +100,13 @@ const DESCRIPTION: &str = "\
 For each file size and record size, one file is made in the target directory; all tests are \
 executed on it in their fixed order, and it is removed. Every test moves each record once (record \
 rewrite moves the first one as often). Reads follow writes of the same file, so that they come \
-from the page cache unless access is direct; either is verified. The backward test has a second \
-pass that, as in the original, is not reported. The first eight tests give the thirteen columns of \
-the original; pwrite, pread, pwritev and preadv are executed when they are named. Stride read has \
-the original's order, which leaves out the last two records and is stuck on record 0 in small \
-files; stride_order \"whole-file\" mends that. A figure of each test is given in the original's \
-own unit and rounding beside the value.";
+from the page cache unless access is direct; either is verified. The first eight tests give the \
+thirteen columns of the original; pwrite, pread, pwritev and preadv are executed when they are \
+named. Two defects of the original are put right unless `classic` is set: its stride read leaves \
+out the last two records and is stuck on record 0 in small files, where stride_order \
+\"whole-file\" reads every record once; and its backward test has a second pass that it does not \
+report. Latencies are part of every result, so that there are no logs of them (its -Q and -+z). A \
+figure of each test is given in the original's own unit and rounding beside the value.";
 
 /// The file that is to be read must be there, with enough in it.
 fn check_found(path: &Path, params: &Params) -> Result<(), Failure> {

@@ -69,7 +69,7 @@ pub struct Params {
     /// Distance of two strided reads, in records (IOzone's -j).
     #[schemars(range(min = 1, max = RECORDS_MAX))]
     pub stride: u64,
-    /// Which records strided reads visit.
+    /// Which records strided reads visit. Left out, it is `classic` where `classic` is set.
     pub stride_order: StrideOrder,
     /// Which random order, by the revision of the original.
     pub random_order: RandomOrder,
@@ -99,6 +99,9 @@ pub struct Params {
     pub pattern: u8,
     /// Unit of the native figure.
     pub native: NativeUnit,
+    /// Do what the original does where that is a defect: strided reads leave records out (see
+    /// `stride_order`), and the backward test has a second pass that is not reported.
+    pub classic: bool,
 }
 
 impl Default for Params {
@@ -120,7 +123,7 @@ impl Default for Params {
             include_close: false,
             locks: Locks::None,
             stride: 17,
-            stride_order: StrideOrder::Classic,
+            stride_order: StrideOrder::WholeFile,
             random_order: RandomOrder::From3488,
             think_ms: 0,
             purge: Size(0),
@@ -132,6 +135,7 @@ impl Default for Params {
             content: Fill::Classic,
             pattern: content::CLASSIC_PATTERN,
             native: NativeUnit::Rate,
+            classic: false,
         }
     }
 }
@@ -144,6 +148,9 @@ impl Params {
     pub fn parse(parameters: &Map<String, Value>) -> Result<(Self, Vec<Test>), Failure> {
         let mut params: Self = params::parse(parameters)?;
         params.make_up_sizes(|name| parameters.contains_key(name))?;
+        if params.classic && !parameters.contains_key("stride_order") {
+            params.stride_order = StrideOrder::Classic;
+        }
         params.check_ranges()?;
         params.check_cells()?;
         let left_out = params.check_direct()?;

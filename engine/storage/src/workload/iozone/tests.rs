@@ -136,6 +136,25 @@ fn a_file_that_was_kept_can_be_read_later_and_stays() {
 }
 
 #[test]
+fn classic_brings_the_defects_back() {
+    let directory = scratch_directory();
+    let backward_passes = |classic: bool| {
+        let job = json!({"classic": classic});
+        let (params, _) = Params::parse(job.as_object().unwrap()).unwrap();
+        run::passes(&params, Test::Backward).len()
+    };
+    assert_eq!((backward_passes(false), backward_passes(true)), (1, 2));
+    let stride_order = |job: serde_json::Value| {
+        let plan = Iozone.plan(job.as_object().unwrap(), directory.path());
+        plan.unwrap().effective()["stride_order"].clone()
+    };
+    assert_eq!(stride_order(json!({})), "whole-file");
+    assert_eq!(stride_order(json!({"classic": true})), "classic");
+    let mended = json!({"classic": true, "stride_order": "whole-file"});
+    assert_eq!(stride_order(mended), "whole-file");
+}
+
+#[test]
 fn only_the_classic_stride_is_warned_of() {
     let directory = scratch_directory();
     let warnings = |order: &str| {
