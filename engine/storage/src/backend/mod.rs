@@ -8,6 +8,7 @@ pub mod null;
 pub mod queue;
 pub mod stdio;
 pub mod sync;
+pub mod uring;
 
 use std::ffi::CStr;
 use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
@@ -18,6 +19,7 @@ pub use null::Null;
 pub use queue::Queue;
 pub use stdio::Stdio;
 pub use sync::Sync;
+pub use uring::Uring;
 
 /// What a person reads of a backend.
 pub struct Card {
@@ -28,7 +30,13 @@ pub struct Card {
 }
 
 /// All backends, simplest first.
-pub static CARDS: &[Card] = &[null::CARD, sync::CARD, stdio::CARD, libaio::CARD];
+pub static CARDS: &[Card] = &[
+    null::CARD,
+    sync::CARD,
+    stdio::CARD,
+    libaio::CARD,
+    uring::CARD,
+];
 
 /// One way to reach a file system: opens files and changes the name space. Errors are those of
 /// the system call of the same name; making one allocates nothing.

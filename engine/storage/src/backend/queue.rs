@@ -27,7 +27,7 @@ pub struct Completion {
     /// What the transfer was tagged with.
     pub tag: u64,
     /// The number of bytes moved, or less than zero an error.
-    pub(super) result: i64,
+    pub(crate) result: i64,
 }
 
 impl Completion {
@@ -77,6 +77,10 @@ pub trait Queue: Sized {
     /// The next completion that the last exchange brought.
     fn completion(&mut self) -> Option<Completion>;
 
+    /// What the host lacks when setting up has failed with `error`, and what to do about it;
+    /// nothing, when it is not the host's fault.
+    fn lacks(error: &io::Error) -> Option<&'static str>;
+
     /// What makes it faster, and whether it was granted.
     fn granted(&self) -> Vec<Grant> {
         Vec::new()
@@ -103,6 +107,19 @@ impl Queue for Libaio {
             ended: Vec::with_capacity(depth as usize),
             taken: 0,
         })
+    }
+
+    fn lacks(error: &io::Error) -> Option<&'static str> {
+        match error.raw_os_error() {
+            Some(libc::EAGAIN) => Some(
+                "no AIO context of this depth is left on this host; use a smaller depth, or \
+                 raise the sysctl fs.aio-max-nr",
+            ),
+            Some(libc::ENOSYS) => {
+                Some("the kernel was built without asynchronous I/O (CONFIG_AIO)")
+            }
+            _ => None,
+        }
     }
 
     #[inline]

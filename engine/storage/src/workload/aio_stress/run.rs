@@ -21,7 +21,8 @@ use super::standstill::Standstill;
 use super::worker::Worker;
 use crate::access::{open_flags, Evidence};
 use crate::backend::libaio::Context;
-use crate::backend::{Backend, File, Null, Sync};
+use crate::backend::queue::Libaio;
+use crate::backend::{Backend, File, Null, Queue, Sync};
 use crate::scratch::Scratch;
 use crate::workload::phase::Phase;
 
@@ -263,16 +264,8 @@ fn sum_up<'a>(
 }
 
 fn no_context(error: std::io::Error) -> Failure {
-    match error.raw_os_error() {
-        Some(libc::EAGAIN) => failure(
-            FailureKind::HostLacks,
-            "no AIO context of this depth is left on this host; use a smaller depth, or raise \
-             the sysctl fs.aio-max-nr",
-        ),
-        Some(libc::ENOSYS) => failure(
-            FailureKind::HostLacks,
-            "the kernel was built without asynchronous I/O (CONFIG_AIO)",
-        ),
-        _ => no_memory(error),
+    match Libaio::lacks(&error) {
+        Some(lacking) => failure(FailureKind::HostLacks, lacking),
+        None => no_memory(error),
     }
 }

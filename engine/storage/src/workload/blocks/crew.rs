@@ -1,5 +1,6 @@
 //! The files of a team, one for each thread, and the regions in which all threads work on them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use kit::failure::{interrupted, no_memory};
@@ -171,12 +172,14 @@ where
     ) -> Outcome {
         let mut directed = Directed::<P>::default();
         directed.start_at(0);
+        let mut missing = BTreeSet::new();
         for part in parts {
             directed.merge(&part.probe);
             let sum = &mut ledger.totals.checksum;
             *sum = sum.wrapping_add(part.checksum);
-            count_grants(&part.granted, ledger);
+            count_grants(&part.granted, &mut missing, ledger);
         }
+        warn_of(&missing, ledger);
         let outcome = Outcome {
             reads: directed.reads.finish_at(all.elapsed_ns),
             writes: directed.writes.finish_at(all.elapsed_ns),
@@ -191,10 +194,25 @@ where
     }
 }
 
-/// How many queues were granted what.
-fn count_grants(granted: &[Grant], ledger: &mut Ledger) {
+/// How many queues were granted what, and what some of them were not.
+fn count_grants(granted: &[Grant], missing: &mut BTreeSet<&str>, ledger: &mut Ledger) {
     for &(name, is_granted) in granted {
         let counter = ledger.totals.counters.entry(name.to_owned()).or_default();
         *counter += u64::from(is_granted);
+        if !is_granted {
+            missing.insert(name);
+        }
     }
+}
+
+fn warn_of(missing: &BTreeSet<&str>, ledger: &mut Ledger) {
+    if missing.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = missing.iter().copied().collect();
+    ledger.warning(
+        "not-granted",
+        format!("this host did not grant {}", names.join(", ")),
+        Some("a newer kernel, or a higher limit of locked memory, would make it faster"),
+    );
 }

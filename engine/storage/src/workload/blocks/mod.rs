@@ -12,13 +12,13 @@ mod single;
 mod switch;
 mod task;
 
-use std::ffi::CStr;
 use std::io;
 
 use kit::pace::Pace;
 use kit::team::Member;
 use kit::{Content, Probe};
 use rustix::fs::OFlags;
+use wire::Failure;
 
 pub use self::crew::{check_names, Crew, Outcome};
 pub use self::directed::Directed;
@@ -28,7 +28,9 @@ pub use self::single::Single;
 pub use self::switch::{run, Choice, Walk};
 pub use self::task::{Part, Task};
 use crate::backend::queue::Grant;
+use crate::backend::Backend;
 use crate::fault::Fault;
+use crate::scratch::Scratch;
 
 /// What a thread does with the blocks of its file.
 #[derive(Clone, Copy)]
@@ -54,8 +56,8 @@ pub trait Channel: Sized {
     /// Opens with the flags of open(2), in the thread that will use it.
     ///
     /// # Errors
-    /// Those of open(2) and of what else is needed.
-    fn open(path: &CStr, flags: OFlags, work: &Work) -> io::Result<Self>;
+    /// Those of open(2); `HostLacks` when a queue cannot be made.
+    fn open<B: Backend>(scratch: &Scratch<B>, flags: OFlags, work: &Work) -> Result<Self, Failure>;
 
     /// Moves blocks from the first instant of the member's probe until `work` says to end. Gives
     /// the checksum over what was read: of one word per block, or over what was verified.

@@ -25,6 +25,8 @@ pub enum BackendName {
     Sync,
     /// Linux native asynchronous I/O, up to the depth at once.
     Libaio,
+    /// io_uring, up to the depth at once.
+    Uring,
     /// No I/O: measures the loop itself.
     Null,
 }
@@ -32,7 +34,7 @@ pub enum BackendName {
 impl BackendName {
     /// Whether several blocks can be in flight at once in a thread.
     fn is_queued(self) -> bool {
-        matches!(self, BackendName::Libaio)
+        matches!(self, BackendName::Libaio | BackendName::Uring)
     }
 }
 
@@ -175,7 +177,7 @@ fn one_at_a_time(backend: BackendName, depth: u32) -> Failure {
     let name = json!(backend);
     let message = format!(
         "parameter \"depth\": backend {name} moves one block at a time, not {depth}; use 1, or \
-         backend \"libaio\", or more threads"
+         backend \"uring\" or \"libaio\", or more threads"
     );
     bad_parameter("depth", message)
 }

@@ -4,18 +4,20 @@
 //! waited for, and all that are there are taken. The clock is read once per such round: that
 //! instant ends the operations that were taken, and begins those that take their places.
 
-use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use kit::failure::{failure, no_memory};
 use kit::team::Member;
 use kit::{clock, pace, Buffer, Probe};
 use rustix::fs::{Mode, OFlags};
-use wire::Timing;
+use wire::{Failure, FailureKind, Timing};
 
 use super::{check, Channel, Directed, Mix, Order, Work, LOOK_EVERY};
 use crate::backend::queue::{Completion, Grant, Queue, Transfer};
+use crate::backend::Backend;
 use crate::fault::Fault;
+use crate::scratch::Scratch;
 
 /// A file, a queue, and a buffer for each transfer in flight.
 pub struct Queued<Q> {
@@ -211,12 +213,18 @@ impl<Q: Queue> Queued<Q> {
 }
 
 impl<Q: Queue> Channel for Queued<Q> {
-    fn open(path: &CStr, flags: OFlags, work: &Work) -> io::Result<Self> {
-        let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
-        let buffers = Buffer::new(work.depth as usize * work.block_bytes)?;
+    fn open<B: Backend>(scratch: &Scratch<B>, flags: OFlags, work: &Work) -> Result<Self, Failure> {
+        let file = rustix::fs::open(scratch.c_path(), flags, Mode::empty())
+            .map_err(|error| scratch.failed("open", &error.into()))?;
+        let buffers = Buffer::new(work.depth as usize * work.block_bytes).map_err(no_memory)?;
         let areas = [&buffers[..], work.content.memory()];
+        let queue = Q::setup(file.as_fd(), areas, work.depth);
+        let queue = queue.map_err(|error| match Q::lacks(&error) {
+            Some(lacking) => failure(FailureKind::HostLacks, lacking),
+            None => scratch.failed("make a queue for", &error),
+        });
         Ok(Self {
-            queue: Q::setup(file.as_fd(), areas, work.depth)?,
+            queue: queue?,
             buffers,
             file,
             slots: vec![Slot::default(); work.depth as usize],

@@ -1,16 +1,17 @@
 //! One block at a time.
 
-use std::ffi::CStr;
 use std::io;
 
+use kit::failure::no_memory;
 use kit::team::Member;
 use kit::{clock, pace, Buffer, Probe};
 use rustix::fs::{Mode, OFlags};
-use wire::Timing;
+use wire::{Failure, Timing};
 
 use super::{check, Channel, Directed, Mix, Order, Work, LOOK_EVERY};
 use crate::backend::{Backend, File, Positioned};
 use crate::fault::Fault;
+use crate::scratch::Scratch;
 
 /// A file, and the buffer that blocks are read into.
 pub struct Single<B: Backend> {
@@ -50,10 +51,11 @@ where
     B: Backend + Default,
     B::File: Positioned,
 {
-    fn open(path: &CStr, flags: OFlags, work: &Work) -> io::Result<Self> {
+    fn open<M: Backend>(scratch: &Scratch<M>, flags: OFlags, work: &Work) -> Result<Self, Failure> {
+        let file = B::default().open(scratch.c_path(), flags, Mode::empty());
         Ok(Self {
-            file: B::default().open(path, flags, Mode::RUSR | Mode::WUSR)?,
-            buffer: Buffer::new(work.block_bytes)?,
+            file: file.map_err(|error| scratch.failed("open", &error))?,
+            buffer: Buffer::new(work.block_bytes).map_err(no_memory)?,
         })
     }
 
@@ -93,7 +95,7 @@ where
                 probe.overlapped_operation(bytes, began_ns, last_ns);
             } else {
                 probe.operation(bytes);
-                if looks && number % LOOK_EVERY == 0 {
+                if looks && number.is_multiple_of(LOOK_EVERY) {
                     last_ns = clock::now_ns();
                 }
             }

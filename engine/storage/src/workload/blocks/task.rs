@@ -1,13 +1,10 @@
 //! What each thread of a team does between the two instants.
 
-use std::io;
-
-use kit::failure::failure;
 use kit::pace::Pace;
 use kit::team::Member;
 use kit::Probe;
 use rustix::fs::OFlags;
-use wire::{AccessKind, Failure, FailureKind};
+use wire::{AccessKind, Failure};
 
 use super::{Channel, Directed, Mix, Order, Work};
 use crate::access::open_flags;
@@ -63,8 +60,7 @@ impl Task<'_> {
                 .map(|rate| Pace::shared(rate, member.index, self.threads as usize)),
             ..self.work
         };
-        let mut channel = C::open(scratch.c_path(), self.flags(), &work)
-            .map_err(|error| cannot_open(scratch, &error))?;
+        let mut channel = C::open(scratch, self.flags(), &work)?;
         if self.writes {
             channel
                 .prepare(self.file_bytes)
@@ -99,21 +95,5 @@ impl Task<'_> {
             OFlags::RDONLY
         };
         direction | open_flags(self.access)
-    }
-}
-
-/// Making a queue belongs to opening; it can fail for want of something on the host.
-fn cannot_open<B: Backend>(scratch: &Scratch<B>, error: &io::Error) -> Failure {
-    match error.raw_os_error() {
-        Some(libc::EAGAIN) => failure(
-            FailureKind::HostLacks,
-            "no AIO context of this depth is left on this host; use a smaller depth, or raise \
-             the sysctl fs.aio-max-nr",
-        ),
-        Some(libc::ENOSYS) => failure(
-            FailureKind::HostLacks,
-            "the kernel was built without this asynchronous I/O; use backend \"sync\"",
-        ),
-        _ => scratch.failed("open", error),
     }
 }
