@@ -5,7 +5,7 @@ use std::io::SeekFrom;
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{Mode, OFlags};
-use storage::backend::{Backend, File, Null, Stdio, Sync};
+use storage::backend::{Backend, File, Mmap, Null, Stdio, Sync};
 
 const PERMISSIONS: Mode = Mode::RUSR.union(Mode::WUSR).union(Mode::XUSR);
 
@@ -67,6 +67,11 @@ fn content<B: Backend>(backend: &B, path: &CStr) -> String {
 #[test]
 fn sync_conforms() {
     conforms(&Sync);
+}
+
+#[test]
+fn mmap_conforms() {
+    conforms(&Mmap);
 }
 
 #[test]

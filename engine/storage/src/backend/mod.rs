@@ -4,6 +4,7 @@
 //! one line in [`CARDS`].
 
 pub mod libaio;
+pub mod mmap;
 pub mod null;
 pub mod queue;
 pub mod stdio;
@@ -15,6 +16,7 @@ use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
 
 use rustix::fs::{Mode, OFlags};
 
+pub use mmap::Mmap;
 pub use null::Null;
 pub use queue::Queue;
 pub use stdio::Stdio;
@@ -34,6 +36,7 @@ pub static CARDS: &[Card] = &[
     null::CARD,
     sync::CARD,
     stdio::CARD,
+    mmap::CARD,
     libaio::CARD,
     uring::CARD,
 ];
@@ -104,6 +107,9 @@ pub trait File {
 
 /// An open file whose records can be moved wherever they are, without a position.
 pub trait Positioned: File {
+    /// Whether a file should be given its size before it is written.
+    const IS_SIZED_FIRST: bool = false;
+
     /// Reads at `offset`, in bytes, and gives the number of bytes.
     fn read_at(&mut self, record: &mut [u8], offset: u64) -> io::Result<usize>;
 

@@ -23,6 +23,9 @@ const SECTOR_BYTES: u64 = 512;
 pub enum BackendName {
     /// pread and pwrite, one at a time.
     Sync,
+    /// Copies from and to a shared mapping, one at a time; the first touch of each page is a
+    /// fault, which counts.
+    Mmap,
     /// Linux native asynchronous I/O, up to the depth at once.
     Libaio,
     /// io_uring, up to the depth at once.
@@ -121,6 +124,11 @@ impl Grid<'_> {
     /// # Errors
     /// `BadJob`, naming the parameter.
     pub fn check(&self, backend: BackendName, access: AccessKind) -> Result<(), Failure> {
+        if access == AccessKind::Direct && backend == BackendName::Mmap {
+            let message = "parameter \"access\": a mapping is made of the page cache; use \
+                           \"in-cache\", or another backend";
+            return Err(bad_parameter("access", message));
+        }
         for &file in self.file.iter() {
             within("file", file, Size(1)..=FILE_MAX)?;
         }

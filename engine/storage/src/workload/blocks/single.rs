@@ -109,6 +109,13 @@ where
         Ok(checksum)
     }
 
+    fn prepare(&mut self, size_bytes: u64) -> io::Result<()> {
+        if B::File::IS_SIZED_FIRST {
+            self.file.resize(size_bytes)?;
+        }
+        Ok(())
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync()
     }

@@ -9,7 +9,7 @@ use super::params::BackendName;
 use super::{Channel, Queued, Single};
 use crate::access::Evidence;
 use crate::backend::queue::Libaio;
-use crate::backend::{Backend, Null, Sync, Uring};
+use crate::backend::{Backend, Mmap, Null, Sync, Uring};
 
 /// A trial, whatever it moves its blocks with.
 pub trait Walk {
@@ -53,6 +53,7 @@ pub fn run<W: Walk>(
 ) -> Result<(), Failure> {
     match choice.backend {
         BackendName::Sync => observed::<_, Single<Sync>>(trial, choice, directory, ledger),
+        BackendName::Mmap => observed::<_, Single<Mmap>>(trial, choice, directory, ledger),
         BackendName::Libaio => observed::<_, Queued<Libaio>>(trial, choice, directory, ledger),
         BackendName::Uring => observed::<_, Queued<Uring>>(trial, choice, directory, ledger),
         BackendName::Null => timed::<_, _, Single<Null>>(trial, choice, &Null, None, ledger),

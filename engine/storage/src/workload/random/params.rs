@@ -206,6 +206,7 @@ mod tests {
             (json!({"theta": 0}), "theta"),
             (json!({"operations": 0}), "operations"),
             (json!({"runtime_s": -1}), "runtime_s"),
+            (json!({"access": "direct", "backend": "mmap"}), "access"),
             (json!({"rate": 0}), "rate"),
             (json!({"rate": 5, "timing": "pass"}), "timing"),
             (json!({"runtime": 1}), "runtime"),

@@ -41,8 +41,9 @@ fn find<'a>(taken: &'a Taken, metric: &str) -> Option<&'a Sample> {
 }
 
 /// All that move data and can have more than one block in flight, or cannot.
-const BACKENDS: [(&str, u32); 5] = [
+const BACKENDS: [(&str, u32); 6] = [
     ("sync", 1),
+    ("mmap", 1),
     ("libaio", 1),
     ("libaio", 7),
     ("uring", 1),
