@@ -13,6 +13,7 @@ pub mod iozone;
 mod phase;
 pub mod postmark;
 pub mod random;
+pub mod stream;
 pub mod tiobench;
 
 use std::path::Path;
@@ -31,6 +32,7 @@ pub static ALL: &[&dyn Workload] = &[
     &fdtree::Fdtree,
     &tiobench::Tiobench,
     &aio_stress::AioStress,
+    &stream::Stream,
     &random::Random,
 ];
 

@@ -5,6 +5,7 @@
 mod check;
 mod crew;
 mod directed;
+pub mod measures;
 mod order;
 pub mod params;
 mod queued;
@@ -22,7 +23,7 @@ use wire::Failure;
 
 pub use self::crew::{check_names, Crew, Outcome};
 pub use self::directed::Directed;
-pub use self::order::{Mix, Order, Permuted, Skewed, Uniform};
+pub use self::order::{Mix, Order, Permuted, Sequential, Skewed, Uniform};
 pub use self::queued::Queued;
 pub use self::single::Single;
 pub use self::switch::{run, Choice, Walk};

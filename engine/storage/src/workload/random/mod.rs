@@ -9,7 +9,6 @@
 //!
 //! Lineage: a primitive of today, as fio (Jens Axboe) and others have it.
 
-mod measures;
 mod params;
 mod run;
 
@@ -20,6 +19,7 @@ use serde_json::{json, Map, Value};
 use wire::{Card, Failure, Timing};
 
 use self::params::Params;
+use super::blocks::measures::Kind;
 use super::blocks::{self, params::Cell};
 use super::{Trial, Workload};
 
@@ -36,7 +36,7 @@ impl Workload for Random {
             timing: TIMING.to_owned(),
             description: DESCRIPTION.to_owned(),
             parameters: kit::params::schema::<Params>(),
-            metrics: measures::cards(),
+            metrics: run::KINDS.into_iter().flat_map(Kind::cards).collect(),
             grid: Cell::GRID.map(str::to_owned).into(),
             usual: json!({"file": "256M", "runtime_s": 2}),
             smoke: json!({

@@ -6,10 +6,10 @@ use kit::splitmix::SplitMix;
 use kit::{Ledger, Probe};
 use wire::Failure;
 
-use super::measures::samples;
 use super::params::{Offsets, Params};
 use crate::access::Evidence;
 use crate::backend::Backend;
+use crate::workload::blocks::measures::{Kind, What};
 use crate::workload::blocks::params::Cell;
 use crate::workload::blocks::{
     self, Channel, Choice, Crew, Mix, Order, Outcome, Permuted, Skewed, Task, Uniform, Walk, Work,
@@ -17,6 +17,19 @@ use crate::workload::blocks::{
 
 /// Name of the workload.
 pub const NAME: &str = "random";
+/// What is measured: reads, then writes.
+pub const KINDS: [Kind; 2] = [
+    Kind {
+        name: "random_read",
+        label: "random read",
+        headline: What::Operations,
+    },
+    Kind {
+        name: "random_write",
+        label: "random write",
+        headline: What::Operations,
+    },
+];
 /// Below this share of the rate asked for, the pace was not kept.
 const KEPT_MIN: f64 = 0.99;
 
@@ -71,8 +84,9 @@ impl Walk for Places<'_> {
             )?;
             crew.lay_out()?;
             let outcome = self.measure::<B, C, P>(&crew, cell, &mut evidence, ledger)?;
-            for (is_write, reading) in [(false, &outcome.reads), (true, &outcome.writes)] {
-                for sample in samples(cell, is_write, reading) {
+            let readings = [&outcome.reads, &outcome.writes];
+            for (kind, reading) in KINDS.into_iter().zip(readings) {
+                for sample in kind.samples(cell, reading) {
                     ledger.sample(sample);
                 }
             }

@@ -1,0 +1,170 @@
+//! The metrics of both primitives: rates and latencies of each kind of work.
+
+use kit::Reading;
+use wire::{Direction, Latency, MetricCard, Role, Sample, Unit};
+
+use super::params::Cell;
+
+/// A kind of work that is measured by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// The start of the names of its metrics.
+    pub name: &'static str,
+    /// As a heading shows it.
+    pub label: &'static str,
+    /// What verdicts are given on.
+    pub headline: What,
+}
+
+/// What is measured of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Operations per second.
+    Operations,
+    /// Bytes per second.
+    Throughput,
+    /// Of the latencies, in seconds.
+    Latency(Point),
+}
+
+/// What is quoted of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// The mean.
+    Mean,
+    /// The median.
+    P50,
+    /// The 99th percentile.
+    P99,
+    /// The longest.
+    Max,
+}
+
+const WHATS: [What; 6] = [
+    What::Operations,
+    What::Throughput,
+    What::Latency(Point::Mean),
+    What::Latency(Point::P50),
+    What::Latency(Point::P99),
+    What::Latency(Point::Max),
+];
+
+impl Kind {
+    /// Its metrics, as `describe` lists them.
+    pub fn cards(self) -> [MetricCard; 6] {
+        WHATS.map(|what| self.card(what))
+    }
+
+    /// Their values; none when nothing was moved. Latencies are there when operations were timed.
+    pub fn samples(self, cell: Cell, reading: &Reading) -> Vec<Sample> {
+        let whats = WHATS.into_iter().filter(|_| reading.operations > 0);
+        whats
+            .filter_map(|what| self.sample(what, cell, reading))
+            .collect()
+    }
+
+    fn card(self, what: What) -> MetricCard {
+        let (ending, label, about) = what.words();
+        let is_headline = what == self.headline;
+        let (ending, label) = if is_headline {
+            ("", "")
+        } else {
+            (ending, label)
+        };
+        MetricCard {
+            name: self.name.to_owned() + ending,
+            label: self.label.to_owned() + label,
+            unit: what.unit(),
+            direction: what.better(),
+            role: if is_headline {
+                Role::Headline
+            } else {
+                Role::Detail
+            },
+            about: about.to_owned(),
+        }
+    }
+
+    fn sample(self, what: What, cell: Cell, reading: &Reading) -> Option<Sample> {
+        let value = match what {
+            What::Operations => reading.operations_per_s(),
+            What::Throughput => reading.bytes_per_s(),
+            What::Latency(point) => point.of_ns(reading.latency.as_ref()?) / 1e9,
+        };
+        let card = self.card(what);
+        let is_headline = what == self.headline;
+        Some(Sample {
+            metric: card.name,
+            value,
+            unit: card.unit,
+            direction: card.direction,
+            at: cell.point(),
+            operations: reading.operations,
+            bytes: reading.bytes,
+            elapsed_s: reading.elapsed_s(),
+            native: None,
+            latency_ns: reading.latency.clone().filter(|_| is_headline),
+        })
+    }
+}
+
+impl What {
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            What::Operations => (
+                "_operations",
+                " operations",
+                "Operations of all threads over the time of the region.",
+            ),
+            What::Throughput => (
+                "_throughput",
+                " throughput",
+                "Bytes of all threads over the time of the region.",
+            ),
+            What::Latency(point) => point.words(),
+        }
+    }
+
+    fn unit(self) -> Unit {
+        match self {
+            What::Operations => Unit::PerSecond,
+            What::Throughput => Unit::BytesPerSecond,
+            What::Latency(_) => Unit::Second,
+        }
+    }
+
+    fn better(self) -> Direction {
+        match self {
+            What::Operations | What::Throughput => Direction::Higher,
+            What::Latency(_) => Direction::Lower,
+        }
+    }
+}
+
+impl Point {
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Point::Mean => ("_latency_mean", " latency, mean", "Mean latency."),
+            Point::P50 => (
+                "_latency_p50",
+                " latency, median",
+                "Latency that half of the operations did not exceed.",
+            ),
+            Point::P99 => (
+                "_latency_p99",
+                " latency, 99 %",
+                "Latency that 99 of a hundred operations did not exceed.",
+            ),
+            Point::Max => ("_latency_max", " latency, maximum", "Longest latency."),
+        }
+    }
+
+    fn of_ns(self, latency: &Latency) -> f64 {
+        match self {
+            Point::Mean => latency.mean,
+            Point::P50 => latency.p50 as f64,
+            Point::P99 => latency.p99 as f64,
+            Point::Max => latency.max as f64,
+        }
+    }
+}

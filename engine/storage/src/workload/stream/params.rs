@@ -1,0 +1,147 @@
+//! What can be asked of the workload, and what is refused.
+
+use kit::{params, List, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use wire::{AccessKind, Failure, Timing};
+
+use crate::workload::blocks::measures::{Kind, What};
+use crate::workload::blocks::params::{BackendName, Fill, Grid};
+
+/// What all threads do at once.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Write an empty file from start to end.
+    Write,
+    /// Write over a whole file.
+    Rewrite,
+    /// Read the file.
+    Read,
+}
+
+impl Phase {
+    /// The phases, in the order in which they are executed.
+    pub const ORDER: [Phase; 3] = [Phase::Write, Phase::Rewrite, Phase::Read];
+
+    /// What is measured of it.
+    pub fn kind(self) -> Kind {
+        let (name, label) = match self {
+            Phase::Write => ("stream_write", "stream write"),
+            Phase::Rewrite => ("stream_rewrite", "stream rewrite"),
+            Phase::Read => ("stream_read", "stream read"),
+        };
+        Kind {
+            name,
+            label,
+            headline: What::Throughput,
+        }
+    }
+}
+
+/// Parameters of the workload.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Size of the file of each thread; several make a grid. What does not fill a block is left
+    /// off.
+    pub file: List<Size>,
+    /// Bytes per read or write; several make a grid.
+    pub block: List<Size>,
+    /// Blocks in flight at once in each thread; several make a grid. More than 1 needs a backend
+    /// with a queue.
+    pub depth: List<u32>,
+    /// Threads that work at once, each with a file of its own; several make a grid.
+    pub threads: List<u32>,
+    /// What is done, always in this order. A file that is not written first is laid out, untimed.
+    pub phases: List<Phase>,
+    /// Wait, inside the timed region of the phases that write, until it is on the device.
+    pub include_fsync: bool,
+    /// Where reads are served from: the page cache, or the device (O_DIRECT). It is verified: a
+    /// trial that was not what is declared here has failed.
+    pub access: AccessKind,
+    /// What is written.
+    pub content: Fill,
+    /// Compare eight bytes per page of every block read, inside the timed region.
+    pub verify: bool,
+    /// How often the clock is read; latencies need it per operation.
+    pub timing: Timing,
+    /// How blocks are moved.
+    pub backend: BackendName,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            file: [Size(64 << 20)].into(),
+            block: [Size(64 << 10)].into(),
+            depth: [1].into(),
+            threads: [1].into(),
+            phases: Phase::ORDER.into(),
+            include_fsync: false,
+            access: AccessKind::InCache,
+            content: Fill::Random,
+            verify: false,
+            timing: Timing::Operation,
+            backend: BackendName::Sync,
+        }
+    }
+}
+
+impl Params {
+    /// Reads and checks.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
+        let mut params: Self = params::parse(parameters)?;
+        params.grid().check(params.backend, params.access)?;
+        params.phases = params.phases.sorted();
+        Ok(params)
+    }
+
+    /// What spans the grid.
+    pub fn grid(&self) -> Grid<'_> {
+        Grid {
+            file: &self.file,
+            block: &self.block,
+            depth: &self.depth,
+            threads: &self.threads,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(value: Value) -> Result<Params, Failure> {
+        Params::parse(value.as_object().unwrap())
+    }
+
+    #[test]
+    fn phases_are_ordered() {
+        let params = parse(json!({"phases": ["read", "write"]})).unwrap();
+        assert_eq!(&*params.phases, [Phase::Write, Phase::Read]);
+    }
+
+    #[test]
+    fn refusals_name_the_parameter() {
+        for (job, parameter) in [
+            (json!({"file": "4k", "block": "8k"}), "block"),
+            (json!({"block": 1000, "access": "direct"}), "block"),
+            (json!({"depth": 2, "backend": "mmap"}), "depth"),
+            (json!({"access": "direct", "backend": "mmap"}), "access"),
+            (json!({"phases": "append"}), "phases"),
+            (json!({"runtime_s": 1}), "runtime_s"),
+        ] {
+            let failure = parse(job.clone()).expect_err(&job.to_string());
+            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
+        }
+    }
+}
