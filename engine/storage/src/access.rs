@@ -113,6 +113,13 @@ impl Evidence {
                 evicted.map_err(|reason| self.contradicted(&reason))
             }
             AccessKind::Direct => Ok(()),
+            AccessKind::AsFound => {
+                // Where it cannot be told there is less to report.
+                if let Ok(resident) = cache::resident(file) {
+                    self.note_resident(resident);
+                }
+                Ok(())
+            }
         }
     }
 
@@ -125,13 +132,15 @@ impl Evidence {
         self.cold.enter()
     }
 
+    fn note_resident(&mut self, resident: f64) {
+        let before = self.resident.unwrap_or(resident);
+        self.resident = Some(before.min(resident));
+    }
+
     fn check_resident(&mut self, file: &Path) -> Result<(), Failure> {
         let resident = cache::resident(file)
             .map_err(|error| self.contradicted(&format!("residency cannot be told: {error}")))?;
-        let smallest = self
-            .resident
-            .map_or(resident, |before| before.min(resident));
-        self.resident = Some(smallest);
+        self.note_resident(resident);
         if resident < RESIDENT_MIN {
             let held = 100.0 * resident;
             return Err(self.contradicted(&format!(
@@ -224,6 +233,7 @@ impl Evidence {
             AccessKind::InCache => self.cached_verdict(),
             AccessKind::OutOfCache => self.cold.verdict(self.device.as_ref()),
             AccessKind::Direct => self.direct_verdict(),
+            AccessKind::AsFound => (AccessVerdict::Unverified, self.found()),
         }
     }
 
@@ -254,6 +264,21 @@ impl Evidence {
         (verdict, reason)
     }
 
+    fn found(&self) -> String {
+        let held = self.resident.map_or(String::new(), |resident| {
+            format!(
+                "; the page cache held {:.1} % of the file or more before each read test",
+                100.0 * resident
+            )
+        });
+        let (asked, delivered) = (self.read_bytes, self.moved.read_bytes);
+        let device = match self.device {
+            Some(_) => format!("; the device delivered {delivered} of {asked} bytes read"),
+            None => String::new(),
+        };
+        format!("no state of the page cache was asked for{held}{device}")
+    }
+
     fn direct_verdict(&self) -> (AccessVerdict, String) {
         let enough = |moved: u64, asked: u64| moved as f64 >= DIRECT_MIN * asked as f64;
         let confirmed = enough(self.moved.read_bytes, self.read_bytes)
@@ -274,7 +299,7 @@ impl Evidence {
 /// What open(2) is told beside everything else.
 pub fn open_flags(access: AccessKind) -> OFlags {
     match access {
-        AccessKind::InCache | AccessKind::OutOfCache => OFlags::empty(),
+        AccessKind::InCache | AccessKind::OutOfCache | AccessKind::AsFound => OFlags::empty(),
         AccessKind::Direct => OFlags::DIRECT,
     }
 }
@@ -296,6 +321,7 @@ pub fn refuted(declared: AccessKind, reason: &str) -> Failure {
         AccessKind::InCache => "in-cache",
         AccessKind::OutOfCache => "out-of-cache",
         AccessKind::Direct => "direct",
+        AccessKind::AsFound => "as-found",
     };
     failure(
         FailureKind::Access,
@@ -325,6 +351,18 @@ mod tests {
     }
 
     const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn what_was_not_asked_for_is_reported_and_not_judged() {
+        let file = tempfile::NamedTempFile::new_in(".").unwrap();
+        let mut evidence = evidence(AccessKind::AsFound, [MIB, MIB], [0, 0]);
+        evidence.prepare_read(file.path()).unwrap();
+        let access = evidence.conclude();
+        assert_eq!(access.verdict, AccessVerdict::Unverified);
+        assert!(access.resident.is_some());
+        let words = format!("delivered {MIB} of {MIB} bytes");
+        assert!(access.reason.contains(&words), "{}", access.reason);
+    }
 
     #[test]
     fn direct_needs_nine_tenths_of_both_directions() {

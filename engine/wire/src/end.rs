@@ -98,6 +98,9 @@ pub enum AccessKind {
     OutOfCache,
     /// O_DIRECT: every record moves between the device and the buffer.
     Direct,
+    /// Through whatever the page cache happens to hold, as the classic tools do: reported, and
+    /// never confirmed.
+    AsFound,
 }
 
 /// Cache state: declared, and what the counters say of it.

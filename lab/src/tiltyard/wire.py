@@ -162,7 +162,7 @@ class Floor(Message):
 class Access(Message):
     """Cache state as declared and as found."""
 
-    declared: Literal["in-cache", "out-of-cache", "direct"]
+    declared: Literal["in-cache", "out-of-cache", "direct", "as-found"]
     verdict: Literal["confirmed", "contradicted", "unverified"]
     reason: str
     read_bytes: int

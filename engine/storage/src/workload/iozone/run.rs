@@ -194,7 +194,7 @@ where
             conduct.verify = false;
             let warming = (OFlags::RDONLY, Motion::SequentialRead);
             return match params.access {
-                AccessKind::Direct | AccessKind::OutOfCache => Ok(()),
+                AccessKind::Direct | AccessKind::OutOfCache | AccessKind::AsFound => Ok(()),
                 AccessKind::InCache => stage.rehearse(warming, &mut conduct, self.buffer),
             };
         }
