@@ -62,7 +62,7 @@ impl Workload for Throughput {
     ) -> Result<Box<dyn Trial>, Failure> {
         let (params, left_out) = Params::parse(parameters)?;
         for child in 0..params.children_max() {
-            let path = run::file_in(directory, &params.own.name, child);
+            let path = directory.join(params.file_name(child));
             if path.symlink_metadata().is_ok() {
                 return Err(in_the_way(&path));
             }

@@ -12,7 +12,7 @@ use wire::{AccessKind, Failure, Timing};
 
 use super::super::grid::Cell;
 use super::super::options::NativeUnit;
-use super::super::params::Params as Shared;
+use super::super::params::{check_name, Params as Shared};
 use super::phase::{MixedOrder, Phase};
 
 /// As many as the original can keep account of.
@@ -55,6 +55,9 @@ pub struct Own {
     pub child_counters: bool,
     /// What the names of files begin with; a dot and the child's number follow.
     pub name: String,
+    /// Names of the files in the target directory, one for each child (IOzone's -F), in place of
+    /// those made from `name`.
+    pub names: Vec<String>,
 }
 
 impl Default for Own {
@@ -68,6 +71,7 @@ impl Default for Own {
             mixed_order: MixedOrder::Random,
             child_counters: false,
             name: "iozone.DUMMY".to_owned(),
+            names: Vec::new(),
         }
     }
 }
@@ -152,6 +156,14 @@ impl Params {
         self.shared.cells().into_iter().flat_map(of_cell).collect()
     }
 
+    /// Name of a child's file in the target directory.
+    pub fn file_name(&self, child: u32) -> String {
+        match self.own.names.get(child as usize) {
+            Some(name) => name.clone(),
+            None => format!("{}.{child}", self.own.name),
+        }
+    }
+
     /// The most children that work at once.
     pub fn children_max(&self) -> u32 {
         self.own.children.iter().copied().max().unwrap_or(1)
@@ -181,7 +193,7 @@ impl Params {
         if let Some(readers) = self.own.mixed_readers {
             within("mixed_readers", readers, 0..=CHILDREN_MAX)?;
         }
-        file_name("name", &self.own.name)?;
+        self.check_names_of_files()?;
         let is_timed = self.shared.timing == Timing::Operation;
         if is_timed && self.own.children_kind == ChildKind::Processes {
             let message = "parameter \"timing\": operations are timed one by one in threads only; \
@@ -192,6 +204,28 @@ impl Params {
             let message = "parameter \"native\": the original has no \"us/op\" for many children; \
                            use \"kB/s\" or \"ops/s\"";
             return Err(bad_parameter("native", message));
+        }
+        Ok(())
+    }
+
+    fn check_names_of_files(&self) -> Result<(), Failure> {
+        file_name("name", &self.own.name)?;
+        let (names, children) = (&self.own.names, self.children_max() as usize);
+        for (index, name) in names.iter().enumerate() {
+            file_name("names", name)?;
+            if names[..index].contains(name) {
+                let message = format!(
+                    "parameter \"names\": \"{name}\" is there twice; each child has a file of its own"
+                );
+                return Err(bad_parameter("names", message));
+            }
+        }
+        if !names.is_empty() && names.len() < children {
+            let message = format!(
+                "parameter \"names\": {} for {children} children; name a file for each",
+                names.len()
+            );
+            return Err(bad_parameter("names", message));
         }
         Ok(())
     }
@@ -284,6 +318,8 @@ mod tests {
             (json!({"childs": 2}), "childs"),
             (json!({"native": "us/op"}), "native"),
             (json!({"name": "a/b"}), "name"),
+            (json!({"names": ["a", "a"]}), "names"),
+            (json!({"names": ["a"], "children": 2}), "names"),
             (
                 json!({"timing": "operation", "children_kind": "processes"}),
                 "timing",

@@ -1,6 +1,6 @@
 //! The walk over the grid: points, phases, children; between them, what was found is handed over.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kit::failure::{interrupted, no_memory};
 use kit::team::{self, Outcome};
@@ -45,11 +45,6 @@ pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(),
             }
         }
     }
-}
-
-/// The file of a child.
-pub fn file_in(directory: &Path, name: &str, child: u32) -> PathBuf {
-    directory.join(format!("{name}.{child}"))
 }
 
 fn walk<B, S>(
@@ -114,7 +109,7 @@ where
         supplies: &'a Supplies<'a>,
     ) -> Result<Self, Failure> {
         let seat = |child| {
-            let path = file_in(directory, &params.own.name, child);
+            let path = directory.join(params.file_name(child));
             Ok(Seat {
                 child,
                 scratch: Scratch::create(&backends.plain, path)?,
