@@ -2,25 +2,19 @@
 
 use std::ffi::OsString;
 
-use crate::options::{Choice, Takes};
+use crate::options::Choice;
 
 /// The options that we added to all tools alike.
 pub const CHOICES: &[Choice] = &[
-    Choice {
-        name: "--force",
-        takes: Takes::Nothing,
-        about: "remove files that would be overwritten, instead of refusing to begin",
-    },
-    Choice {
-        name: "--json",
-        takes: Takes::Nothing,
-        about: "write the engine's JSON Lines instead of the table",
-    },
-    Choice {
-        name: "--help",
-        takes: Takes::Nothing,
-        about: "print this list",
-    },
+    Choice::flag(
+        "--force",
+        "remove files that would be overwritten, instead of refusing to begin",
+    ),
+    Choice::flag(
+        "--json",
+        "write the engine's JSON Lines instead of the table",
+    ),
+    Choice::flag("--help", "print this list"),
 ];
 
 /// Those that were given.

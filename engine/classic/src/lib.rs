@@ -10,9 +10,11 @@
 pub mod bench;
 pub mod common;
 pub mod help;
+mod iozone;
 pub mod options;
 pub mod overwrite;
 mod postmark;
+mod sheet;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -25,7 +27,7 @@ use self::common::Common;
 use self::options::Choice;
 
 /// All tools, in the order in which help lists them.
-pub static TOOLS: &[&dyn Tool] = &[&postmark::Postmark];
+pub static TOOLS: &[&dyn Tool] = &[&iozone::Iozone, &postmark::Postmark];
 
 /// A tool that can be called by its name.
 pub trait Tool: Sync {

@@ -19,6 +19,26 @@ pub struct Choice {
     pub about: &'static str,
 }
 
+impl Choice {
+    /// An option that takes no value.
+    pub const fn flag(name: &'static str, about: &'static str) -> Self {
+        let takes = Takes::Nothing;
+        Self { name, takes, about }
+    }
+
+    /// An option that takes a value, called `what` in help.
+    pub const fn value(name: &'static str, what: &'static str, about: &'static str) -> Self {
+        let takes = Takes::Value(what);
+        Self { name, takes, about }
+    }
+
+    /// An option of the original that is refused; `about` says why, or what to do instead.
+    pub const fn left_out(name: &'static str, about: &'static str) -> Self {
+        let takes = Takes::LeftOut;
+        Self { name, takes, about }
+    }
+}
+
 /// What follows an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
@@ -129,31 +149,11 @@ mod tests {
     use kit::Size;
 
     const CHOICES: &[Choice] = &[
-        Choice {
-            name: "-a",
-            takes: Takes::Nothing,
-            about: "all",
-        },
-        Choice {
-            name: "-s",
-            takes: Takes::Value("SIZE"),
-            about: "size",
-        },
-        Choice {
-            name: "-+p",
-            takes: Takes::Value("SHARE"),
-            about: "share",
-        },
-        Choice {
-            name: "-Z",
-            takes: Takes::LeftOut,
-            about: "it needs a printer; use paper",
-        },
-        Choice {
-            name: "--makej",
-            takes: Takes::Nothing,
-            about: "as make -j",
-        },
+        Choice::flag("-a", "all"),
+        Choice::value("-s", "SIZE", "size"),
+        Choice::value("-+p", "SHARE", "share"),
+        Choice::left_out("-Z", "it needs a printer; use paper"),
+        Choice::flag("--makej", "as make -j"),
     ];
 
     fn read_text(text: &str) -> Result<Line, Failure> {

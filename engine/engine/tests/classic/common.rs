@@ -73,3 +73,24 @@ pub fn names_in(directory: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+/// `text` with every number replaced by as many `#` as it has characters: what is left is the
+/// shape of a table.
+pub fn masked(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let marks = letters.iter().enumerate().map(|(at, &letter)| {
+        let is_point = letter == '.' && at > 0 && is_digit(at - 1) && is_digit(at + 1);
+        if is_digit(at) || is_point {
+            '#'
+        } else {
+            letter
+        }
+    });
+    marks.collect()
+}
+
+#[test]
+fn numbers_are_masked_and_nothing_else() {
+    assert_eq!(masked("a 12.5 b. 3 [4] x.y"), "a #### b. # [#] x.y");
+}

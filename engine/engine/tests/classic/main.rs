@@ -1,4 +1,5 @@
 //! The classic tools, called as a person calls them: by a link with the tool's name.
 
 mod common;
+mod iozone;
 mod postmark;

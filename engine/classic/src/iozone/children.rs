@@ -1,0 +1,199 @@
+//! What many children came to: a block of lines for each phase.
+
+use std::collections::BTreeMap;
+
+use kit::Size;
+use wire::Event;
+
+use super::columns::Phase;
+use super::jobs::Many;
+use super::request::{Figures, Request};
+use crate::bench::Printer;
+use crate::sheet::{Cell, Sheet};
+
+/// The blocks of one number of children; they are printed when all phases are done, because
+/// what the children moved is told then.
+pub struct Blocks<'a> {
+    request: &'a Request,
+    many: &'a Many,
+    /// Printed first.
+    banner: String,
+    /// Figures of the original by metric; what is missing was 0.
+    pub figures: BTreeMap<String, f64>,
+    counters: BTreeMap<String, u64>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Nothing yet.
+    pub fn new(request: &'a Request, many: &'a Many, banner: String) -> Self {
+        Self {
+            request,
+            many,
+            banner,
+            figures: BTreeMap::new(),
+            counters: BTreeMap::new(),
+        }
+    }
+
+    fn begin(&mut self) -> String {
+        let children = self.many.children;
+        let (kind, each) = match (self.request.threads, children) {
+            (true, _) => ("threads", "thread"),
+            (false, 1) => ("process", "process"),
+            (false, _) => ("processes", "process"),
+        };
+        let [file_kb, record_kb] = [self.many.file_bytes, self.many.record_bytes].map(kb);
+        std::mem::take(&mut self.banner)
+            + &format!(
+                "\tThroughput test with {children} {kind}\n\
+                 \tEach {each} writes a {file_kb} kByte file in {record_kb} kByte records\n"
+            )
+    }
+
+    fn block(&self, phase: &Phase) -> String {
+        let (Some(least), children) = (self.counter(phase, "least_bytes"), self.many.children)
+        else {
+            return String::new();
+        };
+        let each = if self.request.threads {
+            "thread"
+        } else {
+            "process"
+        };
+        let padded = match phase.is_padded {
+            true => format!("{children:>2}"),
+            false => children.to_string(),
+        };
+        let who = format!("{padded} {}", phase.children);
+        let rate = |ending: &str| {
+            let metric = format!("{}{ending}", phase.metric);
+            let value = self.figures.get(&metric).copied().unwrap_or(0.0);
+            format!("\t= {value:>10.2} {}\n", self.rate_unit())
+        };
+        let mut text = format!("\n\tChildren see throughput for {who} {}", rate(""));
+        text += &format!("\tParent sees throughput for {who} {}", rate("_parent"));
+        for (word, ending) in [
+            ("Min", "_child_min"),
+            ("Max", "_child_max"),
+            ("Avg", "_child_mean"),
+        ] {
+            text += &format!("\t{word} throughput per {each} \t\t{}", rate(ending));
+        }
+        text += &format!("\tMin xfer \t\t\t\t\t= {}\n", self.moved(least));
+        for child in 0..children {
+            text += &self.child(phase, child);
+        }
+        text
+    }
+
+    /// The line of one child; empty unless they are asked for.
+    fn child(&self, phase: &Phase, child: u32) -> String {
+        let count = |what: &str| self.counter(phase, &format!("child_{child}_{what}"));
+        let (Some(bytes), Some(elapsed_ns)) = (count("bytes"), count("elapsed_ns")) else {
+            return String::new();
+        };
+        let rate = self.amount(bytes) * 1e9 / elapsed_ns.max(1) as f64;
+        let (moved, unit) = (self.moved(bytes), self.rate_unit());
+        format!("\tChild[{child}] xfer count = {moved}, Throughput = {rate:>10.2} {unit}\n")
+    }
+
+    fn counter(&self, phase: &Phase, what: &str) -> Option<u64> {
+        let [file, record] = [self.many.file_bytes, self.many.record_bytes].map(Size);
+        let name = format!(
+            "{}.{file}.{record}.{}.{what}",
+            phase.metric, self.many.children
+        );
+        self.counters.get(&name).copied()
+    }
+
+    fn amount(&self, bytes: u64) -> f64 {
+        match self.request.figures {
+            Figures::Operations => (bytes / self.many.record_bytes) as f64,
+            _ => bytes as f64 / 1024.0,
+        }
+    }
+
+    fn moved(&self, bytes: u64) -> String {
+        let unit = match self.request.figures {
+            Figures::Operations => "ops",
+            _ => "kB",
+        };
+        format!("{:>10.2} {unit}", self.amount(bytes))
+    }
+
+    fn rate_unit(&self) -> &'static str {
+        match self.request.figures {
+            Figures::Operations => "ops/sec",
+            _ => "kB/sec",
+        }
+    }
+}
+
+impl Printer for Blocks<'_> {
+    fn text_of(&mut self, event: &Event) -> String {
+        match event {
+            Event::Hello(_) => return self.begin(),
+            Event::Sample(sample) => {
+                if let Some(native) = &sample.native {
+                    self.figures.insert(sample.metric.clone(), native.value);
+                }
+            }
+            Event::End(end) => {
+                self.counters = end.counters.clone();
+                return self
+                    .many
+                    .phases
+                    .iter()
+                    .map(|phase| self.block(phase))
+                    .collect();
+            }
+            Event::Progress(_) | Event::Interval(_) | Event::Warning(_) => {}
+        }
+        String::new()
+    }
+}
+
+/// What the children saw, by number of children.
+pub type Series = Vec<BTreeMap<String, f64>>;
+
+/// The matrix of -R: phases by numbers of children.
+pub fn text(phases: &[&'static Phase], series: &Series, record_bytes: u64, unit: &str) -> String {
+    let mut text = format!(
+        "\n\"Throughput report Y-axis is type of test X-axis is number of processes\"\n\
+         \"Record size = {} kBytes \"\n\"Output is in {unit}\"\n\n",
+        kb(record_bytes)
+    );
+    for phase in phases {
+        text += &format!("\"{:>15} \"", phase.report);
+        for value in row(phase, series) {
+            text += &format!(" {value:>10.2} ");
+        }
+        text += "\n\n";
+    }
+    text
+}
+
+/// The same as a spreadsheet. `line` is the command line.
+pub fn sheet(phases: &[&'static Phase], series: &Series, line: &str, unit: &str) -> Sheet {
+    let mut sheet = Sheet::default();
+    sheet.push(vec![Cell::Text(line.to_owned())]);
+    sheet.push(Vec::new());
+    let caption = "one column for each number of children";
+    sheet.push(vec![Cell::Text(format!("Figures in {unit}, {caption}"))]);
+    for phase in phases {
+        let mut cells = vec![Cell::Text(phase.report.to_owned()), Cell::Empty];
+        cells.extend(row(phase, series).map(Cell::Number));
+        sheet.push(cells);
+    }
+    sheet
+}
+
+fn row<'a>(phase: &'a Phase, series: &'a Series) -> impl Iterator<Item = f64> + 'a {
+    series
+        .iter()
+        .map(|figures| figures.get(phase.metric).copied().unwrap_or(0.0))
+}
+
+fn kb(bytes: u64) -> u64 {
+    bytes / 1024
+}

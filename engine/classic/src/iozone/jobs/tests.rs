@@ -1,0 +1,125 @@
+use std::ffi::OsString;
+use std::path::Path;
+
+use serde_json::{json, Map, Value};
+
+use super::super::request::Request;
+use super::{FILE_BYTES, RECORD_BYTES};
+
+fn request(line: &str) -> Request {
+    Request::read(line.split_whitespace().map(OsString::from).collect()).unwrap()
+}
+
+fn single(line: &str) -> Map<String, Value> {
+    request(line).single().unwrap().job.parameters
+}
+
+#[test]
+fn the_lines_of_the_printed_studies_become_jobs() {
+    let printed = single("-n 1024 -g 4096000 -y 8 -q 1024 -a -R -I -f /mnt/FILE");
+    let bounds = json!({
+        "file_min": 1 << 20, "file_max": 4_096_000_u64 << 10,
+        "record_min": 8 << 10, "record_max": 1 << 20,
+    });
+    assert_eq!(printed["auto"], bounds);
+    assert_eq!(printed["access"], "direct");
+    assert_eq!(printed["name"], "FILE");
+    assert!(!printed.contains_key("file") && !printed.contains_key("record"));
+    let printed = single("-s 32g -r 64k -C -c -e -w -x -f FILE");
+    assert_eq!(printed["file"], json!([32_u64 << 30]));
+    assert_eq!(printed["access"], "as-found");
+    assert_eq!(
+        (&printed["keep"], &printed["include_fsync"]),
+        (&json!(true), &json!(true))
+    );
+    assert!(!printed.contains_key("auto"));
+    let printed = single("-e -o -r 64k -s 8192M -i0");
+    assert_eq!(printed["tests"], json!(["write"]));
+    assert_eq!(printed["open_sync"], "sync");
+}
+
+#[test]
+fn sizes_are_fixed_swept_or_listed_as_in_the_original() {
+    let sizes = |line: &str| {
+        let all = single(line);
+        ["file", "record", "auto"].map(|name| all.get(name).cloned().unwrap_or_default())
+    };
+    assert_eq!(
+        sizes(""),
+        [json!([FILE_BYTES]), json!([RECORD_BYTES]), Value::Null]
+    );
+    assert_eq!(sizes("-a"), [Value::Null, Value::Null, json!({})]);
+    assert_eq!(
+        sizes("-a -s 1m"),
+        [json!([1 << 20]), Value::Null, json!({})]
+    );
+    let listed = [json!([64 << 10, 128 << 10]), Value::Null, json!({})];
+    assert_eq!(sizes("-s 128k -s 64k"), listed);
+    assert_eq!(single("-az")["crossover"], json!(false));
+    assert!(request("-n 64").single().is_err());
+}
+
+#[test]
+fn tests_are_chosen_by_number_and_the_positioned_by_e() {
+    let names = |line: &str| single(line)["tests"].as_array().unwrap().len();
+    assert_eq!(
+        (
+            names(""),
+            names("-E"),
+            names("-i 2 -i 0"),
+            names("-E -i 11")
+        ),
+        (8, 10, 2, 1)
+    );
+    for line in ["-i 8", "-i 9"] {
+        assert!(request(line).single().is_err(), "{line}");
+    }
+}
+
+#[test]
+fn children_are_counted_and_have_files() {
+    let jobs = request("-l 2 -u 4 -s 12m -+k -+p 50 -w")
+        .throughput()
+        .unwrap();
+    let counts: Vec<u32> = jobs.iter().map(|many| many.children).collect();
+    assert_eq!(counts, [2, 3, 4]);
+    let last = &jobs[2].job.parameters;
+    assert_eq!(
+        (&last["file"], &last["mixed_readers"]),
+        (&json!(3 << 20), &json!(2))
+    );
+    assert!(last.contains_key("keep") && !jobs[0].job.parameters.contains_key("keep"));
+    let named = request("-t 2 -F /mnt/a /mnt/b").throughput().unwrap();
+    assert_eq!(named[0].job.parameters["names"], json!(["a", "b"]));
+    assert_eq!(named[0].job.target.directory, Path::new("/mnt"));
+}
+
+#[test]
+fn phases_follow_the_numbers_of_tests() {
+    let names = |line: &str| {
+        let jobs = request(line).throughput().unwrap();
+        jobs[0].job.parameters["phases"].clone()
+    };
+    assert_eq!(
+        names("-t 1 -i 0 -i 2"),
+        json!(["write", "rewrite", "random-read", "random-write"])
+    );
+    assert_eq!(names("-t 1 -i 1 -+n"), json!(["read"]));
+}
+
+#[test]
+fn what_has_no_meaning_together_is_refused_by_name() {
+    for (line, option) in [
+        ("-t 2 -a", "-a"),
+        ("-t 2 -f x", "-f"),
+        ("-t 2 -N", "-N"),
+        ("-t 2 -i 4", "-i 4"),
+        ("-t 2 -s 1m -s 2m", "-s"),
+        ("-t 2 -F a", "-F"),
+        ("-t 2 -F /x/a /y/b", "-F"),
+    ] {
+        let failure = request(line).throughput().err().unwrap();
+        assert_eq!(failure.parameter.as_deref(), Some(option), "{line}");
+    }
+    assert!(request("-F a").single().is_err());
+}

@@ -1,0 +1,339 @@
+//! What a command line asks for.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use kit::failure::bad_parameter;
+use kit::Size;
+use serde_json::{json, Map, Value};
+use wire::Failure;
+
+use super::choices::CHOICES;
+use super::columns::LAST_TEST;
+use crate::options::{self, Given};
+
+/// Bytes of a size without a suffix, and of the processor's cache per unit of -S.
+const KB: u64 = 1024;
+
+/// A command line, read. `parameters` are those that both workloads have under one name.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// Every option in its order, as the banner shows it.
+    pub options: Vec<Given>,
+    pub parameters: Map<String, Value>,
+    pub files: BTreeSet<u64>,
+    pub records: BTreeSet<u64>,
+    /// Bounds of auto mode, as the parameter `auto` has them.
+    pub bounds: Map<String, Value>,
+    pub is_auto: bool,
+    pub no_crossover: bool,
+    /// Tests by number; empty for those that are usual.
+    pub tests: BTreeSet<u32>,
+    pub with_positioned: bool,
+    pub no_retest: bool,
+    pub is_foreign: bool,
+    pub path: Option<PathBuf>,
+    /// Paths after -F.
+    pub paths: Vec<PathBuf>,
+    pub children: Vec<u32>,
+    pub fewest: Option<u32>,
+    pub most: Option<u32>,
+    pub threads: bool,
+    pub each_child: bool,
+    pub no_stonewall: bool,
+    pub sequential_mix: bool,
+    pub readers: Option<Readers>,
+    pub divided: bool,
+    pub first_cpu: Option<u32>,
+    pub purges: bool,
+    pub cache_kb: Option<u64>,
+    pub line_bytes: Option<u64>,
+    pub figures: Figures,
+    pub matrices: bool,
+    pub spreadsheet: Option<PathBuf>,
+    pub shows_machine: bool,
+    pub asks: Option<Asks>,
+}
+
+/// Unit of the figures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Figures {
+    #[default]
+    Rate,
+    Operations,
+    Latency,
+}
+
+/// Children that read in the mixed workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    Number(u32),
+    Percent(u32),
+}
+
+/// What is printed instead of measuring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    Help,
+    Version,
+}
+
+impl Request {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the option.
+    pub fn read(arguments: Vec<OsString>) -> Result<Self, Failure> {
+        let line = options::read(CHOICES, arguments)?;
+        let mut request = Self::default();
+        for given in &line.options {
+            let is_taken = request.take_sizes(given)?
+                || request.take_children(given)?
+                || request.take_output(given)?
+                || request.take_conduct(given)?;
+            assert!(is_taken, "{} is in the table and nowhere else", given.name);
+        }
+        request.options = line.options;
+        request.take_operands(line.operands)?;
+        Ok(request)
+    }
+
+    /// Whether many children are asked for.
+    pub fn is_throughput(&self) -> bool {
+        !self.children.is_empty() || self.fewest.is_some() || self.most.is_some()
+    }
+
+    /// Bytes that -p reads before each record.
+    pub fn purge_bytes(&self) -> u64 {
+        match self.purges {
+            true => self.cache_kb() * KB,
+            false => 0,
+        }
+    }
+
+    /// Size of the processor's cache, in kB.
+    pub fn cache_kb(&self) -> u64 {
+        self.cache_kb.unwrap_or(1024)
+    }
+
+    /// Files, records, tests: the grid of a single stream.
+    fn take_sizes(&mut self, given: &Given) -> Result<bool, Failure> {
+        match given.name {
+            "-a" => self.is_auto = true,
+            "-A" => {
+                (self.is_auto, self.no_crossover) = (true, true);
+                self.tests.extend([0, 1]);
+            }
+            "-z" => self.no_crossover = true,
+            "-s" => drop(self.files.insert(size(given)?)),
+            "-r" => drop(self.records.insert(size(given)?)),
+            "-n" => self.bound("file_min", size(given)?),
+            "-g" => self.bound("file_max", size(given)?),
+            "-y" => self.bound("record_min", size(given)?),
+            "-q" => self.bound("record_max", size(given)?),
+            "-+x" => self.bound("multiplier", given.value::<u64>()?),
+            "-i" => drop(self.tests.insert(test(given)?)),
+            "-E" => self.with_positioned = true,
+            "-+n" => self.no_retest = true,
+            "-+E" => self.is_foreign = true,
+            "-f" => self.path = Some(given.text().into()),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn take_children(&mut self, given: &Given) -> Result<bool, Failure> {
+        match given.name {
+            "-t" => self.children.push(given.value()?),
+            "-l" => self.fewest = Some(given.value()?),
+            "-u" => self.most = Some(given.value()?),
+            "-T" => self.threads = true,
+            "-C" => self.each_child = true,
+            "-x" => self.no_stonewall = true,
+            "-F" => self.paths.push(given.text().into()),
+            "-+B" => self.sequential_mix = true,
+            "-+K" => self.readers = Some(Readers::Number(given.value()?)),
+            "-+p" => self.readers = Some(Readers::Percent(given.value()?)),
+            "-+k" => self.divided = true,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What is shown of what was found.
+    fn take_output(&mut self, given: &Given) -> Result<bool, Failure> {
+        match given.name {
+            "-R" => self.matrices = true,
+            "-b" => {
+                self.matrices = true;
+                self.spreadsheet = Some(given.text().into());
+            }
+            "-N" => self.figures = Figures::Latency,
+            "-O" if self.figures != Figures::Latency => self.figures = Figures::Operations,
+            "-O" => {}
+            "-M" => self.shows_machine = true,
+            "-L" => self.line_bytes = Some(given.value()?),
+            "-h" => self.asks = Some(Asks::Help),
+            "-v" => self.asks = self.asks.or(Some(Asks::Version)),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// How records are moved.
+    fn take_conduct(&mut self, given: &Given) -> Result<bool, Failure> {
+        match given.name {
+            "-c" => self.set("include_close", true),
+            "-e" => self.set("include_fsync", true),
+            "-I" => self.set("access", "direct"),
+            "-j" => self.set("stride", given.value::<u64>()?),
+            "-J" => self.set("think_ms", given.value::<u64>()?),
+            "-K" => self.set("jitter", true),
+            "-o" => self.set("open_sync", "sync"),
+            "-+D" => self.set("open_sync", "dsync"),
+            "-+r" => self.set("open_sync", "rsync"),
+            "-p" => self.purges = true,
+            "-S" => self.cache_kb = Some(given.value()?),
+            "-P" => self.first_cpu = Some(given.value()?),
+            "-V" => self.fill_with(given.value::<u64>()? as u8),
+            "-w" => self.set("keep", true),
+            "-W" => self.set("locks", "file"),
+            "-+l" => self.set("locks", "record"),
+            "-+d" => {
+                self.set("content", "diagnostic");
+                self.set("verify_every_byte", true);
+            }
+            "-+X" => self.set("pattern", 0xbb),
+            "-+Z" => self.set("pattern", 0xa5),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Only -F takes more than one word.
+    fn take_operands(&mut self, operands: Vec<OsString>) -> Result<(), Failure> {
+        match operands.first() {
+            Some(operand) if self.paths.is_empty() => {
+                let operand = operand.to_string_lossy();
+                let message = format!("\"{operand}\" belongs to no option; --help lists them");
+                Err(bad_parameter("options", message))
+            }
+            _ => {
+                self.paths.extend(operands.into_iter().map(PathBuf::from));
+                Ok(())
+            }
+        }
+    }
+
+    fn bound(&mut self, name: &str, value: u64) {
+        self.bounds.insert(name.to_owned(), json!(value));
+    }
+
+    fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.parameters.insert(name.to_owned(), value.into());
+    }
+
+    /// As in the original, 0 stands for the pattern of the revision.
+    fn fill_with(&mut self, pattern: u8) {
+        self.set("content", "uniform");
+        self.set("verify_every_byte", true);
+        if pattern != 0 {
+            self.set("pattern", pattern);
+        }
+    }
+}
+
+/// A size as IOzone reads it: a number without a suffix is one of kB.
+fn size(given: &Given) -> Result<u64, Failure> {
+    let text = given.text().to_string_lossy();
+    let in_kb = match text.ends_with(|letter: char| letter.is_ascii_digit()) {
+        true => format!("{text}k"),
+        false => text.into_owned(),
+    };
+    let read = in_kb.parse::<Size>();
+    read.map(Size::bytes).map_err(|_| {
+        let text = given.text().to_string_lossy();
+        given.wrong(format!(
+            "\"{text}\" is not a size; write a whole number of kB, or one with k, m or g"
+        ))
+    })
+}
+
+fn test(given: &Given) -> Result<u32, Failure> {
+    let number: u32 = given.value()?;
+    if number > LAST_TEST {
+        let message = format!("there is no test {number}; use 0 to {LAST_TEST}");
+        return Err(given.wrong(message));
+    }
+    Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Takes;
+
+    fn read(line: &str) -> Result<Request, Failure> {
+        Request::read(line.split_whitespace().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn every_option_of_the_table_is_taken_or_refused_by_name() {
+        for choice in CHOICES {
+            match choice.takes {
+                Takes::Nothing => assert_eq!(read(choice.name).unwrap().options.len(), 1),
+                Takes::Value(_) => {
+                    let line = format!("{} 4", choice.name);
+                    assert_eq!(read(&line).unwrap().options.len(), 1);
+                }
+                Takes::LeftOut => {
+                    let failure = read(choice.name).unwrap_err();
+                    assert_eq!(failure.parameter.as_deref(), Some(choice.name));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_in_kb_unless_they_say_otherwise() {
+        let request = read("-s 100 -s 2m -s 1G -r 64K -r4").unwrap();
+        let files: Vec<u64> = request.files.into_iter().collect();
+        assert_eq!(files, [100 << 10, 2 << 20, 1 << 30]);
+        let records: Vec<u64> = request.records.into_iter().collect();
+        assert_eq!(records, [4 << 10, 64 << 10]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_names_its_option() {
+        for (line, option) in [
+            ("-s 10mb", "-s"),
+            ("-r 1.5m", "-r"),
+            ("-i 13", "-i"),
+            ("-j far", "-j"),
+            ("-t", "-t"),
+            ("-a file", "options"),
+        ] {
+            let failure = read(line).unwrap_err();
+            assert_eq!(failure.parameter.as_deref(), Some(option), "{line}");
+        }
+    }
+
+    #[test]
+    fn options_become_parameters() {
+        let request = read("-ceIo -V 7 -W -J 3 -p -S 2048").unwrap();
+        for (name, value) in [
+            ("include_close", json!(true)),
+            ("include_fsync", json!(true)),
+            ("access", json!("direct")),
+            ("open_sync", json!("sync")),
+            ("content", json!("uniform")),
+            ("pattern", json!(7)),
+            ("locks", json!("file")),
+            ("think_ms", json!(3)),
+        ] {
+            assert_eq!(request.parameters[name], value, "{name}");
+        }
+        assert_eq!(request.purge_bytes(), 2 << 20);
+    }
+}

@@ -1,0 +1,189 @@
+//! IOzone's lines of the printed studies, at smaller sizes, and its table.
+
+use wire::Event;
+
+use crate::common::{masked, names_in, Bench};
+
+const HEADING: &str = "
+                                                                    random    random      bkwd     record     stride
+              kB  reclen     write   rewrite      read    reread      read     write      read    rewrite       read    fwrite  frewrite     fread   freread
+";
+
+fn bench() -> Bench {
+    Bench::new("iozone")
+}
+
+/// The figures of the row that begins with these sizes.
+fn row(text: &str, file_kb: u64, record_kb: u64) -> Vec<u64> {
+    let sizes = format!("{file_kb:>16}{record_kb:>8}");
+    let row = text.lines().find_map(|line| line.strip_prefix(&sizes));
+    let figures = row.unwrap_or_else(|| panic!("no row {sizes} in {text}"));
+    let figures = figures.split_whitespace();
+    figures.map(|figure| figure.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_file_that_is_kept_fills_thirteen_columns() {
+    let bench = bench();
+    let text = bench.text("-s 2m -r 64k -C -c -e -w -x -f FILE", "");
+    let heading = text.find(HEADING).expect("the heading");
+    assert!(text[..heading].contains("\tCommand line used: iozone -s 2m -r 64k -C -c -e -w -x"));
+    assert!(text[..heading].contains("\tOutput is in kBytes/sec\n"));
+    let figures = row(&text, 2048, 64);
+    assert_eq!(figures.len(), 13);
+    assert!(figures.iter().all(|&figure| figure > 0), "{text}");
+    assert!(text.ends_with("\n\niozone test complete.\n"), "{text}");
+    assert_eq!(names_in(&bench.work()), ["FILE"]);
+    // What was kept is read, and stays.
+    let read = bench.text("-s 2m -r 64k -i 1 -f FILE", "");
+    assert_eq!(row(&read, 2048, 64).len(), 2);
+    assert!(bench
+        .complaint("-s 2m -i 0 -f FILE", "", 4)
+        .contains("--force"));
+    bench.text("-s 2m -i 0 -f FILE --force", "");
+    assert!(names_in(&bench.work()).is_empty());
+}
+
+#[test]
+fn auto_mode_sweeps_and_prints_matrices() {
+    let bench = bench();
+    let text = bench.text("-n 128 -g 256 -y 8 -q 16 -a -R -i 0 -i 1 -f FILE", "");
+    for (file, record) in [(128, 8), (128, 16), (256, 8), (256, 16)] {
+        assert_eq!(row(&text, file, record).len(), 4);
+    }
+    let (_, matrices) = text.split_once("Excel output is below:\n").unwrap();
+    let titles = ["Writer", "Re-writer", "Reader", "Re-Reader"];
+    for (column, title) in titles.into_iter().enumerate() {
+        let figure = |file, record| row(&text, file, record)[column];
+        let matrix = format!(
+            "\n\"{title} report\"\n        \"8\"  \"16\"\n\"128\"   {}  {} \n\"256\"   {}  {} \n",
+            figure(128, 8),
+            figure(128, 16),
+            figure(256, 8),
+            figure(256, 16)
+        );
+        assert!(matrices.contains(&matrix), "{matrices}");
+    }
+    assert!(names_in(&bench.work()).is_empty());
+}
+
+#[test]
+fn the_line_of_the_spreadsheet_writes_one_that_is_not_overwritten() {
+    let bench = bench();
+    let line = "-Rb spreadsheet_output_1M.wks -s 2M -r 64k -i 0 -i 1";
+    bench.text(line, "");
+    let sheet = std::fs::read(bench.work().join("spreadsheet_output_1M.wks")).unwrap();
+    assert_eq!(sheet[..8], [9, 0, 4, 0, 2, 0, 16, 0]);
+    assert_eq!(sheet[sheet.len() - 4..], [10, 0, 0, 0]);
+    assert!(bench
+        .complaint(line, "", 4)
+        .contains("spreadsheet_output_1M.wks"));
+    bench.text(&format!("{line} --force"), "");
+    assert_eq!(names_in(&bench.work()), ["spreadsheet_output_1M.wks"]);
+}
+
+#[test]
+fn the_invocations_of_the_result_page_give_the_figure_after_the_heading() {
+    let bench = bench();
+    for (line, column, columns) in [
+        ("-e -r 64k -s 2M -i0", 2, 2),
+        ("-e -o -r 1m -s 2M -i0", 2, 2),
+        ("-e -r 4k -s 1M -i0 -i1", 4, 4),
+    ] {
+        let text = bench.text(line, "");
+        let mut lines = text.lines().skip_while(|line| !line.contains("reclen"));
+        let row = lines.nth(1).unwrap();
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(words.len(), 2 + columns, "{line}: {row}");
+        assert!(words[column].parse::<u64>().unwrap() > 0, "{line}: {row}");
+    }
+}
+
+const BLOCK: &str = "
+\tChildren see throughput for  # initial writers \t= # kB/sec
+\tParent sees throughput for  # initial writers \t= # kB/sec
+\tMin throughput per process \t\t\t= # kB/sec
+\tMax throughput per process \t\t\t= # kB/sec
+\tAvg throughput per process \t\t\t= # kB/sec
+\tMin xfer \t\t\t\t\t= # kB
+\tChild[#] xfer count = # kB, Throughput = # kB/sec
+\tChild[#] xfer count = # kB, Throughput = # kB/sec
+";
+
+/// `text` with `#` for every number and the blanks that pad it.
+fn numbers_masked(text: &str) -> String {
+    let shape = masked(text);
+    let mut words = shape.replace("=  ", "= ");
+    while words.contains("=  ") || words.contains("##") {
+        words = words.replace("=  ", "= ").replace("##", "#");
+    }
+    words
+}
+
+#[test]
+fn many_children_have_a_block_for_each_phase_and_a_matrix() {
+    let bench = bench();
+    let text = bench.text("-t 2 -s 256k -r 16k -i 0 -x -C -R", "");
+    let shape = numbers_masked(&text);
+    assert!(shape.contains(BLOCK), "{shape}");
+    assert!(shape.contains("# rewriters"), "{shape}");
+    assert!(
+        text.contains("\tThroughput test with 2 processes\n"),
+        "{text}"
+    );
+    assert!(text.contains("\tEach process writes a 256 kByte file in 16 kByte records\n"));
+    assert!(text.contains("\"  Initial write \" "), "{text}");
+    assert!(
+        text.contains("Child[1] xfer count =     256.00 kB"),
+        "{text}"
+    );
+    assert!(names_in(&bench.work()).is_empty());
+}
+
+#[test]
+fn children_keep_the_files_that_they_were_given() {
+    let bench = bench();
+    let text = bench.text("-l 1 -u 2 -T -s 256k -r 16k -i 0 -x -O -w -F a b", "");
+    for (children, kind) in [(1, "threads"), (2, "threads")] {
+        let words = format!("\tThroughput test with {children} {kind}\n");
+        assert!(text.contains(&words), "{text}");
+    }
+    assert!(
+        text.contains("Min xfer \t\t\t\t\t=      16.00 ops\n"),
+        "{text}"
+    );
+    assert_eq!(names_in(&bench.work()), ["a", "b"]);
+    assert!(bench
+        .complaint("-t 2 -s 256k -F a b", "", 4)
+        .contains("--force"));
+}
+
+#[test]
+fn json_gives_the_stream_and_no_table() {
+    let text = bench().text("-i 0 -s 128k --json", "");
+    let events: Vec<Event> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(matches!(events[0], Event::Hello(_)));
+    assert!(matches!(events[events.len() - 1], Event::End(_)));
+}
+
+#[test]
+fn what_is_left_out_or_unknown_is_refused_by_name() {
+    let bench = bench();
+    for (line, words) in [
+        ("-a -B", "option -B is left out"),
+        ("-a -+m hosts", "option -+m is left out"),
+        ("-a -G", "option -G is left out"),
+        ("-?", "\"-?\" is not an option"),
+        ("-s big", "option -s: \"big\""),
+        ("-s 4k -r 64k", "larger than every file"),
+        ("-f nowhere/FILE", "nowhere is not a directory"),
+        ("-+E -i 1 -f FILE", "FILE is not a file"),
+    ] {
+        let complaint = bench.complaint(line, "", 2);
+        assert!(complaint.contains(words), "{complaint}");
+    }
+    assert!(bench.text("-h", "").contains("-+k"));
+}
