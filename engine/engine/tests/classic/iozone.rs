@@ -67,6 +67,31 @@ fn auto_mode_sweeps_and_prints_matrices() {
     assert!(names_in(&bench.work()).is_empty());
 }
 
+/// Where the file system does no direct I/O, or says so only, that is told instead.
+#[test]
+fn direct_io_is_verified_and_leaves_streams_out() {
+    let bench = bench();
+    let line = "-n 64 -g 128 -y 16 -q 64 -a -R -I -f FILE";
+    let output = bench.call(line, "");
+    let words = String::from_utf8(output.stderr).unwrap();
+    match output.status.code() {
+        Some(0) => {
+            let figures = row(&String::from_utf8(output.stdout).unwrap(), 128, 64);
+            assert!(figures[..9].iter().all(|&figure| figure > 0), "{figures:?}");
+            assert_eq!(figures[9..], [0; 4]);
+            assert!(words.contains("C streams"), "{words}");
+        }
+        code => {
+            assert_eq!(code, Some(5), "{words}");
+            assert!(
+                words.contains("access was declared direct, but "),
+                "{words}"
+            );
+        }
+    }
+    assert!(names_in(&bench.work()).is_empty());
+}
+
 #[test]
 fn the_line_of_the_spreadsheet_writes_one_that_is_not_overwritten() {
     let bench = bench();
