@@ -24,6 +24,17 @@ pub struct Crew<'a, B: Backend> {
     scratches: Vec<Scratch<'a, B>>,
 }
 
+/// What the files of a crew are to be.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    /// The workload that they are named after.
+    pub workload: &'a str,
+    /// What is written.
+    pub content: Fill,
+    /// How much of them the page cache may hold, where that is bounded.
+    pub cache_limit: Option<Size>,
+}
+
 /// What a region gave.
 pub struct Outcome {
     /// The work of all threads.
@@ -62,18 +73,16 @@ where
     pub fn new(
         backend: &'a B,
         directory: &Path,
-        workload: &str,
+        files: Files,
         cell: Cell,
-        fill: Fill,
-        cache_limit: Option<Size>,
         evidence: &mut Option<&mut Evidence>,
     ) -> Result<Self, Failure> {
         let block_bytes = cell.block.bytes() as usize;
-        let content = match fill {
+        let content = match files.content {
             Fill::Zeroes => Content::uniform(block_bytes, 0),
             Fill::Random => Content::random(block_bytes),
         };
-        let scratch = |index| Scratch::create(backend, file_in(directory, workload, index));
+        let scratch = |index| Scratch::create(backend, file_in(directory, files.workload, index));
         let crew = Self {
             backend,
             cell,
@@ -82,7 +91,7 @@ where
         };
         if let Some(evidence) = evidence {
             evidence.check_direct(crew.scratches[0].path(), "block", cell.block)?;
-            evidence.bound_cache(cache_limit, cell.footprint())?;
+            evidence.bound_cache(files.cache_limit, cell.footprint())?;
             crew.scratches[0].settle_file_system()?;
         }
         Ok(crew)
@@ -141,6 +150,9 @@ where
         if let Some(evidence) = evidence {
             for scratch in self.scratches.iter().filter(|_| task.reads) {
                 evidence.prepare_read(scratch.path())?;
+            }
+            if !task.writes {
+                evidence.begin_read()?;
             }
             before = evidence.counters();
         }

@@ -21,7 +21,7 @@ use kit::{Content, Probe};
 use rustix::fs::OFlags;
 use wire::Failure;
 
-pub use self::crew::{check_names, Crew, Outcome};
+pub use self::crew::{check_names, Crew, Files, Outcome};
 pub use self::directed::Directed;
 pub use self::order::{Mix, Order, Permuted, Sequential, Skewed, Uniform};
 pub use self::queued::Queued;

@@ -78,6 +78,7 @@ impl Cell {
         Footprint {
             files_bytes: self.file.bytes() * u64::from(self.threads),
             threads: self.threads,
+            record_bytes: self.block.bytes(),
             thread_bytes: self.block.bytes() * u64::from(self.depth),
         }
     }

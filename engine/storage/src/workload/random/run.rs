@@ -12,7 +12,8 @@ use crate::backend::Backend;
 use crate::workload::blocks::measures::{Kind, What};
 use crate::workload::blocks::params::Cell;
 use crate::workload::blocks::{
-    self, Channel, Choice, Crew, Mix, Order, Outcome, Permuted, Skewed, Task, Uniform, Walk, Work,
+    self, Channel, Choice, Crew, Files, Mix, Order, Outcome, Permuted, Skewed, Task, Uniform, Walk,
+    Work,
 };
 
 /// Name of the workload.
@@ -66,22 +67,10 @@ impl Walk for Places<'_> {
     {
         let cells = self.params.grid().cells();
         let count = cells.len() as f64;
+        let files = self.files();
         for (done, cell) in cells.into_iter().enumerate() {
             ledger.progress(done as f64 / count, cell.label());
-            let Params {
-                content: fill,
-                cache_limit,
-                ..
-            } = *self.params;
-            let crew = Crew::new(
-                backend,
-                self.directory,
-                NAME,
-                cell,
-                fill,
-                cache_limit,
-                &mut evidence,
-            )?;
+            let crew = Crew::new(backend, self.directory, files, cell, &mut evidence)?;
             crew.lay_out()?;
             let outcome = self.measure::<B, C, P>(&crew, cell, &mut evidence, ledger)?;
             let readings = [&outcome.reads, &outcome.writes];
@@ -97,6 +86,14 @@ impl Walk for Places<'_> {
 }
 
 impl Places<'_> {
+    fn files(&self) -> Files<'static> {
+        Files {
+            workload: NAME,
+            content: self.params.content,
+            cache_limit: self.params.cache_limit,
+        }
+    }
+
     fn measure<B, C, P>(
         &self,
         crew: &Crew<B>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
+use crate::access::check_cache_limit;
 use crate::workload::blocks::measures::{Kind, What};
 use crate::workload::blocks::params::{BackendName, Fill, Grid};
 
@@ -60,9 +61,14 @@ pub struct Params {
     pub phases: List<Phase>,
     /// Wait, inside the timed region of the phases that write, until it is on the device.
     pub include_fsync: bool,
-    /// Where reads are served from: the page cache, or the device (O_DIRECT). It is verified: a
-    /// trial that was not what is declared here has failed.
+    /// Where reads are served from: the page cache; the device, through a page cache that is too
+    /// small; or the device by O_DIRECT. It is verified: a trial that was not what is declared
+    /// here has failed.
     pub access: AccessKind,
+    /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
+    /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
+    /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    pub cache_limit: Option<Size>,
     /// What is written.
     pub content: Fill,
     /// Compare eight bytes per page of every block read, inside the timed region.
@@ -83,6 +89,7 @@ impl Default for Params {
             phases: Phase::ORDER.into(),
             include_fsync: false,
             access: AccessKind::InCache,
+            cache_limit: None,
             content: Fill::Random,
             verify: false,
             timing: Timing::Operation,
@@ -99,6 +106,7 @@ impl Params {
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
         let mut params: Self = params::parse(parameters)?;
         params.grid().check(params.backend, params.access)?;
+        check_cache_limit(params.access, params.cache_limit)?;
         params.phases = params.phases.sorted();
         Ok(params)
     }

@@ -9,7 +9,9 @@ use super::params::{Params, Phase};
 use crate::access::Evidence;
 use crate::backend::Backend;
 use crate::workload::blocks::params::Cell;
-use crate::workload::blocks::{self, Channel, Choice, Crew, Mix, Sequential, Task, Walk, Work};
+use crate::workload::blocks::{
+    self, Channel, Choice, Crew, Files, Mix, Sequential, Task, Walk, Work,
+};
 
 /// Name of the workload.
 pub const NAME: &str = "stream";
@@ -47,10 +49,10 @@ impl Walk for Passes<'_> {
     {
         let (cells, phases) = (self.params.grid().cells(), &self.params.phases);
         let count = (cells.len() * phases.len()) as f64;
+        let files = self.files();
         let mut done = 0.0;
         for cell in cells {
-            let fill = self.params.content;
-            let crew = Crew::new(backend, self.directory, NAME, cell, fill, &mut evidence)?;
+            let crew = Crew::new(backend, self.directory, files, cell, &mut evidence)?;
             if !phases.contains(&Phase::Write) {
                 crew.lay_out()?;
             }
@@ -75,6 +77,14 @@ impl Walk for Passes<'_> {
 }
 
 impl Passes<'_> {
+    fn files(&self) -> Files<'static> {
+        Files {
+            workload: NAME,
+            content: self.params.content,
+            cache_limit: self.params.cache_limit,
+        }
+    }
+
     fn task<'c, B: Backend + Sync>(&self, crew: &'c Crew<B>, cell: Cell, phase: Phase) -> Task<'c> {
         let is_read = phase == Phase::Read;
         Task {

@@ -12,7 +12,7 @@ use wire::{AccessKind, Failure, Timing};
 
 use super::super::grid::Cell;
 use super::super::options::NativeUnit;
-use super::super::params::{check_name, Params as Shared};
+use super::super::params::Params as Shared;
 use super::phase::{MixedOrder, Phase};
 
 /// As many as the original can keep account of.
