@@ -19,6 +19,7 @@ mod contents;
 mod dataset;
 mod group;
 mod measures;
+mod mover;
 mod name_space;
 mod order;
 mod params;

@@ -69,6 +69,9 @@ fn conduct<B: Backend, N: NameSpace>(
     let outcome = site.perform_all(&steps, ledger);
     site.report(ledger);
     outcome?;
+    for sample in site.tallies.samples() {
+        ledger.sample(sample);
+    }
     ledger.progress(1.0, "removing trees");
     site.standing.clear()
 }
@@ -149,13 +152,11 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
         Ok(())
     }
 
+    /// What can be said however the trial ended.
     fn report(&self, ledger: &mut Ledger) {
         ledger.totals.checksum ^= self.worker.checksum();
         ledger.totals.counters.extend(self.tallies.counters());
         self.caches.report(ledger);
-        for sample in self.tallies.samples() {
-            ledger.sample(sample);
-        }
     }
 }
 

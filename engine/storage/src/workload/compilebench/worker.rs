@@ -3,13 +3,14 @@
 use std::io::{self, SeekFrom};
 use std::path::Path;
 
-use kit::failure::{interrupted, io_failure, no_memory};
-use kit::{stop, Buffer, Content, Probe};
+use kit::failure::{interrupted, io_failure};
+use kit::{stop, Probe};
 use rustix::fs::{Mode, OFlags};
 use wire::Failure;
 
+use super::mover::Mover;
 use super::name_space::{unattributed, Entry, NameSpace, Order};
-use super::params::{Fill, Params};
+use super::params::Params;
 use super::path::PathBuffer;
 use super::schedule::{Action, Step};
 use super::sets::{Member, Set, Sets};
@@ -28,14 +29,6 @@ pub struct Worker<B, N> {
     mover: Mover,
 }
 
-/// Moves the bytes of one file, a buffer at a time.
-struct Mover {
-    content: Content,
-    buffer: Buffer,
-    /// Over the last byte of each buffer that was read.
-    checksum: u64,
-}
-
 impl<B: Backend, N: NameSpace> Worker<B, N> {
     /// For trees made of `sets`.
     ///
@@ -47,11 +40,6 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
         params: &Params,
         directory: &Path,
     ) -> Result<Self, Failure> {
-        let bytes = params.buffer.bytes() as usize;
-        let content = match params.content {
-            Fill::Classic => Content::uniform(bytes, b'a'),
-            Fill::Random => Content::random(bytes),
-        };
         let (longest, _) = sets.path_bytes();
         // The name of a tree is `kernel-` or `native-` and a number.
         let room = longest + "/kernel-4294967295/".len();
@@ -59,17 +47,13 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
             backend,
             name_space: N::new(sets),
             path: PathBuffer::new(directory, room),
-            mover: Mover {
-                content: content.map_err(no_memory)?,
-                buffer: Buffer::new(bytes).map_err(no_memory)?,
-                checksum: 0,
-            },
+            mover: Mover::new(params)?,
         })
     }
 
     /// Over what was read.
     pub fn checksum(&self) -> u64 {
-        self.mover.checksum
+        self.mover.checksum()
     }
 
     /// Goes down to a tree or file, does `work` there, and comes back.
@@ -287,37 +271,6 @@ impl<B: Backend, N: NameSpace> Worker<B, N> {
 
     fn failed(&self, action: &str, error: &io::Error) -> Failure {
         io_failure(action, self.path.as_path(), error)
-    }
-}
-
-impl Mover {
-    fn write(&self, file: &mut impl File, size_bytes: u64) -> io::Result<()> {
-        let full = self.buffer.len() as u64;
-        let mut written = 0;
-        while written < size_bytes {
-            let length = full.min(size_bytes - written);
-            let record = self.content.record(written / full);
-            file.write_whole(&record[..length as usize])?;
-            written += length;
-        }
-        Ok(())
-    }
-
-    /// Reads to the end; without I/O there is none, and `size_bytes` are read.
-    fn read<F: File>(&mut self, file: &mut F, size_bytes: u64) -> io::Result<u64> {
-        let mut bytes = 0;
-        loop {
-            let room = match F::MOVES_DATA {
-                true => self.buffer.len(),
-                false => self.buffer.len().min((size_bytes - bytes) as usize),
-            };
-            let moved = file.read(&mut self.buffer[..room])?;
-            if moved == 0 {
-                return Ok(bytes);
-            }
-            bytes += moved as u64;
-            self.checksum = self.checksum.rotate_left(1) ^ u64::from(self.buffer[moved - 1]);
-        }
     }
 }
 
