@@ -10,6 +10,8 @@ use storage::workload::aio_stress::AioStress;
 use storage::workload::fdtree::Fdtree;
 use storage::workload::fs_mark::FsMark;
 use storage::workload::iozone::Throughput;
+use storage::workload::random::Random;
+use storage::workload::stream::Stream;
 use storage::workload::tiobench::Tiobench;
 use storage::workload::Workload;
 
@@ -89,6 +91,25 @@ fn no_thread_allocates() {
             backend,
             |size_kib| json!({"levels": 2, "directories": size_kib / 200, "files": 10, "size": 100}),
         );
+    }
+    for (backend, depth) in [
+        ("null", 1),
+        ("sync", 1),
+        ("mmap", 1),
+        ("libaio", 8),
+        ("uring", 8),
+    ] {
+        ten_times_as_large_allocates_no_more(
+            &Stream,
+            backend,
+            |size_kib| json!({"file": format!("{size_kib}k"), "block": "4k", "threads": 2, "depth": depth}),
+        );
+        ten_times_as_large_allocates_no_more(&Random, backend, |size_kib| {
+            json!({
+                "file": "64k", "operations": size_kib, "read_percent": 50, "threads": 2,
+                "depth": depth, "offsets": "zipf", "content": "zeroes",
+            })
+        });
     }
     for backend in ["null", "libaio"] {
         ten_times_as_large_allocates_no_more(&AioStress, backend, |size_kib| {
