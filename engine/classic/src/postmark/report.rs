@@ -10,6 +10,8 @@ use crate::bench::Printer;
 
 const KILO: f64 = 1024.0;
 const MEGA: f64 = KILO * KILO;
+/// The original writes an amount of nothing with all the digits of its type.
+const NO_BYTES: &str = "0.000000 bytes";
 
 /// What a run found, gathered as it comes.
 #[derive(Debug, Default)]
@@ -108,32 +110,33 @@ impl Report {
 
     fn data(&self, counter: &str, done: &str, metric: &str) -> String {
         let bytes = size(self.count(counter));
-        let (value, unit) = self
-            .natives
-            .get(metric)
-            .map_or((0.0, ""), |native| (native.value, native.unit.as_str()));
-        format!("\t{bytes} {done} ({value:.2} {unit})\n")
+        let rate = match self.natives.get(metric) {
+            Some(native) if native.value > 0.0 => format!("{:.2} {}", native.value, native.unit),
+            _ => format!("{NO_BYTES} per second"),
+        };
+        format!("\t{bytes} {done} ({rate})\n")
     }
 
-    /// One line: thirteen figures with a blank between them.
+    /// One line: thirteen figures with a blank between them. Those of creation alone and deletion
+    /// alone are rounded down, as in the long form; the seconds that they took are not told.
     fn terse(&self) -> String {
-        let transaction_s = self.native("transaction_time");
-        let total_s = self.native("total_time");
-        let mixed = |counter| self.count(counter) / transaction_s;
+        let [total_s, transaction_s] = ["total_time", "transaction_time"].map(|m| self.native(m));
+        let per = |seconds: u64| move |count: u64| count as f64 / seconds as f64;
+        let (overall, mixed) = (per(total_s), per(transaction_s));
         let rates = [
-            self.native("transactions"),
-            self.native("created"),
-            self.native("created_alone"),
-            mixed("files_created_mixed"),
-            self.native("read"),
-            self.native("appended"),
-            self.native("deleted"),
-            self.native("deleted_alone"),
-            mixed("files_deleted_mixed"),
-            self.count("bytes_read") / total_s,
-            self.count("bytes_written") / total_s,
+            mixed(self.parameters["transactions"]),
+            overall(self.count("files_created")),
+            self.native("created_alone") as f64,
+            mixed(self.count("files_created_mixed")),
+            mixed(self.count("files_read")),
+            mixed(self.count("files_appended")),
+            overall(self.count("files_deleted")),
+            self.native("deleted_alone") as f64,
+            mixed(self.count("files_deleted_mixed")),
+            overall(self.count("bytes_read")),
+            overall(self.count("bytes_written")),
         ];
-        let rates = rates.map(|rate| format!(" {rate}.00")).concat();
+        let rates = rates.map(|rate| format!(" {rate:.2}")).concat();
         format!("{total_s} {transaction_s}{rates}\n")
     }
 
@@ -155,7 +158,7 @@ fn size(bytes: u64) -> String {
     } else if bytes > 0.0 {
         format!("{:.2} kilobytes", bytes / KILO)
     } else {
-        "0.00 bytes".to_owned()
+        NO_BYTES.to_owned()
     }
 }
 
@@ -164,4 +167,55 @@ fn capitalised(text: &str) -> String {
     letters.next().map_or(String::new(), |first| {
         first.to_uppercase().chain(letters).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of 16 s whose figures the original printed.
+    #[test]
+    fn the_terse_report_has_the_quotients_of_the_original() {
+        let seconds = ["total_time", "transaction_time"].map(|metric| (metric, 16.0));
+        let alone = [("created_alone", 20_000.0), ("deleted_alone", 19_816.0)];
+        let natives = seconds.into_iter().chain(alone).map(|(metric, value)| {
+            let unit = String::new();
+            (metric.to_owned(), Native { value, unit })
+        });
+        let counters = [
+            ("files_created", 219_908),
+            ("files_created_mixed", 199_908),
+            ("files_read", 200_125),
+            ("files_appended", 196_677),
+            ("files_deleted", 219_908),
+            ("files_deleted_mixed", 200_092),
+            ("bytes_read", 401_066_912),
+            ("bytes_written", 441_072_768),
+        ];
+        let report = Report {
+            natives: natives.collect(),
+            counters: counters
+                .map(|(name, count)| (name.to_owned(), count))
+                .into(),
+            parameters: [("transactions", 400_000)].into(),
+            is_under_way: true,
+        };
+        assert_eq!(
+            report.text(Form::Terse),
+            "16 16 25000.00 13744.25 20000.00 12494.25 12507.81 12292.31 13744.25 19816.00 \
+             12505.75 25066682.00 27567048.00\n"
+        );
+    }
+
+    #[test]
+    fn sizes_are_written_in_the_unit_of_the_original() {
+        for (bytes, text) in [
+            (1_430_770, "1.36 megabytes"),
+            (1 << 20, "1024.00 kilobytes"),
+            (100, "0.10 kilobytes"),
+            (0, "0.000000 bytes"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
 }
