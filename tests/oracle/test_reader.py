@@ -1,0 +1,69 @@
+"""The reader of traces, without which the comparisons would say nothing."""
+
+from pathlib import Path
+
+from support.strace import read, renamed
+
+HERE = Path("/t")
+
+
+def lines(*calls: str) -> str:
+    return "".join(f"1.{index:06} {call}\n" for index, call in enumerate(calls))
+
+
+def words(*calls: str) -> list[str]:
+    return [str(call) for call in read(lines(*calls), HERE)]
+
+
+def test_paths_flags_and_sizes_are_kept_addresses_and_contents_are_not() -> None:
+    assert words(
+        'openat(AT_FDCWD</t>, "a", O_RDWR|O_CREAT|O_LARGEFILE, 0640) = 3</t/a>',
+        'pwrite64(3</t/a>, ""..., 4096, 8192) = 4096',
+        "lseek(3</t/a>, -8192, SEEK_CUR) = -1 EINVAL (Invalid argument)",
+        'creat("/t/b", 0644) = 4</t/b>',
+        'unlinkat(AT_FDCWD</t>, "d", AT_REMOVEDIR) = 0',
+    ) == [
+        "open a O_CREAT|O_RDWR",
+        "pwrite64 a 4096 8192",
+        "lseek a -8192 SEEK_CUR EINVAL",
+        "open b O_CREAT|O_TRUNC|O_WRONLY",
+        "rmdir d",
+    ]
+
+
+def test_what_lies_elsewhere_is_left_out() -> None:
+    assert not words(
+        'write(1<pipe:[7]>, ""..., 5) = 5',
+        'openat(AT_FDCWD</t>, "/proc/self/stat", O_RDONLY) = 3</proc/1/stat>',
+        "close(9) = -1 EBADF (Bad file descriptor)",
+    )
+
+
+def test_a_short_move_is_told_from_a_whole_one() -> None:
+    assert words('read(3</t/a>, ""..., 4096) = 100') == ["read a 4096 moved 100"]
+
+
+def test_looks_that_move_nothing_are_left_out_and_others_are_not() -> None:
+    opened = 'openat(AT_FDCWD</t>, "a", O_RDONLY|O_CLOEXEC) = 3</t/a>'
+    closed = "close(3</t/a>) = 0"
+    assert not words(opened, closed)
+    assert words(opened, 'read(3</t/a>, ""..., 10) = 10', closed) == [
+        "open a O_RDONLY",
+        "read a 10",
+        "close a",
+    ]
+
+
+def test_each_request_of_a_submit_is_told() -> None:
+    request = (
+        "{aio_data=0, aio_lio_opcode=IOCB_CMD_PREAD, aio_fildes=3</t/a>, aio_buf=0x7f, "
+        "aio_nbytes=4096, aio_offset=8192}"
+    )
+    assert words(f"io_submit(0x7f, 2, [{request}, {request}]) = 2") == [
+        "io_submit 2 of 2, PREAD a 4096 @8192, PREAD a 4096 @8192"
+    ]
+
+
+def test_names_become_numbers_within_their_directory() -> None:
+    calls = read(lines('unlink("x/one") = 0', 'unlink("y/one") = 0', 'unlink("x/two") = 0'), HERE)
+    assert renamed(calls) == ["unlink /1/1", "unlink /2/1", "unlink /1/2"]
