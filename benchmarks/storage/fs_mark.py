@@ -11,12 +11,12 @@ INNER = "per file"
 def comparisons() -> list[Comparison]:
     """Without syncs, where the instrument shows, and with one per file."""
     return [
-        _pair("fs_mark, 5,000 × 10 KiB, no sync", 5_000, ("none", 0), 1.0),
-        _pair("fs_mark, 200 × 10 KiB, fsync", 200, ("inband", 1), None),
+        _pair("fs_mark, 5,000 × 10 KiB, no sync", 5_000, ("none", 0), {WHOLE: 1.0, INNER: 1.0}),
+        _pair("fs_mark, 200 × 10 KiB, fsync", 200, ("inband", 1), {}),
     ]
 
 
-def _pair(name: str, files: int, sync: tuple[str, int], target: float | None) -> Pair:
+def _pair(name: str, files: int, sync: tuple[str, int], targets: dict[str, float]) -> Pair:
     """A pair whose syncs are left to the device has no target: they are the device's time."""
     method, number = sync
 
@@ -30,5 +30,4 @@ def _pair(name: str, files: int, sync: tuple[str, int], target: float | None) ->
         rate = float(printed.decode().splitlines()[-1].split()[3])
         return {WHOLE: whole_s, INNER: 1 / rate}
 
-    targets = {} if target is None else {WHOLE: target, INNER: target}
     return Pair(name, "fs_mark", ours, theirs, ("fs_mark",), targets)

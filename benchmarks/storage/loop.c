@@ -1,9 +1,8 @@
 /* The bare loop: nothing but the system calls, and one clock read before and after all of them.
  *
- * usage: loop FILE FILE_BYTES RECORD_BYTES sequential|random|seek compare|trust
+ * usage: loop FILE FILE_BYTES RECORD_BYTES sequential|random compare|trust
  * Writes FILE, reads it once so that it is cached, reads it again, and prints the seconds that the
- * last pass took. "seek" is random with an lseek before each read; "compare" looks at eight bytes of
- * each 4 KiB page. */
+ * last pass took. "compare" looks at eight bytes of each 4 KiB page. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -47,7 +46,7 @@ int main(int argc, char **argv)
 {
     need(argc == 6, "five arguments");
     uint64_t size = strtoull(argv[3], NULL, 10), records = strtoull(argv[2], NULL, 10) / size;
-    int is_sequential = !strcmp(argv[4], "sequential"), seeks = !strcmp(argv[4], "seek");
+    int is_sequential = !strcmp(argv[4], "sequential");
     int compares = !strcmp(argv[5], "compare");
     unsigned char *record, *expected;
     need(!posix_memalign((void **)&record, PAGE, size), "memory");
@@ -73,9 +72,6 @@ int main(int argc, char **argv)
     double begin_s = now_s();
     for (uint64_t index = 0; index < records; index++) {
         if (is_sequential) {
-            need(read(file, record, size) == (ssize_t)size, "read");
-        } else if (seeks) {
-            need(lseek(file, order[index] * size, SEEK_SET) >= 0, "lseek");
             need(read(file, record, size) == (ssize_t)size, "read");
         } else {
             need(pread(file, record, size, order[index] * size) == (ssize_t)size, "pread");

@@ -67,7 +67,7 @@ def fio(directory: Path, *options: str) -> dict[str, float]:
     The file of 256 MiB is laid out by fio before and stays in the page cache.
     """
     argv = ["fio", "--name=peer", f"--directory={directory}", "--size=256m", "--invalidate=0"]
-    engine = ["--ioengine=psync", "--loops=4", "--output-format=json"]
+    engine = ["--ioengine=psync", "--loops=8", "--output-format=json"]
     _, answer = timed([*argv, *engine, *options], directory)
     read = json.loads(answer)["jobs"][0]["read"]
     return {"per operation": read["runtime"] / 1e3 / read["total_ios"]}
