@@ -10,6 +10,10 @@ use rustix::process::Pid;
 /// The flag that marks a kernel thread in field 9 of `/proc/PID/stat`.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
+/// The first kernel thread. In a container the number is somebody else's, and kernel threads are
+/// not to be seen at all.
+const KTHREADD: u32 = 2;
+
 /// More than the 52 numbers and the name in `/proc/PID/stat` can take: 21 × 52 + 64 bytes.
 const STAT_BYTES: usize = 2_048;
 
@@ -34,15 +38,29 @@ pub fn process(pid: Pid) -> Option<Process> {
     process_of(pid.as_raw_nonzero().get() as u32)
 }
 
-/// All kernel threads by number.
+/// All kernel threads by number, as far as this process can see them.
 pub fn kernel_threads() -> HashMap<u32, Process> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return HashMap::new();
-    };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+    kernel_pids()
+        .unwrap_or_else(all_pids)
+        .into_iter()
         .filter_map(|pid| Some((pid, process_of(pid)?)))
         .filter(|(_, process)| process.is_kernel_thread)
+        .collect()
+}
+
+/// The one that starts all others, and those; `None` where the kernel does not list them.
+fn kernel_pids() -> Option<Vec<u32>> {
+    let started = fs::read_to_string(format!("/proc/{KTHREADD}/task/{KTHREADD}/children")).ok()?;
+    let started = started
+        .split_ascii_whitespace()
+        .map_while(|pid| pid.parse().ok());
+    Some([KTHREADD].into_iter().chain(started).collect())
+}
+
+fn all_pids() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect()
 }
 

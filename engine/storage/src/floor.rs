@@ -10,7 +10,7 @@ use crate::workload::iozone::placed::Groups;
 use crate::workload::iozone::watch::Alone;
 
 const RECORD_BYTES: usize = 4_096;
-const OPERATIONS: u64 = 20_000;
+const OPERATIONS: u64 = 4_000;
 const REPETITIONS: usize = 5;
 
 /// Time that one operation costs when it moves nothing, in ns: the median of a few regions.
