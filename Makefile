@@ -41,6 +41,7 @@ setup: $(ENGINE) $(VENV)/.installed ## engine in release mode, lab in a local en
 
 setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools chromium:chromium
+	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
 
 # One static binary: nothing but one file to copy onto a system under test.
 $(ENGINE): $(RUST_SOURCES) | $(VENV)/.created

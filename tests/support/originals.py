@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,10 +27,17 @@ _SOURCES = {
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
-    """Skip, and say how to get it, where a program is not on PATH."""
+    """Skip, and say how to get it, where a program is not on PATH, or strace may not trace."""
     lacking = [name for name in programs if shutil.which(name) is None]
     told = "; ".join(f"{name} is not on PATH ({_SOURCES[name]})" for name in lacking)
-    return pytest.mark.skipif(bool(lacking), reason=told or "all there")
+    if not lacking and not _may_trace():
+        told = "strace may not trace here: ptrace(2) is forbidden, as in some containers"
+    return pytest.mark.skipif(bool(told), reason=told or "all there")
+
+
+@cache
+def _may_trace() -> bool:
+    return subprocess.run(["strace", "true"], capture_output=True, check=False).returncode == 0
 
 
 @pytest.fixture
