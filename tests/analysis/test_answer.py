@@ -32,6 +32,17 @@ def test_the_place_in_a_grid_stands_behind_the_rate():
     assert "more fs_mark files created per second, loop 1, than ext4" in text
 
 
+def test_a_metric_that_begins_with_its_workload_is_named_once():
+    shape = Shape((card("random_read", "random reads", "1/s"),), {"random_read": 1e6})
+    text = answer_of(
+        systems=("ext4", "xfs"),
+        workloads=("random",),
+        shapes={"random": shape},
+        effects={"xfs": 1.31},
+    )
+    assert "more random reads per second than ext4" in text
+
+
 def test_a_mean_over_cells_is_told_as_faster():
     text = answer_of(systems=("ext4", "xfs"), workloads=("iozone",), effects={"xfs": 1.31})
     assert text.startswith("xfs is ")

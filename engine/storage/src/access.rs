@@ -332,6 +332,7 @@ pub fn refuted(declared: AccessKind, reason: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scratch_directory;
 
     fn evidence(declared: AccessKind, read: [u64; 2], written: [u64; 2]) -> Evidence {
         let mut evidence = Evidence::new(declared, Path::new("/proc"));
@@ -409,9 +410,8 @@ mod tests {
 
     #[test]
     fn a_file_out_of_the_cache_is_noticed_before_it_is_read() {
-        // Beside the test itself: the temporary directory may have nothing under its cache.
-        let test = std::env::current_exe().unwrap();
-        let file = tempfile::NamedTempFile::new_in(test.parent().unwrap()).unwrap();
+        let directory = scratch_directory();
+        let file = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
         std::fs::write(file.path(), vec![1; MIB as usize]).unwrap();
         file.as_file().sync_all().unwrap();
         let mut evidence = Evidence::new(AccessKind::InCache, Path::new("/proc"));

@@ -6,4 +6,6 @@ pub mod fault;
 pub mod floor;
 pub mod scratch;
 pub mod stand;
+#[cfg(test)]
+mod testing;
 pub mod workload;

@@ -209,6 +209,7 @@ fn own_bytes(footprint: Footprint) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scratch_directory;
 
     const MIB: u64 = 1 << 20;
 
@@ -267,9 +268,8 @@ mod tests {
 
     #[test]
     fn a_file_is_gone_from_the_cache_before_it_is_read() {
-        // Beside the test itself, since the temporary directory may have nothing under its cache.
-        let test = std::env::current_exe().unwrap();
-        let file = tempfile::NamedTempFile::new_in(test.parent().unwrap()).unwrap();
+        let directory = scratch_directory();
+        let file = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
         std::fs::write(file.path(), vec![1; MIB as usize]).unwrap();
         let mut cold = Cold::default();
         cold.evict(file.path()).unwrap().unwrap();

@@ -159,7 +159,9 @@ def _cell(
     attempted: BoolArray,
 ) -> GridCell:
     """One metric at one point, with the words for it."""
-    topic = ", ".join(filter(None, (f"{workload.spec.name} {metric.label}", label_of(at))))
+    name, label = workload.spec.name, metric.label
+    named = label if label.startswith(f"{name} ") else f"{name} {label}"
+    topic = ", ".join(filter(None, (named, label_of(at))))
     quantity = Quantity(topic, metric.unit, metric.direction, 1, log_values, attempted)
     return GridCell(metric, at, quantity)
 

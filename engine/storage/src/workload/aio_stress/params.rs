@@ -280,6 +280,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::assert_refusals_name;
 
     fn parse(value: Value) -> Result<Params, Failure> {
         Params::parse(value.as_object().unwrap())
@@ -318,22 +319,22 @@ mod tests {
 
     #[test]
     fn refusals_name_the_parameter() {
-        for (job, parameter) in [
-            (json!({"file": "1k"}), "file"),
-            (json!({"file": "8M", "contexts": 3}), "file"),
-            (json!({"file": "1M", "classic": true}), "file"),
-            (json!({"record": "32M"}), "record"),
-            (json!({"record": 1000, "access": "direct"}), "record"),
-            (json!({"depth": 0}), "depth"),
-            (json!({"batch": 0}), "batch"),
-            (json!({"alignment": 1000}), "alignment"),
-            (json!({"stages": "append"}), "stages"),
-            (json!({"stages": []}), "stages"),
-            (json!({"dept": 1}), "dept"),
-        ] {
-            let failure = parse(job.clone()).expect_err(&job.to_string());
-            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
-        }
+        assert_refusals_name(
+            parse,
+            [
+                (json!({"file": "1k"}), "file"),
+                (json!({"file": "8M", "contexts": 3}), "file"),
+                (json!({"file": "1M", "classic": true}), "file"),
+                (json!({"record": "32M"}), "record"),
+                (json!({"record": 1000, "access": "direct"}), "record"),
+                (json!({"depth": 0}), "depth"),
+                (json!({"batch": 0}), "batch"),
+                (json!({"alignment": 1000}), "alignment"),
+                (json!({"stages": "append"}), "stages"),
+                (json!({"stages": []}), "stages"),
+                (json!({"dept": 1}), "dept"),
+            ],
+        );
         assert!(parse(json!({"file": "1M", "classic": true, "stages": "read"})).is_ok());
     }
 }

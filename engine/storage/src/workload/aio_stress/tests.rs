@@ -5,12 +5,7 @@ use serde_json::json;
 use wire::{Event, FailureKind, Sample};
 
 use super::*;
-
-/// Beside the test itself: the temporary directory may have nothing under its page cache.
-fn scratch_directory() -> tempfile::TempDir {
-    let test = std::env::current_exe().unwrap();
-    tempfile::tempdir_in(test.parent().unwrap()).unwrap()
-}
+use crate::testing::scratch_directory;
 
 struct Taken {
     samples: Vec<Sample>,
@@ -126,16 +121,4 @@ fn a_file_in_the_way_is_refused_and_kept() {
     let failure = AioStress.plan(&Map::new(), directory.path()).err().unwrap();
     assert_eq!(failure.kind, FailureKind::Refused);
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-}
-
-#[test]
-fn every_parameter_has_help_and_the_right_default_in_the_schema() {
-    let schema = AioStress.card().parameters;
-    let defaults = kit::params::effective(&Params::default());
-    let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), defaults.len());
-    for (name, property) in properties {
-        assert!(property["description"].is_string(), "{name} has no help");
-        assert_eq!(property["default"], defaults[name], "{name}");
-    }
 }

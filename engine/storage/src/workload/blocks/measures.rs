@@ -66,10 +66,11 @@ impl Kind {
     fn card(self, what: What) -> MetricCard {
         let (ending, label, about) = what.words();
         let is_headline = what == self.headline;
-        let (ending, label) = if is_headline {
-            ("", "")
-        } else {
-            (ending, label)
+        let (ending, label) = match what {
+            // Rates count them: "random reads/s".
+            What::Operations if is_headline => ("", "s"),
+            _ if is_headline => ("", ""),
+            _ => (ending, label),
         };
         MetricCard {
             name: self.name.to_owned() + ending,

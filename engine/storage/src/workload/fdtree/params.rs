@@ -200,6 +200,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::testing::assert_refusals_name;
 
     fn parse(value: Value) -> Result<Params, Failure> {
         Params::parse(value.as_object().unwrap())
@@ -215,27 +216,27 @@ mod tests {
 
     #[test]
     fn refusals_name_the_parameter() {
-        for (job, parameter) in [
-            (json!({"levels": 256}), "levels"),
-            (json!({"levels": 20}), "levels"),
-            (
-                json!({"levels": 255, "directories": 4_000_000_000_u32}),
-                "levels",
-            ),
-            (json!({"files": 4_000_000_000_u32}), "files"),
-            (json!({"directories": -1}), "directories"),
-            (json!({"size": "2T"}), "size"),
-            (json!({"write_block": 0}), "write_block"),
-            (json!({"root": ""}), "root"),
-            (json!({"root": ".."}), "root"),
-            (json!({"root": "a/b"}), "root"),
-            (json!({"root": "a/"}), "root"),
-            (json!({"mode": "spawn", "size": 5_000}), "size"),
-            (json!({"mode": "spawn", "content": "random"}), "content"),
-            (json!({"mode": "spawn", "backend": "null"}), "backend"),
-        ] {
-            let failure = parse(job.clone()).unwrap_err();
-            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
-        }
+        assert_refusals_name(
+            parse,
+            [
+                (json!({"levels": 256}), "levels"),
+                (json!({"levels": 20}), "levels"),
+                (
+                    json!({"levels": 255, "directories": 4_000_000_000_u32}),
+                    "levels",
+                ),
+                (json!({"files": 4_000_000_000_u32}), "files"),
+                (json!({"directories": -1}), "directories"),
+                (json!({"size": "2T"}), "size"),
+                (json!({"write_block": 0}), "write_block"),
+                (json!({"root": ""}), "root"),
+                (json!({"root": ".."}), "root"),
+                (json!({"root": "a/b"}), "root"),
+                (json!({"root": "a/"}), "root"),
+                (json!({"mode": "spawn", "size": 5_000}), "size"),
+                (json!({"mode": "spawn", "content": "random"}), "content"),
+                (json!({"mode": "spawn", "backend": "null"}), "backend"),
+            ],
+        );
     }
 }

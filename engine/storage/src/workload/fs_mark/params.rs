@@ -223,6 +223,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::testing::assert_refusals_name;
 
     fn parse(value: Value) -> Result<Params, Failure> {
         Params::parse(value.as_object().unwrap())
@@ -251,35 +252,30 @@ mod tests {
 
     #[test]
     fn refusals_name_the_parameter() {
-        for (job, parameter) in [
-            (json!({"files": 0}), "files"),
-            (json!({"size": "2T"}), "size"),
-            (json!({"write_block": 0}), "write_block"),
-            (json!({"threads": 0}), "threads"),
-            (json!({"sync": "fsync"}), "sync"),
-            (json!({"name_length": 8}), "random_characters"),
-            (json!({"name_length": 256}), "name_length"),
-            (json!({"loops": 0}), "loops"),
-            (
-                json!({"loops": 0, "keep": "for-good", "backend": "null"}),
-                "loops",
-            ),
-            (
-                json!({"files_per_subdirectory": 5}),
-                "files_per_subdirectory",
-            ),
-            (json!({"directories": ["../up"]}), "directories[0]"),
-            (json!({"directories": ["a", "/b"]}), "directories[1]"),
-            (json!({"directories": [""]}), "directories[0]"),
-            (json!({"directories": ["a", "a"]}), "directories[1]"),
-        ] {
-            let failure = parse(job).unwrap_err();
-            assert_eq!(
-                failure.parameter.as_deref(),
-                Some(parameter),
-                "{}",
-                failure.message
-            );
-        }
+        assert_refusals_name(
+            parse,
+            [
+                (json!({"files": 0}), "files"),
+                (json!({"size": "2T"}), "size"),
+                (json!({"write_block": 0}), "write_block"),
+                (json!({"threads": 0}), "threads"),
+                (json!({"sync": "fsync"}), "sync"),
+                (json!({"name_length": 8}), "random_characters"),
+                (json!({"name_length": 256}), "name_length"),
+                (json!({"loops": 0}), "loops"),
+                (
+                    json!({"loops": 0, "keep": "for-good", "backend": "null"}),
+                    "loops",
+                ),
+                (
+                    json!({"files_per_subdirectory": 5}),
+                    "files_per_subdirectory",
+                ),
+                (json!({"directories": ["../up"]}), "directories[0]"),
+                (json!({"directories": ["a", "/b"]}), "directories[1]"),
+                (json!({"directories": [""]}), "directories[0]"),
+                (json!({"directories": ["a", "a"]}), "directories[1]"),
+            ],
+        );
     }
 }

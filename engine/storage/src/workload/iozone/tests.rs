@@ -6,6 +6,7 @@ use kit::ledger::Totals;
 use wire::{Event, FailureKind, Sample};
 
 use super::*;
+use crate::testing::scratch_directory;
 
 /// What a trial gave.
 pub struct Taken {
@@ -34,12 +35,6 @@ pub fn execute(workload: &dyn Workload, parameters: Value, directory: &Path) -> 
         totals,
         result,
     }
-}
-
-/// Beside the test itself: the temporary directory may have nothing under its cache.
-pub fn scratch_directory() -> tempfile::TempDir {
-    let test = std::env::current_exe().unwrap();
-    tempfile::tempdir_in(test.parent().unwrap()).unwrap()
 }
 
 pub fn files_in(directory: &Path) -> usize {

@@ -174,6 +174,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::testing::assert_refusals_name;
 
     fn parse(value: Value) -> Result<Params, Failure> {
         Params::parse(value.as_object().unwrap())
@@ -194,25 +195,25 @@ mod tests {
 
     #[test]
     fn refusals_name_the_parameter() {
-        for (job, parameter) in [
-            (json!({"file": 0}), "file"),
-            (json!({"file": "4k", "block": "8k"}), "block"),
-            (json!({"block": 1000, "access": "direct"}), "block"),
-            (json!({"depth": 0}), "depth"),
-            (json!({"depth": 2}), "depth"),
-            (json!({"threads": 0}), "threads"),
-            (json!({"read_percent": 101}), "read_percent"),
-            (json!({"offsets": "gauss"}), "offsets"),
-            (json!({"theta": 0}), "theta"),
-            (json!({"operations": 0}), "operations"),
-            (json!({"runtime_s": -1}), "runtime_s"),
-            (json!({"access": "direct", "backend": "mmap"}), "access"),
-            (json!({"rate": 0}), "rate"),
-            (json!({"rate": 5, "timing": "pass"}), "timing"),
-            (json!({"runtime": 1}), "runtime"),
-        ] {
-            let failure = parse(job.clone()).expect_err(&job.to_string());
-            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
-        }
+        assert_refusals_name(
+            parse,
+            [
+                (json!({"file": 0}), "file"),
+                (json!({"file": "4k", "block": "8k"}), "block"),
+                (json!({"block": 1000, "access": "direct"}), "block"),
+                (json!({"depth": 0}), "depth"),
+                (json!({"depth": 2}), "depth"),
+                (json!({"threads": 0}), "threads"),
+                (json!({"read_percent": 101}), "read_percent"),
+                (json!({"offsets": "gauss"}), "offsets"),
+                (json!({"theta": 0}), "theta"),
+                (json!({"operations": 0}), "operations"),
+                (json!({"runtime_s": -1}), "runtime_s"),
+                (json!({"access": "direct", "backend": "mmap"}), "access"),
+                (json!({"rate": 0}), "rate"),
+                (json!({"rate": 5, "timing": "pass"}), "timing"),
+                (json!({"runtime": 1}), "runtime"),
+            ],
+        );
     }
 }

@@ -141,15 +141,3 @@ fn a_file_in_the_way_is_refused_and_kept() {
     assert_eq!(failure.kind, FailureKind::Refused);
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
 }
-
-#[test]
-fn every_parameter_has_help_and_the_right_default_in_the_schema() {
-    let schema = Random.card().parameters;
-    let defaults = kit::params::effective(&Params::default());
-    let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), defaults.len());
-    for (name, property) in properties {
-        assert!(property["description"].is_string(), "{name} has no help");
-        assert_eq!(property["default"], defaults[name], "{name}");
-    }
-}

@@ -127,6 +127,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::testing::assert_refusals_name;
 
     fn parse(value: Value) -> Result<Params, Failure> {
         Params::parse(value.as_object().unwrap())
@@ -140,16 +141,16 @@ mod tests {
 
     #[test]
     fn refusals_name_the_parameter() {
-        for (job, parameter) in [
-            (json!({"file": "4k", "block": "8k"}), "block"),
-            (json!({"block": 1000, "access": "direct"}), "block"),
-            (json!({"depth": 2, "backend": "mmap"}), "depth"),
-            (json!({"access": "direct", "backend": "mmap"}), "access"),
-            (json!({"phases": "append"}), "phases"),
-            (json!({"runtime_s": 1}), "runtime_s"),
-        ] {
-            let failure = parse(job.clone()).expect_err(&job.to_string());
-            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
-        }
+        assert_refusals_name(
+            parse,
+            [
+                (json!({"file": "4k", "block": "8k"}), "block"),
+                (json!({"block": 1000, "access": "direct"}), "block"),
+                (json!({"depth": 2, "backend": "mmap"}), "depth"),
+                (json!({"access": "direct", "backend": "mmap"}), "access"),
+                (json!({"phases": "append"}), "phases"),
+                (json!({"runtime_s": 1}), "runtime_s"),
+            ],
+        );
     }
 }

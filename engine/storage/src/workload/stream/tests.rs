@@ -58,15 +58,3 @@ fn a_phase_alone_finds_its_file_laid_out() {
         assert_eq!(checksum != 0, phase == "read");
     }
 }
-
-#[test]
-fn every_parameter_has_help_and_the_right_default_in_the_schema() {
-    let schema = Stream.card().parameters;
-    let defaults = kit::params::effective(&Params::default());
-    let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.len(), defaults.len());
-    for (name, property) in properties {
-        assert!(property["description"].is_string(), "{name} has no help");
-        assert_eq!(property["default"], defaults[name], "{name}");
-    }
-}

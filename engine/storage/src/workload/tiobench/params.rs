@@ -256,6 +256,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::assert_refusals_name;
 
     fn parse(value: Value) -> Result<Params, Failure> {
         Params::parse(value.as_object().unwrap())
@@ -300,19 +301,19 @@ mod tests {
 
     #[test]
     fn refusals_name_the_parameter() {
-        for (job, parameter) in [
-            (json!({"file": 0}), "file"),
-            (json!({"file": "4k", "block": "8k"}), "block"),
-            (json!({"file": "1T", "block": 1}), "block"),
-            (json!({"block": 1000, "access": "direct"}), "block"),
-            (json!({"threads": 0}), "threads"),
-            (json!({"random_operations": 0}), "random_operations"),
-            (json!({"phases": "rewrite"}), "phases"),
-            (json!({"version": "0.4"}), "version"),
-            (json!({"thread": 1}), "thread"),
-        ] {
-            let failure = parse(job.clone()).expect_err(&job.to_string());
-            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
-        }
+        assert_refusals_name(
+            parse,
+            [
+                (json!({"file": 0}), "file"),
+                (json!({"file": "4k", "block": "8k"}), "block"),
+                (json!({"file": "1T", "block": 1}), "block"),
+                (json!({"block": 1000, "access": "direct"}), "block"),
+                (json!({"threads": 0}), "threads"),
+                (json!({"random_operations": 0}), "random_operations"),
+                (json!({"phases": "rewrite"}), "phases"),
+                (json!({"version": "0.4"}), "version"),
+                (json!({"thread": 1}), "thread"),
+            ],
+        );
     }
 }

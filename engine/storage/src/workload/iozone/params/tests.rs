@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::testing::assert_refusals_name;
 
 fn parse(value: Value) -> Result<(Params, Vec<Test>), Failure> {
     Params::parse(value.as_object().unwrap())
@@ -63,32 +64,32 @@ fn what_auto_mode_made_up_is_effective_and_gives_the_same_again() {
 
 #[test]
 fn refusals_name_the_parameter() {
-    for (job, parameter) in [
-        (json!({"record": "32M"}), "record"),
-        (json!({"record": 100}), "record"),
-        (json!({"file": "4k", "record": "8k"}), "record"),
-        (json!({"file": "1T", "record": 512}), "record"),
-        (json!({"access": "direct", "record": 1000}), "record"),
-        (json!({"file": "0"}), "file"),
-        (json!({"stride": 0}), "stride"),
-        (json!({"think_ms": 60_000}), "think_ms"),
-        (json!({"purge": "2G"}), "purge"),
-        (json!({"name": "../x"}), "name"),
-        (json!({"name": ""}), "name"),
-        (json!({"auto": {"multiplier": 1}}), "auto.multiplier"),
-        (json!({"auto": {"file_mix": 1}}), "auto.file_mix"),
-        (json!({"tests": ["reed"]}), "tests[0]"),
-        (json!({"tests": []}), "tests"),
-        (json!({"access": "direct", "tests": ["fread"]}), "tests"),
-        (json!({"existing": "read"}), "tests"),
-        (json!({"random_order": "3.5"}), "random_order"),
-        (json!({"pattern": 256}), "pattern"),
-        (json!({"access": "cold"}), "access"),
-        (json!({"recrod": "4k"}), "recrod"),
-    ] {
-        let failure = parse(job.clone()).expect_err(&job.to_string());
-        assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
-    }
+    assert_refusals_name(
+        parse,
+        [
+            (json!({"record": "32M"}), "record"),
+            (json!({"record": 100}), "record"),
+            (json!({"file": "4k", "record": "8k"}), "record"),
+            (json!({"file": "1T", "record": 512}), "record"),
+            (json!({"access": "direct", "record": 1000}), "record"),
+            (json!({"file": "0"}), "file"),
+            (json!({"stride": 0}), "stride"),
+            (json!({"think_ms": 60_000}), "think_ms"),
+            (json!({"purge": "2G"}), "purge"),
+            (json!({"name": "../x"}), "name"),
+            (json!({"name": ""}), "name"),
+            (json!({"auto": {"multiplier": 1}}), "auto.multiplier"),
+            (json!({"auto": {"file_mix": 1}}), "auto.file_mix"),
+            (json!({"tests": ["reed"]}), "tests[0]"),
+            (json!({"tests": []}), "tests"),
+            (json!({"access": "direct", "tests": ["fread"]}), "tests"),
+            (json!({"existing": "read"}), "tests"),
+            (json!({"random_order": "3.5"}), "random_order"),
+            (json!({"pattern": 256}), "pattern"),
+            (json!({"access": "cold"}), "access"),
+            (json!({"recrod": "4k"}), "recrod"),
+        ],
+    );
 }
 
 #[test]

@@ -267,6 +267,7 @@ fn check_names(parameters: &Map<String, Value>) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::assert_refusals_name;
 
     fn parse(value: Value) -> Result<(Params, Vec<Phase>), Failure> {
         Params::parse(value.as_object().unwrap())
@@ -309,27 +310,27 @@ mod tests {
 
     #[test]
     fn refusals_name_the_parameter() {
-        for (job, parameter) in [
-            (json!({"children": 0}), "children"),
-            (json!({"children": 2000}), "children"),
-            (json!({"phases": ["rewite"]}), "phases[0]"),
-            (json!({"tests": ["read"]}), "tests"),
-            (json!({"auto": {}}), "auto"),
-            (json!({"childs": 2}), "childs"),
-            (json!({"native": "us/op"}), "native"),
-            (json!({"name": "a/b"}), "name"),
-            (json!({"names": ["a", "a"]}), "names"),
-            (json!({"names": ["a"], "children": 2}), "names"),
-            (
-                json!({"timing": "operation", "children_kind": "processes"}),
-                "timing",
-            ),
-            (json!({"access": "direct", "phases": "fread"}), "phases"),
-            (json!({"file": "4k", "record": "8k"}), "record"),
-        ] {
-            let failure = parse(job.clone()).err().unwrap();
-            assert_eq!(failure.parameter.as_deref(), Some(parameter), "{job}");
-        }
+        assert_refusals_name(
+            parse,
+            [
+                (json!({"children": 0}), "children"),
+                (json!({"children": 2000}), "children"),
+                (json!({"phases": ["rewite"]}), "phases[0]"),
+                (json!({"tests": ["read"]}), "tests"),
+                (json!({"auto": {}}), "auto"),
+                (json!({"childs": 2}), "childs"),
+                (json!({"native": "us/op"}), "native"),
+                (json!({"name": "a/b"}), "name"),
+                (json!({"names": ["a", "a"]}), "names"),
+                (json!({"names": ["a"], "children": 2}), "names"),
+                (
+                    json!({"timing": "operation", "children_kind": "processes"}),
+                    "timing",
+                ),
+                (json!({"access": "direct", "phases": "fread"}), "phases"),
+                (json!({"file": "4k", "record": "8k"}), "record"),
+            ],
+        );
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use serde_json::json;
 use wire::{Event, FailureKind};
 
-use super::super::tests::{execute, files_in, scratch_directory};
+use super::super::tests::{execute, files_in};
 use super::*;
+use crate::testing::scratch_directory;
 
 #[test]
 fn processes_do_all_that_threads_do() {
