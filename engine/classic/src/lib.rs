@@ -8,11 +8,15 @@
 //! [`TOOLS`].
 
 pub mod bench;
+mod blame;
 pub mod common;
+mod date;
+mod fs_mark;
 pub mod help;
 mod iozone;
 pub mod options;
 pub mod overwrite;
+mod places;
 mod postmark;
 mod sheet;
 
@@ -27,7 +31,11 @@ use self::common::Common;
 use self::options::Choice;
 
 /// All tools, in the order in which help lists them.
-pub static TOOLS: &[&dyn Tool] = &[&iozone::Iozone, &postmark::Postmark];
+pub static TOOLS: &[&dyn Tool] = &[
+    &iozone::Iozone,
+    &postmark::Postmark,
+    &fs_mark::FsMark,
+];
 
 /// A tool that can be called by its name.
 pub trait Tool: Sync {
