@@ -19,6 +19,7 @@ pub mod overwrite;
 mod places;
 mod postmark;
 mod sheet;
+mod tiotest;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -34,6 +35,7 @@ use self::options::Choice;
 pub static TOOLS: &[&dyn Tool] = &[
     &iozone::Iozone,
     &postmark::Postmark,
+    &tiotest::Tiotest,
     &fs_mark::FsMark,
 ];
 

@@ -94,3 +94,11 @@ pub fn masked(text: &str) -> String {
 fn numbers_are_masked_and_nothing_else() {
     assert_eq!(masked("a 12.5 b. 3 [4] x.y"), "a #### b. # [#] x.y");
 }
+
+/// `text` with one `#` for every number and one blank between words: what a table says whatever
+/// was measured, and however wide that is.
+pub fn outline(text: &str) -> String {
+    let mut letters: Vec<char> = masked(text).chars().collect();
+    letters.dedup_by(|next, last| next == last && [' ', '#'].contains(last));
+    letters.into_iter().collect()
+}

@@ -4,3 +4,4 @@ mod common;
 mod fs_mark;
 mod iozone;
 mod postmark;
+mod tiotest;
