@@ -7,6 +7,7 @@
 //! To add a tool: a file or folder beside this one with everything in it, and one line in
 //! [`TOOLS`].
 
+mod aio_stress;
 pub mod bench;
 mod blame;
 pub mod common;
@@ -37,6 +38,7 @@ pub static TOOLS: &[&dyn Tool] = &[
     &postmark::Postmark,
     &tiotest::Tiotest,
     &fs_mark::FsMark,
+    &aio_stress::AioStress,
 ];
 
 /// A tool that can be called by its name.

@@ -1,5 +1,6 @@
 //! The classic tools, called as a person calls them: by a link with the tool's name.
 
+mod aio_stress;
 mod common;
 mod fs_mark;
 mod iozone;

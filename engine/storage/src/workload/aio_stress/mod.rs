@@ -62,7 +62,7 @@ impl Workload for AioStress {
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
         let mut params = Params::parse(parameters)?;
-        for path in (0..params.files).map(|index| run::file_in(directory, index)) {
+        for path in (0..params.files).map(|index| directory.join(params.file_name(index))) {
             if path.symlink_metadata().is_ok() {
                 return Err(in_the_way(&path));
             }

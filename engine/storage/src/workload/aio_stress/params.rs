@@ -1,7 +1,7 @@
 //! What can be asked of the workload, and what is refused.
 
 use kit::failure::bad_parameter;
-use kit::limits::within;
+use kit::limits::{file_name, within};
 use kit::{params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,10 @@ pub struct Params {
     /// Number of files.
     #[schemars(range(min = 1, max = FILES_MAX))]
     pub files: u32,
+    /// Names of the files in the target, one for each. Empty: `aio-stress.0` and so on.
+    pub names: Vec<String>,
+    /// Leave the files of the last cell behind (off: the original's -u).
+    pub keep: bool,
     /// Bytes per request; several make a grid.
     pub record: List<Size>,
     /// Requests in flight per file and context, at most; several make a grid.
@@ -118,6 +122,8 @@ impl Default for Params {
         Self {
             file: Size(1 << 30),
             files: 1,
+            names: Vec::new(),
+            keep: false,
             record: [Size(64 << 10)].into(),
             depth: [64].into(),
             batch: 8,
@@ -180,6 +186,7 @@ impl Params {
         within("context_offset", params.context_offset, Size(0)..=FILE_MAX)?;
         within("threads", params.threads, 1..=THREADS_MAX)?;
         within("alignment", params.alignment, Size(512)..=RECORD_MAX)?;
+        params.check_names()?;
         check_cache_limit(params.access, params.cache_limit)?;
         params.check_alignment()?;
         params.check_ranges()?;
@@ -210,6 +217,14 @@ impl Params {
         self.threads.min(self.files * self.contexts)
     }
 
+    /// Name of file `index` in the target.
+    pub fn file_name(&self, index: u32) -> String {
+        match self.names.get(index as usize) {
+            Some(name) => name.clone(),
+            None => format!("aio-stress.{index}"),
+        }
+    }
+
     /// What the trial has in memory in a cell.
     pub fn footprint(&self, cell: Cell) -> Footprint {
         let threads = self.useful_threads();
@@ -232,6 +247,24 @@ impl Params {
             depth.min(self.submit_max)
         };
         self.batch.min(cap) as usize
+    }
+
+    fn check_names(&self) -> Result<(), Failure> {
+        for (index, name) in self.names.iter().enumerate() {
+            file_name("names", name)?;
+            if self.names[..index].contains(name) {
+                let message = format!("parameter \"names\": \"{name}\" is there twice");
+                return Err(bad_parameter("names", message));
+            }
+        }
+        let (names, files) = (self.names.len(), self.files);
+        if names > 0 && names != files as usize {
+            let message = format!(
+                "parameter \"names\": {names} for {files} files; use one for each, or none"
+            );
+            return Err(bad_parameter("names", message));
+        }
+        Ok(())
     }
 
     fn check_alignment(&self) -> Result<(), Failure> {
@@ -332,6 +365,9 @@ mod tests {
                 (json!({"alignment": 1000}), "alignment"),
                 (json!({"stages": "append"}), "stages"),
                 (json!({"stages": []}), "stages"),
+                (json!({"names": ["a", "b"]}), "names"),
+                (json!({"names": ["a", "a"], "files": 2}), "names"),
+                (json!({"names": ["../a"]}), "names"),
                 (json!({"dept": 1}), "dept"),
             ],
         );

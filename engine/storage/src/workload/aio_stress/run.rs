@@ -1,6 +1,6 @@
 //! The walk over the grid: cells, stages, threads.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kit::failure::{failure, interrupted, no_memory};
 use kit::histogram::Histogram;
@@ -42,11 +42,6 @@ pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(),
     }
 }
 
-/// File `index` of the trial.
-pub fn file_in(directory: &Path, index: u32) -> PathBuf {
-    directory.join(format!("aio-stress.{index}"))
-}
-
 fn walk<B: Backend, D: Disk>(
     backend: &B,
     params: &Params,
@@ -57,9 +52,10 @@ fn walk<B: Backend, D: Disk>(
     let cells = params.cells();
     let stages = (cells.len() * params.stages.len()) as f64;
     let mut done = 0.0;
+    let last = cells.last().copied();
     for cell in cells {
-        let make = |index| Scratch::create(backend, file_in(directory, index));
-        let files = (0..params.files).map(make).collect::<Result<Vec<_>, _>>()?;
+        let make = |index| Scratch::create(backend, directory.join(params.file_name(index)));
+        let mut files = (0..params.files).map(make).collect::<Result<Vec<_>, _>>()?;
         if let Some(evidence) = evidence.as_deref_mut() {
             evidence.check_direct(files[0].path(), "record", cell.record)?;
             evidence.bound_cache(params.cache_limit, params.footprint(cell))?;
@@ -82,6 +78,10 @@ fn walk<B: Backend, D: Disk>(
             before(&stage, &files, &mut evidence)?;
             measure(&stage, cell, &mut workers, &mut evidence, ledger)?;
             done += 1.0;
+        }
+        drop(workers);
+        if params.keep && Some(cell) == last {
+            files.iter_mut().for_each(Scratch::keep);
         }
     }
     Ok(())

@@ -122,3 +122,19 @@ fn a_file_in_the_way_is_refused_and_kept() {
     assert_eq!(failure.kind, FailureKind::Refused);
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
 }
+
+#[test]
+fn the_files_of_the_last_cell_are_kept_where_that_is_asked_for() {
+    let directory = scratch_directory();
+    let parameters = json!({
+        "file": "64k", "files": 2, "names": ["a", "b"], "keep": true, "record": ["4k", "16k"],
+        "stages": "write",
+    });
+    let plan = AioStress.plan(parameters.as_object().unwrap(), directory.path());
+    plan.unwrap().run(&mut Ledger::new(&mut |_| {})).unwrap();
+    for name in ["a", "b"] {
+        let kept = directory.path().join(name).metadata().unwrap();
+        assert_eq!(kept.len(), 64 << 10);
+    }
+    assert_eq!(directory.path().read_dir().unwrap().count(), 2);
+}

@@ -1,0 +1,168 @@
+//! What is printed: a head, and for each stage its rates before and after fsync.
+
+use std::collections::BTreeMap;
+
+use wire::{Event, Hello, Latency, Sample};
+
+use super::request::{Request, Stage, STAGES};
+use crate::bench::Printer;
+
+const MIB: f64 = 1_048_576.0;
+/// Upper limits of the classes that latencies are counted in, in ms.
+const CLASSES_MS: [u64; 6] = [100, 250, 500, 1_000, 5_000, 10_000];
+
+/// Prints each stage when it is over.
+pub struct Report<'a> {
+    request: &'a Request,
+    threads: u64,
+    /// Of the stage under way, by metric.
+    samples: BTreeMap<String, Sample>,
+}
+
+impl<'a> Report<'a> {
+    /// For what `request` asks for.
+    pub fn new(request: &'a Request) -> Self {
+        Self {
+            request,
+            threads: 1,
+            samples: BTreeMap::new(),
+        }
+    }
+
+    fn head(&self, hello: &Hello) -> String {
+        let request = self.request;
+        let mut text = String::new();
+        for stage in &request.stages {
+            text += &format!("adding stage {}\n", stage.label);
+        }
+        let mut stages = STAGES.iter();
+        if let Some(first) = stages.find(|stage| request.stages.contains(stage)) {
+            text += &format!("starting with {}\n", first.label);
+        }
+        let files = request.files.len() as u32;
+        let built = request.batch.min(request.depth);
+        let (submit_max, batch) = match request.submit_max {
+            0 => (files * built * request.contexts, built),
+            most => (most, built.min(most)),
+        };
+        text + &format!(
+            "file size {}MB, record size {}KB, depth {}, ios per iteration {batch}\n\
+             max io_submit {submit_max}, buffer alignment set to {}KB\n\
+             threads {} files {files} contexts {} context offset {}MB verification {}\n",
+            request.file.bytes() >> 20,
+            request.record.bytes() >> 10,
+            request.depth,
+            request.alignment.bytes() >> 10,
+            hello.effective["threads"],
+            request.contexts,
+            request.context_offset.bytes() >> 20,
+            if request.verifies { "on" } else { "off" },
+        )
+    }
+
+    /// The stage that is over, if one is.
+    fn stage(&mut self) -> String {
+        let samples = std::mem::take(&mut self.samples);
+        let is_measured = |stage: &&Stage| samples.contains_key(stage.metric);
+        let Some(stage) = STAGES.iter().find(is_measured) else {
+            return String::new();
+        };
+        let of = |ending: &str| samples.get(&format!("{}{ending}", stage.metric));
+        let (label, mut text) = (stage.label, String::new());
+        let delays = |ending| of(ending).and_then(|sample: &Sample| sample.latency_ns.as_ref());
+        if let Some(submits) = delays("_submit_mean").filter(|_| self.request.shows_submits) {
+            text += &latencies("latency", submits);
+        }
+        if let Some(requests) = delays("").filter(|_| self.request.shows_completions) {
+            text += &latencies("completion latency", requests);
+        }
+        if let ([file], 1, Some(rate)) = (
+            self.request.files.as_slice(),
+            self.request.contexts,
+            of("_before_fsync"),
+        ) {
+            text += &format!("{label} on {} {}\n", file.display(), amount(rate));
+        }
+        if let Some(rate) = of("") {
+            text += &match self.threads {
+                1 => format!("thread 0 {label} totals {}\n", amount(rate)),
+                _ => format!("{label} throughput {}\n", amount(rate)),
+            };
+        }
+        text
+    }
+}
+
+impl Printer for Report<'_> {
+    fn text_of(&mut self, event: &Event) -> String {
+        match event {
+            Event::Hello(hello) => {
+                self.threads = hello.effective["threads"].as_u64().unwrap_or(1);
+                self.head(hello)
+            }
+            Event::Sample(sample) => {
+                self.samples.insert(sample.metric.clone(), sample.clone());
+                String::new()
+            }
+            Event::Progress(_) | Event::End(_) => self.stage(),
+            Event::Interval(_) | Event::Warning(_) => String::new(),
+        }
+    }
+}
+
+/// Rate, bytes and time.
+fn amount(rate: &Sample) -> String {
+    let mb = rate.bytes as f64 / MIB;
+    let (rate_mb, elapsed_s) = (rate.value / MIB, rate.elapsed_s);
+    format!("({rate_mb:.2} MB/s) {mb:.2} MB in {elapsed_s:.2}s")
+}
+
+/// Least, average and most, and how many fell into each class; those beyond all are told last.
+fn latencies(label: &str, latency: &Latency) -> String {
+    let mut text = format!(
+        "{label} min {:.2} avg {:.2} max {:.2}\n\t",
+        latency.min as f64 / 1e6,
+        latency.mean / 1e6,
+        latency.max as f64 / 1e6,
+    );
+    let below = |limit_ms: u64| {
+        let buckets = latency.buckets.iter();
+        let early = buckets.filter(|(lowest_ns, _)| *lowest_ns < limit_ms * 1_000_000);
+        early.map(|(_, count)| count).sum::<u64>()
+    };
+    let mut counted = 0;
+    for limit_ms in CLASSES_MS {
+        let so_far = below(limit_ms);
+        text += &format!(" {} < {limit_ms}", so_far - counted);
+        counted = so_far;
+    }
+    if latency.count > counted {
+        text += &format!(" < {}", latency.count - counted);
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_latency_is_in_one_class() {
+        let ms = 1_000_000;
+        let latency = Latency {
+            count: 7,
+            min: ms / 10,
+            max: 20_000 * ms,
+            mean: 290_000.0,
+            p50: ms,
+            p90: ms,
+            p99: ms,
+            p999: None,
+            p9999: None,
+            buckets: vec![(ms / 10, 3), (99 * ms, 1), (700 * ms, 2), (20_000 * ms, 1)],
+        };
+        let text = "latency min 0.10 avg 0.29 max 20000.00\n\
+                    \t 4 < 100 0 < 250 0 < 500 2 < 1000 0 < 5000 0 < 10000 < 1\n";
+        assert_eq!(latencies("latency", &latency), text);
+    }
+}
