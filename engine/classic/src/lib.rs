@@ -12,6 +12,7 @@ pub mod bench;
 mod blame;
 pub mod common;
 mod date;
+mod fdtree;
 mod fs_mark;
 pub mod help;
 mod iozone;
@@ -39,6 +40,7 @@ pub static TOOLS: &[&dyn Tool] = &[
     &tiotest::Tiotest,
     &fs_mark::FsMark,
     &aio_stress::AioStress,
+    &fdtree::Fdtree,
 ];
 
 /// A tool that can be called by its name.
