@@ -11,6 +11,7 @@ mod aio_stress;
 pub mod bench;
 mod blame;
 pub mod common;
+mod compilebench;
 mod date;
 mod fdtree;
 mod fs_mark;
@@ -41,6 +42,7 @@ pub static TOOLS: &[&dyn Tool] = &[
     &fs_mark::FsMark,
     &aio_stress::AioStress,
     &fdtree::Fdtree,
+    &compilebench::Compilebench,
 ];
 
 /// A tool that can be called by its name.

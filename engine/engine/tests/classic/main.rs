@@ -2,6 +2,7 @@
 
 mod aio_stress;
 mod common;
+mod compilebench;
 mod fdtree;
 mod fs_mark;
 mod iozone;

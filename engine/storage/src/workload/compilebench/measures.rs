@@ -1,6 +1,8 @@
 //! The metrics of the stages. A value is all that was done over all the time it took; the
 //! original's figure beside it is the mean over trees, of rates or of seconds.
 
+use std::time::Duration;
+
 use kit::histogram::Histogram;
 use kit::Reading;
 use serde_json::Map;
@@ -19,6 +21,8 @@ struct Tally {
     latencies: Histogram,
     /// Sum of the original's figures for each tree.
     native: f64,
+    /// CPU time of the process in user mode and in the kernel.
+    cpu: [Duration; 2],
 }
 
 /// What all stages have come to.
@@ -34,6 +38,7 @@ impl Tallies {
             elapsed_ns: 0,
             latencies: Histogram::new(),
             native: 0.0,
+            cpu: [Duration::ZERO; 2],
         };
         Self(Stage::ALL.into_iter().map(tally).collect())
     }
@@ -52,10 +57,25 @@ impl Tallies {
         };
     }
 
-    /// How many trees each stage has worked on.
+    /// Adds CPU time that was used in a region.
+    pub fn spend(&mut self, stage: Stage, cpu: [Duration; 2]) {
+        for (all, used) in self.0[stage as usize].cpu.iter_mut().zip(cpu) {
+            *all += used;
+        }
+    }
+
+    /// How many trees each stage has worked on, and the CPU time that took.
     pub fn counters(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         let stages = Stage::ALL.into_iter().zip(&self.0);
-        stages.map(|(stage, tally)| (format!("{}_trees", stage.description().name), tally.trees))
+        stages.flat_map(|(stage, tally)| {
+            let [user_us, system_us] = tally.cpu.map(|used| used.as_micros() as u64);
+            let counts = [
+                ("trees", tally.trees),
+                ("user_us", user_us),
+                ("system_us", system_us),
+            ];
+            counts.map(|(what, count)| (format!("{}_{what}", stage.description().name), count))
+        })
     }
 
     /// The values of the stages that were executed.

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::Duration;
 
 use kit::failure::failure;
+use kit::gauges::own_cpu;
 use kit::{Ledger, OperationProbe, Probe, Reading};
 use wire::{Failure, FailureKind};
 
@@ -111,7 +113,9 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
         let expected = contents.amount(step, &self.sets);
         self.worker.name_space.expect(contents, &self.sets);
         let before = self.caches.counters();
+        let cpu = own_cpu();
         let reading = self.region(step, &name, ledger)?;
+        self.tallies.spend(step.stage, own_cpu_since(cpu));
         check(step, &reading, expected)?;
         let latencies = self.probe.histogram();
         self.tallies
@@ -158,6 +162,14 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
         ledger.totals.counters.extend(self.tallies.counters());
         self.caches.report(ledger);
     }
+}
+
+fn own_cpu_since([user, system]: [Duration; 2]) -> [Duration; 2] {
+    let [user_now, system_now] = own_cpu();
+    [
+        user_now.saturating_sub(user),
+        system_now.saturating_sub(system),
+    ]
 }
 
 /// Whether a region did what it should have done.
