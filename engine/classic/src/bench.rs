@@ -98,3 +98,11 @@ pub fn job(workload: &str, parameters: Map<String, Value>, directory: &Path) -> 
         conditions: ConditionsWanted::default(),
     }
 }
+
+/// The parameters of a job, written as an object.
+pub fn parameters(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(parameters) => parameters,
+        _ => unreachable!("parameters are written as an object"),
+    }
+}

@@ -141,6 +141,35 @@ mod tests {
         assert!(failure.message.contains("Did you mean \"postmark\"?"));
     }
 
+    /// Where nothing is ever done.
+    struct Nowhere;
+
+    impl Host for Nowhere {
+        fn print(&mut self, _: &str) {}
+        fn remark(&mut self, _: &str) {}
+        fn record(&mut self, _: &wire::Event) {}
+        fn execute(
+            &mut self,
+            _: &wire::Job,
+            _: &mut dyn FnMut(&mut dyn Host, &wire::Event),
+        ) -> Result<(), Failure> {
+            Err(kit::failure::interrupted())
+        }
+    }
+
+    #[test]
+    fn no_tool_forgets_an_option_of_its_table() {
+        for tool in TOOLS {
+            for choice in tool.choices() {
+                let value = matches!(choice.takes, options::Takes::Value(_)).then_some("1");
+                let operand = (!tool.operands().is_empty()).then_some("x");
+                let words = [Some(choice.name), value, operand].into_iter().flatten();
+                // It may well be refused; it must not be unknown to the tool itself.
+                let _ = run(*tool, words.map(OsString::from), &mut Nowhere);
+            }
+        }
+    }
+
     #[test]
     fn no_two_tools_share_a_name_and_no_tool_has_an_option_twice() {
         let mut names: Vec<_> = TOOLS.iter().flat_map(|tool| tool.names()).collect();

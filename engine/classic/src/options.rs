@@ -66,6 +66,29 @@ pub struct Line {
     pub operands: Vec<OsString>,
 }
 
+impl Line {
+    /// Whether the option called `name` was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|given| given.name == name)
+    }
+
+    /// For tools that take no operands, but directories by `option`.
+    ///
+    /// # Errors
+    /// `BadJob`: something stands alone.
+    pub fn refuse_operands(&self, option: &str) -> Result<(), Failure> {
+        match self.operands.first() {
+            None => Ok(()),
+            Some(operand) => {
+                let operand = operand.to_string_lossy();
+                let message =
+                    format!("\"{operand}\" belongs to no option; name a directory with {option}");
+                Err(bad_parameter(option, message))
+            }
+        }
+    }
+}
+
 impl Given {
     /// The value as it stands; empty for an option that takes none.
     pub fn text(&self) -> &OsStr {

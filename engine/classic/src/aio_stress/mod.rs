@@ -89,7 +89,7 @@ impl Tool for AioStress {
 
     fn run(&self, arguments: Vec<OsString>, bench: &mut Bench) -> Result<(), Failure> {
         let line = options::read(CHOICES, arguments)?;
-        if line.options.iter().any(|given| given.name == "-h") {
+        if line.has("-h") {
             bench.print(&help::of(self));
             return Ok(());
         }

@@ -7,6 +7,7 @@ use kit::Size;
 use serde_json::{json, Map, Value};
 use wire::Failure;
 
+use crate::bench;
 use crate::options::{Given, Line};
 use crate::places::Places;
 
@@ -131,7 +132,7 @@ impl Request {
             [] => &STAGES,
             asked => asked,
         };
-        let parameters = json!({
+        bench::parameters(json!({
             "file": self.file,
             "files": self.files.len(),
             "names": self.places.names,
@@ -152,11 +153,7 @@ impl Request {
             "content": if self.verifies { "letter" } else { "zeroes" },
             "verify": self.verifies,
             "classic": true,
-        });
-        match parameters {
-            Value::Object(parameters) => parameters,
-            _ => unreachable!("it was written as an object"),
-        }
+        }))
     }
 
     fn take(&mut self, given: &Given) -> Result<(), Failure> {
@@ -186,7 +183,7 @@ impl Request {
             "-v" => self.verifies = true,
             "-x" => self.stonewall = false,
             "-u" => self.is_kept = false,
-            _ => {}
+            other => unreachable!("{other} is in the table of options"),
         }
     }
 }

@@ -7,6 +7,7 @@ use kit::Size;
 use serde_json::{json, Map, Value};
 use wire::Failure;
 
+use crate::bench;
 use crate::options::{Given, Line};
 
 /// One of the four files that the original comes with.
@@ -40,11 +41,7 @@ impl Request {
     /// # Errors
     /// `BadJob`, naming the option.
     pub fn of(line: &Line) -> Result<Self, Failure> {
-        if let Some(operand) = line.operands.first() {
-            let operand = operand.to_string_lossy();
-            let message = format!("\"{operand}\" belongs to no option; name a directory with -D");
-            return Err(bad_parameter("-D", message));
-        }
+        line.refuse_operands("-D")?;
         let mut request = Self {
             buffer: Size(256 << 10),
             trees: 30,
@@ -68,7 +65,7 @@ impl Request {
 
     /// The parameters of the workload, which measures and chooses as the original does.
     pub fn parameters(&self) -> Map<String, Value> {
-        let parameters = json!({
+        let mut parameters = bench::parameters(json!({
             "scenario": if self.is_make_j { "make-j" } else { "random" },
             "buffer": self.buffer,
             "trees": self.trees,
@@ -78,10 +75,7 @@ impl Request {
             "cold": self.syncs,
             "content": "classic",
             "classic": true,
-        });
-        let Value::Object(mut parameters) = parameters else {
-            unreachable!("it was written as an object");
-        };
+        }));
         if let Some(files) = self.files {
             parameters.insert("files".to_owned(), json!(files));
         }
@@ -111,7 +105,7 @@ impl Request {
             "-m" | "--makej" => self.is_make_j = true,
             "-n" | "--no-sync" => self.syncs = false,
             "--files" => self.files = Some(given.value()?),
-            _ => {}
+            other => unreachable!("{other} is in the table of options"),
         }
         Ok(())
     }

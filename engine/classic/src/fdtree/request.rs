@@ -8,6 +8,7 @@ use kit::failure::bad_parameter;
 use serde_json::{json, Map, Value};
 use wire::Failure;
 
+use crate::bench;
 use crate::options::{Given, Line};
 
 const BLOCK_BYTES: u64 = 4_096;
@@ -41,11 +42,7 @@ impl Request {
     /// # Errors
     /// `BadJob`, naming the option.
     pub fn of(line: &Line) -> Result<Self, Failure> {
-        if let Some(operand) = line.operands.first() {
-            let operand = operand.to_string_lossy();
-            let message = format!("\"{operand}\" belongs to no option; name a directory with -o");
-            return Err(bad_parameter("-o", message));
-        }
+        line.refuse_operands("-o")?;
         let mut request = Self {
             levels: 4,
             directories: 10,
@@ -69,7 +66,7 @@ impl Request {
 
     /// The parameters of the workload.
     pub fn parameters(&self) -> Map<String, Value> {
-        let parameters = json!({
+        bench::parameters(json!({
             "levels": self.levels,
             "directories": self.directories,
             "files": self.files,
@@ -82,11 +79,7 @@ impl Request {
             },
             "root": self.name(),
             "mode": if self.in_process { "in-process" } else { "spawn" },
-        });
-        match parameters {
-            Value::Object(parameters) => parameters,
-            _ => unreachable!("it was written as an object"),
-        }
+        }))
     }
 
     /// Whether the tree is made. As in the original, both options are as good as none.
@@ -127,7 +120,7 @@ impl Request {
             "-R" => self.removes_only = true,
             "--root" => self.name = Some(given.value()?),
             "--in-process" => self.in_process = true,
-            _ => {}
+            other => unreachable!("{other} is in the table of options"),
         }
         Ok(())
     }

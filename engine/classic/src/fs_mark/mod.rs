@@ -76,7 +76,7 @@ impl Tool for FsMark {
 
     fn run(&self, arguments: Vec<OsString>, bench: &mut Bench) -> Result<(), Failure> {
         let line = options::read(CHOICES, arguments.clone())?;
-        if line.options.iter().any(|given| given.name == "-h") {
+        if line.has("-h") {
             bench.print(&help::of(self));
             return Ok(());
         }

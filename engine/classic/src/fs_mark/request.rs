@@ -8,6 +8,7 @@ use kit::Size;
 use serde_json::{json, Map, Value};
 use wire::Failure;
 
+use crate::bench;
 use crate::options::{Given, Line};
 use crate::places::Places;
 
@@ -100,11 +101,7 @@ impl Request {
     /// # Errors
     /// `BadJob`, naming the option.
     pub fn of(line: &Line) -> Result<Self, Failure> {
-        if let Some(operand) = line.operands.first() {
-            let operand = operand.to_string_lossy();
-            let message = format!("\"{operand}\" belongs to no option; name directories with -d");
-            return Err(bad_parameter("-d", message));
-        }
+        line.refuse_operands("-d")?;
         let mut request = Self::default();
         for given in &line.options {
             request.take(given)?;
@@ -121,7 +118,7 @@ impl Request {
 
     /// The parameters of the workload. Names, places and syncs are those of the original.
     pub fn parameters(&self) -> Map<String, Value> {
-        let parameters = json!({
+        bench::parameters(json!({
             "directories": self.places.names,
             "files": self.files,
             "size": self.size,
@@ -135,11 +132,7 @@ impl Request {
             "loops": self.loops,
             "keep": if self.is_kept { "for-good" } else { "never" },
             "classic": true,
-        });
-        match parameters {
-            Value::Object(parameters) => parameters,
-            _ => unreachable!("it was written as an object"),
-        }
+        }))
     }
 
     fn take(&mut self, given: &Given) -> Result<(), Failure> {
@@ -158,7 +151,9 @@ impl Request {
             "-F" => self.repeat(0),
             "-l" => self.log = given.text().into(),
             "-v" => self.is_verbose = true,
-            _ => {}
+            // Taken together, for the paths share a directory.
+            "-d" => {}
+            other => unreachable!("{other} is in the table of options"),
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use serde_json::{json, Map, Value};
 use wire::Failure;
 
 use super::commands::Command;
+use crate::bench;
 
 /// Everything that can be set, at first as in the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl Settings {
     /// The parameters of the workload.
     pub fn parameters(&self) -> Map<String, Value> {
         let (smallest, largest) = self.size;
-        let parameters = json!({
+        bench::parameters(json!({
             "files": self.number,
             "transactions": self.transactions,
             "size": format!("{smallest}..{largest}"),
@@ -93,11 +94,7 @@ impl Settings {
             "bias_read": self.bias_read,
             "bias_create": self.bias_create,
             "seed": self.seed,
-        });
-        match parameters {
-            Value::Object(parameters) => parameters,
-            _ => unreachable!("it was written as an object"),
-        }
+        }))
     }
 
     /// The directory in which files are made.

@@ -7,6 +7,7 @@ use kit::failure::bad_parameter;
 use serde_json::{json, Map, Value};
 use wire::Failure;
 
+use crate::bench;
 use crate::options::{Given, Line};
 
 const MIB: u64 = 1 << 20;
@@ -94,11 +95,7 @@ impl Request {
     /// # Errors
     /// `BadJob`, naming the option.
     pub fn of(line: &Line) -> Result<Self, Failure> {
-        if let Some(operand) = line.operands.first() {
-            let operand = operand.to_string_lossy();
-            let message = format!("\"{operand}\" belongs to no option; name a directory with -d");
-            return Err(bad_parameter("-d", message));
-        }
+        line.refuse_operands("-d")?;
         if line
             .options
             .iter()
@@ -128,7 +125,7 @@ impl Request {
         };
         let mut version = VERSIONS.iter();
         let version = version.find(|(_, version)| *version == self.version);
-        let parameters = json!({
+        bench::parameters(json!({
             "file": u64::from(self.file_mib.get()) * MIB,
             "block": self.block_bytes,
             "threads": self.threads,
@@ -140,11 +137,7 @@ impl Request {
             "access": if self.is_direct { "direct" } else { "as-found" },
             "content": if self.verifies { "random" } else { "zeroes" },
             "verify": self.verifies,
-        });
-        match parameters {
-            Value::Object(parameters) => parameters,
-            _ => unreachable!("it was written as an object"),
-        }
+        }))
     }
 
     /// The files that will be made.
@@ -167,7 +160,7 @@ impl Request {
             "-X" => self.is_direct = true,
             "-c" => self.verifies = true,
             "--version" => self.version = version_of(given)?,
-            _ => {}
+            other => unreachable!("{other} is in the table of options"),
         }
         Ok(())
     }
