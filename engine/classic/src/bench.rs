@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use wire::{ConditionsWanted, Event, Failure, Job, Target, PROTOCOL};
+use wire::{ConditionsWanted, Event, Failure, Job, Target, Warning, PROTOCOL};
 
 use crate::common::Common;
 
@@ -33,6 +33,12 @@ pub trait Host {
 pub trait Printer {
     /// What is to be printed when `event` comes; empty for nothing.
     fn text_of(&mut self, event: &Event) -> String;
+
+    /// Whether people are to be told of `warning`.
+    fn passes_on(&mut self, warning: &Warning) -> bool {
+        let _ = warning;
+        true
+    }
 }
 
 /// The engine, and what the person who called the tool wants of it.
@@ -79,8 +85,11 @@ impl<'a> Bench<'a> {
             if !text.is_empty() {
                 host.print(&text);
             }
-            if let Event::Warning(warning) = event {
-                host.remark(&warning.message);
+            match event {
+                Event::Warning(warning) if printer.passes_on(warning) => {
+                    host.remark(&warning.message);
+                }
+                _ => {}
             }
         })
     }

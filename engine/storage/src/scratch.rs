@@ -56,6 +56,16 @@ impl<'a, B: Backend> Scratch<'a, B> {
         })
     }
 
+    /// A file that an earlier trial kept: it is not made, but removed.
+    ///
+    /// # Errors
+    /// `BadJob` when the name cannot be passed to the kernel.
+    pub fn taken_over(backend: &'a B, path: PathBuf) -> Result<Self, Failure> {
+        let mut scratch = Self::found(backend, path)?;
+        scratch.is_kept = false;
+        Ok(scratch)
+    }
+
     /// Leaves the file behind when this is dropped.
     pub fn keep(&mut self) {
         self.is_kept = true;
@@ -137,6 +147,8 @@ mod tests {
         drop(scratch);
         drop(Scratch::found(&Sync, path.clone()).unwrap());
         assert!(path.exists());
+        drop(Scratch::taken_over(&Sync, path.clone()).unwrap());
+        assert!(!path.exists(), "what was kept for a trial goes with it");
     }
 
     #[test]

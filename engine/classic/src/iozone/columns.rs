@@ -27,6 +27,8 @@ pub struct Test {
     /// Blanks that stand for it when it is not executed.
     pub blanks: usize,
     pub only_reads: bool,
+    /// Whether it uses C streams.
+    pub is_stream: bool,
 }
 
 /// A phase of many children.
@@ -113,6 +115,7 @@ const fn test(
         indent,
         blanks,
         only_reads,
+        is_stream: matches!(number, 6 | 7),
     }
 }
 

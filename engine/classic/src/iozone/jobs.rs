@@ -26,6 +26,7 @@ impl Request {
             .entry("access")
             .or_insert_with(|| json!("as-found"));
         parameters.insert("purge".to_owned(), json!(self.purge_bytes()));
+        parameters.insert("classic".to_owned(), json!(true));
         parameters
     }
 

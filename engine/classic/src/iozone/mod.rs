@@ -3,9 +3,10 @@
 //! Differences from the original: the table is laid out as by 3.498 and later, and figures never
 //! touch; the lines before it are ours, one for each option; sizes that are no sizes, words that
 //! belong to no option and options that have no meaning beside others are refused; lists of sizes
-//! are sorted; with -I the tests on C streams are left out, and 0 stands in their columns; a file
-//! in the way is refused, and read (and kept) when only reading tests are asked for; figures of
-//! many children are printed when all phases are done.
+//! are sorted; with -I the tests on C streams, which ignore it in the original too, are jobs of
+//! their own through the page cache, and a line below the table says so (many children leave them
+//! out); a file in the way is refused, and read (and kept) when only reading tests are asked for;
+//! figures of many children are printed when all phases are done.
 
 mod banner;
 mod children;
@@ -31,6 +32,8 @@ use crate::options::Choice;
 use crate::sheet::Sheet;
 use crate::{help, overwrite, Tool};
 
+const STREAMS_APART: &str =
+    "\tNot direct: fwrite, frewrite, fread and freread went through the page cache.\n";
 const COMPLETE: &str = "\niozone test complete.\n";
 
 /// The tool.
@@ -75,8 +78,17 @@ fn single(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failur
     let is_shown =
         |number: u32| number <= LAST_USUAL || single.tests.iter().any(|test| test.number >= number);
     let shown = TESTS.iter().filter(|test| is_shown(test.number)).collect();
-    let mut table = Table::new(banner::of(request, line) + "\n", shown, &single.tests);
-    bench.execute(&single.job, &mut table)?;
+    let banner = banner::of(request, line) + "\n";
+    let mut table = Table::new(banner, shown, &single.tests, &single.grid);
+    let done = single
+        .jobs
+        .iter()
+        .try_for_each(|job| bench.execute(job, &mut table));
+    bench.print(&table.end_row());
+    done?;
+    if single.has_streams_apart {
+        bench.print(STREAMS_APART);
+    }
     bench.print(COMPLETE);
     if request.matrices {
         bench.print(&matrices::text(&table, &single.tests));

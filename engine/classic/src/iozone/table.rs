@@ -1,7 +1,11 @@
 //! The table of a single stream: a row for each size of file and record, printed figure by
 //! figure as they come.
 
-use wire::{Event, Sample};
+use std::collections::BTreeSet;
+
+use kit::Size;
+use storage::workload::iozone::grid::Grid;
+use wire::{Event, Sample, Warning};
 
 use super::columns::{Column, Test};
 use crate::bench::Printer;
@@ -27,9 +31,11 @@ pub struct Table {
     row: Option<Row>,
     /// All figures so far.
     pub figures: Vec<Figure>,
-    /// Sizes that the job asks for, in bytes.
+    /// Sizes that are asked for, in bytes.
     pub files: Vec<u64>,
     pub records: Vec<u64>,
+    /// Codes of the warnings that people were told.
+    told: BTreeSet<String>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -47,8 +53,14 @@ enum Field {
 }
 
 impl Table {
-    /// A table for `tests` among `all` that have columns.
-    pub fn new(banner: String, all: Vec<&'static Test>, tests: &[&'static Test]) -> Self {
+    /// A table for `tests` among `all` that have columns, over a grid.
+    pub fn new(
+        banner: String,
+        all: Vec<&'static Test>,
+        tests: &[&'static Test],
+        grid: &Grid,
+    ) -> Self {
+        let bytes = |sizes: &[Size]| sizes.iter().map(|size| size.bytes()).collect();
         let is_wanted = |test: &Test| tests.iter().any(|wanted| wanted.number == test.number);
         let all: Vec<_> = all
             .into_iter()
@@ -60,8 +72,9 @@ impl Table {
             all,
             row: None,
             figures: Vec::new(),
-            files: Vec::new(),
-            records: Vec::new(),
+            files: bytes(&grid.files),
+            records: bytes(&grid.records),
+            told: BTreeSet::new(),
         }
     }
 
@@ -93,7 +106,7 @@ impl Table {
     }
 
     /// The rest of the row.
-    fn end_row(&mut self) -> String {
+    pub fn end_row(&mut self) -> String {
         if self.row.is_none() {
             return String::new();
         }
@@ -129,19 +142,18 @@ impl Table {
 impl Printer for Table {
     fn text_of(&mut self, event: &Event) -> String {
         match event {
-            Event::Hello(hello) => {
-                let sizes = |name: &str| {
-                    let sizes = hello.effective.get(name).and_then(|sizes| sizes.as_array());
-                    let sizes = sizes.into_iter().flatten();
-                    sizes.filter_map(|size| size.as_u64()).collect()
-                };
-                (self.files, self.records) = (sizes("file"), sizes("record"));
-                std::mem::take(&mut self.banner)
-            }
+            Event::Hello(_) => std::mem::take(&mut self.banner),
             Event::Sample(sample) => self.add(sample),
-            Event::End(_) => self.end_row(),
-            Event::Progress(_) | Event::Interval(_) | Event::Warning(_) => String::new(),
+            // A row may be the work of several jobs.
+            Event::End(_) | Event::Progress(_) | Event::Interval(_) | Event::Warning(_) => {
+                String::new()
+            }
         }
+    }
+
+    /// Jobs of many rows would say the same of each.
+    fn passes_on(&mut self, warning: &Warning) -> bool {
+        self.told.insert(warning.code.clone())
     }
 }
 
@@ -211,8 +223,13 @@ pub(super) mod tests {
     pub fn table() -> (Table, Vec<&'static Test>, String) {
         let all: Vec<&'static Test> = TESTS[..4].iter().collect();
         let tests = vec![&TESTS[0], &TESTS[3]];
-        let mut table = Table::new(String::new(), all, &tests);
-        (table.files, table.records) = (vec![64 << 10, 128 << 10], vec![64 << 10, 128 << 10]);
+        let sizes = vec![Size(64 << 10), Size(128 << 10)];
+        let grid = Grid {
+            files: sizes.clone(),
+            records: sizes,
+            cells: Vec::new(),
+        };
+        let mut table = Table::new(String::new(), all, &tests, &grid);
         let mut text = std::mem::take(&mut table.banner);
         for (metric, file_kb, record_kb, figure) in [
             ("write", 64, 64, 1_232_453.0),

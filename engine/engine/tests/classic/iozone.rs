@@ -69,17 +69,29 @@ fn auto_mode_sweeps_and_prints_matrices() {
 
 /// Where the file system does no direct I/O, or says so only, that is told instead.
 #[test]
-fn direct_io_is_verified_and_leaves_streams_out() {
+fn direct_io_is_verified_and_streams_are_said_not_to_be() {
     let bench = bench();
     let line = "-n 64 -g 128 -y 16 -q 64 -a -R -I -f FILE";
     let output = bench.call(line, "");
     let words = String::from_utf8(output.stderr).unwrap();
     match output.status.code() {
         Some(0) => {
-            let figures = row(&String::from_utf8(output.stdout).unwrap(), 128, 64);
-            assert!(figures[..9].iter().all(|&figure| figure > 0), "{figures:?}");
-            assert_eq!(figures[9..], [0; 4]);
-            assert!(words.contains("C streams"), "{words}");
+            let text = String::from_utf8(output.stdout).unwrap();
+            for (file, record) in [(64, 16), (64, 64), (128, 16), (128, 32), (128, 64)] {
+                let figures = row(&text, file, record);
+                assert_eq!(figures.len(), 13, "{text}");
+                assert!(figures.iter().all(|&figure| figure > 0), "{text}");
+            }
+            assert_eq!(text.matches("kB  reclen").count(), 1, "{text}");
+            assert_eq!(
+                text.matches("went through the page cache").count(),
+                1,
+                "{text}"
+            );
+            assert_eq!(text.matches(" report\"\n").count(), 13, "{text}");
+            // Told once, not for every row.
+            assert_eq!(words.matches("record 0 only").count(), 1, "{words}");
+            assert_eq!(words.lines().count(), 1, "{words}");
         }
         code => {
             assert_eq!(code, Some(5), "{words}");

@@ -1,10 +1,12 @@
-//! The job of a single stream.
+//! The jobs of a single stream.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
 use serde_json::{json, Map, Value};
+use storage::workload::iozone::grid;
+use storage::workload::iozone::grid::Grid;
 use wire::{Failure, Job};
 
 use super::super::columns::{Test, LAST_USUAL, POSITIONED, TESTS};
@@ -16,15 +18,20 @@ const FILE_NAME: &str = "iozone.tmp";
 
 /// What a single stream is to do.
 pub struct Single {
-    pub job: Job,
+    /// In their order.
+    pub jobs: Vec<Job>,
+    /// What they go through.
+    pub grid: Grid,
     /// The tests asked for, in the order of their columns.
     pub tests: Vec<&'static Test>,
+    /// Whether access is direct but for tests on C streams.
+    pub has_streams_apart: bool,
     /// Files that it will write, and may be told to remove first.
     pub paths: Vec<PathBuf>,
 }
 
 impl Request {
-    /// The job of a single stream.
+    /// The jobs of a single stream.
     ///
     /// # Errors
     /// `BadJob`, naming the option that has no meaning here.
@@ -37,11 +44,11 @@ impl Request {
         let tests = self.single_tests()?;
         let mut parameters = self.common_parameters();
         self.add_sizes(&mut parameters)?;
+        let grid = grid(&parameters)?;
         let path = self.path.clone().unwrap_or_else(|| FILE_NAME.into());
         let (directory, name) = split(&path)?;
-        let names: Vec<_> = tests.iter().map(|test| test.name).collect();
         parameters.extend(object(json!({
-            "tests": names, "name": name, "retest": !self.no_retest, "native": self.unit(),
+            "tests": names(&tests), "name": name, "retest": !self.no_retest, "native": self.unit(),
         })));
         let only_reads = tests.iter().all(|test| test.only_reads);
         let is_found = self.is_foreign || (only_reads && path.exists());
@@ -51,9 +58,57 @@ impl Request {
         if self.is_foreign {
             parameters.insert("verify".to_owned(), json!(false));
         }
-        let paths = if is_found { Vec::new() } else { vec![path] };
-        let job = self.placed(job("iozone", parameters, &directory));
-        Ok(Single { job, tests, paths })
+        let is_direct = parameters["access"] == "direct";
+        let has_streams_apart = is_direct && tests.iter().any(|test| test.is_stream);
+        let jobs = match has_streams_apart {
+            true => self.jobs_apart(&parameters, &grid, &tests, &directory),
+            false => vec![self.placed(job("iozone", parameters, &directory))],
+        };
+        Ok(Single {
+            jobs,
+            grid,
+            tests,
+            has_streams_apart,
+            paths: if is_found { Vec::new() } else { vec![path] },
+        })
+    }
+
+    /// C streams go through the page cache whatever is asked for, and nothing is to be called
+    /// direct that was not: in each row they are jobs of their own. They find the file that the
+    /// tests before them kept.
+    fn jobs_apart(
+        &self,
+        parameters: &Map<String, Value>,
+        grid: &Grid,
+        tests: &[&'static Test],
+        directory: &Path,
+    ) -> Vec<Job> {
+        let runs: Vec<_> = tests
+            .chunk_by(|one, next| one.is_stream == next.is_stream)
+            .collect();
+        let (last_cell, last_run) = (grid.cells.len() - 1, runs.len() - 1);
+        let mut jobs = Vec::new();
+        for (at, cell) in grid.cells.iter().enumerate() {
+            for (nth, run) in runs.iter().enumerate() {
+                let mut own = parameters.clone();
+                own.shift_remove("auto");
+                own.extend(object(json!({
+                    "file": cell.file, "record": cell.record, "tests": names(run),
+                    "crossover": false,
+                })));
+                if run[0].is_stream {
+                    own.insert("access".to_owned(), json!("as-found"));
+                }
+                if nth > 0 && !own.contains_key("existing") {
+                    own.insert("existing".to_owned(), json!("take_over"));
+                }
+                let is_handed_on = nth < last_run;
+                let stays = at == last_cell && own.contains_key("keep");
+                own.insert("keep".to_owned(), json!(is_handed_on || stays));
+                jobs.push(self.placed(job("iozone", own, directory)));
+            }
+        }
+        jobs
     }
 
     fn single_tests(&self) -> Result<Vec<&'static Test>, Failure> {
@@ -104,4 +159,8 @@ impl Request {
         }
         Ok(())
     }
+}
+
+fn names(tests: &[&'static Test]) -> Vec<&'static str> {
+    tests.iter().map(|test| test.name).collect()
 }

@@ -11,18 +11,23 @@ fn request(line: &str) -> Request {
 }
 
 fn single(line: &str) -> Map<String, Value> {
-    request(line).single().unwrap().job.parameters
+    jobs(line).remove(0)
+}
+
+fn jobs(line: &str) -> Vec<Map<String, Value>> {
+    let jobs = request(line).single().unwrap().jobs;
+    jobs.into_iter().map(|job| job.parameters).collect()
 }
 
 #[test]
 fn the_lines_of_the_printed_studies_become_jobs() {
-    let printed = single("-n 1024 -g 4096000 -y 8 -q 1024 -a -R -I -f /mnt/FILE");
+    let printed = single("-n 1024 -g 4096000 -y 8 -q 1024 -a -R -f /mnt/FILE");
     let bounds = json!({
         "file_min": 1 << 20, "file_max": 4_096_000_u64 << 10,
         "record_min": 8 << 10, "record_max": 1 << 20,
     });
     assert_eq!(printed["auto"], bounds);
-    assert_eq!(printed["access"], "direct");
+    assert_eq!(printed["classic"], true);
     assert_eq!(printed["name"], "FILE");
     assert!(!printed.contains_key("file") && !printed.contains_key("record"));
     let printed = single("-s 32g -r 64k -C -c -e -w -x -f FILE");
@@ -36,6 +41,31 @@ fn the_lines_of_the_printed_studies_become_jobs() {
     let printed = single("-e -o -r 64k -s 8192M -i0");
     assert_eq!(printed["tests"], json!(["write"]));
     assert_eq!(printed["open_sync"], "sync");
+}
+
+/// Files of 1 MB to 2 GB, all with eight sizes of records; on each the same file in turn.
+#[test]
+fn direct_rows_have_jobs_of_their_own_for_streams() {
+    let jobs = jobs("-n 1024 -g 4096000 -y 8 -q 1024 -a -R -I -E -w -f /mnt/FILE");
+    assert_eq!(jobs.len(), 12 * 8 * 3);
+    let last = &jobs[jobs.len() - 3..];
+    let of = |name: &str| [0, 1, 2].map(|nth: usize| last[nth][name].clone());
+    assert_eq!(of("access"), ["direct", "as-found", "direct"]);
+    assert_eq!(of("file"), [2_u64 << 30; 3]);
+    assert_eq!(of("keep"), [true; 3]);
+    assert_eq!(
+        jobs[2]["keep"], false,
+        "a row begins with a file of its own"
+    );
+    assert!(!last[0].contains_key("existing"));
+    assert_eq!(
+        (&last[1]["existing"], &last[2]["existing"]),
+        (&json!("take_over"), &json!("take_over"))
+    );
+    assert_eq!(last[1]["tests"], json!(["fwrite", "fread"]));
+    assert_eq!(last[2]["tests"], json!(["pwrite", "pread"]));
+    assert_eq!(single("-I -i 0").get("crossover"), None, "nothing to part");
+    assert_eq!(single("-I -i 6")["access"], "as-found");
 }
 
 #[test]

@@ -47,6 +47,17 @@ impl Cell {
     }
 }
 
+/// All points, and the sizes that span them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    /// Sizes of files.
+    pub files: Vec<Size>,
+    /// Sizes of records, also of those that no file is measured with.
+    pub records: Vec<Size>,
+    /// Files outermost.
+    pub cells: Vec<Cell>,
+}
+
 /// IOzone's auto mode (-a): sizes that grow by a factor between bounds.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

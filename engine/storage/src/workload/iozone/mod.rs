@@ -38,7 +38,7 @@ use kit::Ledger;
 use serde_json::{json, Map, Value};
 use wire::{Card, Direction, Failure, MetricCard, Role, Timing, Unit};
 
-use self::grid::Cell;
+use self::grid::{Cell, Grid};
 use self::options::{Existing, StrideOrder};
 use self::params::Params;
 use self::table::Test;
@@ -77,7 +77,7 @@ impl Workload for Iozone {
                 return Err(scratch::in_the_way(&path));
             }
             Existing::Refuse => {}
-            Existing::Read => check_found(&path, &params)?,
+            Existing::Read | Existing::TakeOver => check_found(&path, &params)?,
         }
         Ok(Box::new(Plan {
             params,
@@ -108,7 +108,20 @@ out the last two records and is stuck on record 0 in small files, where stride_o
 report. Latencies are part of every result, so that there are no logs of them (its -Q and -+z). A \
 figure of each test is given in the original's own unit and rounding beside the value.";
 
-/// The file that is to be read must be there, with enough in it.
+/// The grid that a trial with these parameters goes through.
+///
+/// # Errors
+/// `BadJob`, naming the parameter.
+pub fn grid(parameters: &Map<String, Value>) -> Result<Grid, Failure> {
+    let (params, _) = Params::parse(parameters)?;
+    Ok(Grid {
+        files: params.file.to_vec(),
+        records: params.record.to_vec(),
+        cells: params.cells(),
+    })
+}
+
+/// The file that is to be there must be, with enough in it.
 fn check_found(path: &Path, params: &Params) -> Result<(), Failure> {
     let wanted = params.cells().iter().map(|cell| cell.bytes()).max();
     let found = path.metadata().ok().filter(|found| found.is_file());

@@ -135,6 +135,9 @@ pub enum Existing {
     /// It must be there, is read, and stays (IOzone's -+E): for tests that only read, of a file
     /// that an earlier trial kept or that somebody else made (turn `verify` off for the latter).
     Read,
+    /// It must be there, may be written too, and goes at the end unless `keep` is set: what an
+    /// earlier trial kept for this one.
+    TakeOver,
 }
 
 #[cfg(test)]

@@ -265,8 +265,13 @@ impl Params {
         Ok(streams.map_or(Vec::new(), |streams| streams.to_vec()))
     }
 
-    /// A file of somebody else is only read.
+    /// A file of somebody else is only read; one that is taken over is there once.
     fn check_existing(&self) -> Result<(), Failure> {
+        if self.existing == Existing::TakeOver && self.cells().len() > 1 {
+            let message = "parameter \"existing\": one file can be taken over, for one size of \
+                           record; use one of each, or \"refuse\"";
+            return Err(bad_parameter("existing", message));
+        }
         let writes = self.tests.iter().any(|test| !test.only_reads());
         if self.existing == Existing::Read && writes {
             let message = "parameter \"tests\": with existing \"read\" the file must not be \

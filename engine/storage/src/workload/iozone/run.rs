@@ -126,6 +126,7 @@ where
         let mut scratch = match params.existing {
             Existing::Refuse => Scratch::create(&self.backends.plain, path)?,
             Existing::Read => Scratch::found(&self.backends.plain, path)?,
+            Existing::TakeOver => Scratch::taken_over(&self.backends.plain, path)?,
         };
         if let Some(evidence) = &mut self.evidence {
             evidence.check_direct(scratch.path(), "record", cell.record)?;
@@ -189,7 +190,7 @@ where
     fn prepare(&mut self) -> Result<(), Failure> {
         let (params, plain) = (self.params, self.supplies.plain());
         let stage = self.stage(false, false);
-        if params.existing == Existing::Read {
+        if params.existing != Existing::Refuse {
             let mut conduct = self.supplies.plain();
             conduct.verify = false;
             let warming = (OFlags::RDONLY, Motion::SequentialRead);

@@ -84,6 +84,7 @@ fn refusals_name_the_parameter() {
             (json!({"tests": []}), "tests"),
             (json!({"access": "direct", "tests": ["fread"]}), "tests"),
             (json!({"existing": "read"}), "tests"),
+            (json!({"existing": "take_over"}), "existing"),
             (json!({"random_order": "3.5"}), "random_order"),
             (json!({"pattern": 256}), "pattern"),
             (json!({"access": "cold"}), "access"),
