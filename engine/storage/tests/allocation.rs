@@ -9,8 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 use kit::pattern::Stride;
 use kit::{Content, Ledger, OperationProbe, PassProbe, Probe};
 use rustix::fs::{Mode, OFlags};
+use rustix::mm::MsyncFlags;
 use serde_json::{json, Value};
-use storage::backend::{Backend, File, Null, Positioned, Stdio, Sync};
+use storage::backend::{Backend, File, Mmap, Null, Positioned, Stdio, Sync};
 use storage::workload::compilebench::Compilebench;
 use storage::workload::iozone::conduct::Plain;
 use storage::workload::iozone::loops::{Drive, Motion, Mover, Work};
@@ -146,6 +147,9 @@ fn no_loop_allocates() {
     let stdio = Stdio {
         buffer_bytes: Some(RECORD_BYTES),
     };
+    let mapped = Mmap {
+        msync_each: Some(MsyncFlags::ASYNC),
+    };
     for counted in [
         along(&Null, PassProbe::new()),
         along(&Null, OperationProbe::new()),
@@ -153,6 +157,9 @@ fn no_loop_allocates() {
         along(&Sync, OperationProbe::new()),
         along(&stdio, PassProbe::new()),
         along(&stdio, OperationProbe::new()),
+        along(&mapped, PassProbe::new()),
+        along(&mapped, OperationProbe::new()),
+        placed(&mapped, PassProbe::new()),
         placed(&Null, PassProbe::new()),
         placed(&Null, OperationProbe::new()),
         placed(&Sync, PassProbe::new()),

@@ -5,6 +5,7 @@ use std::io::SeekFrom;
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::mm::MsyncFlags;
 use storage::backend::{Backend, File, Mmap, Null, Stdio, Sync};
 
 const PERMISSIONS: Mode = Mode::RUSR.union(Mode::WUSR).union(Mode::XUSR);
@@ -71,7 +72,9 @@ fn sync_conforms() {
 
 #[test]
 fn mmap_conforms() {
-    conforms(&Mmap);
+    for msync_each in [None, Some(MsyncFlags::ASYNC), Some(MsyncFlags::SYNC)] {
+        conforms(&Mmap { msync_each });
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::options::Choice;
 
 const CLUSTER: &str = "one host works here; start the engine on each, as the lab does";
 const DEDUP: &str = "the contents that jobs offer are classic, uniform, diagnostic and random";
-const MAPPED: &str = "files are not mapped into memory here; use plain system calls";
+const MAPPED: &str = "a mapping is used as it comes; -B, -D and -G are understood";
 const QUEUED: &str = "one record moves at a time; the tool aio-stress keeps many under way";
 
 /// All of them, single letters first.
@@ -19,11 +19,14 @@ pub const CHOICES: &[Choice] = &[
         "FILE",
         "also write a spreadsheet: .xlsx, else in the format of Excel 2",
     ),
-    Choice::left_out("-B", MAPPED),
+    Choice::flag("-B", "map the test file into memory and copy records"),
     Choice::flag("-c", "close inside the timed region"),
     Choice::flag("-C", "of many children, show what each moved"),
     Choice::left_out("-d", "children start together at a gate"),
-    Choice::left_out("-D", MAPPED),
+    Choice::flag(
+        "-D",
+        "as -B, with msync(MS_ASYNC) after each record written",
+    ),
     Choice::flag("-e", "fsync inside the timed region"),
     Choice::flag("-E", "execute tests 9 and 10 too (pwrite, pread)"),
     Choice::value("-f", "FILE", "test file of a single stream"),
@@ -33,7 +36,7 @@ pub const CHOICES: &[Choice] = &[
         "test files of many children, one each, in one directory",
     ),
     Choice::value("-g", "SIZE", "largest file in auto mode"),
-    Choice::left_out("-G", MAPPED),
+    Choice::flag("-G", "as -B, with msync(MS_SYNC) after each record written"),
     Choice::flag("-h", "print this list"),
     Choice::left_out("-H", QUEUED),
     Choice::value("-i", "N", "execute test N; may be repeated"),

@@ -49,6 +49,16 @@ pub struct Phase {
     pub is_retest: bool,
 }
 
+impl Phase {
+    /// Whether it uses C streams.
+    pub fn is_stream(&self) -> bool {
+        STREAMS.contains(&self.test)
+    }
+}
+
+/// The tests on C streams.
+const STREAMS: [u32; 2] = [6, 7];
+
 const fn column(metric: &'static str, heading: [&'static str; 2], report: &'static str) -> Column {
     Column {
         metric,
@@ -115,7 +125,7 @@ const fn test(
         indent,
         blanks,
         only_reads,
-        is_stream: matches!(number, 6 | 7),
+        is_stream: number == STREAMS[0] || number == STREAMS[1],
     }
 }
 
@@ -137,6 +147,9 @@ pub const TESTS: &[Test] = &[
 
 /// The last test that is executed unless others are asked for.
 pub const LAST_USUAL: u32 = 7;
+
+/// The last test that there is for mapped files.
+pub const LAST_MAPPED: u32 = 5;
 
 /// The tests that are added by -E.
 pub const POSITIONED: [u32; 2] = [9, 10];

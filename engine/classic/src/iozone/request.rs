@@ -104,6 +104,11 @@ impl Request {
         !self.children.is_empty() || self.fewest.is_some() || self.most.is_some()
     }
 
+    /// Whether records are moved otherwise than by plain calls, in the tests that can do so.
+    pub fn has_own_backend(&self) -> bool {
+        self.parameters.contains_key("backend")
+    }
+
     /// Bytes that -p reads before each record.
     pub fn purge_bytes(&self) -> u64 {
         match self.purges {
@@ -184,6 +189,9 @@ impl Request {
     /// How records are moved.
     fn take_conduct(&mut self, given: &Given) -> Result<bool, Failure> {
         match given.name {
+            "-B" => self.set("backend", "mmap"),
+            "-D" => self.map_with("async", given)?,
+            "-G" => self.map_with("sync", given)?,
             "-c" => self.set("include_close", true),
             "-e" => self.set("include_fsync", true),
             "-I" => self.set("access", "direct"),
@@ -232,6 +240,17 @@ impl Request {
 
     fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.parameters.insert(name.to_owned(), value.into());
+    }
+
+    /// Maps the file, with this call of msync(2) for each record written.
+    fn map_with(&mut self, msync: &str, given: &Given) -> Result<(), Failure> {
+        self.set("backend", "mmap");
+        match self.parameters.insert("msync".to_owned(), json!(msync)) {
+            Some(other) if other != msync => {
+                Err(given.wrong("a record is synced in one way; give -D or -G".to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// As in the original, 0 stands for the pattern of the revision.

@@ -105,6 +105,20 @@ fn direct_io_is_verified_and_streams_are_said_not_to_be() {
 }
 
 #[test]
+fn mapped_files_fill_nine_columns_and_leave_the_others_blank() {
+    let bench = bench();
+    for options in ["-B", "-B -e -c", "-D", "-G"] {
+        let text = bench.text(&format!("-s 256k -r 4k {options} -f FILE"), "");
+        let figures = row(&text, 256, 4);
+        assert_eq!(figures.len(), 9, "{text}");
+        assert!(figures.iter().all(|&figure| figure > 0), "{text}");
+    }
+    let text = bench.text("-t 2 -s 256k -r 4k -x -B -i 0 -i 2 -i 8", "");
+    assert_eq!(text.matches("Parent sees").count(), 5, "{text}");
+    assert!(names_in(&bench.work()).is_empty());
+}
+
+#[test]
 fn the_line_of_the_spreadsheet_writes_one_that_is_not_overwritten() {
     let bench = bench();
     let line = "-Rb spreadsheet_output_1M.wks -s 2M -r 64k -i 0 -i 1";
@@ -210,9 +224,10 @@ fn json_gives_the_stream_and_no_table() {
 fn what_is_left_out_or_unknown_is_refused_by_name() {
     let bench = bench();
     for (line, words) in [
-        ("-a -B", "option -B is left out"),
+        ("-a -Z", "option -Z is left out"),
+        ("-s 64k -B -I", "a mapping is made of the page cache"),
         ("-a -+m hosts", "option -+m is left out"),
-        ("-a -G", "option -G is left out"),
+        ("-a -G -i 6", "option -i 6"),
         ("-?", "\"-?\" is not an option"),
         ("-s big", "option -s: \"big\""),
         ("-s 4k -r 64k", "larger than every file"),

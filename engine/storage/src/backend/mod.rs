@@ -66,6 +66,9 @@ pub trait File {
     /// Whether bytes really move. Where they do not, what was read must not be verified.
     const MOVES_DATA: bool = true;
 
+    /// Whether a file should be given its size before it is written.
+    const IS_SIZED_FIRST: bool = false;
+
     /// Reads at the position, advances it, and gives the number of bytes.
     fn read(&mut self, record: &mut [u8]) -> io::Result<usize>;
 
@@ -107,9 +110,6 @@ pub trait File {
 
 /// An open file whose records can be moved wherever they are, without a position.
 pub trait Positioned: File {
-    /// Whether a file should be given its size before it is written.
-    const IS_SIZED_FIRST: bool = false;
-
     /// Reads at `offset`, in bytes, and gives the number of bytes.
     fn read_at(&mut self, record: &mut [u8], offset: u64) -> io::Result<usize>;
 

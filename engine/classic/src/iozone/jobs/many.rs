@@ -123,9 +123,17 @@ impl Request {
                 "many children have no such test",
             )?;
         }
+        let has_streams = !self.has_own_backend();
+        for phase in PHASES.iter().filter(|phase| phase.is_stream()) {
+            refuse(
+                !has_streams && self.tests.contains(&phase.test),
+                &format!("-i {}", phase.test),
+                "C streams are not mapped; leave out -B, -D and -G",
+            )?;
+        }
         let is_wanted = |phase: &&Phase| {
             let is_named = self.tests.is_empty() || self.tests.contains(&phase.test);
-            is_named && !(self.no_retest && phase.is_retest)
+            is_named && !(self.no_retest && phase.is_retest) && (has_streams || !phase.is_stream())
         };
         Ok(PHASES.iter().filter(is_wanted).collect())
     }

@@ -9,7 +9,7 @@ use storage::workload::iozone::grid;
 use storage::workload::iozone::grid::Grid;
 use wire::{Failure, Job};
 
-use super::super::columns::{Test, LAST_USUAL, POSITIONED, TESTS};
+use super::super::columns::{Test, LAST_MAPPED, LAST_TEST, LAST_USUAL, POSITIONED, TESTS};
 use super::super::request::Request;
 use super::{object, refuse, split, FILE_BYTES, RECORD_BYTES};
 use crate::bench::job;
@@ -125,12 +125,29 @@ impl Request {
                 "a single stream needs -E for it",
             )?;
         }
+        let last = self.last_test()?;
         let is_wanted = |test: &&Test| match self.tests.is_empty() {
+            _ if test.number > last => false,
             true if self.with_positioned && POSITIONED.contains(&test.number) => true,
             true => test.number <= LAST_USUAL,
             false => self.tests.contains(&test.number),
         };
         Ok(TESTS.iter().filter(is_wanted).collect())
+    }
+
+    /// The original has only the first tests for mappings.
+    fn last_test(&self) -> Result<u32, Failure> {
+        if !self.has_own_backend() {
+            return Ok(LAST_TEST);
+        }
+        let asked = self.tests.iter().find(|&&number| number > LAST_MAPPED);
+        if let Some(number) = asked {
+            let why = format!("with -B, -D and -G there are tests 0 to {LAST_MAPPED}");
+            refuse(true, &format!("-i {number}"), &why)?;
+        }
+        let why = "with -B, -D and -G nothing is moved by pwrite and pread";
+        refuse(self.with_positioned, "-E", why)?;
+        Ok(LAST_MAPPED)
     }
 
     fn add_sizes(&self, parameters: &mut Map<String, Value>) -> Result<(), Failure> {

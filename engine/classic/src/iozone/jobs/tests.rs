@@ -138,6 +138,34 @@ fn phases_follow_the_numbers_of_tests() {
 }
 
 #[test]
+fn mapped_files_have_six_tests_and_are_synced_in_one_way() {
+    let of = |line: &str| {
+        let all = single(line);
+        ["backend", "msync", "tests"].map(|name| all.get(name).cloned().unwrap_or_default())
+    };
+    let tests = json!([
+        "write",
+        "read",
+        "random",
+        "backward",
+        "record-rewrite",
+        "stride"
+    ]);
+    assert_eq!(of("-B"), [json!("mmap"), Value::Null, tests]);
+    assert_eq!(of("-D -B -i 0")[..2], [json!("mmap"), json!("async")]);
+    assert_eq!(of("-G -i 0")[..2], [json!("mmap"), json!("sync")]);
+    let jobs = request("-B -t 1").throughput().unwrap();
+    let phases = jobs[0].job.parameters["phases"].as_array().unwrap();
+    assert_eq!(phases.len(), 11, "all but those of C streams");
+    for line in ["-B -i 6", "-B -i 9 -E", "-B -E", "-B -I"] {
+        assert!(request(line).single().is_err(), "{line}");
+    }
+    assert!(request("-t 2 -B -i 7").throughput().is_err());
+    let both = Request::read(["-D", "-G"].map(OsString::from).into()).unwrap_err();
+    assert_eq!(both.parameter.as_deref(), Some("-G"));
+}
+
+#[test]
 fn what_has_no_meaning_together_is_refused_by_name() {
     for (line, option) in [
         ("-t 2 -a", "-a"),

@@ -10,7 +10,7 @@ mod fault;
 
 use std::ffi::CStr;
 use std::io::{self, SeekFrom};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr;
 
 use rustix::fs::{Mode, OFlags};
@@ -26,7 +26,16 @@ pub(super) const CARD: Card = Card {
 
 /// Opens files and maps them; the name space is reached by plain calls.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Mmap;
+pub struct Mmap {
+    /// How msync(2) is called for each record that was written; `None` for not at all.
+    pub msync_each: Option<MsyncFlags>,
+}
+
+impl AsFd for MmapFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
 
 /// An open file and its mapping.
 #[derive(Debug)]
@@ -34,6 +43,7 @@ pub struct MmapFile {
     mapping: Mapping,
     file: SyncFile,
     is_writable: bool,
+    msync_each: Option<MsyncFlags>,
     position: u64,
 }
 
@@ -62,6 +72,7 @@ impl Backend for Mmap {
             mapping: Mapping::new(&file, size_bytes, is_writable)?,
             file,
             is_writable,
+            msync_each: self.msync_each,
             position: if flags.contains(OFlags::APPEND) {
                 size_bytes
             } else {
@@ -120,12 +131,15 @@ impl Mapping {
         (self.start.wrapping_add(offset), there)
     }
 
-    fn sync(&self) -> io::Result<()> {
-        if self.size_bytes == 0 {
+    /// The part of `size_bytes` from `offset` on, with the whole of the page that it begins in.
+    fn sync(&self, offset: u64, size_bytes: usize, how: MsyncFlags) -> io::Result<()> {
+        let begun = offset % rustix::param::page_size() as u64;
+        let (start, size_bytes) = self.at(offset - begun, size_bytes + begun as usize);
+        if size_bytes == 0 {
             return Ok(());
         }
-        // SAFETY: all of it is mapped.
-        unsafe { msync(self.start.cast(), self.size_bytes, MsyncFlags::SYNC)? };
+        // SAFETY: all of it is mapped, from the start of a page on.
+        unsafe { msync(start.cast(), size_bytes, how)? };
         Ok(())
     }
 }
@@ -157,6 +171,8 @@ impl MmapFile {
 }
 
 impl File for MmapFile {
+    const IS_SIZED_FIRST: bool = true;
+
     #[inline]
     fn read(&mut self, record: &mut [u8]) -> io::Result<usize> {
         let moved = self.read_at(record, self.position)?;
@@ -184,7 +200,9 @@ impl File for MmapFile {
 
     fn resize(&mut self, size_bytes: u64) -> io::Result<()> {
         self.file.resize(size_bytes)?;
-        self.mapping = Mapping::new(&self.file, size_bytes, self.is_writable)?;
+        if size_bytes != self.mapping.size_bytes as u64 {
+            self.mapping = Mapping::new(&self.file, size_bytes, self.is_writable)?;
+        }
         Ok(())
     }
 
@@ -193,7 +211,8 @@ impl File for MmapFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.mapping.sync()?;
+        let whole = self.mapping.size_bytes;
+        self.mapping.sync(0, whole, MsyncFlags::SYNC)?;
         self.file.sync()
     }
 
@@ -204,8 +223,6 @@ impl File for MmapFile {
 }
 
 impl Positioned for MmapFile {
-    const IS_SIZED_FIRST: bool = true;
-
     #[inline]
     fn read_at(&mut self, record: &mut [u8], offset: u64) -> io::Result<usize> {
         let (from, size_bytes) = self.mapping.at(offset, record.len());
@@ -234,6 +251,9 @@ impl Positioned for MmapFile {
         // SAFETY: the record is mapped as a whole by now.
         let is_whole = unsafe { fault::copy(record.as_ptr(), to, size_bytes, to as usize) };
         if is_whole {
+            if let Some(how) = self.msync_each {
+                self.mapping.sync(offset, size_bytes, how)?;
+            }
             return Ok(size_bytes);
         }
         let ask = |moved| self.file.write_at(&record[moved..], offset + moved as u64);

@@ -11,7 +11,9 @@ fn sized(size_bytes: u64) -> (tempfile::NamedTempFile, MmapFile) {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(size_bytes).unwrap();
     let path = CString::new(file.path().as_os_str().as_bytes()).unwrap();
-    let mapped = Mmap.open(&path, OFlags::RDWR, Mode::empty()).unwrap();
+    let mapped = Mmap::default()
+        .open(&path, OFlags::RDWR, Mode::empty())
+        .unwrap();
     (file, mapped)
 }
 

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use crate::backend::{null::NullFile, stdio::StdioFile, sync::SyncFile};
+use crate::backend::{mmap::MmapFile, null::NullFile, stdio::StdioFile, sync::SyncFile};
 
 /// What a lock keeps others from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,15 @@ pub enum Hold {
     Shared,
     /// Reading and writing: for those who write.
     Exclusive,
+}
+
+impl Hold {
+    fn kind(self) -> libc::c_int {
+        match self {
+            Hold::Shared => libc::F_RDLCK,
+            Hold::Exclusive => libc::F_WRLCK,
+        }
+    }
 }
 
 /// A range of a file, in bytes; of size 0 it extends to the end, however far that is.
@@ -44,11 +53,19 @@ pub trait Lock {
 impl Lock for SyncFile {
     #[inline]
     fn lock(&mut self, hold: Hold, range: Range) -> io::Result<()> {
-        let kind = match hold {
-            Hold::Shared => libc::F_RDLCK,
-            Hold::Exclusive => libc::F_WRLCK,
-        };
-        set(self, kind, range)
+        set(self, hold.kind(), range)
+    }
+
+    #[inline]
+    fn unlock(&mut self, range: Range) -> io::Result<()> {
+        set(self, libc::F_UNLCK, range)
+    }
+}
+
+impl Lock for MmapFile {
+    #[inline]
+    fn lock(&mut self, hold: Hold, range: Range) -> io::Result<()> {
+        set(self, hold.kind(), range)
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use kit::pattern::{self, Stride};
 use rustix::fs::OFlags;
+use rustix::mm::MsyncFlags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,34 @@ use serde::{Deserialize, Serialize};
 pub enum BackendName {
     /// System calls; C streams for the tests that are about them.
     Sync,
+    /// Copies from and to a shared mapping of the file (IOzone's -B); C streams as ever.
+    Mmap,
     /// No I/O: measures the loops themselves.
     Null,
+}
+
+/// What msync(2) is told of each record that was written to a mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Msync {
+    /// It is not called.
+    None,
+    /// MS_ASYNC: the kernel writes the record when it wants to (IOzone's -D). On Linux the call
+    /// itself does nothing.
+    Async,
+    /// MS_SYNC: the call waits until the device has the record (IOzone's -G).
+    Sync,
+}
+
+impl Msync {
+    /// The flags of the call; `None` for no call.
+    pub fn flags(self) -> Option<MsyncFlags> {
+        match self {
+            Msync::None => None,
+            Msync::Async => Some(MsyncFlags::ASYNC),
+            Msync::Sync => Some(MsyncFlags::SYNC),
+        }
+    }
 }
 
 /// What is written.

@@ -10,7 +10,7 @@ use wire::{AccessKind, Failure, Timing};
 
 use super::grid::{Auto, Cell};
 use super::options::{
-    BackendName, Existing, Fill, Locks, NativeUnit, OpenSync, RandomOrder, StrideOrder,
+    BackendName, Existing, Fill, Locks, Msync, NativeUnit, OpenSync, RandomOrder, StrideOrder,
 };
 use super::table::Test;
 use crate::access::{check_cache_limit, unaligned, Footprint};
@@ -85,6 +85,8 @@ pub struct Params {
     pub jitter: bool,
     /// How records are moved.
     pub backend: BackendName,
+    /// With backend `mmap`: after each record that was written, inside the timed region.
+    pub msync: Msync,
     /// Read the clock twice per pass, or once per operation for latencies (in place of
     /// IOzone's -Q).
     pub timing: Timing,
@@ -129,6 +131,7 @@ impl Default for Params {
             purge: Size(0),
             jitter: false,
             backend: BackendName::Sync,
+            msync: Msync::None,
             timing: Timing::Pass,
             verify: true,
             verify_every_byte: false,
@@ -152,6 +155,7 @@ impl Params {
             params.stride_order = StrideOrder::Classic;
         }
         params.check_ranges()?;
+        params.check_backend()?;
         params.check_cells()?;
         let left_out = params.check_direct()?;
         params.check_existing()?;
@@ -219,6 +223,21 @@ impl Params {
         within("think_ms", self.think_ms, 0..=THINK_MS_MAX)?;
         within("purge", self.purge, Size(0)..=PURGE_MAX)?;
         file_name("name", &self.name)?;
+        Ok(())
+    }
+
+    fn check_backend(&self) -> Result<(), Failure> {
+        let is_mapped = self.backend == BackendName::Mmap;
+        if is_mapped && self.access == AccessKind::Direct {
+            let message = "parameter \"access\": a mapping is made of the page cache; use \
+                           \"in-cache\", or another backend";
+            return Err(bad_parameter("access", message));
+        }
+        if self.msync != Msync::None && !is_mapped {
+            let message = "parameter \"msync\": only mapped records are synced so; use \
+                           include_fsync or open_sync, or backend \"mmap\"";
+            return Err(bad_parameter("msync", message));
+        }
         Ok(())
     }
 

@@ -73,6 +73,8 @@ impl<B: Backend> Stage<'_, B> {
     {
         let failed = |action: &'static str| move |e: io::Error| self.scratch.failed(action, &e);
         let mut file = self.open(backend, pass.open).map_err(failed("open"))?;
+        self.size_first(&mut file, how.is_read())
+            .map_err(failed("resize"))?;
         self.settle(pass.settle, &mut file, buffer)
             .map_err(failed("settle"))?;
         self.lock(&mut file, how.is_read())
@@ -133,6 +135,7 @@ impl<B: Backend> Stage<'_, B> {
     {
         let failed = |e: io::Error| self.scratch.failed("lay out", &e);
         let mut file = self.open(self.plain, flags).map_err(failed)?;
+        self.size_first(&mut file, how.is_read()).map_err(failed)?;
         let mut watch = Untimed;
         let mut mover = self.mover(&mut file, &mut watch, conduct, buffer);
         how.drive(&mut mover).map_err(self.explain(how.is_read()))?;
@@ -204,6 +207,14 @@ impl<B: Backend> Stage<'_, B> {
 
     fn added_flags(&self, is_written: bool) -> OFlags {
         open_flags(self.params.access) | self.params.open_sync.flags(is_written)
+    }
+
+    /// A mapping is made of what is there.
+    fn size_first<F: File>(&self, file: &mut F, is_read: bool) -> io::Result<()> {
+        if F::IS_SIZED_FIRST && !is_read {
+            file.resize(self.work.records * self.work.record_bytes as u64)?;
+        }
+        Ok(())
     }
 
     fn settle<F: File>(&self, how: Settle, file: &mut F, buffer: &mut [u8]) -> io::Result<()> {

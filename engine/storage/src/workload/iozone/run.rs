@@ -16,7 +16,7 @@ use super::params::Params;
 use super::pass::{Part, Stage};
 use super::placed::Groups;
 use super::samples::{sample, Timed};
-use super::supplies::{Backends, Needs, Supplies, CALLS, NOTHING};
+use super::supplies::{mapped, Backends, Needs, Supplies, CALLS, NOTHING};
 use super::table::{Moves, Pass, Test};
 use super::watch::Witnessed;
 use crate::access::{refuted, Evidence};
@@ -28,14 +28,26 @@ use crate::scratch::Scratch;
 /// # Errors
 /// See [`crate::workload::Trial::run`].
 pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
-    use BackendName::{Null, Sync};
-    match (params.backend, params.timing) {
-        (Sync, Timing::Pass) => walk(params, directory, ledger, CALLS, PassProbe::new()),
-        (Sync, Timing::Operation) => walk(params, directory, ledger, CALLS, OperationProbe::new()),
-        (Null, Timing::Pass) => walk(params, directory, ledger, NOTHING, PassProbe::new()),
-        (Null, Timing::Operation) => {
-            walk(params, directory, ledger, NOTHING, OperationProbe::new())
-        }
+    match params.backend {
+        BackendName::Sync => timed(params, directory, ledger, CALLS),
+        BackendName::Mmap => timed(params, directory, ledger, mapped(params.msync)),
+        BackendName::Null => timed(params, directory, ledger, NOTHING),
+    }
+}
+
+fn timed<B, S>(
+    params: &Params,
+    directory: &Path,
+    ledger: &mut Ledger,
+    backends: Backends<B, S>,
+) -> Result<(), Failure>
+where
+    B: Backend<File: Positioned + Lock>,
+    S: Backend<File: Lock>,
+{
+    match params.timing {
+        Timing::Pass => walk(params, directory, ledger, backends, PassProbe::new()),
+        Timing::Operation => walk(params, directory, ledger, backends, OperationProbe::new()),
     }
 }
 

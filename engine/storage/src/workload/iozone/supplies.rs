@@ -7,10 +7,10 @@ use wire::Failure;
 use super::conduct::Plain;
 use super::grid::Cell;
 use super::loops::Work;
-use super::options::Fill;
+use super::options::{Fill, Msync};
 use super::params::Params;
 use super::placed::Groups;
-use crate::backend::{Null, Stdio, Sync};
+use crate::backend::{Mmap, Null, Stdio, Sync};
 
 /// The plain backend, and a maker of the one for C streams, which is given the size of a record.
 pub struct Backends<B, S> {
@@ -22,14 +22,28 @@ pub struct Backends<B, S> {
     pub moves_data: bool,
 }
 
-/// System calls, and the C library's streams with a buffer of one record.
-pub const CALLS: Backends<Sync, Stdio> = Backends {
-    plain: Sync,
-    streams: |record_bytes| Stdio {
-        buffer_bytes: Some(record_bytes),
-    },
-    moves_data: true,
-};
+impl<B> Backends<B, Stdio> {
+    /// `plain`, and the C library's streams with a buffer of one record.
+    const fn with_streams(plain: B) -> Self {
+        Self {
+            plain,
+            streams: |record_bytes| Stdio {
+                buffer_bytes: Some(record_bytes),
+            },
+            moves_data: true,
+        }
+    }
+}
+
+/// System calls.
+pub const CALLS: Backends<Sync, Stdio> = Backends::with_streams(Sync);
+
+/// Mapped files.
+pub fn mapped(msync: Msync) -> Backends<Mmap, Stdio> {
+    Backends::with_streams(Mmap {
+        msync_each: msync.flags(),
+    })
+}
 
 /// No I/O.
 pub const NOTHING: Backends<Null, Null> = Backends {

@@ -170,3 +170,28 @@ fn think_time_is_taken_off() {
     let counted_s: f64 = taken.samples.values().map(|sample| sample.elapsed_s).sum();
     assert!(counted_s <= taken.totals.timed_ns as f64 / 1e9 - 0.032);
 }
+
+/// All tests, those on C streams too; what they wrote is the same, however it was written.
+#[test]
+fn mapped_records_are_those_of_system_calls() {
+    let directory = scratch_directory();
+    let with = |name: &str, changes: Value| {
+        let mut job = json!({
+            "file": "100k", "record": "8k", "tests": Test::ALL, "content": "diagnostic",
+            "verify_every_byte": true, "keep": true, "name": name, "timing": "operation",
+        });
+        job.as_object_mut()
+            .unwrap()
+            .extend(changes.as_object().unwrap().clone());
+        let taken = execute(&Iozone, job, directory.path());
+        taken.result.unwrap();
+        let written = std::fs::read(directory.path().join(name)).unwrap();
+        (taken.samples.len(), taken.totals.checksum, written)
+    };
+    let called = with("called", json!({}));
+    assert_eq!(called.0, 21);
+    for (msync, locks) in [("none", "none"), ("async", "record"), ("sync", "file")] {
+        let changes = json!({"backend": "mmap", "msync": msync, "locks": locks});
+        assert!(with(msync, changes) == called, "{msync}");
+    }
+}

@@ -88,6 +88,8 @@ fn refusals_name_the_parameter() {
             (json!({"random_order": "3.5"}), "random_order"),
             (json!({"pattern": 256}), "pattern"),
             (json!({"access": "cold"}), "access"),
+            (json!({"access": "direct", "backend": "mmap"}), "access"),
+            (json!({"msync": "sync"}), "msync"),
             (json!({"recrod": "4k"}), "recrod"),
         ],
     );

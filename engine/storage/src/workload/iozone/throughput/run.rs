@@ -6,7 +6,7 @@ use kit::failure::{interrupted, no_memory};
 use kit::team::{self, Outcome};
 use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe};
 use rustix::fs::OFlags;
-use wire::{AccessVerdict, Failure, Timing};
+use wire::{Failure, Timing};
 
 use super::super::conduct::Laden;
 use super::super::locks::Lock;
@@ -14,13 +14,13 @@ use super::super::loops::Motion;
 use super::super::options::BackendName;
 use super::super::params::Params as Shared;
 use super::super::pass::{Part, Stage};
-use super::super::supplies::{Backends, Needs, Supplies, CALLS, NOTHING};
+use super::super::supplies::{mapped, Backends, Needs, Supplies, CALLS, NOTHING};
 use super::child::{Seat, Task};
 use super::figures::{is_quoted, Figures};
 use super::params::{ChildKind, Params, Point};
 use super::phase::Phase;
 use super::processes;
-use crate::access::{refuted, Evidence};
+use crate::access::Evidence;
 use crate::backend::{Backend, Positioned};
 use crate::scratch::Scratch;
 
@@ -29,29 +29,35 @@ use crate::scratch::Scratch;
 /// # Errors
 /// See [`crate::workload::Trial::run`].
 pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
-    match params.shared.backend {
-        BackendName::Null => walk(params, directory, &NOTHING, &mut None, ledger),
-        BackendName::Sync => {
-            let mut evidence = Some(Evidence::new(params.shared.access, directory));
-            let walked = walk(params, directory, &CALLS, &mut evidence, ledger);
-            let access = evidence.take().map(Evidence::conclude);
-            ledger.totals.access.clone_from(&access);
-            walked?;
-            match access {
-                Some(access) if access.verdict == AccessVerdict::Contradicted => {
-                    Err(refuted(access.declared, &access.reason))
-                }
-                _ => Ok(()),
-            }
-        }
+    let shared = &params.shared;
+    match shared.backend {
+        BackendName::Null => walk(params, directory, &NOTHING, None, ledger),
+        BackendName::Sync => observed(params, directory, &CALLS, ledger),
+        BackendName::Mmap => observed(params, directory, &mapped(shared.msync), ledger),
     }
+}
+
+/// With evidence for the declared access.
+fn observed<B, S>(
+    params: &Params,
+    directory: &Path,
+    backends: &Backends<B, S>,
+    ledger: &mut Ledger,
+) -> Result<(), Failure>
+where
+    B: Backend<File: Positioned + Lock> + Sync,
+    S: Backend<File: Lock>,
+{
+    let mut evidence = Evidence::new(params.shared.access, directory);
+    let walked = walk(params, directory, backends, Some(&mut evidence), ledger);
+    evidence.end_trial(walked, ledger)
 }
 
 fn walk<B, S>(
     params: &Params,
     directory: &Path,
     backends: &Backends<B, S>,
-    evidence: &mut Option<Evidence>,
+    mut evidence: Option<&mut Evidence>,
     ledger: &mut Ledger,
 ) -> Result<(), Failure>
 where
@@ -70,11 +76,11 @@ where
         };
         let supplies = Supplies::new(&params.shared, point.cell, needs)?;
         let mut bench = Bench::new(params, directory, point, backends, &supplies)?;
-        bench.prepare(evidence.as_mut())?;
+        bench.prepare(evidence.as_deref_mut())?;
         for (nth, &phase) in params.own.phases.iter().enumerate() {
             let done = (index * phases + nth) as f64 / (points.len() * phases) as f64;
             ledger.progress(done, bench.announcement(phase));
-            let outcome = bench.execute(phase, evidence.as_mut())?;
+            let outcome = bench.execute(phase, evidence.as_deref_mut())?;
             bench.hand_over(phase, &outcome, ledger);
             if stop::requested() {
                 return Err(interrupted());

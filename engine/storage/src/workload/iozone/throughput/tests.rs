@@ -32,6 +32,21 @@ fn processes_do_all_that_threads_do() {
 }
 
 #[test]
+fn mapped_files_hold_what_system_calls_write() {
+    let checksums = ["sync", "mmap"].map(|backend| {
+        let directory = scratch_directory();
+        let job = json!({
+            "file": "64k", "record": "4k", "children": 2, "stonewall": false,
+            "children_kind": "processes", "backend": backend, "content": "random",
+        });
+        let taken = execute(&Throughput, job, directory.path());
+        taken.result.unwrap();
+        taken.totals.checksum
+    });
+    assert_eq!(checksums[0], checksums[1]);
+}
+
+#[test]
 fn stopped_writers_complete_their_files() {
     for kind in ["threads", "processes"] {
         for (phase, include_close) in [("write", false), ("write", true), ("pwrite", true)] {
