@@ -53,6 +53,18 @@ def compare(
     options: str,
     **parameters: object,
 ) -> None:
+    theirs, mine = both(directory, tests, sizes, options, **parameters)
+    assert passes(mine) == passes(theirs)
+
+
+def both(
+    directory: Path,
+    tests: dict[str, str],
+    sizes: tuple[str, str],
+    options: str,
+    **parameters: object,
+) -> tuple[list[Call], list[Call]]:
+    """The calls of the original, and ours."""
     file, record = sizes
     numbers = [word for number in tests.values() for word in ("-i", number)]
     argv = ["iozone", *numbers, "-s", file, "-r", record, "-f", "iozone.tmp", *options.split()]
@@ -67,7 +79,7 @@ def compare(
         random_order=random_order(),
         **parameters,
     )
-    assert passes(mine) == passes(theirs)
+    return theirs, mine
 
 
 @pytest.mark.parametrize("test", [test for test in TESTS if test != "write"])
@@ -109,3 +121,40 @@ def test_direct(tmp_path: Path) -> None:
 
 def test_placed_records(memory: Path) -> None:
     compare(memory, PLACED, ("96k", "4k"), "-E")
+
+
+MAPPED = {test: number for test, number in TESTS.items() if test not in ("fwrite", "fread")}
+
+
+def opens(call: Call) -> bool:
+    """Whether a pass begins; who makes the file does not map it."""
+    return call.name == "open" and "O_RDWR" in call.detail and "O_EXCL" not in call.detail
+
+
+def mapped(calls: list[Call], record: int) -> list[str]:
+    """How each pass opens and maps the file, and which records it syncs in which order.
+
+    What surrounds them is untimed and differs: the original gives the file its size by writing the
+    last record, ours by ftruncate; it reads record 0 by a call, and maps what it reads privately.
+    """
+    words = []
+    first = next(index for index, call in enumerate(calls) if opens(call))
+    for call in calls[first:]:
+        detail = call.detail.split()
+        if call.name == "open":
+            words.append(str(call))
+        elif call.name == "mmap":
+            words.append(f"mmap {detail[0]} {detail[1]}")
+        elif call.name == "msync" and detail[1] == str(record):
+            words.append(str(call))
+    return words
+
+
+@pytest.mark.parametrize(("options", "msync"), [("-B", "none"), ("-D", "async"), ("-B -G", "sync")])
+def test_mapped_files(memory: Path, options: str, msync: str) -> None:
+    theirs, mine = both(memory, MAPPED, ("96k", "4k"), options, backend="mmap", msync=msync)
+    words = mapped(mine, 4096)
+    assert words == mapped(theirs, 4096)
+    # Write and rewrite, random write, and the first record over and over.
+    synced = [word for word in words if word.startswith("msync")]
+    assert len(synced) == (0 if msync == "none" else 4 * 24)

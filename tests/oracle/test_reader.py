@@ -43,6 +43,15 @@ def test_a_short_move_is_told_from_a_whole_one() -> None:
     assert words('read(3</t/a>, ""..., 4096) = 100') == ["read a 4096 moved 100"]
 
 
+def test_a_synced_part_of_a_mapping_is_told_by_its_place_in_the_file() -> None:
+    shared = "PROT_READ|PROT_WRITE, MAP_SHARED"
+    assert words(
+        f"mmap(NULL, 8192, {shared}, 3</t/a>, 0) = 0x7f0000000000",
+        "msync(0x7f0000001000, 4096, MS_ASYNC) = 0",
+        "msync(0x7f0000002000, 4096, MS_ASYNC) = 0",
+    ) == ["mmap a 8192 PROT_READ|PROT_WRITE MAP_SHARED 0", "msync a @4096 4096 MS_ASYNC"]
+
+
 def test_looks_that_move_nothing_are_left_out_and_others_are_not() -> None:
     opened = 'openat(AT_FDCWD</t>, "a", O_RDONLY|O_CLOEXEC) = 3</t/a>'
     closed = "close(3</t/a>) = 0"

@@ -111,14 +111,27 @@ def by_file(calls: Sequence[Call]) -> dict[str, list[str]]:
     return found
 
 
+@dataclass(frozen=True)
+class _Mapping:
+    start: int
+    size: int
+    path: str
+
+
 def _calls(text: str, directory: Path) -> Iterator[Call]:
+    mappings: list[_Mapping] = []
     for line in text.splitlines():
         match = _LINE.match(line)
         if match is None:
             continue
         name, result = match["name"], match["result"]
         arguments = _split(match["arguments"])
-        call = _about(name, arguments, result, directory)
+        if name == "msync":
+            call = _synced(arguments, mappings)
+        else:
+            call = _about(name, arguments, result, directory)
+        if call is not None and name == "mmap" and result != "-1":
+            mappings.append(_Mapping(int(result, 16), int(arguments[1]), call.path))
         if call is not None:
             failed = line.rpartition("= -1 ")[2].split()[0] if result == "-1" else ""
             is_look = name in _OPENING and "O_CLOEXEC" in match["arguments"]
@@ -149,6 +162,16 @@ def _about(name: str, arguments: list[str], result: str, directory: Path) -> Cal
     # A whole record is what is asked for; another number is worth a word.
     cut = f"moved {moved}" if moved not in ("", "-1", *rest[:1]) else ""
     return Call(name, path, " ".join([*rest, *filter(None, [cut])]))
+
+
+def _synced(arguments: list[str], mappings: list[_Mapping]) -> Call | None:
+    """A part of a mapping, by its place in the file; mappings start where files do."""
+    address = int(arguments[0], 16)
+    for mapping in reversed(mappings):
+        if 0 <= address - mapping.start < mapping.size:
+            place = f"@{address - mapping.start}"
+            return Call("msync", mapping.path, f"{place} {arguments[1]} {arguments[2]}")
+    return None
 
 
 def _named(name: str, path: str, rest: list[str]) -> Call:

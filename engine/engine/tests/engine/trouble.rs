@@ -88,8 +88,13 @@ fn a_full_file_system_is_told_and_cleaned() {
     let Some(tmpfs) = Tmpfs::mount("size=1m") else {
         return;
     };
-    for tests in ["write", "fwrite", "read"] {
-        let parameters = json!({"file": "2M", "record": "24k", "tests": tests});
+    for (tests, backend) in [
+        ("write", "sync"),
+        ("fwrite", "sync"),
+        ("read", "sync"),
+        ("write", "mmap"),
+    ] {
+        let parameters = json!({"file": "2M", "record": "24k", "tests": tests, "backend": backend});
         let output = run(&["run"], &iozone(tmpfs.path(), parameters));
         assert_eq!(output.status.code(), Some(5), "{output:?}");
         let failure = end(&output).failure.unwrap();
