@@ -221,7 +221,18 @@ fn ten_times_the_records_allocate_no_more() {
         "backend": "null", "record": "4k", "locks": "record", "jitter": true, "purge": "64k",
         "content": "diagnostic", "verify_every_byte": true,
     });
-    for chosen in [json!({"backend": "null", "record": "4k"}), options] {
+    let closed = json!({"include_close": true, "record": "4k", "retest": false});
+    let with_backend = |backend: &str, depth: u32| {
+        let mut chosen = closed.clone();
+        (chosen["backend"], chosen["depth"]) = (backend.into(), depth.into());
+        chosen
+    };
+    for chosen in [
+        json!({"backend": "null", "record": "4k"}),
+        options,
+        with_backend("mmap", 1),
+        with_backend("libaio", 8),
+    ] {
         let with = |file: &str| {
             let mut parameters = chosen.clone();
             parameters["file"] = file.into();

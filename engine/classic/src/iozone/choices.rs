@@ -5,7 +5,6 @@ use crate::options::Choice;
 const CLUSTER: &str = "one host works here; start the engine on each, as the lab does";
 const DEDUP: &str = "the contents that jobs offer are classic, uniform, diagnostic and random";
 const MAPPED: &str = "a mapping is used as it comes; -B, -D and -G are understood";
-const QUEUED: &str = "one record moves at a time; the tool aio-stress keeps many under way";
 
 /// All of them, single letters first.
 pub const CHOICES: &[Choice] = &[
@@ -38,12 +37,16 @@ pub const CHOICES: &[Choice] = &[
     Choice::value("-g", "SIZE", "largest file in auto mode"),
     Choice::flag("-G", "as -B, with msync(MS_SYNC) after each record written"),
     Choice::flag("-h", "print this list"),
-    Choice::left_out("-H", QUEUED),
+    Choice::value(
+        "-H",
+        "DEPTH",
+        "asynchronous I/O, so many records under way, each copied once more",
+    ),
     Choice::value("-i", "N", "execute test N; may be repeated"),
     Choice::flag("-I", "direct I/O, verified"),
     Choice::value("-j", "RECORDS", "stride of strided reads"),
     Choice::value("-J", "MS", "think so long before each record; not counted"),
-    Choice::left_out("-k", QUEUED),
+    Choice::value("-k", "DEPTH", "as -H, without the copies"),
     Choice::flag("-K", "seek away and back now and then in sequential reads"),
     Choice::value("-l", "N", "fewest children"),
     Choice::value(

@@ -148,8 +148,8 @@ pub const TESTS: &[Test] = &[
 /// The last test that is executed unless others are asked for.
 pub const LAST_USUAL: u32 = 7;
 
-/// The last test that there is for mapped files.
-pub const LAST_MAPPED: u32 = 5;
+/// The last test that the original has for mapped files and for queues.
+pub const LAST_MOTION: u32 = 5;
 
 /// The tests that are added by -E.
 pub const POSITIONED: [u32; 2] = [9, 10];

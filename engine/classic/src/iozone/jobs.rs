@@ -13,6 +13,9 @@ use wire::{Failure, Job};
 pub use self::many::Many;
 use super::request::{Figures, Request};
 
+/// Begins the reasons for which options do not go with those of [`Request::has_own_backend`].
+const MOVED_OTHERWISE: &str = "with -B, -D, -G, -H or -k";
+
 /// Sizes outside auto mode.
 const FILE_BYTES: u64 = 512 << 10;
 const RECORD_BYTES: u64 = 4 << 10;

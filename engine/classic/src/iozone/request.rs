@@ -189,9 +189,11 @@ impl Request {
     /// How records are moved.
     fn take_conduct(&mut self, given: &Given) -> Result<bool, Failure> {
         match given.name {
-            "-B" => self.set("backend", "mmap"),
+            "-B" => self.move_by("mmap", given)?,
             "-D" => self.map_with("async", given)?,
             "-G" => self.map_with("sync", given)?,
+            "-H" => self.queue(true, given)?,
+            "-k" => self.queue(false, given)?,
             "-c" => self.set("include_close", true),
             "-e" => self.set("include_fsync", true),
             "-I" => self.set("access", "direct"),
@@ -244,10 +246,37 @@ impl Request {
 
     /// Maps the file, with this call of msync(2) for each record written.
     fn map_with(&mut self, msync: &str, given: &Given) -> Result<(), Failure> {
-        self.set("backend", "mmap");
-        match self.parameters.insert("msync".to_owned(), json!(msync)) {
-            Some(other) if other != msync => {
-                Err(given.wrong("a record is synced in one way; give -D or -G".to_owned()))
+        self.move_by("mmap", given)?;
+        self.set_once("msync", json!(msync), "-D or -G", given)
+    }
+
+    /// Keeps several records under way. As in the original, there is one at least.
+    fn queue(&mut self, copies: bool, given: &Given) -> Result<(), Failure> {
+        self.move_by("libaio", given)?;
+        self.set("depth", given.value::<u64>()?.max(1));
+        self.set_once("copies", json!(copies), "-H or -k", given)
+    }
+
+    fn move_by(&mut self, backend: &str, given: &Given) -> Result<(), Failure> {
+        self.set_once(
+            "backend",
+            json!(backend),
+            "-B, -D and -G, or -H, or -k",
+            given,
+        )
+    }
+
+    /// Sets what other options must not have set otherwise; one of `options` is to be chosen.
+    fn set_once(
+        &mut self,
+        name: &str,
+        value: Value,
+        options: &str,
+        given: &Given,
+    ) -> Result<(), Failure> {
+        match self.parameters.insert(name.to_owned(), value.clone()) {
+            Some(other) if other != value => {
+                Err(given.wrong(format!("records are moved in one way; give {options}")))
             }
             _ => Ok(()),
         }

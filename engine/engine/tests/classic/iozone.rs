@@ -105,16 +105,21 @@ fn direct_io_is_verified_and_streams_are_said_not_to_be() {
 }
 
 #[test]
-fn mapped_files_fill_nine_columns_and_leave_the_others_blank() {
+fn mappings_and_queues_fill_nine_columns_and_leave_the_others_blank() {
     let bench = bench();
-    for options in ["-B", "-B -e -c", "-D", "-G"] {
+    for options in ["-B", "-B -e -c", "-D", "-G", "-H 1", "-k 1 -c"] {
         let text = bench.text(&format!("-s 256k -r 4k {options} -f FILE"), "");
         let figures = row(&text, 256, 4);
         assert_eq!(figures.len(), 9, "{text}");
         assert!(figures.iter().all(|&figure| figure > 0), "{text}");
     }
-    let text = bench.text("-t 2 -s 256k -r 4k -x -B -i 0 -i 2 -i 8", "");
-    assert_eq!(text.matches("Parent sees").count(), 5, "{text}");
+    for options in ["-B", "-k 1"] {
+        let text = bench.text(
+            &format!("-t 2 -s 256k -r 4k -x {options} -i 0 -i 2 -i 8"),
+            "",
+        );
+        assert_eq!(text.matches("Parent sees").count(), 5, "{text}");
+    }
     assert!(names_in(&bench.work()).is_empty());
 }
 

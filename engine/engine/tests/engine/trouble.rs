@@ -93,6 +93,7 @@ fn a_full_file_system_is_told_and_cleaned() {
         ("fwrite", "sync"),
         ("read", "sync"),
         ("write", "mmap"),
+        ("write", "libaio"),
     ] {
         let parameters = json!({"file": "2M", "record": "24k", "tests": tests, "backend": backend});
         let output = run(&["run"], &iozone(tmpfs.path(), parameters));

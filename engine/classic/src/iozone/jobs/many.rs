@@ -8,7 +8,7 @@ use wire::{Failure, Job};
 
 use super::super::columns::{Phase, PHASES};
 use super::super::request::{Figures, Readers, Request};
-use super::{object, refuse, split, FILE_BYTES, RECORD_BYTES};
+use super::{object, refuse, split, FILE_BYTES, MOVED_OTHERWISE, RECORD_BYTES};
 use crate::bench::job;
 
 const FILE_NAME: &str = "iozone.DUMMY";
@@ -128,7 +128,7 @@ impl Request {
             refuse(
                 !has_streams && self.tests.contains(&phase.test),
                 &format!("-i {}", phase.test),
-                "C streams are not mapped; leave out -B, -D and -G",
+                &format!("{MOVED_OTHERWISE} nothing is moved by C streams"),
             )?;
         }
         let is_wanted = |phase: &&Phase| {

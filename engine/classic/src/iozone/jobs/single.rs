@@ -9,9 +9,9 @@ use storage::workload::iozone::grid;
 use storage::workload::iozone::grid::Grid;
 use wire::{Failure, Job};
 
-use super::super::columns::{Test, LAST_MAPPED, LAST_TEST, LAST_USUAL, POSITIONED, TESTS};
+use super::super::columns::{Test, LAST_MOTION, LAST_TEST, LAST_USUAL, POSITIONED, TESTS};
 use super::super::request::Request;
-use super::{object, refuse, split, FILE_BYTES, RECORD_BYTES};
+use super::{object, refuse, split, FILE_BYTES, MOVED_OTHERWISE, RECORD_BYTES};
 use crate::bench::job;
 
 const FILE_NAME: &str = "iozone.tmp";
@@ -135,19 +135,19 @@ impl Request {
         Ok(TESTS.iter().filter(is_wanted).collect())
     }
 
-    /// The original has only the first tests for mappings.
+    /// The original has only the first tests for mappings and queues.
     fn last_test(&self) -> Result<u32, Failure> {
         if !self.has_own_backend() {
             return Ok(LAST_TEST);
         }
-        let asked = self.tests.iter().find(|&&number| number > LAST_MAPPED);
+        let asked = self.tests.iter().find(|&&number| number > LAST_MOTION);
         if let Some(number) = asked {
-            let why = format!("with -B, -D and -G there are tests 0 to {LAST_MAPPED}");
+            let why = format!("{MOVED_OTHERWISE} there are tests 0 to {LAST_MOTION}");
             refuse(true, &format!("-i {number}"), &why)?;
         }
-        let why = "with -B, -D and -G nothing is moved by pwrite and pread";
-        refuse(self.with_positioned, "-E", why)?;
-        Ok(LAST_MAPPED)
+        let why = format!("{MOVED_OTHERWISE} nothing is moved by pwrite and pread");
+        refuse(self.with_positioned, "-E", &why)?;
+        Ok(LAST_MOTION)
     }
 
     fn add_sizes(&self, parameters: &mut Map<String, Value>) -> Result<(), Failure> {

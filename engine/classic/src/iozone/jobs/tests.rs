@@ -161,8 +161,29 @@ fn mapped_files_have_six_tests_and_are_synced_in_one_way() {
         assert!(request(line).single().is_err(), "{line}");
     }
     assert!(request("-t 2 -B -i 7").throughput().is_err());
-    let both = Request::read(["-D", "-G"].map(OsString::from).into()).unwrap_err();
-    assert_eq!(both.parameter.as_deref(), Some("-G"));
+}
+
+#[test]
+fn queues_have_a_depth_and_records_are_moved_in_one_way() {
+    let of = |line: &str| {
+        let all = single(line);
+        ["backend", "depth", "copies"].map(|name| all[name].clone())
+    };
+    assert_eq!(of("-H 8"), [json!("libaio"), json!(8), json!(true)]);
+    assert_eq!(of("-k 0 -I"), [json!("libaio"), json!(1), json!(false)]);
+    for (line, option) in [
+        ("-D -G", "-G"),
+        ("-H 2 -k 2", "-k"),
+        ("-k 2 -B", "-B"),
+        ("-G -H 2", "-H"),
+    ] {
+        let both = Request::read(line.split(' ').map(OsString::from).collect());
+        assert_eq!(
+            both.unwrap_err().parameter.as_deref(),
+            Some(option),
+            "{line}"
+        );
+    }
 }
 
 #[test]

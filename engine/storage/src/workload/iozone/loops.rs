@@ -236,7 +236,7 @@ impl<F: File, W: Watch, C: Conduct<F>> Mover<'_, F, W, C> {
 
     /// The kernel tells why a write was cut short when it is asked for the rest.
     #[cold]
-    fn why_short(
+    pub(super) fn why_short(
         &mut self,
         record: u64,
         moved: usize,

@@ -15,8 +15,10 @@
 //!
 //! Its throughput mode, many children at once, is a workload of its own: [`Throughput`].
 
+mod ahead;
 pub mod conduct;
 mod diagnostic;
+mod driven;
 pub mod grid;
 pub mod locks;
 pub mod loops;
@@ -153,6 +155,16 @@ fn metrics() -> Vec<MetricCard> {
         .collect()
 }
 
+fn warn_of_depth(params: &Params, ledger: &mut Ledger) {
+    if !params.is_deep() {
+        ledger.warning(
+            "depth-not-reached",
+            "the kernel moves records of libaio one after the other unless access is direct",
+            Some("use access direct, or depth 1"),
+        );
+    }
+}
+
 /// A trial ready to be executed.
 struct Plan {
     params: Params,
@@ -184,6 +196,7 @@ impl Plan {
                 Some("measure them with access in-cache"),
             );
         }
+        warn_of_depth(&self.params, ledger);
         self.warn_of_stride(ledger);
     }
 

@@ -14,6 +14,10 @@ pub enum BackendName {
     Sync,
     /// Copies from and to a shared mapping of the file (IOzone's -B); C streams as ever.
     Mmap,
+    /// Linux native asynchronous I/O, up to the `depth` under way (IOzone's -H and -k); without
+    /// access direct the kernel moves each record as it is handed over. C streams, and tests that
+    /// say where records lie (pwrite, pread and their vectored forms), are those of `sync`.
+    Libaio,
     /// No I/O: measures the loops themselves.
     Null,
 }

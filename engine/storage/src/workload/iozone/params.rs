@@ -19,6 +19,9 @@ const RECORD_MAX: Size = Size(16 << 20);
 const RECORD_MIN: Size = Size(512);
 const FILE_MAX: Size = Size(1 << 40);
 const PURGE_MAX: Size = Size(1 << 30);
+const DEPTH_MAX: u32 = 1_024;
+/// What the records under way of one child may take in memory.
+const SLOTS_MAX: Size = Size(1 << 30);
 const THINK_MS_MAX: u64 = 10_000;
 /// The random order needs eight bytes per record.
 const RECORDS_MAX: u64 = 1 << 28;
@@ -87,6 +90,12 @@ pub struct Params {
     pub backend: BackendName,
     /// With backend `mmap`: after each record that was written, inside the timed region.
     pub msync: Msync,
+    /// With backend `libaio`: records under way at once.
+    #[schemars(range(min = 1, max = DEPTH_MAX))]
+    pub depth: u32,
+    /// With backend `libaio`: copy each record between the memory that the kernel uses and
+    /// another buffer, inside the timed region (IOzone's -H; off: -k).
+    pub copies: bool,
     /// Read the clock twice per pass, or once per operation for latencies (in place of
     /// IOzone's -Q).
     pub timing: Timing,
@@ -132,6 +141,8 @@ impl Default for Params {
             jitter: false,
             backend: BackendName::Sync,
             msync: Msync::None,
+            depth: 1,
+            copies: false,
             timing: Timing::Pass,
             verify: true,
             verify_every_byte: false,
@@ -180,7 +191,7 @@ impl Params {
             threads: children,
             record_bytes: cell.record.bytes(),
             // A child that is a process has a copy of its buffer.
-            thread_bytes: cell.record.bytes() + self.purge.bytes(),
+            thread_bytes: cell.record.bytes() * self.slots() + self.purge.bytes(),
         }
     }
 
@@ -238,7 +249,50 @@ impl Params {
                            include_fsync or open_sync, or backend \"mmap\"";
             return Err(bad_parameter("msync", message));
         }
+        self.check_depth()
+    }
+
+    fn check_depth(&self) -> Result<(), Failure> {
+        within("depth", self.depth, 1..=DEPTH_MAX)?;
+        if self.backend != BackendName::Libaio {
+            let parameter = match (self.depth, self.copies) {
+                (1, false) => return Ok(()),
+                (1, true) => "copies",
+                _ => "depth",
+            };
+            let message = format!(
+                "parameter \"{parameter}\": one record is moved at a time; use backend \"libaio\""
+            );
+            return Err(bad_parameter(parameter, message));
+        }
+        if self.jitter {
+            let message = "parameter \"jitter\": with backend \"libaio\" nothing is sought; use \
+                           backend \"sync\"";
+            return Err(bad_parameter("jitter", message));
+        }
+        let largest = self.record.iter().max().copied().unwrap_or(RECORD_MIN);
+        if largest.bytes() * u64::from(self.depth) > SLOTS_MAX.bytes() {
+            let message = format!(
+                "parameter \"depth\": {} records of {largest} take more than {SLOTS_MAX}; use fewer, \
+                 or smaller ones",
+                self.depth
+            );
+            return Err(bad_parameter("depth", message));
+        }
         Ok(())
+    }
+
+    /// Records that a child has in memory at once: those under way, and one of its own.
+    pub fn slots(&self) -> u64 {
+        match self.backend {
+            BackendName::Libaio => u64::from(self.depth) + 1,
+            _ => 1,
+        }
+    }
+
+    /// Whether records under way are really in flight together.
+    pub fn is_deep(&self) -> bool {
+        self.depth == 1 || self.access == AccessKind::Direct
     }
 
     fn check_cells(&self) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use rustix::fs::OFlags;
 use wire::{AccessKind, AccessVerdict, Failure, Timing};
 
 use super::conduct::{Conduct, Laden};
+use super::driven::Driven;
 use super::grid::Cell;
 use super::locks::Lock;
 use super::loops::Motion;
@@ -16,11 +17,11 @@ use super::params::Params;
 use super::pass::{Part, Stage};
 use super::placed::Groups;
 use super::samples::{sample, Timed};
-use super::supplies::{mapped, Backends, Needs, Supplies, CALLS, NOTHING};
+use super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
 use super::table::{Moves, Pass, Test};
 use super::watch::Witnessed;
 use crate::access::{refuted, Evidence};
-use crate::backend::{Backend, Positioned};
+use crate::backend::Backend;
 use crate::scratch::Scratch;
 
 /// Executes the trial in `directory`: chooses, once, the loops that fit backend and timing.
@@ -31,6 +32,7 @@ pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(),
     match params.backend {
         BackendName::Sync => timed(params, directory, ledger, CALLS),
         BackendName::Mmap => timed(params, directory, ledger, mapped(params.msync)),
+        BackendName::Libaio => timed(params, directory, ledger, queued(params, 1)?),
         BackendName::Null => timed(params, directory, ledger, NOTHING),
     }
 }
@@ -42,7 +44,7 @@ fn timed<B, S>(
     backends: Backends<B, S>,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Positioned + Lock>,
+    B: Backend<File: Driven>,
     S: Backend<File: Lock>,
 {
     match params.timing {
@@ -59,7 +61,7 @@ fn walk<B, S, P>(
     probe: P,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Positioned + Lock>,
+    B: Backend<File: Driven>,
     S: Backend<File: Lock>,
     P: Probe,
 {
@@ -121,7 +123,7 @@ struct Walk<'a, 'l, B, S, P> {
 
 impl<B, S, P> Walk<'_, '_, B, S, P>
 where
-    B: Backend<File: Positioned + Lock>,
+    B: Backend<File: Driven>,
     S: Backend<File: Lock>,
     P: Probe,
 {
@@ -133,7 +135,12 @@ where
             groups: params.tests.iter().any(|test| test.is_vectored()),
         };
         let supplies = Supplies::new(params, cell, needs)?;
-        let mut buffer = Buffer::new(supplies.call_bytes(needs.groups)).map_err(no_memory)?;
+        let mut buffer = Buffer::new(
+            supplies
+                .buffer_bytes(false)
+                .max(supplies.buffer_bytes(needs.groups)),
+        )
+        .map_err(no_memory)?;
         let path = self.directory.join(&params.name);
         let mut scratch = match params.existing {
             Existing::Refuse => Scratch::create(&self.backends.plain, path)?,
@@ -193,7 +200,7 @@ struct Bench<'a, B: Backend, S, P> {
 
 impl<B, S, P> Bench<'_, B, S, P>
 where
-    B: Backend<File: Positioned + Lock>,
+    B: Backend<File: Driven>,
     S: Backend<File: Lock>,
     P: Probe,
 {
@@ -248,7 +255,7 @@ where
         let path = self.scratch.path();
         let evidence = self.evidence.as_deref_mut();
         let mut watch = Witnessed::new(self.probe, evidence, path, pass.is_read());
-        let buffer = &mut self.buffer[..self.supplies.call_bytes(test.is_vectored())];
+        let buffer = &mut self.buffer[..self.supplies.buffer_bytes(test.is_vectored())];
         let plain = &self.backends.plain;
         let part = match pass.moves {
             Moves::Along(motion) if test.is_stream() => {
@@ -256,6 +263,7 @@ where
                 stage.perform((pass, motion), &streams, &mut watch, conduct, buffer)
             }
             Moves::Along(motion) => {
+                let motion = B::File::along(motion);
                 stage.perform((pass, motion), plain, &mut watch, conduct, buffer)
             }
             Moves::At(placement) => {

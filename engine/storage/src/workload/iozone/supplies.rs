@@ -4,6 +4,7 @@ use kit::failure::no_memory;
 use kit::Content;
 use wire::Failure;
 
+use super::ahead::Queueing;
 use super::conduct::Plain;
 use super::grid::Cell;
 use super::loops::Work;
@@ -37,6 +38,15 @@ impl<B> Backends<B, Stdio> {
 
 /// System calls.
 pub const CALLS: Backends<Sync, Stdio> = Backends::with_streams(Sync);
+
+/// Queues of the kernel for so many children.
+///
+/// # Errors
+/// `HostLacks` them.
+pub fn queued(params: &Params, children: u32) -> Result<Backends<Queueing, Stdio>, Failure> {
+    let queueing = Queueing::new(params.depth, params.copies, children)?;
+    Ok(Backends::with_streams(queueing))
+}
 
 /// Mapped files.
 pub fn mapped(msync: Msync) -> Backends<Mmap, Stdio> {
@@ -118,12 +128,17 @@ impl<'a> Supplies<'a> {
         self.cell.record.bytes() as usize
     }
 
-    /// Size of what one call moves at most.
-    pub fn call_bytes(&self, is_vectored: bool) -> usize {
+    /// Size of all records that one child has in memory at once.
+    pub fn slots_bytes(&self) -> usize {
+        self.record_bytes() * self.params.slots() as usize
+    }
+
+    /// Size of the buffer of a test.
+    pub fn buffer_bytes(&self, is_vectored: bool) -> usize {
         if is_vectored {
             self.record_bytes() * Groups::length_in(self.cell) as usize
         } else {
-            self.record_bytes()
+            self.slots_bytes()
         }
     }
 

@@ -173,7 +173,7 @@ fn think_time_is_taken_off() {
 
 /// All tests, those on C streams too; what they wrote is the same, however it was written.
 #[test]
-fn mapped_records_are_those_of_system_calls() {
+fn every_backend_writes_and_reads_what_system_calls_do() {
     let directory = scratch_directory();
     let with = |name: &str, changes: Value| {
         let mut job = json!({
@@ -185,13 +185,45 @@ fn mapped_records_are_those_of_system_calls() {
             .extend(changes.as_object().unwrap().clone());
         let taken = execute(&Iozone, job, directory.path());
         taken.result.unwrap();
+        let operations: Vec<u64> = taken.samples.values().map(|s| s.operations).collect();
         let written = std::fs::read(directory.path().join(name)).unwrap();
-        (taken.samples.len(), taken.totals.checksum, written)
+        (operations, taken.totals.checksum, written)
     };
     let called = with("called", json!({}));
-    assert_eq!(called.0, 21);
-    for (msync, locks) in [("none", "none"), ("async", "record"), ("sync", "file")] {
-        let changes = json!({"backend": "mmap", "msync": msync, "locks": locks});
-        assert!(with(msync, changes) == called, "{msync}");
+    assert_eq!(called.0.len(), 21);
+    for (name, changes) in [
+        ("m1", json!({"backend": "mmap"})),
+        (
+            "m2",
+            json!({"backend": "mmap", "msync": "async", "locks": "record"}),
+        ),
+        (
+            "m3",
+            json!({"backend": "mmap", "msync": "sync", "locks": "file"}),
+        ),
+        ("q1", json!({"backend": "libaio", "include_close": true})),
+        (
+            "q2",
+            json!({"backend": "libaio", "depth": 5, "locks": "record"}),
+        ),
+        (
+            "q3",
+            json!({"backend": "libaio", "depth": 64, "copies": true, "timing": "pass"}),
+        ),
+    ] {
+        assert!(with(name, changes) == called, "{name}");
     }
+}
+
+#[test]
+fn a_depth_that_is_not_reached_is_warned_of() {
+    let directory = scratch_directory();
+    let job = json!({"file": "64k", "record": "4k", "tests": "write", "backend": "libaio"});
+    let warnings = |depth: u64| {
+        let mut job = job.clone();
+        job["depth"] = depth.into();
+        execute(&Iozone, job, directory.path()).warnings
+    };
+    assert!(warnings(1).is_empty());
+    assert_eq!(warnings(2), ["depth-not-reached"]);
 }

@@ -6,12 +6,15 @@ use std::path::Path;
 use kit::device::Counters;
 use kit::team::Member;
 use kit::{stop, Probe, Reading};
-use wire::Failure;
+use wire::{Failure, Timing};
 
 use crate::access::Evidence;
 
 /// Between [`Watch::start`] and [`Watch::stop`] lies the timed region.
 pub trait Watch {
+    /// Whether it wants to be told when overlapped operations began and ended.
+    const IS_TIMED: bool;
+
     /// All that is not timed has been done, except for a last look at the buffer.
     ///
     /// # Errors
@@ -35,6 +38,10 @@ pub trait Watch {
     /// Counts one operation.
     fn operation(&mut self, bytes: u64);
 
+    /// Counts one operation that has overlapped with others, between instants that the loop has
+    /// taken if [`Watch::IS_TIMED`].
+    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64);
+
     /// Takes the second instant.
     fn stop(&mut self);
 }
@@ -43,6 +50,8 @@ pub trait Watch {
 pub struct Alone<'a, P>(pub &'a mut P);
 
 impl<P: Probe> Watch for Alone<'_, P> {
+    const IS_TIMED: bool = matches!(P::TIMING, Timing::Operation);
+
     fn start(&mut self) -> Result<(), Failure> {
         self.0.start();
         Ok(())
@@ -61,6 +70,11 @@ impl<P: Probe> Watch for Alone<'_, P> {
     #[inline]
     fn operation(&mut self, bytes: u64) {
         self.0.operation(bytes);
+    }
+
+    #[inline]
+    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
+        self.0.overlapped_operation(bytes, began_ns, ended_ns);
     }
 
     fn stop(&mut self) {}
@@ -101,6 +115,8 @@ impl<'a, P: Probe> Witnessed<'a, P> {
 }
 
 impl<P: Probe> Watch for Witnessed<'_, P> {
+    const IS_TIMED: bool = Alone::<P>::IS_TIMED;
+
     fn ready(&mut self) -> Result<(), Failure> {
         if let Some(evidence) = &mut self.evidence {
             if self.is_read {
@@ -131,6 +147,11 @@ impl<P: Probe> Watch for Witnessed<'_, P> {
         self.probe.operation(bytes);
     }
 
+    #[inline]
+    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
+        self.probe.overlapped_operation(bytes, began_ns, ended_ns);
+    }
+
     fn stop(&mut self) {
         let reading = self.probe.0.finish();
         if let Some(evidence) = &mut self.evidence {
@@ -143,6 +164,8 @@ impl<P: Probe> Watch for Witnessed<'_, P> {
 
 /// One thread of a team.
 impl<P: Probe> Watch for Member<'_, P> {
+    const IS_TIMED: bool = matches!(P::TIMING, Timing::Operation);
+
     fn start(&mut self) -> Result<(), Failure> {
         Member::start(self)
     }
@@ -162,6 +185,11 @@ impl<P: Probe> Watch for Member<'_, P> {
         self.probe.operation(bytes);
     }
 
+    #[inline]
+    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
+        self.probe.overlapped_operation(bytes, began_ns, ended_ns);
+    }
+
     fn stop(&mut self) {
         self.done();
     }
@@ -171,6 +199,8 @@ impl<P: Probe> Watch for Member<'_, P> {
 pub struct Untimed;
 
 impl Watch for Untimed {
+    const IS_TIMED: bool = false;
+
     fn start(&mut self) -> Result<(), Failure> {
         Ok(())
     }
@@ -183,6 +213,8 @@ impl Watch for Untimed {
     fn begin_operation(&mut self) {}
 
     fn operation(&mut self, _: u64) {}
+
+    fn overlapped_operation(&mut self, _: u64, _: u64, _: u64) {}
 
     fn stop(&mut self) {}
 }

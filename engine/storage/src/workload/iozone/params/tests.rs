@@ -90,6 +90,14 @@ fn refusals_name_the_parameter() {
             (json!({"access": "cold"}), "access"),
             (json!({"access": "direct", "backend": "mmap"}), "access"),
             (json!({"msync": "sync"}), "msync"),
+            (json!({"depth": 4}), "depth"),
+            (json!({"copies": true}), "copies"),
+            (json!({"depth": 2000, "backend": "libaio"}), "depth"),
+            (
+                json!({"depth": 512, "backend": "libaio", "record": "16M"}),
+                "depth",
+            ),
+            (json!({"jitter": true, "backend": "libaio"}), "jitter"),
             (json!({"recrod": "4k"}), "recrod"),
         ],
     );

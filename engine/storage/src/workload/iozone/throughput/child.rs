@@ -4,6 +4,7 @@ use kit::Buffer;
 use wire::Failure;
 
 use super::super::conduct::{Conduct, Laden};
+use super::super::driven::Driven;
 use super::super::locks::Lock;
 use super::super::options::Locks;
 use super::super::pass::{Part, Stage};
@@ -12,7 +13,7 @@ use super::super::table::{Moves, Pass};
 use super::super::watch::Watch;
 use super::params::Params;
 use super::phase::{mixed, Phase};
-use crate::backend::{Backend, Positioned};
+use crate::backend::Backend;
 use crate::scratch::Scratch;
 
 /// What one child has to itself.
@@ -39,7 +40,7 @@ pub struct Task<'a, B, S> {
 
 impl<B, S> Task<'_, B, S>
 where
-    B: Backend<File: Positioned + Lock>,
+    B: Backend<File: Driven>,
     S: Backend<File: Lock>,
 {
     /// The part of the child that sits on `seat`, reported to `watch`.
@@ -93,7 +94,10 @@ where
                 let streams = (self.backends.streams)(self.supplies.record_bytes());
                 stage.perform((pass, motion), &streams, watch, conduct, buffer)
             }
-            Moves::Along(motion) => stage.perform((pass, motion), plain, watch, conduct, buffer),
+            Moves::Along(motion) => {
+                let motion = B::File::along(motion);
+                stage.perform((pass, motion), plain, watch, conduct, buffer)
+            }
             Moves::At(placement) => stage.perform((pass, placement), plain, watch, conduct, buffer),
         }
     }

@@ -32,6 +32,7 @@ use wire::{Card, Failure, Timing};
 use self::params::Params;
 use self::phase::Phase;
 use super::super::{Trial, Workload};
+use super::warn_of_depth;
 use crate::scratch::in_the_way;
 
 /// The workload; see the module.
@@ -122,6 +123,7 @@ impl Trial for Plan {
                 Some("measure them with access in-cache"),
             );
         }
+        warn_of_depth(&self.params.shared, ledger);
         run::run(&self.params, &self.directory, ledger)
     }
 }

@@ -265,6 +265,8 @@ impl<'b> Ward<'b> {
 }
 
 impl Watch for Ward<'_> {
+    const IS_TIMED: bool = false;
+
     fn start(&mut self) -> Result<(), Failure> {
         self.board.pass_gate(self.size)?;
         self.begun_ns = clock::now_ns();
@@ -282,6 +284,11 @@ impl Watch for Ward<'_> {
     fn operation(&mut self, bytes: u64) {
         self.operations += 1;
         self.bytes += bytes;
+    }
+
+    #[inline]
+    fn overlapped_operation(&mut self, bytes: u64, _: u64, _: u64) {
+        self.operation(bytes);
     }
 
     fn stop(&mut self) {

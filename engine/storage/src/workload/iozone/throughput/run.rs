@@ -9,19 +9,20 @@ use rustix::fs::OFlags;
 use wire::{Failure, Timing};
 
 use super::super::conduct::Laden;
+use super::super::driven::Driven;
 use super::super::locks::Lock;
 use super::super::loops::Motion;
 use super::super::options::BackendName;
 use super::super::params::Params as Shared;
 use super::super::pass::{Part, Stage};
-use super::super::supplies::{mapped, Backends, Needs, Supplies, CALLS, NOTHING};
+use super::super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
 use super::child::{Seat, Task};
 use super::figures::{is_quoted, Figures};
 use super::params::{ChildKind, Params, Point};
 use super::phase::Phase;
 use super::processes;
 use crate::access::Evidence;
-use crate::backend::{Backend, Positioned};
+use crate::backend::Backend;
 use crate::scratch::Scratch;
 
 /// Executes the trial in `directory`.
@@ -33,6 +34,10 @@ pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(),
     match shared.backend {
         BackendName::Null => walk(params, directory, &NOTHING, None, ledger),
         BackendName::Sync => observed(params, directory, &CALLS, ledger),
+        BackendName::Libaio => {
+            let backends = queued(shared, params.children_max())?;
+            observed(params, directory, &backends, ledger)
+        }
         BackendName::Mmap => observed(params, directory, &mapped(shared.msync), ledger),
     }
 }
@@ -45,7 +50,7 @@ fn observed<B, S>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Positioned + Lock> + Sync,
+    B: Backend<File: Driven> + Sync,
     S: Backend<File: Lock>,
 {
     let mut evidence = Evidence::new(params.shared.access, directory);
@@ -61,7 +66,7 @@ fn walk<B, S>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Positioned + Lock> + Sync,
+    B: Backend<File: Driven> + Sync,
     S: Backend<File: Lock>,
 {
     let points = params.points();
@@ -104,7 +109,7 @@ struct Bench<'a, B: Backend, S> {
 
 impl<'a, B, S> Bench<'a, B, S>
 where
-    B: Backend<File: Positioned + Lock> + Sync,
+    B: Backend<File: Driven> + Sync,
     S: Backend<File: Lock>,
 {
     fn new(
@@ -119,7 +124,7 @@ where
             Ok(Seat {
                 child,
                 scratch: Scratch::create(&backends.plain, path)?,
-                buffer: Buffer::new(supplies.record_bytes()).map_err(no_memory)?,
+                buffer: Buffer::new(supplies.slots_bytes()).map_err(no_memory)?,
             })
         };
         Ok(Self {

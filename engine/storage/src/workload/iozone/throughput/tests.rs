@@ -32,28 +32,38 @@ fn processes_do_all_that_threads_do() {
 }
 
 #[test]
-fn mapped_files_hold_what_system_calls_write() {
-    let checksums = ["sync", "mmap"].map(|backend| {
-        let directory = scratch_directory();
+fn every_backend_reads_what_system_calls_do() {
+    let directory = scratch_directory();
+    let checksum = |backend: &str, depth: u32, kind: &str| {
         let job = json!({
-            "file": "64k", "record": "4k", "children": 2, "stonewall": false,
-            "children_kind": "processes", "backend": backend, "content": "random",
+            "file": "64k", "record": "4k", "children": [1, 2], "stonewall": false,
+            "children_kind": kind, "backend": backend, "depth": depth, "content": "random",
         });
         let taken = execute(&Throughput, job, directory.path());
         taken.result.unwrap();
         taken.totals.checksum
-    });
-    assert_eq!(checksums[0], checksums[1]);
+    };
+    let called = checksum("sync", 1, "threads");
+    for (backend, depth) in [("mmap", 1), ("libaio", 3)] {
+        for kind in ["threads", "processes"] {
+            assert_eq!(checksum(backend, depth, kind), called, "{backend}, {kind}");
+        }
+    }
 }
 
 #[test]
 fn stopped_writers_complete_their_files() {
-    for kind in ["threads", "processes"] {
+    for (kind, backend) in [
+        ("threads", "sync"),
+        ("processes", "sync"),
+        ("threads", "libaio"),
+    ] {
         for (phase, include_close) in [("write", false), ("write", true), ("pwrite", true)] {
             let directory = scratch_directory();
             let job = json!({
                 "file": "4M", "record": "4k", "children": 4, "children_kind": kind,
                 "phases": [phase, "reread"], "include_close": include_close, "keep": true,
+                "backend": backend,
             });
             let taken = execute(&Throughput, job, directory.path());
             taken.result.unwrap();
