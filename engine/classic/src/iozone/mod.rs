@@ -24,7 +24,7 @@ use kit::failure::failure;
 use wire::{Failure, FailureKind};
 
 use self::children::Blocks;
-use self::columns::{LAST_USUAL, TESTS};
+use self::columns::{Test, LAST_USUAL, TESTS};
 use self::request::{Asks, Request};
 use self::table::Table;
 use crate::bench::Bench;
@@ -32,8 +32,6 @@ use crate::options::Choice;
 use crate::sheet::Sheet;
 use crate::{help, overwrite, Tool};
 
-const STREAMS_APART: &str =
-    "\tNot direct: fwrite, frewrite, fread and freread went through the page cache.\n";
 const COMPLETE: &str = "\niozone test complete.\n";
 
 /// The tool.
@@ -87,7 +85,7 @@ fn single(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failur
     bench.print(&table.end_row());
     done?;
     if single.has_streams_apart {
-        bench.print(STREAMS_APART);
+        bench.print(&streams_apart(&single.tests));
     }
     bench.print(COMPLETE);
     if request.matrices {
@@ -97,6 +95,17 @@ fn single(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failur
     write_spreadsheet(request, || {
         matrices::sheet(&table, &single.tests, line, unit)
     })
+}
+
+/// Which columns are not direct, below a table of those that are.
+fn streams_apart(tests: &[&'static Test]) -> String {
+    let streams = tests.iter().filter(|test| test.is_stream);
+    let columns = streams.flat_map(|test| test.columns);
+    let names: Vec<_> = columns.map(|column| column.metric).collect();
+    format!(
+        "\tNot direct, but through the page cache: {}.\n",
+        names.join(", ")
+    )
 }
 
 fn many(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failure> {

@@ -84,7 +84,8 @@ fn direct_io_is_verified_and_streams_are_said_not_to_be() {
             }
             assert_eq!(text.matches("kB  reclen").count(), 1, "{text}");
             assert_eq!(
-                text.matches("went through the page cache").count(),
+                text.matches("page cache: fwrite, frewrite, fread, freread.")
+                    .count(),
                 1,
                 "{text}"
             );

@@ -11,7 +11,10 @@
 //! Known deviations: the clock is monotonic and counts nanoseconds; nothing is subtracted from
 //! the time measured except think time; a file in the way is refused, never overwritten; a trial
 //! that does not start with a writing test lays the file out first, untimed; vectored calls,
-//! with which the original is not built on Linux, move every record once.
+//! with which the original is not built on Linux, move every record once. A file that is mapped
+//! gets its size by ftruncate, where the original writes the last record, and is mapped shared
+//! for reading too; asynchronous records go to the kernel's queue (see `ahead`), where the
+//! original, with the C library's threads, rarely has more than one under way.
 //!
 //! Its throughput mode, many children at once, is a workload of its own: [`Throughput`].
 
@@ -107,7 +110,9 @@ thirteen columns of the original; pwrite, pread, pwritev and preadv are executed
 named. Two defects of the original are put right unless `classic` is set: its stride read leaves \
 out the last two records and is stuck on record 0 in small files, where stride_order \
 \"whole-file\" reads every record once; and its backward test has a second pass that it does not \
-report. Latencies are part of every result, so that there are no logs of them (its -Q and -+z). A \
+report. Records are moved by system calls, through a mapping, or with several under way at once, \
+but those of C streams always by the C library. Latencies are part of every result, so that there \
+are no logs of them (its -Q and -+z). A \
 figure of each test is given in the original's own unit and rounding beside the value.";
 
 /// The grid that a trial with these parameters goes through.

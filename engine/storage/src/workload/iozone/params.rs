@@ -1,7 +1,7 @@
-//! What can be asked of the workload, and what is refused.
+//! What can be asked of the workload.
 
-use kit::failure::bad_parameter;
-use kit::limits::{file_name, within};
+mod check;
+
 use kit::{content, params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,20 +13,12 @@ use super::options::{
     BackendName, Existing, Fill, Locks, Msync, NativeUnit, OpenSync, RandomOrder, StrideOrder,
 };
 use super::table::Test;
-use crate::access::{check_cache_limit, unaligned, Footprint};
+use crate::access::Footprint;
 
-const RECORD_MAX: Size = Size(16 << 20);
-const RECORD_MIN: Size = Size(512);
-const FILE_MAX: Size = Size(1 << 40);
-const PURGE_MAX: Size = Size(1 << 30);
 const DEPTH_MAX: u32 = 1_024;
-/// What the records under way of one child may take in memory.
-const SLOTS_MAX: Size = Size(1 << 30);
 const THINK_MS_MAX: u64 = 10_000;
 /// The random order needs eight bytes per record.
 const RECORDS_MAX: u64 = 1 << 28;
-/// No device has smaller sectors, so that a direct record is a multiple of this at least.
-const SECTOR_BYTES: u64 = 512;
 
 /// Parameters of the workload.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -165,11 +157,7 @@ impl Params {
         if params.classic && !parameters.contains_key("stride_order") {
             params.stride_order = StrideOrder::Classic;
         }
-        params.check_ranges()?;
-        params.check_backend()?;
-        params.check_cells()?;
-        let left_out = params.check_direct()?;
-        params.check_existing()?;
+        let left_out = params.check()?;
         params.tests = params.tests.sorted();
         Ok((params, left_out))
     }
@@ -222,66 +210,6 @@ impl Params {
         Ok(())
     }
 
-    fn check_ranges(&self) -> Result<(), Failure> {
-        for &file in self.file.iter() {
-            within("file", file, RECORD_MIN..=FILE_MAX)?;
-        }
-        for &record in self.record.iter() {
-            within("record", record, RECORD_MIN..=RECORD_MAX)?;
-        }
-        check_cache_limit(self.access, self.cache_limit)?;
-        within("stride", self.stride, 1..=RECORDS_MAX)?;
-        within("think_ms", self.think_ms, 0..=THINK_MS_MAX)?;
-        within("purge", self.purge, Size(0)..=PURGE_MAX)?;
-        file_name("name", &self.name)?;
-        Ok(())
-    }
-
-    fn check_backend(&self) -> Result<(), Failure> {
-        let is_mapped = self.backend == BackendName::Mmap;
-        if is_mapped && self.access == AccessKind::Direct {
-            let message = "parameter \"access\": a mapping is made of the page cache; use \
-                           \"in-cache\", or another backend";
-            return Err(bad_parameter("access", message));
-        }
-        if self.msync != Msync::None && !is_mapped {
-            let message = "parameter \"msync\": only mapped records are synced so; use \
-                           include_fsync or open_sync, or backend \"mmap\"";
-            return Err(bad_parameter("msync", message));
-        }
-        self.check_depth()
-    }
-
-    fn check_depth(&self) -> Result<(), Failure> {
-        within("depth", self.depth, 1..=DEPTH_MAX)?;
-        if self.backend != BackendName::Libaio {
-            let parameter = match (self.depth, self.copies) {
-                (1, false) => return Ok(()),
-                (1, true) => "copies",
-                _ => "depth",
-            };
-            let message = format!(
-                "parameter \"{parameter}\": one record is moved at a time; use backend \"libaio\""
-            );
-            return Err(bad_parameter(parameter, message));
-        }
-        if self.jitter {
-            let message = "parameter \"jitter\": with backend \"libaio\" nothing is sought; use \
-                           backend \"sync\"";
-            return Err(bad_parameter("jitter", message));
-        }
-        let largest = self.record.iter().max().copied().unwrap_or(RECORD_MIN);
-        if largest.bytes() * u64::from(self.depth) > SLOTS_MAX.bytes() {
-            let message = format!(
-                "parameter \"depth\": {} records of {largest} take more than {SLOTS_MAX}; use fewer, \
-                 or smaller ones",
-                self.depth
-            );
-            return Err(bad_parameter("depth", message));
-        }
-        Ok(())
-    }
-
     /// Records that a child has in memory at once: those under way, and one of its own.
     pub fn slots(&self) -> u64 {
         match self.backend {
@@ -293,65 +221,6 @@ impl Params {
     /// Whether records under way are really in flight together.
     pub fn is_deep(&self) -> bool {
         self.depth == 1 || self.access == AccessKind::Direct
-    }
-
-    fn check_cells(&self) -> Result<(), Failure> {
-        let cells = self.cells();
-        if cells.is_empty() {
-            return Err(bad_parameter(
-                "record",
-                "parameter \"record\": every record is larger than every file; \
-                 use a record no larger than the largest file",
-            ));
-        }
-        if let Some(cell) = cells.iter().find(|cell| cell.records() > RECORDS_MAX) {
-            let message = format!(
-                "parameter \"record\": {} makes {} records of a file of {}; use at most {RECORDS_MAX}",
-                cell.record,
-                cell.records(),
-                cell.file
-            );
-            return Err(bad_parameter("record", message));
-        }
-        Ok(())
-    }
-
-    /// Direct records are whole sectors, and there is nothing direct about C streams, which copy
-    /// through a buffer of their own: those tests are left out, and given.
-    fn check_direct(&mut self) -> Result<Vec<Test>, Failure> {
-        if self.access != AccessKind::Direct {
-            return Ok(Vec::new());
-        }
-        let whole = |record: &Size| record.bytes().is_multiple_of(SECTOR_BYTES);
-        if let Some(&record) = self.record.iter().find(|record| !whole(record)) {
-            return Err(unaligned("record", record, SECTOR_BYTES));
-        }
-        let streams = self.tests.clone().filtered(|test| test.is_stream());
-        let others = self.tests.clone().filtered(|test| !test.is_stream());
-        self.tests = others.ok_or_else(|| {
-            bad_parameter(
-                "tests",
-                "parameter \"tests\": fwrite and fread use C streams, which ignore direct access; \
-                 use access \"in-cache\" or another test",
-            )
-        })?;
-        Ok(streams.map_or(Vec::new(), |streams| streams.to_vec()))
-    }
-
-    /// A file of somebody else is only read; one that is taken over is there once.
-    fn check_existing(&self) -> Result<(), Failure> {
-        if self.existing == Existing::TakeOver && self.cells().len() > 1 {
-            let message = "parameter \"existing\": one file can be taken over, for one size of \
-                           record; use one of each, or \"refuse\"";
-            return Err(bad_parameter("existing", message));
-        }
-        let writes = self.tests.iter().any(|test| !test.only_reads());
-        if self.existing == Existing::Read && writes {
-            let message = "parameter \"tests\": with existing \"read\" the file must not be \
-                           written; use only read, backward, stride, fread, pread and preadv";
-            return Err(bad_parameter("tests", message));
-        }
-        Ok(())
     }
 }
 
