@@ -13,6 +13,7 @@ import pytest
 
 from support.originals import needs, ours, place
 from support.strace import Call, trace
+from tiltyard.executors.engine import Engine
 
 pytestmark = [pytest.mark.oracle, needs("strace", "iozone")]
 
@@ -117,6 +118,21 @@ def test_direct(tmp_path: Path) -> None:
     """Without the streams, which the original opens without O_DIRECT and ours leaves out."""
     placed = {test: number for test, number in TESTS.items() if test not in ("fwrite", "fread")}
     compare(tmp_path, placed, ("96k", "4k"), "-I", access="direct")
+
+
+def test_the_command_line_with_direct_access(tmp_path: Path) -> None:
+    """All tests: the streams too, which both open without O_DIRECT.
+
+    Its random order is that of recent revisions.
+    """
+    is_recent = random_order() == "3.488"
+    tests = [number for test, number in TESTS.items() if is_recent or test != "random"]
+    numbers = [word for number in tests for word in ("-i", number)]
+    words = [*numbers, "-I", "-s", "96k", "-r", "4k", "-f", "iozone.tmp"]
+    theirs = trace(["iozone", *words], place(tmp_path, "theirs"))
+    engine = Engine.find().path
+    mine = trace([engine, "classic", "iozone", *words], place(tmp_path, "ours"))
+    assert passes(mine) == passes(theirs)
 
 
 def test_placed_records(memory: Path) -> None:
