@@ -1,5 +1,6 @@
 //! What can be asked of the workload, and what is refused.
 
+use kit::content::Filling;
 use kit::failure::bad_parameter;
 use kit::limits::{file_name, within};
 use kit::{params, List, Size};
@@ -105,7 +106,7 @@ pub struct Params {
     /// Alignment of buffers in memory; and that of random offsets when `classic`.
     pub alignment: Size,
     /// What is written.
-    pub content: Fill,
+    pub content: Filling<Fill>,
     /// Compare eight bytes per page of every record read, inside the timed region.
     pub verify: bool,
     /// true: random offsets are those of the original, which are aligned to pages and overlap,
@@ -138,7 +139,7 @@ impl Default for Params {
             fsync: true,
             stonewall: true,
             alignment: Size(4 << 10),
-            content: Fill::Zeroes,
+            content: Filling::Named(Fill::Zeroes),
             verify: true,
             classic: false,
             seed: 1,
@@ -235,7 +236,7 @@ impl Params {
             files_bytes: self.file.bytes() * u64::from(self.files),
             threads,
             record_bytes: of_thread,
-            thread_bytes: of_thread,
+            thread_bytes: of_thread + self.content.thread_bytes(cell.record.bytes()),
         }
     }
 

@@ -62,11 +62,10 @@ fn walk<B: Backend, D: Disk>(
             files[0].settle_file_system()?;
         }
         // Declared before the workers, whose requests may be in flight until they are dropped.
-        let pattern = Pattern::new(params.content, cell.record.bytes() as usize);
-        let pattern = pattern.map_err(no_memory)?;
+        let pattern = Pattern::new(params.content, cell.record.bytes() as usize, ledger)?;
         if reads_what_it_does_not_write(params) {
-            for file in &files {
-                lay_out(backend, file, params, &pattern, cell)?;
+            for (number, file) in (0..).zip(&files) {
+                lay_out(backend, (number, file), params, &pattern, cell)?;
             }
         }
         let mut workers = workers::<B, D>(params, cell, &files)?;
@@ -95,11 +94,12 @@ fn reads_what_it_does_not_write(params: &Params) -> bool {
 /// Writes a whole file without timing.
 fn lay_out<B: Backend>(
     backend: &B,
-    scratch: &Scratch<B>,
+    (number, scratch): (u32, &Scratch<B>),
     params: &Params,
     pattern: &Pattern,
     cell: Cell,
 ) -> Result<(), Failure> {
+    let mut stamped = pattern.stamped()?;
     let failed = |error| scratch.failed("lay out", &error);
     let flags = OFlags::WRONLY;
     let mut file = backend
@@ -111,7 +111,13 @@ fn lay_out<B: Backend>(
             return Err(interrupted());
         }
         let size_bytes = cell.record.bytes().min(file_bytes - offset);
-        let mut left = &pattern.at(offset)[..size_bytes as usize];
+        let mut left = match &mut stamped {
+            None => &pattern.at(offset)[..size_bytes as usize],
+            Some(stamped) => {
+                stamped.turn_to(number);
+                stamped.span(offset, size_bytes as usize)
+            }
+        };
         while !left.is_empty() {
             let moved = file.write(left).map_err(failed)?;
             left = &left[moved..];
@@ -136,11 +142,11 @@ fn workers<'f, B: Backend, D: Disk>(
     let threads = params.useful_threads() as usize;
     let mut hands: Vec<Vec<Oper>> = (0..threads).map(|_| Vec::new()).collect();
     let mut dealt = 0;
-    for scratch in files {
+    for (number, scratch) in (0..).zip(files) {
         for range in params.ranges(cell.record) {
             let file = D::open(scratch.c_path(), flags);
             let file = file.map_err(|error| scratch.failed("open", &error))?;
-            hands[dealt % threads].push(Oper::new(scratch.path(), file, range));
+            hands[dealt % threads].push(Oper::new(scratch.path(), number, file, range));
             dealt += 1;
         }
     }

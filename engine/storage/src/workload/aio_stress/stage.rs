@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use kit::content;
 use kit::histogram::Histogram;
 use kit::team::Finish;
 use wire::Failure;
@@ -40,6 +39,8 @@ pub struct Stage<'a> {
 pub struct Oper<'a> {
     /// Name of the file, for failures.
     pub path: &'a Path,
+    /// Number of the file.
+    pub number: u32,
     /// Open for reading and writing.
     pub file: OwnedFd,
     /// What of it is worked on.
@@ -50,9 +51,10 @@ pub struct Oper<'a> {
 
 impl<'a> Oper<'a> {
     /// With nothing begun.
-    pub fn new(path: &'a Path, file: OwnedFd, range: Range) -> Self {
+    pub fn new(path: &'a Path, number: u32, file: OwnedFd, range: Range) -> Self {
         Self {
             path,
+            number,
             file,
             range,
             started: 0,
@@ -75,20 +77,20 @@ pub struct Part {
     pub submits: Histogram,
 }
 
-/// Whether a record was moved in full and, where it was read to `found`, is the one expected.
+/// Whether a record was moved in full and is the one expected, which `verify` tells.
 pub fn check<D: Disk>(
     moved: io::Result<usize>,
     offset: u64,
-    expected: &[u8],
-    found: Option<&[u8]>,
+    record_bytes: usize,
+    verify: impl FnOnce() -> Result<u64, usize>,
 ) -> Result<u64, Fault> {
-    let record = offset / expected.len() as u64;
+    let record = offset / record_bytes as u64;
     match moved {
-        Ok(moved) if moved == expected.len() => {}
+        Ok(moved) if moved == record_bytes => {}
         Ok(moved) => return Err(Fault::Short { record, moved }),
         Err(error) => return Err(Fault::Io { record, error }),
     }
-    match found.map_or(Ok(0), |found| content::verify(found, expected)) {
+    match verify() {
         Ok(sum) => Ok(sum),
         Err(page) if D::MOVES_DATA => Err(Fault::Differs { record, page }),
         Err(_) => Ok(0),

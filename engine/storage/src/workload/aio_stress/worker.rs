@@ -8,6 +8,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use kit::content::{self, Stamped};
 use kit::failure::{failure, interrupted, io_failure};
 use kit::histogram::Histogram;
 use kit::team::Member;
@@ -48,6 +49,8 @@ pub struct Worker<'a, D> {
     random: Random,
     submits: Histogram,
     checksum: u64,
+    /// What is written in this stage, by way of the buffers, where blocks must differ.
+    stamped: Option<Stamped>,
 }
 
 impl<'a, D: Disk> Worker<'a, D> {
@@ -76,6 +79,7 @@ impl<'a, D: Disk> Worker<'a, D> {
             random,
             submits: Histogram::new(),
             checksum: 0,
+            stamped: None,
         })
     }
 
@@ -95,6 +99,7 @@ impl<'a, D: Disk> Worker<'a, D> {
     ) -> Result<Part, Failure> {
         self.submits.clear();
         self.checksum = 0;
+        self.stamped = stage.pattern.stamped()?;
         self.active.append(&mut self.finished);
         for oper in &mut self.opers {
             oper.started = 0;
@@ -213,10 +218,17 @@ impl<'a, D: Disk> Worker<'a, D> {
             };
             oper.started += 1;
             let file = oper.file.as_fd();
-            let request = if stage.phase.is_write() {
-                Request::write(file, stage.pattern.at(offset), offset, unit as u64)
-            } else {
-                Request::read(file, self.buffers.of_mut(unit), offset, unit as u64)
+            let request = match &mut self.stamped {
+                None if stage.phase.is_write() => {
+                    Request::write(file, stage.pattern.at(offset), offset, unit as u64)
+                }
+                Some(stamped) if stage.phase.is_write() => {
+                    let buffer = self.buffers.of_mut(unit);
+                    stamped.turn_to(oper.number);
+                    buffer.copy_from_slice(stamped.span(offset, buffer.len()));
+                    Request::write(file, buffer, offset, unit as u64)
+                }
+                _ => Request::read(file, self.buffers.of_mut(unit), offset, unit as u64),
             };
             // SAFETY: the pattern outlives the stage, which ends when all completions have been
             // reaped or, after a failure, with this worker, whose queue is dropped before its
@@ -292,13 +304,28 @@ impl<'a, D: Disk> Worker<'a, D> {
             let index = completion.tag as usize;
             let unit = self.units[index];
             let oper = &self.opers[unit.oper];
-            let found = (!stage.phase.is_write() && stage.verify).then(|| self.buffers.of(index));
-            let expected = stage.pattern.at(unit.offset);
-            let sum = check::<D>(completion.moved(), unit.offset, expected, found);
-            let sum =
-                sum.map_err(|fault| explain(fault, stage.phase, oper, unit.offset, expected))?;
-            self.checksum = self.checksum.wrapping_add(sum);
+            let found = self.buffers.of(index);
             let bytes = oper.range.record_bytes;
+            let sum = check::<D>(completion.moved(), unit.offset, found.len(), || {
+                if stage.phase.is_write() || !stage.verify {
+                    return Ok(0);
+                }
+                match &mut self.stamped {
+                    None => content::verify(found, stage.pattern.at(unit.offset)),
+                    Some(stamped) => {
+                        stamped.turn_to(oper.number);
+                        stamped.verify(found, unit.offset)
+                    }
+                }
+            });
+            let sum = sum.map_err(|fault| {
+                let written = match &self.stamped {
+                    None => stage.pattern.at(unit.offset),
+                    Some(_) => found,
+                };
+                explain(fault, stage.phase, oper, unit.offset, written)
+            })?;
+            self.checksum = self.checksum.wrapping_add(sum);
             member
                 .probe
                 .overlapped_operation(bytes, unit.submitted_ns, now_ns);

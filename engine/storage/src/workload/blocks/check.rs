@@ -2,7 +2,7 @@
 
 use std::io;
 
-use kit::content;
+use kit::content::Stamped;
 
 use super::Work;
 use crate::fault::Fault;
@@ -24,15 +24,21 @@ pub fn whole(moved: io::Result<usize>, block: u64, block_bytes: usize) -> Result
 }
 
 /// What a block read adds to the checksum: its first word or, where blocks are verified, a word
-/// per page. Nothing can be said of a block that did not move.
+/// per page. Blocks that must differ are `stamped`. Nothing can be said of one that did not move.
 #[inline(always)]
-pub fn found(found: &[u8], block: u64, work: &Work, moves_data: bool) -> Result<u64, Fault> {
+pub fn found(
+    found: &[u8],
+    block: u64,
+    work: &Work,
+    stamped: Option<&Stamped>,
+    moves_data: bool,
+) -> Result<u64, Fault> {
     if !work.verify {
         return Ok(found
             .first_chunk()
             .map_or(0, |word| u64::from_le_bytes(*word)));
     }
-    match content::verify(found, work.content.record(block)) {
+    match work.content.verify(stamped, found, block) {
         Ok(sum) => Ok(sum),
         Err(page) if moves_data => Err(Fault::Differs {
             record: block,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use kit::content::Filling;
 use kit::failure::{interrupted, no_memory};
 use kit::team::{self, Finish};
 use kit::{stop, Content, Ledger, Probe, Reading, Size};
@@ -30,7 +31,7 @@ pub struct Files<'a> {
     /// The workload that they are named after.
     pub workload: &'a str,
     /// What is written.
-    pub content: Fill,
+    pub content: Filling<Fill>,
     /// How much of them the page cache may hold, where that is bounded.
     pub cache_limit: Option<Size>,
 }
@@ -76,22 +77,27 @@ where
         files: Files,
         cell: Cell,
         evidence: &mut Option<&mut Evidence>,
+        ledger: &mut Ledger,
     ) -> Result<Self, Failure> {
         let block_bytes = cell.block.bytes() as usize;
-        let content = match files.content {
-            Fill::Zeroes => Content::uniform(block_bytes, 0),
-            Fill::Random => Content::random(block_bytes),
-        };
+        let content = files
+            .content
+            .content(block_bytes, ledger, |fill| match fill {
+                Fill::Zeroes => Content::uniform(block_bytes, 0),
+                Fill::Random => Content::random(block_bytes),
+            })?;
         let scratch = |index| Scratch::create(backend, file_in(directory, files.workload, index));
         let crew = Self {
             backend,
             cell,
-            content: content.map_err(no_memory)?,
+            content,
             scratches: (0..cell.threads).map(scratch).collect::<Result<_, _>>()?,
         };
         if let Some(evidence) = evidence {
             evidence.check_direct(crew.scratches[0].path(), "block", cell.block)?;
-            evidence.bound_cache(files.cache_limit, cell.footprint())?;
+            let mut footprint = cell.footprint();
+            footprint.thread_bytes += files.content.thread_bytes(cell.block.bytes());
+            evidence.bound_cache(files.cache_limit, footprint)?;
             crew.scratches[0].settle_file_system()?;
         }
         Ok(crew)
@@ -107,12 +113,12 @@ where
     /// # Errors
     /// Those of open(2), write(2) and fsync(2); `Interrupted`.
     pub fn lay_out(&self) -> Result<(), Failure> {
-        self.scratches
-            .iter()
-            .try_for_each(|scratch| self.lay_out_one(scratch))
+        let mut numbered = (0..).zip(&self.scratches);
+        numbered.try_for_each(|(number, scratch)| self.lay_out_one(number, scratch))
     }
 
-    fn lay_out_one(&self, scratch: &Scratch<B>) -> Result<(), Failure> {
+    fn lay_out_one(&self, number: u32, scratch: &Scratch<B>) -> Result<(), Failure> {
+        let mut stamped = self.content.stamped(number).map_err(no_memory)?;
         let failed = |error| scratch.failed("lay out", &error);
         let mut file = self
             .backend
@@ -122,7 +128,7 @@ where
             if stop::requested() {
                 return Err(interrupted());
             }
-            let bytes = self.content.record(block);
+            let bytes = self.content.outgoing(&mut stamped, block);
             file.write_whole(bytes).map_err(failed)?;
         }
         file.sync().map_err(failed)?;

@@ -54,11 +54,16 @@ pub struct Work<'a> {
 
 /// An open file, and the way in which its blocks are moved.
 pub trait Channel: Sized {
-    /// Opens with the flags of open(2), in the thread that will use it.
+    /// Opens with the flags of open(2), in the thread number `file` that will use it.
     ///
     /// # Errors
     /// Those of open(2); `HostLacks` when a queue cannot be made.
-    fn open<B: Backend>(scratch: &Scratch<B>, flags: OFlags, work: &Work) -> Result<Self, Failure>;
+    fn open<B: Backend>(
+        scratch: &Scratch<B>,
+        flags: OFlags,
+        work: &Work,
+        file: u32,
+    ) -> Result<Self, Failure>;
 
     /// Moves blocks from the first instant of the member's probe until `work` says to end. Gives
     /// the checksum over what was read: of one word per block, or over what was verified.

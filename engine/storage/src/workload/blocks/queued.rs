@@ -7,6 +7,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use kit::content::Stamped;
 use kit::failure::{failure, no_memory};
 use kit::team::Member;
 use kit::{clock, pace, Buffer, Probe};
@@ -25,6 +26,9 @@ pub struct Queued<Q> {
     queue: Q,
     buffers: Buffer,
     file: OwnedFd,
+    /// What is written where blocks must differ: copied to the buffer of the transfer, since the
+    /// next one is stamped while this one is in flight.
+    stamped: Option<Stamped>,
     slots: Vec<Slot>,
     /// Slots without a transfer, by number.
     free: Vec<u32>,
@@ -95,16 +99,22 @@ impl<Q: Queue> Queued<Q> {
 
     #[inline(always)]
     fn begin(&mut self, work: &Work, number: u32, slot: Slot) {
-        let start = if slot.is_write {
-            work.content.record(slot.block).as_ptr()
-        } else {
-            self.buffers[number as usize * work.block_bytes..].as_ptr()
+        let offset = slot.block * work.block_bytes as u64;
+        let own = number as usize * work.block_bytes..(number as usize + 1) * work.block_bytes;
+        let start = match &mut self.stamped {
+            None if slot.is_write => work.content.record(slot.block).as_ptr(),
+            Some(stamped) if slot.is_write => {
+                let bytes = stamped.span(offset, work.block_bytes);
+                self.buffers[own.clone()].copy_from_slice(bytes);
+                self.buffers[own].as_ptr()
+            }
+            _ => self.buffers[own].as_ptr(),
         };
         let transfer = Transfer {
             is_write: slot.is_write,
             start,
             size_bytes: work.block_bytes as u32,
-            offset: slot.block * work.block_bytes as u64,
+            offset,
             tag: number.into(),
         };
         // SAFETY: the buffer is looked at when the completion was taken, not before; neither it
@@ -125,12 +135,13 @@ impl<Q: Queue> Queued<Q> {
         self.free.push(number as u32);
         let slot = self.slots[number];
         if let Err(fault) = check::whole(completion.moved(), slot.block, work.block_bytes) {
-            return Err(self.explain(work, slot, fault));
+            return Err(self.explain(work, number, fault));
         }
         if !slot.is_write {
             let start = number * work.block_bytes;
             let found = &self.buffers[start..start + work.block_bytes];
-            let sum = check::found(found, slot.block, work, true)?;
+            let stamped = self.stamped.as_ref();
+            let sum = check::found(found, slot.block, work, stamped, true)?;
             course.checksum = course.checksum.wrapping_add(sum);
         }
         let probe = probe.of(slot.is_write);
@@ -139,12 +150,17 @@ impl<Q: Queue> Queued<Q> {
     }
 
     #[cold]
-    fn explain(&self, work: &Work, slot: Slot, fault: Fault) -> Fault {
+    fn explain(&self, work: &Work, number: usize, fault: Fault) -> Fault {
+        let slot = self.slots[number];
         if !slot.is_write {
             return fault;
         }
         check::why_short(fault, |moved| {
-            let rest = &work.content.record(slot.block)[moved..];
+            let bytes = match &self.stamped {
+                None => work.content.record(slot.block),
+                Some(_) => &self.buffers[number * work.block_bytes..][..work.block_bytes],
+            };
+            let rest = &bytes[moved..];
             let offset = slot.block * work.block_bytes as u64 + moved as u64;
             Ok(rustix::io::pwrite(&self.file, rest, offset)?)
         })
@@ -213,11 +229,21 @@ impl<Q: Queue> Queued<Q> {
 }
 
 impl<Q: Queue> Channel for Queued<Q> {
-    fn open<B: Backend>(scratch: &Scratch<B>, flags: OFlags, work: &Work) -> Result<Self, Failure> {
+    fn open<B: Backend>(
+        scratch: &Scratch<B>,
+        flags: OFlags,
+        work: &Work,
+        number: u32,
+    ) -> Result<Self, Failure> {
+        let stamped = work.content.stamped(number).map_err(no_memory)?;
         let file = rustix::fs::open(scratch.c_path(), flags, Mode::empty())
             .map_err(|error| scratch.failed("open", &error.into()))?;
         let buffers = Buffer::new(work.depth as usize * work.block_bytes).map_err(no_memory)?;
-        let areas = [&buffers[..], work.content.memory()];
+        let outgoing = match stamped {
+            None => work.content.memory(),
+            Some(_) => &buffers,
+        };
+        let areas = [&buffers[..], outgoing];
         let queue = Q::setup(file.as_fd(), areas, work.depth);
         let queue = queue.map_err(|error| match Q::lacks(&error) {
             Some(lacking) => failure(FailureKind::HostLacks, lacking),
@@ -227,6 +253,7 @@ impl<Q: Queue> Channel for Queued<Q> {
             queue: queue?,
             buffers,
             file,
+            stamped,
             slots: vec![Slot::default(); work.depth as usize],
             free: (0..work.depth).rev().collect(),
         })

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use kit::content::Stamped;
 use kit::failure::no_memory;
 use kit::team::Member;
 use kit::{clock, pace, Buffer, Probe};
@@ -17,6 +18,8 @@ use crate::scratch::Scratch;
 pub struct Single<B: Backend> {
     file: B::File,
     buffer: Buffer,
+    /// What is written where blocks must differ.
+    stamped: Option<Stamped>,
 }
 
 impl<B> Single<B>
@@ -29,13 +32,14 @@ where
         let offset = block * work.block_bytes as u64;
         let moved = self.file.read_at(&mut self.buffer, offset);
         check::whole(moved, block, work.block_bytes)?;
-        check::found(&self.buffer, block, work, B::File::MOVES_DATA)
+        let stamped = self.stamped.as_ref();
+        check::found(&self.buffer, block, work, stamped, B::File::MOVES_DATA)
     }
 
     #[inline(always)]
     fn write(&mut self, work: &Work, block: u64) -> Result<u64, Fault> {
         let offset = block * work.block_bytes as u64;
-        let bytes = work.content.record(block);
+        let bytes = work.content.outgoing(&mut self.stamped, block);
         let moved = self.file.write_at(bytes, offset);
         check::whole(moved, block, work.block_bytes).map_err(|fault| {
             check::why_short(fault, |moved| {
@@ -51,11 +55,18 @@ where
     B: Backend + Default,
     B::File: Positioned,
 {
-    fn open<M: Backend>(scratch: &Scratch<M>, flags: OFlags, work: &Work) -> Result<Self, Failure> {
+    fn open<M: Backend>(
+        scratch: &Scratch<M>,
+        flags: OFlags,
+        work: &Work,
+        file: u32,
+    ) -> Result<Self, Failure> {
+        let stamped = work.content.stamped(file).map_err(no_memory)?;
         let file = B::default().open(scratch.c_path(), flags, Mode::empty());
         Ok(Self {
             file: file.map_err(|error| scratch.failed("open", &error))?,
             buffer: Buffer::new(work.block_bytes).map_err(no_memory)?,
+            stamped,
         })
     }
 

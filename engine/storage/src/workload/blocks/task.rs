@@ -60,7 +60,7 @@ impl Task<'_> {
                 .map(|rate| Pace::shared(rate, member.index, self.threads as usize)),
             ..self.work
         };
-        let mut channel = C::open(scratch, self.flags(), &work)?;
+        let mut channel = C::open(scratch, self.flags(), &work, member.index as u32)?;
         if self.writes {
             channel
                 .prepare(self.file_bytes)

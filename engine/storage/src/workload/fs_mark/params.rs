@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use kit::content::Filling;
 use kit::failure::bad_parameter;
 use kit::limits::{file_name, within, NAME_BYTES};
 use kit::{params, Size};
@@ -93,7 +94,7 @@ pub struct Params {
     /// What becomes of the files of a loop.
     pub keep: Keep,
     /// What is written.
-    pub content: Fill,
+    pub content: Filling<Fill>,
     /// Seed of the file names: the same seed gives the same names. With `classic` it is the time
     /// of day.
     pub seed: u64,
@@ -121,7 +122,7 @@ impl Default for Params {
             random_characters: 24,
             loops: 1,
             keep: Keep::Never,
-            content: Fill::Zeroes,
+            content: Filling::Named(Fill::Zeroes),
             seed: 1,
             classic: false,
             backend: BackendName::Sync,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kit::failure::{failure, no_memory};
+use kit::failure::failure;
 use kit::team::{self, Finish, Outcome};
 use kit::{Content, Ledger, OperationProbe, Reading};
 use wire::{Failure, FailureKind};
@@ -30,11 +30,12 @@ fn walk<B: Backend + Sync>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
     let block_bytes = params.write_block.bytes() as usize;
-    let content = match params.content {
-        Fill::Zeroes => Content::uniform(block_bytes, 0),
-        Fill::Random => Content::random(block_bytes),
-    };
-    let content = content.map_err(no_memory)?;
+    let content = params
+        .content
+        .content(block_bytes, ledger, |fill| match fill {
+            Fill::Zeroes => Content::uniform(block_bytes, 0),
+            Fill::Random => Content::random(block_bytes),
+        })?;
     let mut rates = Vec::new();
     let mut site = Site::make(backend, params, &content, target)?;
     for number in 1.. {

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use kit::content::{Stamped, PAGE_BYTES};
 use kit::failure::{failure, interrupted, io_failure, no_memory};
 use kit::team::Member;
 use kit::{Content, Probe};
@@ -35,6 +36,8 @@ pub struct Worker<'a, B: Backend> {
     backend: &'a B,
     params: &'a Params,
     content: &'a Content,
+    /// What of it is written where blocks must differ.
+    stamped: Option<Stamped>,
     settling: Settling,
     names: Names,
     spread: Spread,
@@ -82,6 +85,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             backend,
             params,
             content,
+            stamped: content.stamped(index).map_err(no_memory)?,
             settling,
             names: Names::new(
                 params.name_length,
@@ -187,7 +191,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let mut file = self.open(stamp, subdirectory)?;
         self.calls.end(Call::Create);
         self.stock.push(self.names.name(), subdirectory);
-        self.write(&mut file, index)
+        self.write(&mut file, u64::from(number) * self.params.files, index)
             .map_err(|error| self.failed("write", &error))?;
         if self.params.sync.is_inband() {
             file.sync().map_err(|error| self.failed("fsync", &error))?;
@@ -221,15 +225,20 @@ impl<'a, B: Backend> Worker<'a, B> {
         Err(failure(FailureKind::Refused, message))
     }
 
-    /// Writes the whole size; an empty file is written to once, with no bytes.
-    fn write(&mut self, file: &mut B::File, index: u64) -> io::Result<()> {
+    /// Writes the whole size of file `index` of this loop; an empty file is written to once, with
+    /// no bytes. Loops with so many files came `before`.
+    fn write(&mut self, file: &mut B::File, before: u64, index: u64) -> io::Result<()> {
         let (size, block) = (self.params.size.bytes(), self.params.write_block.bytes());
         let first = index * size.div_ceil(block);
+        let place = (before + index) * size.next_multiple_of(PAGE_BYTES as u64);
         let mut written = 0;
         loop {
             let length = block.min(size - written);
-            let record = self.content.record(first + written / block);
-            file.write_whole(&record[..length as usize])?;
+            let record = match &mut self.stamped {
+                None => &self.content.record(first + written / block)[..length as usize],
+                Some(stamped) => stamped.span(place + written, length as usize),
+            };
+            file.write_whole(record)?;
             self.calls.end(Call::Write);
             written += length;
             if written == size {

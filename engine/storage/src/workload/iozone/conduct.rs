@@ -4,14 +4,14 @@
 use std::hint::black_box;
 use std::io::{self, SeekFrom};
 
-use kit::content::PAGE_BYTES;
+use kit::content::{Filling, Stamped, PAGE_BYTES};
 use kit::failure::no_memory;
 use kit::{buffers, clock, content, Buffer, Content};
 use wire::{AccessKind, Failure};
 
 use super::diagnostic::Diagnostic;
 use super::locks::{Hold, Lock, Range};
-use super::options::{Fill, Locks};
+use super::options::{BackendName, Fill, Locks};
 use super::params::Params;
 use crate::backend::File;
 
@@ -96,6 +96,11 @@ pub struct Laden<'a> {
     plain: Plain<'a>,
     every_byte: bool,
     diagnostic: Option<Diagnostic>,
+    /// Where blocks must differ: what is written, stamped before each call.
+    stamped: Option<Stamped>,
+    is_read: bool,
+    /// Whether what is written must stay while the next record is stamped.
+    stays: bool,
     think_ns: u64,
     thought_ns: u64,
     purge: Option<Buffer>,
@@ -128,9 +133,13 @@ impl<'a> Laden<'a> {
             Hold::Exclusive
         };
         Ok(Self {
+            stamped: plain.content.stamped(child).map_err(no_memory)?,
+            is_read,
+            stays: params.backend == BackendName::Libaio,
             plain,
             every_byte: params.verify_every_byte,
-            diagnostic: (params.content == Fill::Diagnostic).then_some(Diagnostic { child }),
+            diagnostic: (params.content == Filling::Named(Fill::Diagnostic))
+                .then_some(Diagnostic { child }),
             think_ns: params.think_ms * 1_000_000,
             thought_ns: 0,
             purge: buffer(purge_bytes > 0, purge_bytes).map_err(no_memory)?,
@@ -162,6 +171,9 @@ impl<F: File + Lock> Conduct<F> for Laden<'_> {
         if let Some(purge) = &self.purge {
             buffers::fetch(purge);
         }
+        if let Some(stamped) = self.stamped.as_mut().filter(|_| !self.is_read) {
+            stamped.stamp(range.offset, range.size_bytes as usize);
+        }
         match self.hold {
             Some(hold) => file.lock(hold, range),
             None => Ok(()),
@@ -190,9 +202,17 @@ impl<F: File + Lock> Conduct<F> for Laden<'_> {
     }
 
     fn outgoing<'b>(&'b self, index: u64, spare: &'b mut [u8]) -> &'b [u8] {
-        match self.diagnostic {
-            Some(diagnostic) => {
-                diagnostic.fill(index, spare);
+        if let Some(diagnostic) = self.diagnostic {
+            diagnostic.fill(index, spare);
+            return spare;
+        }
+        match &self.stamped {
+            Some(stamped) => {
+                let bytes = stamped.stamped(index * spare.len() as u64, spare.len());
+                if !self.stays {
+                    return bytes;
+                }
+                spare.copy_from_slice(bytes);
                 spare
             }
             None => self.plain.content.record(index),
@@ -205,6 +225,13 @@ impl<F: File + Lock> Conduct<F> for Laden<'_> {
         }
         if let Some(diagnostic) = self.diagnostic {
             return diagnostic.check(index, found, self.every_byte);
+        }
+        if let Some(stamped) = &self.stamped {
+            let offset = index * found.len() as u64;
+            return match self.every_byte {
+                true => stamped.verify_every_byte(found, offset),
+                false => stamped.verify(found, offset),
+            };
         }
         let expected = self.plain.content.record(index);
         if self.every_byte && found != expected {

@@ -2,6 +2,7 @@
 
 mod check;
 
+use kit::content::Filling;
 use kit::{content, params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use super::grid::{Auto, Cell};
 use super::options::{
     BackendName, Existing, Fill, Locks, Msync, NativeUnit, OpenSync, RandomOrder, StrideOrder,
 };
+use super::placed::Groups;
 use super::table::Test;
 use crate::access::Footprint;
 
@@ -96,7 +98,7 @@ pub struct Params {
     /// Where records are verified, compare every byte of them (as IOzone's -V and -+d do).
     pub verify_every_byte: bool,
     /// What is written.
-    pub content: Fill,
+    pub content: Filling<Fill>,
     /// The pattern byte of the contents `classic` and `uniform`. (Revisions of the original
     /// differ: 16 in 3.414, 92 in 3.430, 32 in 3.471, 95 in 3.489, 58 in 3.508.)
     pub pattern: u8,
@@ -138,7 +140,7 @@ impl Default for Params {
             timing: Timing::Pass,
             verify: true,
             verify_every_byte: false,
-            content: Fill::Classic,
+            content: Filling::Named(Fill::Classic),
             pattern: content::CLASSIC_PATTERN,
             native: NativeUnit::Rate,
             classic: false,
@@ -179,7 +181,18 @@ impl Params {
             threads: children,
             record_bytes: cell.record.bytes(),
             // A child that is a process has a copy of its buffer.
-            thread_bytes: cell.record.bytes() * self.slots() + self.purge.bytes(),
+            thread_bytes: cell.record.bytes() * self.slots()
+                + self.purge.bytes()
+                + self.content.thread_bytes(self.call_bytes(cell)),
+        }
+    }
+
+    /// Size of what one call moves at most.
+    pub fn call_bytes(&self, cell: Cell) -> u64 {
+        if self.tests.iter().any(|test| test.is_vectored()) {
+            cell.record.bytes() * Groups::length_in(cell)
+        } else {
+            cell.record.bytes()
         }
     }
 
@@ -191,7 +204,10 @@ impl Params {
             && !self.jitter
             && self.locks != Locks::Record
             && !self.verify_every_byte
-            && self.content != Fill::Diagnostic
+            && self
+                .content
+                .named()
+                .is_some_and(|fill| fill != Fill::Diagnostic)
     }
 
     fn make_up_sizes(&mut self, is_given: impl Fn(&str) -> bool) -> Result<(), Failure> {

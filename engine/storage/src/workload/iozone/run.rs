@@ -134,7 +134,7 @@ where
             random: params.tests.contains(&Test::Random),
             groups: params.tests.iter().any(|test| test.is_vectored()),
         };
-        let supplies = Supplies::new(params, cell, needs)?;
+        let supplies = Supplies::new(params, cell, needs, self.ledger)?;
         let mut buffer = Buffer::new(
             supplies
                 .buffer_bytes(false)

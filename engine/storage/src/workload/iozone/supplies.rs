@@ -1,7 +1,6 @@
 //! What the passes of a cell share: contents, orders, and the backends that fit the parameters.
 
-use kit::failure::no_memory;
-use kit::Content;
+use kit::{Content, Ledger};
 use wire::Failure;
 
 use super::ahead::Queueing;
@@ -84,15 +83,23 @@ impl<'a> Supplies<'a> {
     /// For the passes over a file of `cell`.
     ///
     /// # Errors
-    /// `HostLacks` memory.
-    pub fn new(params: &'a Params, cell: Cell, needs: Needs) -> Result<Self, Failure> {
+    /// `HostLacks` memory; `Verification` when shares are not what they should be.
+    pub fn new(
+        params: &'a Params,
+        cell: Cell,
+        needs: Needs,
+        ledger: &mut Ledger,
+    ) -> Result<Self, Failure> {
         let record_bytes = cell.record.bytes() as usize;
-        let content = match params.content {
-            // Diagnostic records are made one by one; this is only where they are not.
-            Fill::Classic | Fill::Diagnostic => Content::marked(record_bytes, params.pattern),
-            Fill::Uniform => Content::uniform(record_bytes, params.pattern),
-            Fill::Random => Content::random(record_bytes),
-        };
+        let call_bytes = params.call_bytes(cell) as usize;
+        let content = params
+            .content
+            .content(call_bytes, ledger, |fill| match fill {
+                // Diagnostic records are made one by one; this is only where they are not.
+                Fill::Classic | Fill::Diagnostic => Content::marked(record_bytes, params.pattern),
+                Fill::Uniform => Content::uniform(record_bytes, params.pattern),
+                Fill::Random => Content::random(record_bytes),
+            })?;
         let order_of = |is_needed: bool, count| {
             let order = is_needed.then(|| params.random_order.of(count));
             order.unwrap_or_default()
@@ -100,7 +107,7 @@ impl<'a> Supplies<'a> {
         Ok(Self {
             params,
             cell,
-            content: content.map_err(no_memory)?,
+            content,
             order: order_of(needs.random, cell.records()),
             group_order: order_of(needs.groups, Groups::count_in(cell)),
         })

@@ -18,6 +18,7 @@ use super::call::{Call, CallsOfRun};
 use super::names::Names;
 use super::params::Params;
 use super::pool::File;
+use super::text::Text;
 use crate::backend::{self, Backend, File as _};
 use crate::stand::Stand;
 
@@ -54,8 +55,8 @@ pub struct Files<B> {
     names: Names,
     /// What the names are in.
     stand: Stand,
-    /// What every write starts from.
-    text: Box<[u8]>,
+    text: Text,
+    verify: bool,
     write_block: usize,
     /// Where every read goes to: a block, or less if no file is as long.
     buffer: Box<[u8]>,
@@ -66,14 +67,8 @@ pub struct Files<B> {
 }
 
 impl<B: Backend> Files<B> {
-    /// Operations on files in `stand`; `text` is as long as a file may get.
-    pub fn new(
-        backend: B,
-        opening: Opening,
-        stand: Stand,
-        params: &Params,
-        text: Box<[u8]>,
-    ) -> Self {
+    /// Operations on files in `stand`, which hold the `text`.
+    pub fn new(backend: B, opening: Opening, stand: Stand, params: &Params, text: Text) -> Self {
         let read_block = params.read_block.bytes() as usize;
         Self {
             backend,
@@ -82,8 +77,9 @@ impl<B: Backend> Files<B> {
             stand,
             write_block: params.write_block.bytes() as usize,
             // Not zero, so that its pages are touched here and not while the clock runs.
-            buffer: vec![b' '; read_block.min(text.len())].into(),
+            buffer: vec![b' '; read_block.min(text.longest())].into(),
             read_block,
+            verify: params.verify && B::File::MOVES_DATA,
             text,
             checksum: 0,
             calls: CallsOfRun::new(),
@@ -134,19 +130,20 @@ impl<B: Backend> Files<B> {
 
     fn write(&mut self, file: &File, opening: Call, length: u32) -> io::Result<u64> {
         let path = self.names.of(file);
-        let flags = match opening {
-            Call::Create => self.opening.create,
-            _ => self.opening.append,
+        let (flags, start) = match opening {
+            Call::Create => (self.opening.create, 0),
+            _ => (self.opening.append, file.size as usize),
         };
         self.calls.begin();
         let mut open = self.backend.open(path, flags, self.opening.permissions)?;
         self.calls.end(opening);
-        let blocks = self.text[..length as usize].chunks_exact(self.write_block);
-        let remainder = blocks.remainder();
-        for block in blocks {
-            open.write_whole(block)?;
+        let (block, size) = (self.write_block, length as usize);
+        let full = size - size % block;
+        for behind in (0..full).step_by(block) {
+            open.write_whole(self.text.piece(file, start, behind, block))?;
         }
-        open.write_whole(remainder)?;
+        let rest = self.text.piece(file, start, full, size - full);
+        open.write_whole(rest)?;
         self.calls.end(Call::Write);
         open.close()?;
         self.calls.end(Call::Close);
@@ -161,28 +158,45 @@ impl<B: Backend> Files<B> {
             .open(path, self.opening.read, self.opening.permissions)?;
         self.calls.end(Call::Open);
         let size = file.size as usize;
-        for _ in 0..size / self.read_block {
-            let first = read_block(&mut open, &mut self.buffer)?;
-            self.checksum = fold(self.checksum, first);
+        let full = size - size % self.read_block;
+        for position in (0..full).step_by(self.read_block) {
+            self.read_one(&mut open, file, position, self.read_block)?;
         }
-        let remainder = size % self.read_block;
-        let first = read_block(&mut open, &mut self.buffer[..remainder])?;
-        self.checksum = fold(self.checksum, first);
+        self.read_one(&mut open, file, full, size - full)?;
         self.calls.end(Call::Read);
         open.close()?;
         self.calls.end(Call::Close);
         Ok(file.size.into())
     }
 
+    #[inline]
+    fn read_one(
+        &mut self,
+        open: &mut B::File,
+        file: &File,
+        position: usize,
+        size_bytes: usize,
+    ) -> io::Result<()> {
+        let found = &mut self.buffer[..size_bytes];
+        let first = read_block(open, found)?;
+        self.checksum = fold(self.checksum, first);
+        if self.verify && !self.text.holds(file, position, found) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(())
+    }
+
     #[cold]
     fn failure(&mut self, action: &str, file: &File, error: &io::Error) -> Failure {
         let path = Path::new(OsStr::from_bytes(self.names.of(file).to_bytes()));
         let path = self.stand.shown(path);
-        if error.kind() == io::ErrorKind::UnexpectedEof {
-            let message = format!("{} is shorter than what was written to it", path.display());
-            return failure(FailureKind::Verification, message);
-        }
-        io_failure(action, &path, error)
+        let flaw = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "is shorter than",
+            io::ErrorKind::InvalidData => "does not hold",
+            _ => return io_failure(action, &path, error),
+        };
+        let message = format!("{} {flaw} what was written to it", path.display());
+        failure(FailureKind::Verification, message)
     }
 }
 

@@ -28,6 +28,7 @@ mod pool;
 mod range;
 mod run;
 mod tally;
+mod text;
 
 use std::path::{Path, PathBuf};
 

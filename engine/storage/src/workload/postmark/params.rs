@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use kit::content::Filling;
 use kit::failure::bad_parameter;
 use kit::limits::{file_name, within};
 use kit::Size;
@@ -50,11 +51,25 @@ pub struct Params {
     pub bias_read: Bias,
     /// How many times out of ten a file is created rather than deleted. -1: neither.
     pub bias_create: Bias,
+    /// What is written.
+    pub content: Filling<Fill>,
+    /// Compare every byte that is read with what was written, inside the timed region. What is
+    /// appended then goes on in the text where the file ends; in the original it is the beginning
+    /// of the text once more.
+    pub verify: bool,
     /// Seed of the sequence that decides sizes, files and operations.
     #[schemars(range(min = 1))]
     pub seed: u32,
     /// real: the file system; null: nothing is done but decide, which measures the instrument.
     pub backend: Backend,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// The same printable text in every file, as in the original.
+    Text,
 }
 
 /// Where the operations go.
@@ -111,6 +126,8 @@ impl Default for Params {
             buffering: true,
             bias_read: Bias::OutOfTen(5),
             bias_create: Bias::OutOfTen(5),
+            content: Filling::Named(Fill::Text),
+            verify: false,
             seed: 42,
             backend: Backend::Real,
         }

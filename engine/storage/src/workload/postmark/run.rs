@@ -8,9 +8,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use kit::content::Filling;
 use kit::failure::{failure, interrupted, io_failure};
 use kit::probe::Reading;
-use kit::{stop, Ledger, OperationProbe, Probe};
+use kit::{stop, Content, Ledger, OperationProbe, Probe, Size};
 use rustix::fs::Mode;
 use wire::{Failure, FailureKind};
 
@@ -20,8 +21,9 @@ use super::files::{Files, Opening};
 use super::measures;
 use super::model::{DataStep, Model, NameStep};
 use super::names::directories;
-use super::params::Params;
+use super::params::{Fill, Params};
 use super::tally::Tally;
+use super::text::Text;
 use crate::backend::Backend;
 use crate::stand::Stand;
 
@@ -37,10 +39,17 @@ pub fn run<B: Backend + Copy>(
     expected: &Tally,
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
-    let mut run = Run::new(backend, opening, params, directory);
+    let mixed = match params.content {
+        Filling::Named(Fill::Text) => None,
+        Filling::Shares(shares) => {
+            let block = params.write_block.min(Size(params.size.largest.into()));
+            Some(Content::checked(block.bytes() as usize, shares, ledger)?)
+        }
+    };
+    let mut run = Run::new(backend, opening, params, directory, mixed.as_ref())?;
     let outcome = run.measure(expected, ledger);
     ledger.totals.checksum ^= run.files.checksum();
-    ledger.totals.counters = run.tally.counters();
+    ledger.totals.counters.extend(run.tally.counters());
     let course = outcome?;
     run.remove_directories()?;
     if run.tally != *expected {
@@ -67,16 +76,23 @@ struct Run<'a, B: Backend> {
 }
 
 impl<'a, B: Backend + Copy> Run<'a, B> {
-    fn new(backend: B, opening: Opening, params: &'a Params, directory: &Path) -> Self {
+    fn new(
+        backend: B,
+        opening: Opening,
+        params: &'a Params,
+        directory: &Path,
+        mixed: Option<&Content>,
+    ) -> Result<Self, Failure> {
         let (model, text) = Model::new(params);
-        Self {
+        let text = Text::new(text, mixed, 0, params.verify)?;
+        Ok(Self {
             params,
             backend,
             model,
             files: Files::new(backend, opening, Stand::enter(directory), params, text),
             tally: Tally::default(),
             directories: Vec::new(),
-        }
+        })
     }
 
     fn measure(&mut self, expected: &Tally, ledger: &mut Ledger) -> Result<Course, Failure> {

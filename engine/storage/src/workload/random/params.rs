@@ -1,5 +1,6 @@
 //! What can be asked of the workload, and what is refused.
 
+use kit::content::Filling;
 use kit::failure::bad_parameter;
 use kit::limits::within;
 use kit::{params, List, Size};
@@ -72,7 +73,7 @@ pub struct Params {
     /// machine's memory: unbounded, which needs no root but files of several times the memory.
     pub cache_limit: Option<Size>,
     /// What is written.
-    pub content: Fill,
+    pub content: Filling<Fill>,
     /// Compare eight bytes per page of every block read, inside the timed region.
     pub verify: bool,
     /// How often the clock is read; latencies need it per operation.
@@ -99,7 +100,7 @@ impl Default for Params {
             include_fsync: false,
             access: AccessKind::InCache,
             cache_limit: None,
-            content: Fill::Random,
+            content: Filling::Named(Fill::Random),
             verify: false,
             timing: Timing::Operation,
             seed: 1,

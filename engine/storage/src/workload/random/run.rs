@@ -70,7 +70,7 @@ impl Walk for Places<'_> {
         let files = self.files();
         for (done, cell) in cells.into_iter().enumerate() {
             ledger.progress(done as f64 / count, cell.label());
-            let crew = Crew::new(backend, self.directory, files, cell, &mut evidence)?;
+            let crew = Crew::new(backend, self.directory, files, cell, &mut evidence, ledger)?;
             crew.lay_out()?;
             let outcome = self.measure::<B, C, P>(&crew, cell, &mut evidence, ledger)?;
             let readings = [&outcome.reads, &outcome.writes];

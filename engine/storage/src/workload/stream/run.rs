@@ -52,7 +52,7 @@ impl Walk for Passes<'_> {
         let files = self.files();
         let mut done = 0.0;
         for cell in cells {
-            let crew = Crew::new(backend, self.directory, files, cell, &mut evidence)?;
+            let crew = Crew::new(backend, self.directory, files, cell, &mut evidence, ledger)?;
             if !phases.contains(&Phase::Write) {
                 crew.lay_out()?;
             }

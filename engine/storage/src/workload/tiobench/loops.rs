@@ -5,9 +5,10 @@
 
 use std::io::{self, SeekFrom};
 
+use kit::content::Stamped;
 use kit::libc_random::RandR;
 use kit::team::Member;
-use kit::{content, Content, Probe};
+use kit::{Content, Probe};
 
 use crate::backend::Positioned;
 use crate::fault::Fault;
@@ -36,6 +37,8 @@ pub struct Work<'a> {
     pub verify: bool,
     /// What is written, and expected back.
     pub content: &'a Content,
+    /// What of it the thread writes where blocks must differ.
+    pub stamped: Option<Stamped>,
 }
 
 /// Moves all blocks, counting each in the member's probe. `buffer` has the size of a block and
@@ -59,6 +62,7 @@ pub fn execute<F: Positioned, P: Probe>(
         file,
         member,
         content: work.content,
+        stamped: work.stamped,
         verify: work.verify,
         buffer,
         checksum: 0,
@@ -143,6 +147,7 @@ struct Mover<'a, 'g, F, P> {
     file: &'a mut F,
     member: &'a mut Member<'g, P>,
     content: &'a Content,
+    stamped: Option<Stamped>,
     verify: bool,
     buffer: &'a mut [u8],
     checksum: u64,
@@ -184,7 +189,7 @@ impl<F: Positioned, P: Probe> Mover<'_, '_, F, P> {
 
     #[inline(always)]
     fn write<R: Reach>(&mut self, block: u64, offset: u64) -> Result<(), Fault> {
-        let bytes = self.content.record(block);
+        let bytes = self.content.outgoing(&mut self.stamped, block);
         match R::write(self.file, bytes, offset) {
             Ok(moved) if moved == bytes.len() => Ok(()),
             Ok(moved) => Err(self.why_short::<R>(block, offset, moved)),
@@ -195,7 +200,7 @@ impl<F: Positioned, P: Probe> Mover<'_, '_, F, P> {
     /// The kernel tells why a write was cut short when it is asked for the rest.
     #[cold]
     fn why_short<R: Reach>(&mut self, block: u64, offset: u64, moved: usize) -> Fault {
-        let rest = &self.content.record(block)[moved..];
+        let rest = &self.content.outgoing(&mut self.stamped, block)[moved..];
         match R::write(self.file, rest, offset + moved as u64) {
             Ok(_) => Fault::Short {
                 record: block,
@@ -218,7 +223,8 @@ impl<F: Positioned, P: Probe> Mover<'_, '_, F, P> {
             Err(error) => return Err(refused(block, error)),
         }
         if self.verify {
-            match content::verify(self.buffer, self.content.record(block)) {
+            let stamped = self.stamped.as_ref();
+            match self.content.verify(stamped, self.buffer, block) {
                 Ok(sum) => self.checksum = self.checksum.wrapping_add(sum),
                 Err(page) if F::MOVES_DATA => {
                     return Err(Fault::Differs {

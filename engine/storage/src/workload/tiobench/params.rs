@@ -1,5 +1,6 @@
 //! What can be asked of the workload, and what is refused.
 
+use kit::content::Filling;
 use kit::failure::bad_parameter;
 use kit::limits::within;
 use kit::{params, List, Size};
@@ -83,7 +84,7 @@ pub struct Params {
     /// machine's memory: unbounded, which needs no root but files of several times the memory.
     pub cache_limit: Option<Size>,
     /// What is written.
-    pub content: Fill,
+    pub content: Filling<Fill>,
     /// Compare eight bytes per page of every block read, inside the timed region.
     pub verify: bool,
     /// Seed of the random blocks; each thread and phase has a sequence of its own. (The original
@@ -106,7 +107,7 @@ impl Default for Params {
             in_turn: false,
             access: AccessKind::InCache,
             cache_limit: None,
-            content: Fill::Zeroes,
+            content: Filling::Named(Fill::Zeroes),
             verify: true,
             seed: 1,
             backend: BackendName::Sync,

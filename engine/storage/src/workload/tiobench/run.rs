@@ -59,7 +59,7 @@ where
     let phases = (cells.len() * params.phases.len()) as f64;
     let mut done = 0.0;
     for cell in cells {
-        let mut stage = Stage::new(backend, params, directory, cell)?;
+        let mut stage = Stage::new(backend, params, directory, cell, ledger)?;
         if let Some(evidence) = evidence.as_deref_mut() {
             stage.check_access(evidence)?;
         }
@@ -100,12 +100,15 @@ where
         params: &'a Params,
         directory: &Path,
         cell: Cell,
+        ledger: &mut Ledger,
     ) -> Result<Self, Failure> {
         let block_bytes = cell.block.bytes() as usize;
-        let content = match params.content {
-            Fill::Zeroes => Content::uniform(block_bytes, 0),
-            Fill::Random => Content::random(block_bytes),
-        };
+        let content = params
+            .content
+            .content(block_bytes, ledger, |fill| match fill {
+                Fill::Zeroes => Content::uniform(block_bytes, 0),
+                Fill::Random => Content::random(block_bytes),
+            })?;
         let seat = |index| {
             Ok(Seat {
                 scratch: Scratch::create(backend, file_in(directory, index))?,
@@ -116,7 +119,7 @@ where
             backend,
             params,
             cell,
-            content: content.map_err(no_memory)?,
+            content,
             seats: (0..cell.threads).map(seat).collect::<Result<_, _>>()?,
         })
     }
@@ -124,7 +127,9 @@ where
     fn check_access(&self, evidence: &mut Evidence) -> Result<(), Failure> {
         let scratch = &self.seats[0].scratch;
         evidence.check_direct(scratch.path(), "block", self.cell.block)?;
-        evidence.bound_cache(self.params.cache_limit, self.cell.footprint())?;
+        let mut footprint = self.cell.footprint();
+        footprint.thread_bytes += self.params.content.thread_bytes(self.cell.block.bytes());
+        evidence.bound_cache(self.params.cache_limit, footprint)?;
         scratch.settle_file_system()
     }
 

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
+use kit::failure::no_memory;
 use kit::libc_random::RandR;
 use kit::team::Member;
 use kit::{clock, Buffer, Content, Probe};
@@ -60,7 +61,9 @@ where
         member: &mut Member<P>,
     ) -> Result<Part, Failure> {
         let (phase, version) = (self.phase, self.params.version);
-        let work = self.work(member.index as u32);
+        let stamped = self.content.stamped(member.index as u32);
+        let mut work = self.work(member.index as u32);
+        work.stamped = stamped.map_err(no_memory)?;
         let action = if phase.is_write() { "write" } else { "read" };
         let scratch = &seat.scratch;
 
@@ -115,6 +118,7 @@ where
             is_positioned: self.params.version.is_positioned(),
             verify: self.params.verify,
             content: self.content,
+            stamped: None,
         }
     }
 }

@@ -5,6 +5,8 @@ use wire::AccessKind;
 
 use super::super::conduct::{Laden, Plain};
 use super::super::locks::{Hold, Lock};
+use kit::content::Filling;
+
 use super::super::options::{Fill, Locks};
 use super::super::params::Params;
 use super::super::placed::Placement;
@@ -332,7 +334,7 @@ fn every_byte_is_compared_when_asked_for() {
 #[test]
 fn diagnostic_records_in_the_wrong_place_are_found() {
     let diagnostic = Params {
-        content: Fill::Diagnostic,
+        content: Filling::Named(Fill::Diagnostic),
         ..Params::default()
     };
     let mut file = Notebook::default();

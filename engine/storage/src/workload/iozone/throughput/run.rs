@@ -79,7 +79,7 @@ where
             },
             groups: false,
         };
-        let supplies = Supplies::new(&params.shared, point.cell, needs)?;
+        let supplies = Supplies::new(&params.shared, point.cell, needs, ledger)?;
         let mut bench = Bench::new(params, directory, point, backends, &supplies)?;
         bench.prepare(evidence.as_deref_mut())?;
         for (nth, &phase) in params.own.phases.iter().enumerate() {

@@ -174,6 +174,38 @@ fn a_file_that_is_too_short_fails_the_trial_and_leaves_nothing() {
     assert!(is_empty(directory.path()));
 }
 
+/// Appends go on in the text, so that every byte of a file is known.
+#[test]
+fn verification_finds_what_was_written_and_a_single_wrong_byte() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let mut verified = small();
+    verified["verify"] = true.into();
+    let streams = Stdio { buffer_bytes: None };
+    check_done(&outcome(streams, Opening::STREAMS, verified.clone(), at));
+    let shares = json!({"compressible": 0.5, "dedupable": 0.5});
+    for content in [json!("text"), shares] {
+        verified["content"] = content;
+        let calls = outcome(&Watched::real(), Opening::CALLS, verified.clone(), at);
+        assert!(calls.result.is_ok(), "{:?}", calls.result);
+        let spoiling = Watched {
+            spoils: Some(700),
+            ..Watched::real()
+        };
+        let spoiled = outcome(&spoiling, Opening::CALLS, verified.clone(), at);
+        let failure = spoiled.result.expect_err("a wrong byte");
+        assert_eq!(failure.kind, FailureKind::Verification);
+        let message = "does not hold what was written to it";
+        assert!(failure.message.contains(message), "{}", failure.message);
+        assert!(is_empty(at));
+    }
+    let unlooked = Watched {
+        spoils: Some(700),
+        ..Watched::real()
+    };
+    check_done(&outcome(&unlooked, Opening::CALLS, small(), at));
+}
+
 /// A backend that counts its calls and may fail.
 #[derive(Default)]
 struct Watched {
@@ -186,6 +218,8 @@ struct Watched {
     fail_at: Option<u32>,
     /// Whether writes say that they were done and are not.
     loses_data: bool,
+    /// The read or write from which on the last byte of what is read is another one.
+    spoils: Option<u32>,
 }
 
 impl Watched {
@@ -244,7 +278,14 @@ impl backend::File for WatchedFile<'_> {
     fn read(&mut self, record: &mut [u8]) -> io::Result<usize> {
         self.watched.count(record.len());
         match &mut self.file {
-            Some(file) => file.read(record),
+            Some(file) => {
+                let moved = file.read(record)?;
+                let spoils = self.watched.spoils;
+                if spoils.is_some_and(|at| self.watched.calls.get() >= at) && moved > 0 {
+                    record[moved - 1] ^= 1;
+                }
+                Ok(moved)
+            }
             None => Ok(record.len()),
         }
     }

@@ -1,10 +1,21 @@
 //! What is written: the bytes of each record. A file system that compresses or deduplicates
 //! lives off them, so they are a parameter and part of the result.
 
+mod check;
+mod shares;
+mod stamped;
+
 use std::io;
 
+use wire::Failure;
+
+pub use self::shares::{Filling, Shares};
+use self::stamped::Base;
+pub use self::stamped::Stamped;
 use crate::buffers::Buffer;
+use crate::failure::no_memory;
 use crate::mt64::Mt64;
+use crate::Ledger;
 
 /// One word per page is what classic verification looks at.
 pub const PAGE_BYTES: usize = 4_096;
@@ -24,6 +35,8 @@ pub struct Content {
     /// Records in the pool less one; their number is a power of two, so that no division is
     /// needed in a timed region.
     last: u64,
+    /// Where blocks must differ, each thread writes from a copy of its own.
+    base: Option<Base>,
 }
 
 impl Content {
@@ -51,6 +64,7 @@ impl Content {
             pool,
             record_bytes,
             last: 0,
+            base: None,
         })
     }
 
@@ -66,6 +80,7 @@ impl Content {
             pool,
             record_bytes,
             last: 0,
+            base: None,
         })
     }
 
@@ -85,7 +100,76 @@ impl Content {
             pool,
             record_bytes,
             last: records as u64 - 1,
+            base: None,
         })
+    }
+
+    /// Of which a file system can save those shares, however long the files are. Threads write
+    /// what is [`Content::stamped`] for them; the records here are without stamps, and alike.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn mixed(record_bytes: usize, shares: Shares) -> io::Result<Self> {
+        let base = Base::new(record_bytes, shares)?;
+        let mut pool = Buffer::new(record_bytes)?;
+        pool.copy_from_slice(&base.memory()[..record_bytes]);
+        Ok(Self {
+            pool,
+            record_bytes,
+            last: 0,
+            base: Some(base),
+        })
+    }
+
+    /// As [`Content::mixed`]; the shares are measured in a sample of it, and what was found goes
+    /// to the ledger.
+    ///
+    /// # Errors
+    /// `HostLacks` memory; `Verification` when the shares are not what they should be.
+    pub fn checked(
+        record_bytes: usize,
+        shares: Shares,
+        ledger: &mut Ledger,
+    ) -> Result<Self, Failure> {
+        let content = Self::mixed(record_bytes, shares).map_err(no_memory)?;
+        check::check(&content, shares, record_bytes, ledger)?;
+        Ok(content)
+    }
+
+    /// What a thread writes to file number `file` in one pass, and expects back from it, where
+    /// that is not the records here.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn stamped(&self, file: u32) -> io::Result<Option<Stamped>> {
+        self.base
+            .as_ref()
+            .map(|base| base.stamped(file))
+            .transpose()
+    }
+
+    /// What is to be written as record `index`: from here, or from what is `stamped` for the
+    /// thread.
+    #[inline(always)]
+    pub fn outgoing<'a>(&'a self, stamped: &'a mut Option<Stamped>, index: u64) -> &'a [u8] {
+        match stamped {
+            None => self.record(index),
+            Some(stamped) => stamped.span(index * self.record_bytes as u64, self.record_bytes),
+        }
+    }
+
+    /// Compares eight bytes per page of what was `found` as record `index`; see [`verify`].
+    #[inline(always)]
+    pub fn verify(
+        &self,
+        stamped: Option<&Stamped>,
+        found: &[u8],
+        index: u64,
+    ) -> Result<u64, usize> {
+        match stamped {
+            None => verify(found, self.record(index)),
+            Some(stamped) => stamped.verify(found, index * self.record_bytes as u64),
+        }
     }
 
     /// The memory that all records lie in: for requests whose memory is made known beforehand.
