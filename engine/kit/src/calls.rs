@@ -47,6 +47,13 @@ impl<const KINDS: usize> Calls<KINDS> {
         now_ns
     }
 
+    /// Takes in the calls of another thread.
+    pub fn merge(&mut self, other: &Self) {
+        for (all, more) in self.histograms.iter_mut().zip(&other.histograms) {
+            all.merge(more);
+        }
+    }
+
     /// Durations of all calls of a kind.
     pub fn histogram(&self, kind: impl Into<usize>) -> &Histogram {
         &self.histograms[kind.into()]
@@ -65,6 +72,10 @@ mod tests {
         let ended_ns = calls.end(1_usize);
         assert_eq!(calls.histogram(0_usize).sum_ns(), between_ns - began_ns);
         assert_eq!(calls.histogram(1_usize).sum_ns(), ended_ns - between_ns);
+        let mut both = Calls::new();
+        both.merge(&calls);
+        both.merge(&calls);
+        assert_eq!(both.histogram(1_usize).count(), 2);
         calls.clear();
         assert_eq!(calls.histogram(0_usize).count(), 0);
     }

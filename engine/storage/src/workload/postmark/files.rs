@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use kit::failure::{failure, io_failure};
 use rustix::fs::{Mode, OFlags};
@@ -23,6 +24,7 @@ use crate::backend::{self, Backend, File as _};
 use crate::stand::Stand;
 
 /// Flags of open(2) for the three purposes.
+#[derive(Clone, Copy)]
 pub struct Opening {
     create: OFlags,
     read: OFlags,
@@ -54,7 +56,7 @@ pub struct Files<B> {
     opening: Opening,
     names: Names,
     /// What the names are in.
-    stand: Stand,
+    stand: Arc<Stand>,
     text: Text,
     verify: bool,
     write_block: usize,
@@ -67,14 +69,19 @@ pub struct Files<B> {
 }
 
 impl<B: Backend> Files<B> {
-    /// Operations on files in `stand`, which hold the `text`.
-    pub fn new(backend: B, opening: Opening, stand: Stand, params: &Params, text: Text) -> Self {
+    /// Operations on files in the directory `home` of `stand`, which hold the `text`.
+    pub fn new(
+        (backend, opening): (B, Opening),
+        (stand, home): (&Arc<Stand>, &Path),
+        params: &Params,
+        text: Text,
+    ) -> Self {
         let read_block = params.read_block.bytes() as usize;
         Self {
             backend,
             opening,
-            names: Names::new(stand.base(), params),
-            stand,
+            names: Names::new(home, params),
+            stand: Arc::clone(stand),
             write_block: params.write_block.bytes() as usize,
             // Not zero, so that its pages are touched here and not while the clock runs.
             buffer: vec![b' '; read_block.min(text.longest())].into(),

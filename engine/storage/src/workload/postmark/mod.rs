@@ -29,6 +29,7 @@ mod range;
 mod run;
 mod tally;
 mod text;
+mod thread;
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,7 @@ use wire::{Card, Failure, FailureKind, Timing};
 use self::files::Opening;
 use self::model::OutOfFiles;
 use self::params::{Backend, Params};
-use self::tally::Tally;
+use self::run::Part;
 use super::{Trial, Workload};
 use crate::backend::{Null, Stdio, Sync};
 
@@ -72,14 +73,19 @@ impl Workload for Postmark {
     ) -> Result<Box<dyn Trial>, Failure> {
         let params: Params = kit::params::parse(parameters)?;
         params.check()?;
-        let expected = model::rehearse(&params).map_err(|end| out_of_files(&params, end))?;
+        let part = |index| {
+            let params = params.of_thread(index);
+            let expected = model::rehearse(&params).map_err(|end| out_of_files(&params, end))?;
+            Ok(Part { params, expected })
+        };
+        let parts = (0..params.threads).map(part).collect::<Result<_, _>>()?;
         if params.backend == Backend::Real {
             refuse_to_overwrite(directory, &params)?;
         }
         Ok(Box::new(Plan {
             params,
             directory: directory.to_owned(),
-            expected,
+            parts,
         }))
     }
 }
@@ -97,16 +103,19 @@ const DESCRIPTION: &str = "\
 A pool of small files of random sizes is created. Then come the transactions, one after another: \
 each reads a whole file or appends to one, then creates a file or deletes one. At last all files \
 are deleted. One thread works without pause; nothing is synced, so what is measured is mostly the \
-file system's name space and the page cache, unless the pool is larger than memory. The defaults \
+file system's name space and the page cache, unless the pool is larger than memory. With \
+`threads` (which is not PostMark: figures of several threads and of the original must not be \
+compared) each thread has a pool, a directory and a sequence of its own; all begin each of the three \
+phases together, and rates are those of all over the time until the last is done. The defaults \
 are the original's and are over in a moment; 20,000 files and 100,000 transactions or more say \
-more. Every file holds the beginning of the same printable text.";
+more. Every file holds the beginning of the same printable text, unless `content` says otherwise.";
 
 /// A trial ready to be executed.
 struct Plan {
     params: Params,
     directory: PathBuf,
-    /// What the run comes to.
-    expected: Tally,
+    /// What each thread is to do.
+    parts: Vec<Part>,
 }
 
 impl Trial for Plan {
@@ -118,14 +127,18 @@ impl Trial for Plan {
         Timing::Operation
     }
 
+    fn threads(&self) -> usize {
+        self.parts.len()
+    }
+
     fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        let (params, at, expected) = (&self.params, &self.directory, &self.expected);
+        let (params, at, parts) = (&self.params, &self.directory, &self.parts);
         match (params.backend, params.buffering) {
-            (Backend::Null, _) => run::run(Null, Opening::CALLS, params, at, expected, ledger),
-            (Backend::Real, false) => run::run(Sync, Opening::CALLS, params, at, expected, ledger),
+            (Backend::Null, _) => run::run(Null, Opening::CALLS, parts, at, ledger),
+            (Backend::Real, false) => run::run(Sync, Opening::CALLS, parts, at, ledger),
             (Backend::Real, true) => {
                 let streams = Stdio { buffer_bytes: None };
-                run::run(streams, Opening::STREAMS, params, at, expected, ledger)
+                run::run(streams, Opening::STREAMS, parts, at, ledger)
             }
         }
     }

@@ -49,6 +49,16 @@ impl Names {
     }
 }
 
+/// The directory below `base` in which thread `index` has its files: `base` itself for a thread
+/// alone.
+pub fn of_thread(base: &Path, index: u32, params: &Params) -> PathBuf {
+    if params.threads > 1 {
+        base.join(format!("t{index}"))
+    } else {
+        base.to_owned()
+    }
+}
+
 /// The directories that a trial makes under `directory`, parents first.
 pub fn directories(directory: &Path, params: &Params) -> Vec<CString> {
     let locations = locations(directory, params);
@@ -74,7 +84,9 @@ pub fn directories(directory: &Path, params: &Params) -> Vec<CString> {
 pub fn is_in_the_way(entry: &OsStr, params: &Params) -> bool {
     let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let entry = entry.as_bytes();
-    if !params.locations.is_empty() {
+    if params.threads > 1 {
+        entry.strip_prefix(b"t").is_some_and(is_number)
+    } else if !params.locations.is_empty() {
         params
             .locations
             .iter()

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use kit::content::Filling;
 use kit::failure::bad_parameter;
 use kit::limits::{file_name, within};
+use kit::splitmix::SplitMix;
 use kit::Size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use super::range::{self, SizeRange};
 
 const FILES: u32 = 10_000_000;
 const TRANSACTIONS: u32 = 1_000_000_000;
+const THREADS: u32 = 1_024;
 const SUBDIRECTORIES: u32 = 100_000;
 const LOCATIONS: usize = 1000;
 const WEIGHT: u32 = 1000;
@@ -51,6 +53,10 @@ pub struct Params {
     pub bias_read: Bias,
     /// How many times out of ten a file is created rather than deleted. -1: neither.
     pub bias_create: Bias,
+    /// Threads, which PostMark has not: each with a pool of so many files in a directory of its
+    /// own (t0, t1, …), so many transactions, and a sequence that follows from the seed.
+    #[schemars(range(min = 1, max = THREADS))]
+    pub threads: u32,
     /// What is written.
     pub content: Filling<Fill>,
     /// Compare every byte that is read with what was written, inside the timed region. What is
@@ -91,6 +97,7 @@ impl Params {
         within("subdirectories", self.subdirectories, 0..=SUBDIRECTORIES)?;
         within("read_block", self.read_block, Size(1)..=LARGEST_BLOCK)?;
         within("write_block", self.write_block, Size(1)..=LARGEST_BLOCK)?;
+        within("threads", self.threads, 1..=THREADS)?;
         within("seed", self.seed, 1..=u32::MAX)?;
         within("locations", self.locations.len(), 0..=LOCATIONS)?;
         let mut names = HashSet::new();
@@ -107,6 +114,17 @@ impl Params {
             }
         }
         Ok(())
+    }
+
+    /// Those of thread `index`: the first has PostMark's sequence for the seed, the others one
+    /// that follows from it.
+    pub fn of_thread(&self, index: u32) -> Self {
+        let mut own = self.clone();
+        if index > 0 {
+            let drawn = SplitMix::stream(self.seed.into(), index.into()).draw();
+            own.seed = (drawn as u32).max(1);
+        }
+        own
     }
 }
 
@@ -126,6 +144,7 @@ impl Default for Params {
             buffering: true,
             bias_read: Bias::OutOfTen(5),
             bias_create: Bias::OutOfTen(5),
+            threads: 1,
             content: Filling::Named(Fill::Text),
             verify: false,
             seed: 42,

@@ -1,6 +1,7 @@
 //! Exact counts of what was done.
 
 use std::collections::BTreeMap;
+use std::iter::Sum;
 
 /// Files and bytes, counted as integers. (The original adds bytes up in 32-bit floats, and is
 /// off by a few parts in 100,000 on long runs.)
@@ -15,6 +16,22 @@ pub struct Tally {
     pub deleted_alone: u64,
     pub bytes_read: u64,
     pub bytes_written: u64,
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |all, part| Self {
+            transactions: all.transactions + part.transactions,
+            created_alone: all.created_alone + part.created_alone,
+            created_mixed: all.created_mixed + part.created_mixed,
+            read: all.read + part.read,
+            appended: all.appended + part.appended,
+            deleted_mixed: all.deleted_mixed + part.deleted_mixed,
+            deleted_alone: all.deleted_alone + part.deleted_alone,
+            bytes_read: all.bytes_read + part.bytes_read,
+            bytes_written: all.bytes_written + part.bytes_written,
+        })
+    }
 }
 
 impl Tally {

@@ -24,7 +24,7 @@ fn the_defaults_are_those_of_the_original() {
     let expected = json!({
         "files": 500, "transactions": 500, "size": "500..10000", "subdirectories": 0,
         "locations": [], "read_block": 512, "write_block": 512, "buffering": true,
-        "bias_read": 5, "bias_create": 5, "content": "text", "verify": false, "seed": 42, "backend": "real",
+        "bias_read": 5, "bias_create": 5, "threads": 1, "content": "text", "verify": false, "seed": 42, "backend": "real",
     });
     assert_eq!(Value::Object(plan.effective()), expected);
 }
@@ -39,6 +39,7 @@ fn bad_parameters_are_named_with_what_would_be_right() {
         (json!({"read_block": 0}), "read_block", "1 to 1G"),
         (json!({"bias_read": 11}), "bias_read", "0 to 10"),
         (json!({"seed": 0}), "seed", "1 to"),
+        (json!({"threads": 0}), "threads", "1 to 1024"),
         (json!({"number": 5}), "number", "files, transactions"),
         (
             json!({"locations": [{"name": "../up"}]}),
@@ -93,6 +94,10 @@ fn a_file_in_the_way_is_refused_and_others_are_not() {
     std::fs::create_dir(directory.path().join("lost+found")).expect("a directory");
     assert!(plan(json!({}), directory.path()).is_ok());
     std::fs::write(directory.path().join("17"), "precious").expect("a file");
+    assert!(plan(json!({"threads": 2}), directory.path()).is_ok());
+    std::fs::create_dir(directory.path().join("t1")).expect("a directory");
+    let failure = plan(json!({"threads": 2}), directory.path()).err();
+    assert_eq!(failure.expect("refused").kind, FailureKind::Refused);
     let failure = plan(json!({}), directory.path()).err().expect("refused");
     assert_eq!(failure.kind, FailureKind::Refused);
     assert!(

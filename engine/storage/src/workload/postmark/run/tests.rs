@@ -1,9 +1,10 @@
 //! Runs on real directories and on backends that fail.
 
-use std::cell::Cell;
-use std::io::SeekFrom;
+use std::ffi::CStr;
+use std::io::{self, SeekFrom};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use serde_json::{json, Value};
 use wire::{Event, Sample};
 
@@ -38,13 +39,25 @@ fn small() -> Value {
            "locations": [{"name": "a"}, {"name": "b", "weight": 2}]})
 }
 
-fn outcome(backend: impl Backend + Copy, opening: Opening, given: Value, at: &Path) -> Outcome {
+fn outcome(
+    backend: impl Backend + Copy + Send,
+    opening: Opening,
+    given: Value,
+    at: &Path,
+) -> Outcome {
     let params: Params = serde_json::from_value(given).expect("valid parameters");
-    let tally = rehearse(&params).expect("files to the end");
+    let parts: Vec<Part> = (0..params.threads)
+        .map(|index| params.of_thread(index))
+        .map(|params| Part {
+            expected: rehearse(&params).expect("files to the end"),
+            params,
+        })
+        .collect();
+    let tally = parts.iter().map(|part| part.expected).sum();
     let mut events = Vec::new();
     let mut emit = |event| events.push(event);
     let mut ledger = Ledger::new(&mut emit);
-    let result = run(backend, opening, &params, at, &tally, &mut ledger);
+    let result = run(backend, opening, &parts, at, &mut ledger);
     let totals = ledger.totals;
     Outcome {
         result,
@@ -137,7 +150,13 @@ fn the_kernel_is_asked_in_blocks_and_for_the_empty_rest() {
         Path::new("/nowhere"),
     ));
     // Created and read: two blocks and an empty one each.
-    assert_eq!((watched.calls.get(), watched.empty_calls.get()), (6, 2));
+    assert_eq!(
+        (
+            watched.calls.load(Relaxed),
+            watched.empty_calls.load(Relaxed)
+        ),
+        (6, 2)
+    );
 }
 
 #[test]
@@ -206,14 +225,53 @@ fn verification_finds_what_was_written_and_a_single_wrong_byte() {
     check_done(&outcome(&unlooked, Opening::CALLS, small(), at));
 }
 
+#[test]
+fn each_of_several_threads_has_a_pool_of_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let alone = outcome(Sync, Opening::CALLS, small(), at);
+    let mut several = small();
+    several["threads"] = 3.into();
+    let together = outcome(Sync, Opening::CALLS, several.clone(), at);
+    check_done(&together);
+    assert!(is_empty(at));
+    assert_eq!(together.tally.transactions, 3 * alone.tally.transactions);
+    // The first has PostMark's sequence; other seeds decide otherwise.
+    let params: Params = serde_json::from_value(several.clone()).expect("valid parameters");
+    assert_eq!(rehearse(&params.of_thread(0)), Ok(alone.tally));
+    assert_ne!(together.tally.read, 3 * alone.tally.read);
+    check_done(&outcome(
+        Null,
+        Opening::CALLS,
+        several,
+        Path::new("/nowhere"),
+    ));
+}
+
+#[test]
+fn what_one_thread_meets_ends_all_and_leaves_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut several = small();
+    several["threads"] = 2.into();
+    let watched = Watched {
+        fail_at: Some(300),
+        ..Watched::real()
+    };
+    let failed = outcome(&watched, Opening::CALLS, several, directory.path());
+    let failure = failed.result.as_ref().expect_err("no space");
+    assert_eq!(failure.kind, FailureKind::NoSpace, "{}", failure.message);
+    assert!(failed.samples().is_empty());
+    assert!(is_empty(directory.path()));
+}
+
 /// A backend that counts its calls and may fail.
 #[derive(Default)]
 struct Watched {
     /// Whether files are really made.
     real: bool,
     /// Reads and writes, and those of zero bytes.
-    calls: Cell<u32>,
-    empty_calls: Cell<u32>,
+    calls: AtomicU32,
+    empty_calls: AtomicU32,
     /// The write from which on the device is full.
     fail_at: Option<u32>,
     /// Whether writes say that they were done and are not.
@@ -231,9 +289,8 @@ impl Watched {
     }
 
     fn count(&self, bytes: usize) {
-        self.calls.set(self.calls.get() + 1);
-        self.empty_calls
-            .set(self.empty_calls.get() + u32::from(bytes == 0));
+        self.calls.fetch_add(1, Relaxed);
+        self.empty_calls.fetch_add((bytes == 0).into(), Relaxed);
     }
 }
 
@@ -281,7 +338,7 @@ impl backend::File for WatchedFile<'_> {
             Some(file) => {
                 let moved = file.read(record)?;
                 let spoils = self.watched.spoils;
-                if spoils.is_some_and(|at| self.watched.calls.get() >= at) && moved > 0 {
+                if spoils.is_some_and(|at| self.watched.calls.load(Relaxed) >= at) && moved > 0 {
                     record[moved - 1] ^= 1;
                 }
                 Ok(moved)
@@ -295,7 +352,7 @@ impl backend::File for WatchedFile<'_> {
         if self
             .watched
             .fail_at
-            .is_some_and(|at| self.watched.calls.get() >= at)
+            .is_some_and(|at| self.watched.calls.load(Relaxed) >= at)
         {
             return Err(io::Error::from_raw_os_error(libc::ENOSPC));
         }
