@@ -1,6 +1,7 @@
 //! What is written: the bytes of each record. A file system that compresses or deduplicates
 //! lives off them, so they are a parameter and part of the result.
 
+mod base;
 mod check;
 mod shares;
 mod stamped;
@@ -9,8 +10,8 @@ use std::io;
 
 use wire::Failure;
 
+use self::base::Base;
 pub use self::shares::{Filling, Shares};
-use self::stamped::Base;
 pub use self::stamped::Stamped;
 use crate::buffers::Buffer;
 use crate::failure::no_memory;

@@ -10,115 +10,23 @@
 //! either. Stamping is a store of eight bytes per 4 KiB, in memory that the write reads next, and
 //! lies inside of a timed region. Duplicates are left without a stamp.
 
-use std::io;
 use std::ops::Range;
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{word_at, Shares, PAGE_BYTES};
+use super::base::{PERIOD_BYTES, PERIOD_PAGES};
+use super::{word_at, PAGE_BYTES};
 use crate::buffers::Buffer;
-use crate::mt64::Mt64;
-
-/// Random parts repeat after this many bytes: beyond the 128 KiB in which btrfs compresses, and
-/// the 1 MiB of large ZFS records.
-const PERIOD_BYTES: usize = 2 << 20;
-const PERIOD_PAGES: usize = PERIOD_BYTES / PAGE_BYTES;
-/// Different duplicates: enough for them to lie 128 KiB apart even where all blocks are
-/// duplicates, so that compressors do not find them too.
-const DUPLICATES: usize = 32;
-const SEED: u64 = 0x7374_616d;
 
 const STAMP_BYTES: usize = 8;
 /// Of a stamp: the block, the thread, and the count of writes, which a reader cannot know.
 const FILE_SHIFT: u32 = 32;
 const COUNT_SHIFT: u32 = 44;
 const KNOWN: u64 = (1 << COUNT_SHIFT) - 1;
-/// Counts of the passes over a file start far apart: an odd part of 2²⁰.
-const COUNT_STEP: u64 = 0x9_E377;
-
-/// What all threads start from.
-pub struct Base {
-    shares: Shares,
-    /// A period, and behind it its beginning again, so that a record never wraps.
-    memory: Buffer,
-    /// Passes begun.
-    passes: AtomicU64,
-}
-
-impl Base {
-    /// Of which up to `span_bytes` can be taken at once.
-    ///
-    /// # Errors
-    /// Out of memory.
-    pub fn new(span_bytes: usize, shares: Shares) -> io::Result<Self> {
-        let mut memory = Buffer::new(PERIOD_BYTES + span_bytes)?;
-        let (period, rest) = memory.split_at_mut(PERIOD_BYTES);
-        let random_bytes = ((1.0 - shares.compressible) * PAGE_BYTES as f64).round() as usize;
-        let mut twister = Mt64::new(SEED);
-        let mut duplicates: Vec<Vec<u8>> = Vec::new();
-        for (number, page) in period.chunks_mut(PAGE_BYTES).enumerate() {
-            let copied = shares.duplicates_before(number) % DUPLICATES;
-            if shares.is_duplicate(number) && copied < duplicates.len() {
-                page.copy_from_slice(&duplicates[copied]);
-                continue;
-            }
-            for word in page[..random_bytes].chunks_mut(8) {
-                word.copy_from_slice(&twister.draw().to_le_bytes()[..word.len()]);
-            }
-            if shares.is_duplicate(number) {
-                duplicates.push(page.to_vec());
-            }
-        }
-        for part in rest.chunks_mut(PERIOD_BYTES) {
-            part.copy_from_slice(&period[..part.len()]);
-        }
-        Ok(Self {
-            shares,
-            memory,
-            passes: AtomicU64::new(0),
-        })
-    }
-
-    /// What a thread writes to, and expects back from, file number `file` in one pass.
-    ///
-    /// # Errors
-    /// Out of memory.
-    pub fn stamped(&self, file: u32) -> io::Result<Stamped> {
-        let mut memory = Buffer::new(self.memory.len())?;
-        memory.copy_from_slice(&self.memory);
-        let pass = self.passes.fetch_add(1, Ordering::Relaxed);
-        Ok(Stamped {
-            shares: self.shares,
-            memory,
-            file: u64::from(file) << FILE_SHIFT & KNOWN,
-            // A process that was forked counts on from what its parent had counted.
-            count: pass.wrapping_mul(COUNT_STEP) + u64::from(process::id()),
-            last: 0,
-        })
-    }
-
-    /// The memory itself, without stamps.
-    pub fn memory(&self) -> &[u8] {
-        &self.memory
-    }
-}
-
-impl Shares {
-    /// Duplicates are spread evenly over each period.
-    fn is_duplicate(self, page: usize) -> bool {
-        let page = page % PERIOD_PAGES;
-        self.duplicates_before(page + 1) > self.duplicates_before(page)
-    }
-
-    fn duplicates_before(self, page: usize) -> usize {
-        (page as f64 * self.dedupable) as usize
-    }
-}
 
 /// The bytes of one file, in the hands of one thread.
 pub struct Stamped {
-    shares: Shares,
     memory: Buffer,
+    /// Which blocks of a period are duplicates.
+    duplicates: Box<[bool]>,
     /// The file's part of a stamp.
     file: u64,
     count: u64,
@@ -127,6 +35,19 @@ pub struct Stamped {
 }
 
 impl Stamped {
+    /// In `memory`, which has no stamps yet; counts go on from `count`.
+    pub(super) fn new(memory: Buffer, duplicates: Box<[bool]>, file: u32, count: u64) -> Self {
+        let mut stamped = Self {
+            memory,
+            duplicates,
+            file: 0,
+            count,
+            last: 0,
+        };
+        stamped.turn_to(file);
+        stamped
+    }
+
     /// What one takes of which up to `span_bytes` are taken at once.
     pub fn memory_bytes(span_bytes: u64) -> u64 {
         PERIOD_BYTES as u64 + span_bytes
@@ -153,7 +74,7 @@ impl Stamped {
         self.last = offset;
         let start = offset as usize % PERIOD_BYTES;
         for page in pages(offset, size_bytes) {
-            if self.shares.is_duplicate(page as usize) {
+            if self.is_duplicate(page) {
                 continue;
             }
             let stamp = (self.word(page) | self.count << COUNT_SHIFT).to_le_bytes();
@@ -217,7 +138,7 @@ impl Stamped {
         let start = offset as usize % PERIOD_BYTES;
         let expected = &self.memory[start..start + found.len()];
         let mut plain = 0;
-        if inside < STAMP_BYTES && !self.shares.is_duplicate(page as usize) {
+        if inside < STAMP_BYTES && !self.is_duplicate(page) {
             plain = found.len().min(STAMP_BYTES - inside);
             let known = self.word(page).to_le_bytes();
             let mask = KNOWN.to_le_bytes();
@@ -232,6 +153,11 @@ impl Stamped {
         // A word that reaches into the next block may end in a stamp of another time.
         let end = found.len().min(PAGE_BYTES - inside);
         found[plain..end] == expected[plain..end]
+    }
+
+    #[inline]
+    fn is_duplicate(&self, page: u64) -> bool {
+        self.duplicates[page as usize % PERIOD_PAGES]
     }
 
     #[inline]
@@ -254,6 +180,7 @@ fn pages(offset: u64, size_bytes: usize) -> Range<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{base::Base, Shares};
     use super::*;
 
     fn base(compressible: f64, dedupable: f64, span_bytes: usize) -> Base {

@@ -105,7 +105,9 @@ pub struct Params {
     pub stonewall: bool,
     /// Alignment of buffers in memory; and that of random offsets when `classic`.
     pub alignment: Size,
-    /// What is written.
+    /// What is written: `zeroes`, `letter`, `random`, or shares of it that a file system can save,
+    /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4 KiB has a
+    /// stamp of its own, written inside the timed region (some 10 ns).
     pub content: Filling<Fill>,
     /// Compare eight bytes per page of every record read, inside the timed region.
     pub verify: bool,
