@@ -7,6 +7,7 @@
 pub mod aio_stress;
 mod blocks;
 pub mod compilebench;
+mod edges;
 pub mod fdtree;
 pub mod fs_mark;
 pub mod iozone;

@@ -5,6 +5,8 @@ use kit::List;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::edges::Region;
+
 /// What all threads do at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -37,6 +39,14 @@ impl Phase {
             Phase::RandomWrite => "random_write",
             Phase::Read => "read",
             Phase::RandomRead => "random_read",
+        }
+    }
+
+    /// What the metrics of the calls at its ends are named after.
+    pub fn region(self) -> Region {
+        Region {
+            name: self.name(),
+            label: self.label(),
         }
     }
 

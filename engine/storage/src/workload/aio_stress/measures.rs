@@ -5,6 +5,7 @@ use kit::Reading;
 use wire::{Direction, Latency, MetricCard, Native, Role, Sample, Unit};
 
 use super::params::{Cell, ORDER};
+use crate::workload::edges::{Edge, Edges};
 use crate::workload::phase::Phase;
 
 const MIB: f64 = 1_048_576.0;
@@ -28,18 +29,25 @@ pub struct Measured<'a> {
     pub drained_s: f64,
     /// How long calls of io_submit took.
     pub submits: &'a Latency,
+    /// Calls of fsync.
+    pub edges: &'a Edges,
 }
 
 /// The metrics as `describe` lists them.
 pub fn cards() -> Vec<MetricCard> {
-    let of_stage = |phase| What::ALL.into_iter().map(move |what| what.card(phase));
+    let of_stage = |phase: Phase| {
+        let whats = What::ALL.into_iter().map(move |what| what.card(phase));
+        whats.chain([phase.region().card(Edge::Fsync)])
+    };
     ORDER.into_iter().flat_map(of_stage).collect()
 }
 
 /// The values of all metrics of a stage.
 pub fn samples(cell: Cell, measured: &Measured) -> Vec<Sample> {
     let sample = |what: What| what.sample(cell, measured);
-    What::ALL.into_iter().map(sample).collect()
+    let region = measured.phase.region();
+    let fsync = region.sample(Edge::Fsync, cell.point(), measured.edges);
+    What::ALL.into_iter().map(sample).chain(fsync).collect()
 }
 
 impl What {

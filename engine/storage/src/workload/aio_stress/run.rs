@@ -24,6 +24,7 @@ use crate::backend::libaio::Context;
 use crate::backend::queue::Libaio;
 use crate::backend::{Backend, File, Null, Queue, Sync};
 use crate::scratch::Scratch;
+use crate::workload::edges::Edges;
 use crate::workload::phase::Phase;
 
 /// Executes the trial in `directory`.
@@ -239,11 +240,14 @@ fn measure<D: Disk>(
     ledger.add(reading);
     let parts = || outcome.shares.iter().map(|share| &share.value);
     let submits = sum_up(phase, parts(), ledger);
+    let mut edges = Edges::new();
+    parts().for_each(|part| edges.merge(&part.edges));
     let drained_ns = parts().map(|part| part.drained_ns).max().unwrap_or(0);
     let measured = Measured {
         phase,
         reading,
         drained_s: drained_ns.max(1) as f64 / 1e9,
+        edges: &edges,
         submits: &submits.to_wire().expect("every stage submits something"),
     };
     for sample in samples(cell, &measured) {

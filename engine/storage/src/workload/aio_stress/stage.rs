@@ -13,6 +13,7 @@ use super::fill::Pattern;
 use super::offsets::Range;
 use super::standstill::Standstill;
 use crate::fault::Fault;
+use crate::workload::edges::Edges;
 use crate::workload::phase::Phase;
 
 /// What all threads do in a stage, and how.
@@ -75,6 +76,8 @@ pub struct Part {
     pub checksum: u64,
     /// How long calls of io_submit took.
     pub submits: Histogram,
+    /// Calls of fsync.
+    pub edges: Edges,
 }
 
 /// Whether a record was moved in full and is the one expected, which `verify` tells.

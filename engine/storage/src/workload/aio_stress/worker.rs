@@ -20,6 +20,7 @@ use super::disk::Disk;
 use super::offsets::Random;
 use super::stage::{check, explain, Oper, Part, Stage};
 use crate::backend::libaio::Request;
+use crate::workload::edges::{Edge, Edges};
 use crate::workload::phase::Phase;
 
 /// A buffer, and the request that uses it.
@@ -100,6 +101,7 @@ impl<'a, D: Disk> Worker<'a, D> {
         self.submits.clear();
         self.checksum = 0;
         self.stamped = stage.pattern.stamped()?;
+        let mut edges = Edges::new();
         self.active.append(&mut self.finished);
         for oper in &mut self.opers {
             oper.started = 0;
@@ -118,15 +120,18 @@ impl<'a, D: Disk> Worker<'a, D> {
         if stop::requested() {
             return Err(interrupted());
         }
+        edges.begin();
         for &index in self.finished.iter().filter(|_| stage.fsync) {
             let oper = &self.opers[index];
             D::sync(&oper.file).map_err(|error| io_failure("fsync", oper.path, &error))?;
+            edges.end(Edge::Fsync);
         }
         member.done();
         Ok(Part {
             drained_ns,
             checksum: self.checksum,
             submits: self.submits.clone(),
+            edges,
         })
     }
 

@@ -16,6 +16,7 @@ use crate::access::Evidence;
 use crate::backend::queue::Grant;
 use crate::backend::{Backend, File};
 use crate::scratch::{in_the_way, Scratch};
+use crate::workload::edges::Edges;
 
 /// The files of one cell of the grid, removed when it is dropped, and what they hold.
 pub struct Crew<'a, B: Backend> {
@@ -44,6 +45,8 @@ pub struct Outcome {
     pub reads: Reading,
     /// What of it went out.
     pub writes: Reading,
+    /// Calls of fsync, where they are timed.
+    pub edges: Edges,
 }
 
 /// The file of thread `index` of a workload.
@@ -190,9 +193,10 @@ where
     ) -> Outcome {
         let mut directed = Directed::<P>::default();
         directed.start_at(0);
-        let mut missing = BTreeSet::new();
+        let (mut missing, mut edges) = (BTreeSet::new(), Edges::new());
         for part in parts {
             directed.merge(&part.probe);
+            edges.merge(&part.edges);
             let sum = &mut ledger.totals.checksum;
             *sum = sum.wrapping_add(part.checksum);
             count_grants(&part.granted, &mut missing, ledger);
@@ -202,8 +206,11 @@ where
             reads: directed.reads.finish_at(all.elapsed_ns),
             writes: directed.writes.finish_at(all.elapsed_ns),
             all,
+            edges,
         };
-        let Outcome { all, reads, writes } = &outcome;
+        let Outcome {
+            all, reads, writes, ..
+        } = &outcome;
         assert_eq!(reads.operations + writes.operations, all.operations);
         assert_eq!(reads.bytes + writes.bytes, all.bytes);
         assert_eq!(all.bytes, all.operations * self.cell.block.bytes());

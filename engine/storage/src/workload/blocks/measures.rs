@@ -4,6 +4,7 @@ use kit::Reading;
 use wire::{Direction, Latency, MetricCard, Role, Sample, Unit};
 
 use super::params::Cell;
+use crate::workload::edges::{Edge, Edges, Region};
 
 /// A kind of work that is measured by itself.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +62,23 @@ impl Kind {
         whats
             .filter_map(|what| self.sample(what, cell, reading))
             .collect()
+    }
+
+    /// The metric of fsync at the end, where that is timed.
+    pub fn fsync_card(self) -> MetricCard {
+        self.region().card(Edge::Fsync)
+    }
+
+    /// Its value, where it was timed.
+    pub fn fsync_sample(self, cell: Cell, calls: &Edges) -> Option<Sample> {
+        self.region().sample(Edge::Fsync, cell.point(), calls)
+    }
+
+    fn region(self) -> Region {
+        Region {
+            name: self.name,
+            label: self.label,
+        }
     }
 
     fn card(self, what: What) -> MetricCard {

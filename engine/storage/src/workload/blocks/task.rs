@@ -11,6 +11,7 @@ use crate::access::open_flags;
 use crate::backend::queue::Grant;
 use crate::backend::Backend;
 use crate::scratch::Scratch;
+use crate::workload::edges::{Edge, Edges};
 
 /// What one thread did.
 pub struct Part<P> {
@@ -20,6 +21,8 @@ pub struct Part<P> {
     pub checksum: u64,
     /// What of the kernel made it faster, and whether it was granted.
     pub granted: Vec<Grant>,
+    /// Its call of fsync, where that is timed.
+    pub edges: Edges,
 }
 
 /// What every thread does with its file.
@@ -71,20 +74,24 @@ impl Task<'_> {
             (false, true) => "write",
             _ => "move",
         };
+        let mut edges = Edges::new();
         member.start()?;
         let checksum = channel
             .execute(&work, order, mix, member)
             .map_err(|fault| fault.into_failure(action, scratch.path()))?;
         if self.include_fsync {
+            edges.begin();
             channel
                 .sync()
                 .map_err(|error| scratch.failed("fsync", &error))?;
+            edges.end(Edge::Fsync);
         }
         member.done();
         Ok(Part {
             probe: member.probe.clone(),
             checksum,
             granted: channel.granted(),
+            edges,
         })
     }
 

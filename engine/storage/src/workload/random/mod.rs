@@ -36,12 +36,16 @@ impl Workload for Random {
             timing: TIMING.to_owned(),
             description: DESCRIPTION.to_owned(),
             parameters: kit::params::schema::<Params>(),
-            metrics: run::KINDS.into_iter().flat_map(Kind::cards).collect(),
+            metrics: {
+                let [_, writes] = run::KINDS;
+                let rates = run::KINDS.into_iter().flat_map(Kind::cards);
+                rates.chain([writes.fsync_card()]).collect()
+            },
             grid: Cell::GRID.map(str::to_owned).into(),
             usual: json!({"file": "256M", "runtime_s": 2}),
             smoke: json!({
                 "file": "64k", "block": ["4k", "16k"], "threads": [1, 2], "read_percent": 50,
-                "operations": 200, "verify": true
+                "operations": 200, "verify": true, "include_fsync": true
             }),
         }
     }

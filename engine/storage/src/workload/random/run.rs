@@ -79,6 +79,10 @@ impl Walk for Places<'_> {
                     ledger.sample(sample);
                 }
             }
+            let [_, writes] = KINDS;
+            if let Some(sample) = writes.fsync_sample(cell, &outcome.edges) {
+                ledger.sample(sample);
+            }
             self.weigh_pace(&outcome, ledger);
         }
         Ok(())

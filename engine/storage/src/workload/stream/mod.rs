@@ -25,7 +25,10 @@ pub struct Stream;
 
 impl Workload for Stream {
     fn card(&self) -> Card {
-        let of_phase = |phase: Phase| phase.kind().cards();
+        let of_phase = |phase: Phase| {
+            let fsync = (phase != Phase::Read).then(|| phase.kind().fsync_card());
+            phase.kind().cards().into_iter().chain(fsync)
+        };
         Card {
             name: run::NAME.to_owned(),
             about: "a file of blocks, written, written again and read from start to end".to_owned(),
@@ -37,7 +40,8 @@ impl Workload for Stream {
             grid: Cell::GRID.map(str::to_owned).into(),
             usual: json!({"file": "512M", "block": ["64k", "1M"]}),
             smoke: json!({
-                "file": "64k", "block": ["4k", "16k"], "threads": [1, 2], "verify": true
+                "file": "64k", "block": ["4k", "16k"], "threads": [1, 2], "verify": true,
+                "include_fsync": true
             }),
         }
     }

@@ -66,7 +66,8 @@ impl Walk for Passes<'_> {
                 let order = |_| (Sequential::new(cell.blocks()), mix());
                 let task = self.task(&crew, cell, phase);
                 let outcome = crew.perform::<C, _, P>(&task, order, &mut evidence, ledger)?;
-                for sample in kind.samples(cell, &outcome.all) {
+                let fsync = kind.fsync_sample(cell, &outcome.edges);
+                for sample in kind.samples(cell, &outcome.all).into_iter().chain(fsync) {
                     ledger.sample(sample);
                 }
                 done += 1.0;

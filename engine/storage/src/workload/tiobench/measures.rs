@@ -6,6 +6,7 @@ use kit::Reading;
 use wire::{Direction, MetricCard, Native, Role, Sample, Unit};
 
 use super::params::{Cell, Params, ORDER};
+use crate::workload::edges::{Edge, Edges};
 use crate::workload::phase::Phase;
 
 const MIB: f64 = 1_048_576.0;
@@ -27,18 +28,38 @@ pub struct Measured<'a> {
     pub reading: &'a Reading,
     /// CPU time that the threads used.
     pub cpu: Duration,
+    /// Their calls of open, fsync and close.
+    pub edges: &'a Edges,
 }
 
 /// The metrics as `describe` lists them.
 pub fn cards() -> Vec<MetricCard> {
-    let of_phase = |phase| What::ALL.into_iter().map(move |what| what.card(phase));
+    let of_phase = |phase: Phase| {
+        let calls = edges_of(phase).iter();
+        let calls = calls.map(move |&edge| phase.region().card(edge));
+        let whats = What::ALL.into_iter().map(move |what| what.card(phase));
+        whats.chain(calls)
+    };
     ORDER.into_iter().flat_map(of_phase).collect()
 }
 
 /// The values of all metrics of a phase.
 pub fn samples(params: &Params, cell: Cell, measured: &Measured) -> Vec<Sample> {
     let sample = |what: What| what.sample(params, cell, measured);
-    What::ALL.into_iter().map(sample).collect()
+    let phase = measured.phase;
+    let calls = edges_of(phase).iter();
+    let calls = calls.filter_map(|&edge| phase.region().sample(edge, cell.point(), measured.edges));
+    What::ALL.into_iter().map(sample).chain(calls).collect()
+}
+
+/// The calls at the ends of a phase that are quoted. A file that was only read has nothing to be
+/// synced.
+fn edges_of(phase: Phase) -> &'static [Edge] {
+    if phase.is_write() {
+        &[Edge::Open, Edge::Fsync, Edge::Close]
+    } else {
+        &[Edge::Open, Edge::Close]
+    }
 }
 
 impl What {

@@ -16,6 +16,7 @@ use super::task::{Part, Seat, Task};
 use crate::access::Evidence;
 use crate::backend::{self, Backend, Null, Positioned};
 use crate::scratch::Scratch;
+use crate::workload::edges::Edges;
 use crate::workload::phase::Phase;
 
 /// Executes the trial in `directory`.
@@ -158,11 +159,14 @@ where
         assert_eq!(reading.operations, operations);
         assert_eq!(reading.bytes, operations * cell.block.bytes());
         ledger.add(reading);
+        let mut edges = Edges::new();
+        parts().for_each(|part| edges.merge(&part.edges));
         let cpu = Duration::from_nanos(parts().map(|part| part.cpu_ns).sum());
         let measured = Measured {
             phase,
             reading,
             cpu,
+            edges: &edges,
         };
         for sample in samples(self.params, cell, &measured) {
             ledger.sample(sample);

@@ -15,6 +15,7 @@ use super::params::{Cell, Params, ORDER};
 use crate::access::open_flags;
 use crate::backend::{Backend, File, Positioned};
 use crate::scratch::Scratch;
+use crate::workload::edges::{Edge, Edges};
 use crate::workload::phase::Phase;
 
 /// What one thread has to itself.
@@ -31,6 +32,8 @@ pub struct Part {
     pub checksum: u64,
     /// CPU time of the thread in the phase.
     pub cpu_ns: u64,
+    /// Its calls of open, fsync and close.
+    pub edges: Edges,
 }
 
 /// What every thread does in a phase, with a seat of its own.
@@ -66,27 +69,37 @@ where
         work.stamped = stamped.map_err(no_memory)?;
         let action = if phase.is_write() { "write" } else { "read" };
         let scratch = &seat.scratch;
+        let mut edges = Edges::new();
 
         member.start()?;
         let started_ns = clock::thread_cpu_ns();
         let in_turn = self.params.in_turn && phase == Phase::Write;
         let turn = in_turn.then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
+        edges.begin();
         let mut file = self
             .open(scratch.c_path())
             .map_err(|error| scratch.failed("open", &error))?;
+        edges.end(Edge::Open);
         member.probe.begin_operation();
         let checksum = loops::execute(work, &mut file, member, &mut seat.buffer)
             .map_err(|fault| fault.into_failure(action, scratch.path()))?;
+        edges.begin();
         if version.syncs_after(phase) {
             file.sync()
                 .map_err(|error| scratch.failed("fsync", &error))?;
+            edges.end(Edge::Fsync);
         }
         file.close()
             .map_err(|error| scratch.failed("close", &error))?;
+        edges.end(Edge::Close);
         drop(turn);
         let cpu_ns = clock::thread_cpu_ns() - started_ns;
         member.done();
-        Ok(Part { checksum, cpu_ns })
+        Ok(Part {
+            checksum,
+            cpu_ns,
+            edges,
+        })
     }
 
     fn open(&self, path: &CStr) -> std::io::Result<B::File> {
