@@ -216,6 +216,22 @@ fn every_backend_writes_and_reads_what_system_calls_do() {
 }
 
 #[test]
+fn blocks_that_all_differ_are_read_back_from_every_backend() {
+    for backend in ["sync", "mmap", "libaio"] {
+        let directory = scratch_directory();
+        let job = json!({
+            "file": "6M", "record": "512k", "tests": Test::ALL, "backend": backend,
+            "depth": if backend == "libaio" { 8 } else { 1 }, "verify_every_byte": true,
+            "content": {"compressible": 0.5, "dedupable": 0.25},
+        });
+        let taken = execute(&Iozone, job, directory.path());
+        taken
+            .result
+            .unwrap_or_else(|failure| panic!("{backend}: {failure:?}"));
+    }
+}
+
+#[test]
 fn a_depth_that_is_not_reached_is_warned_of() {
     let directory = scratch_directory();
     let job = json!({"file": "64k", "record": "4k", "tests": "write", "backend": "libaio"});
