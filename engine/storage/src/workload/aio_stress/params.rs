@@ -101,7 +101,7 @@ pub struct Params {
     /// Wait at the end of each stage until all data are on the device (off: the original's -n).
     pub fsync: bool,
     /// When the first thread has done a stage, the others begin nothing more in it (off: the
-    /// original's -x).
+    /// original's -x). What is left of files that are read later is then written, untimed.
     pub stonewall: bool,
     /// Alignment of buffers in memory; and that of random offsets when `classic`.
     pub alignment: Size,

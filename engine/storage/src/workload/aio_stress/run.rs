@@ -1,5 +1,6 @@
 //! The walk over the grid: cells, stages, threads.
 
+use std::io::SeekFrom;
 use std::path::Path;
 
 use kit::failure::{failure, interrupted, no_memory};
@@ -64,10 +65,13 @@ fn walk<B: Backend, D: Disk>(
         }
         // Declared before the workers, whose requests may be in flight until they are dropped.
         let pattern = Pattern::new(params.content, cell.record.bytes() as usize, ledger)?;
-        if reads_what_it_does_not_write(params) {
-            for (number, file) in (0..).zip(&files) {
-                lay_out(backend, (number, file), params, &pattern, cell)?;
-            }
+        let reads = params.stages.iter().any(|stage| !stage.is_write());
+        let complete = || {
+            let mut numbered = (0..).zip(&files).filter(|_| reads);
+            numbered.try_for_each(|file| lay_out(backend, file, params, &pattern, cell))
+        };
+        if !params.stages.contains(&Phase::Write) {
+            complete()?;
         }
         let mut workers = workers::<B, D>(params, cell, &files)?;
         for &phase in params.stages.iter() {
@@ -77,6 +81,9 @@ fn walk<B: Backend, D: Disk>(
             let stage = stage(params, cell, phase, &pattern);
             before(&stage, &files, &mut evidence)?;
             measure(&stage, cell, &mut workers, &mut evidence, ledger)?;
+            if phase == Phase::Write && stage.finish == Finish::Stonewall {
+                complete()?;
+            }
             done += 1.0;
         }
         drop(workers);
@@ -87,12 +94,7 @@ fn walk<B: Backend, D: Disk>(
     Ok(())
 }
 
-fn reads_what_it_does_not_write(params: &Params) -> bool {
-    let reads = params.stages.iter().any(|stage| !stage.is_write());
-    reads && !params.stages.contains(&Phase::Write)
-}
-
-/// Writes a whole file without timing.
+/// Writes what a file lacks, without timing: all of it, or what a stage that was stopped has left.
 fn lay_out<B: Backend>(
     backend: &B,
     (number, scratch): (u32, &Scratch<B>),
@@ -107,7 +109,10 @@ fn lay_out<B: Backend>(
         .open(scratch.c_path(), flags, Mode::empty())
         .map_err(failed)?;
     let file_bytes = params.file.bytes();
-    for offset in (0..file_bytes).step_by(cell.record.bytes() as usize) {
+    // There is none without I/O.
+    let start = scratch.path().metadata().map_or(0, |file| file.len());
+    file.seek(SeekFrom::Start(start)).map_err(failed)?;
+    for offset in (start..file_bytes).step_by(cell.record.bytes() as usize) {
         if stop::requested() {
             return Err(interrupted());
         }

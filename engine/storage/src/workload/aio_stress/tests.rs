@@ -90,6 +90,19 @@ fn a_stonewall_leaves_out_what_was_not_begun() {
     assert!((256..=512).contains(&operations), "{operations}");
 }
 
+/// The thread that is stopped has written less than is then read.
+#[test]
+fn what_a_stonewall_left_unwritten_can_be_read() {
+    for stage in ["read", "random-read"] {
+        let taken = taken(json!({
+            "file": "1M", "files": 3, "record": "4k", "threads": 2, "stages": ["write", stage],
+            "content": "random", "stonewall": true, "depth": 4,
+        }));
+        let operations = taken.sample(&stage.replace('-', "_")).operations;
+        assert!((256..=768).contains(&operations), "{stage}: {operations}");
+    }
+}
+
 #[test]
 fn classic_random_writes_stay_in_the_file() {
     let taken = taken(json!({
