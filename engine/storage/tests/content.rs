@@ -85,6 +85,11 @@ fn queues_verify_what_they_copied() {
         });
         execute(workload(name), changes, directory.path()).unwrap();
     }
+    let changes = json!({
+        "content": asked(), "verify_every_byte": true, "backend": "libaio", "depth": 5,
+        "tests": ["write", "record-rewrite", "random"],
+    });
+    execute(workload("iozone"), changes, directory.path()).unwrap();
 }
 
 #[test]
