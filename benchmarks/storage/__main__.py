@@ -1,6 +1,6 @@
 """Run the comparisons: the engine and a peer in turn, paired ratios with their spread.
 
-python -m benchmarks.storage [--rounds 9] [--directory DIR] [NAME …]
+python -m benchmarks.storage [--seconds 12] [--directory DIR] [NAME …]
 """
 
 import argparse
@@ -9,17 +9,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import agreement, fs_mark, iozone, postmark, random_read, start
+from . import agreement, fs_mark, iozone, postmark, random_read, start, uring
 from .harness import header, missing
 
-MODULES = (start, postmark, fs_mark, iozone, random_read, agreement)
+MODULES = (start, postmark, fs_mark, iozone, random_read, uring, agreement)
 
 
 def main() -> None:
     """Print the table, and how many figures fell short of their targets."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only comparisons whose names begin so")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=12, help="of rounds, per comparison")
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir()))
     options = parser.parse_args()
     rng = random.Random(20261121)
@@ -31,7 +31,7 @@ def main() -> None:
         if lacking := missing(comparison):
             say(f"{comparison.name:<32}  left out: {', '.join(lacking)} is not on PATH")
             continue
-        for row in comparison.rows(options.rounds, options.directory, rng):
+        for row in comparison.rows(options.seconds, options.directory, rng):
             say(str(row))
             short += not row.ok
     say(f"{short} short of their targets" if short else "all targets reached")

@@ -40,10 +40,10 @@ STAGES = ("write", "read", "random_write", "random_read")
 class Agreement(Pair):
     """A pair whose ratios are to be near one, whichever side is the faster."""
 
-    def rows(self, rounds: int, place: Path, rng: random.Random) -> Iterator[Row]:
+    def rows(self, seconds: float, place: Path, rng: random.Random) -> Iterator[Row]:
         """One row per figure that both print."""
         low, high = AGREES
-        for row in super().rows(rounds, place, rng):
+        for row in super().rows(seconds, place, rng):
             yield replace(row, target=f"±{high - 1:.0%}", ok=low <= row.median <= high)
 
 

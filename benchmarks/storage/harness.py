@@ -1,18 +1,26 @@
 """Pairs in turn, medians of their ratios with the spread, and what falls short.
 
 A machine is never quiet, and never equally busy twice: so each round does both sides one right
-after the other, in random order, and only the ratio inside a round counts.
+after the other, in random order, and only the ratio inside a round counts. How many rounds there
+are is a matter of time, never of what they gave.
 """
 
+import itertools
+import math
 import random
 import shutil
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+LEAST_ROUNDS = 9
+"""However long they take."""
+
 WHOLE = "whole process"
+CPU = "CPU time"
 
 Times = Mapping[str, float]
 """Time in seconds by the name of what it is the time of; for a rate, of one operation."""
@@ -39,10 +47,10 @@ class Pair:
     needs: tuple[str, ...]
     targets: Mapping[str, float] = field(default_factory=dict)
 
-    def rows(self, rounds: int, place: Path, rng: random.Random) -> Iterator["Row"]:
+    def rows(self, seconds: float, place: Path, rng: random.Random) -> Iterator["Row"]:
         """One row per time that both sides have; ratios above 1 mean that the engine is faster."""
         ratios: dict[str, list[float]] = {}
-        for _ in range(rounds):
+        for _ in _rounds(seconds):
             ours, theirs = _in_random_order(self.ours, self.theirs, place, rng)
             for what in theirs:
                 ratios.setdefault(what, []).append(theirs[what] / ours[what])
@@ -61,7 +69,7 @@ class Limit:
         name: the work.
         what: the figure.
         unit: its unit.
-        value: gives the figure; asked once per round.
+        value: gives the figure; asked once per round, of which there are the fewest.
         below: the limit, in the same unit.
     """
 
@@ -72,10 +80,10 @@ class Limit:
     below: float
     needs: tuple[str, ...] = ()
 
-    def rows(self, rounds: int, place: Path, rng: random.Random) -> Iterator["Row"]:  # noqa: ARG002
+    def rows(self, seconds: float, place: Path, rng: random.Random) -> Iterator["Row"]:  # noqa: ARG002
         """The one row."""
         values = []
-        for _ in range(rounds):
+        for _ in range(LEAST_ROUNDS):
             with tempfile.TemporaryDirectory(dir=place) as directory:
                 values.append(self.value(Path(directory)))
         ok = statistics.median(values) < self.below
@@ -102,23 +110,24 @@ class Row:
         return statistics.median(self.values)
 
     def __str__(self) -> str:
-        """Median, quartiles, extremes, target and verdict."""
-        values = sorted(self.values)
-        lower, middle, upper = _quartiles(values)
-        spread, extremes = f"{lower:.2f}…{upper:.2f}", f"{values[0]:.2f}…{values[-1]:.2f}"
+        """Median, its interval, extremes, how many rounds, target and verdict."""
+        low, high = median_interval(self.values)
+        interval = f"{low:.3f}…{high:.3f}"
+        extremes = f"{min(self.values):.2f}…{max(self.values):.2f}"
         verdict = "" if self.target == "–" else "ok" if self.ok else "short"
-        columns = (self.name, self.what, self.unit, f"{middle:.2f}", spread, extremes)
-        return _line((*columns, self.target, verdict))
+        figures = (f"{self.median:.3f}", interval, extremes, f"{len(self.values)}")
+        return _line((self.name, self.what, self.unit, *figures, self.target, verdict))
 
 
 def header() -> str:
     """The first line of the table."""
-    return _line(("work", "figure", "unit", "median", "quartiles", "extremes", "target", ""))
+    figures = ("median", "95 % interval", "extremes", "rounds")
+    return _line(("work", "figure", "unit", *figures, "target", ""))
 
 
 def _line(cells: tuple[str, ...]) -> str:
     """Cells in columns."""
-    widths = (32, 17, 24, 6, 11, 11, 7, 5)
+    widths = (32, 13, 23, 6, 13, 11, 6, 6, 5)
     return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
@@ -137,8 +146,25 @@ def _in_random_order(ours: Side, theirs: Side, place: Path, rng: random.Random) 
     return [times[0], times[1]]
 
 
-def _quartiles(values: list[float]) -> list[float]:
-    """First quartile, median and third; a single value is all three."""
-    if len(values) == 1:
-        return values * 3
-    return statistics.quantiles(values, n=4, method="inclusive")
+def _rounds(seconds: float) -> Iterator[int]:
+    """Numbers of rounds until so much time has passed."""
+    end_s = time.monotonic() + seconds
+    for number in itertools.count():
+        if number >= LEAST_ROUNDS and time.monotonic() >= end_s:
+            return
+        yield number
+
+
+def median_interval(values: list[float]) -> tuple[float, float]:
+    """Between which values the true median lies, with 95 % confidence at least.
+
+    Order statistics of the sign test, which asks for no distribution. Fewer than six values are
+    too few for that: then it is all that there is.
+    """
+    ordered = sorted(values)
+    tail, rank = 0.5 ** len(ordered), 0
+    while tail <= 0.025:
+        rank += 1
+        tail += math.comb(len(ordered), rank) * 0.5 ** len(ordered)
+    outside = max(rank - 1, 0)
+    return ordered[outside], ordered[-1 - outside]

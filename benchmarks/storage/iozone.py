@@ -7,7 +7,7 @@ from .harness import Comparison, Pair, Side, Times
 from .sides import Trial, fio, timed
 
 INNER = "per operation"
-FILE_BYTES = 256 << 20
+FILE_BYTES = 64 << 20
 READER = {"file": FILE_BYTES, "tests": ["write", "read"]}
 
 
@@ -42,7 +42,7 @@ def _at(record: int) -> list[Comparison]:
         return {INNER: record / 1024 / _reread_kib_s(printed.decode(), record >> 10)}
 
     def bare(directory: Path) -> Times:
-        return {INNER: loop.operation_s(directory, FILE_BYTES, record, "sequential", "compare")}
+        return {INNER: loop.operation_s(directory, FILE_BYTES, record, 1, "sequential", "compare")}
 
     def psync(directory: Path) -> Times:
         return fio(directory, "--rw=read", f"--bs={record}", "--gtod_reduce=1")

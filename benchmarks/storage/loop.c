@@ -1,8 +1,8 @@
 /* The bare loop: nothing but the system calls, and one clock read before and after all of them.
  *
- * usage: loop FILE FILE_BYTES RECORD_BYTES sequential|random compare|trust
- * Writes FILE, reads it once so that it is cached, reads it again, and prints the seconds that the
- * last pass took. "compare" looks at eight bytes of each 4 KiB page. */
+ * usage: loop FILE FILE_BYTES RECORD_BYTES PASSES sequential|random compare|trust
+ * Writes FILE, reads it once so that it is cached, reads it again in so many passes, and prints the
+ * seconds that these took. "compare" looks at eight bytes of each 4 KiB page. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -44,10 +44,10 @@ static void shuffle(uint64_t *order, uint64_t records)
 
 int main(int argc, char **argv)
 {
-    need(argc == 6, "five arguments");
+    need(argc == 7, "six arguments");
     uint64_t size = strtoull(argv[3], NULL, 10), records = strtoull(argv[2], NULL, 10) / size;
-    int is_sequential = !strcmp(argv[4], "sequential");
-    int compares = !strcmp(argv[5], "compare");
+    int is_sequential = !strcmp(argv[5], "sequential");
+    int compares = !strcmp(argv[6], "compare");
     unsigned char *record, *expected;
     need(!posix_memalign((void **)&record, PAGE, size), "memory");
     need(!posix_memalign((void **)&expected, PAGE, size), "memory");
@@ -69,8 +69,9 @@ int main(int argc, char **argv)
         need(pread(file, record, size, index * size) == (ssize_t)size, "pread");
     need(lseek(file, 0, SEEK_SET) == 0, "lseek");
 
+    uint64_t reads = strtoull(argv[4], NULL, 10) * records, index = 0;
     double begin_s = now_s();
-    for (uint64_t index = 0; index < records; index++) {
+    for (uint64_t done = 0; done < reads; done++) {
         if (is_sequential) {
             need(read(file, record, size) == (ssize_t)size, "read");
         } else {
@@ -78,6 +79,10 @@ int main(int argc, char **argv)
         }
         for (uint64_t page = 0; compares && page < size; page += PAGE)
             need(!memcmp(record + page, expected + page, 8), "compare");
+        if (++index == records) {
+            index = 0;
+            need(!is_sequential || lseek(file, 0, SEEK_SET) == 0, "lseek");
+        }
     }
     printf("%.9f\n", now_s() - begin_s);
     return 0;

@@ -11,13 +11,13 @@ SOURCE = Path(__file__).with_name("loop.c")
 
 
 def operation_s(
-    directory: Path, file_bytes: int, record_bytes: int, order: str, check: str
+    directory: Path, file_bytes: int, record_bytes: int, passes: int, order: str, check: str
 ) -> float:
     """Time per record of cached reads, in seconds; see the source for what may be said."""
-    sizes = [str(file_bytes), str(record_bytes)]
+    sizes = [str(file_bytes), str(record_bytes), str(passes)]
     program = Path(_compiled().name) / "loop"
     _, printed = timed([program, "loop.tmp", *sizes, order, check], directory)
-    return float(printed) / (file_bytes // record_bytes)
+    return float(printed) / (passes * (file_bytes // record_bytes))
 
 
 @functools.cache

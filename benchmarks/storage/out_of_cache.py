@@ -1,6 +1,6 @@
 """Is a small file behind a bounded page cache read as fast as a file of twice the memory?
 
-python benchmarks/storage/out_of_cache.py --directory DIR [--rounds 6] [--lock 16G]
+python -m benchmarks.storage.out_of_cache --directory DIR [--rounds 6] [--lock 16G]
 
 Three ways to read out of cache, in a random order in each round:
 

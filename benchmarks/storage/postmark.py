@@ -11,57 +11,62 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import IO
 
-from .harness import WHOLE, Comparison, Pair, Times
-from .sides import Trial
+from .harness import Comparison, Pair, Times
+from .sides import Trial, spending
 
 INNER = "transactions"
 
 
 def comparisons() -> list[Comparison]:
     """The defaults, and a script often found in print, with streams and without."""
+    default, printed = (500, 500), (1_000, 20_000)
     return [
-        _pair("postmark, defaults", 500, 500, (INNER,), buffering=True),
-        _pair("postmark, 20,000 transactions", 1_000, 20_000, (WHOLE, INNER), buffering=True),
-        _pair("postmark, the same unbuffered", 1_000, 20_000, (WHOLE, INNER), buffering=False),
+        _pair("postmark, defaults", default, timing="pass", buffering=True),
+        _pair("postmark, defaults, each timed", default, timing="operation", buffering=True),
+        _pair("postmark, 20,000", printed, timing="pass", buffering=True),
+        _pair("postmark, 20,000, each timed", printed, timing="operation", buffering=True),
+        _pair("postmark, 20,000, unbuffered", printed, timing="pass", buffering=False),
     ]
 
 
-def _pair(
-    name: str, files: int, transactions: int, held: tuple[str, ...], *, buffering: bool
-) -> Pair:
-    """A pair whose ratios of `held` shall be 1 at least.
+def _pair(name: str, numbers: tuple[int, int], *, timing: str, buffering: bool) -> Pair:
+    """A pair whose rates of transactions shall be equal at least.
 
-    The defaults take a few milliseconds, of which the start of a process is a good part.
+    Where the engine times each call, which the original does not, it may lose a little by that.
     """
-    parameters = {"files": files, "transactions": transactions, "buffering": buffering}
+    files, transactions = numbers
+    work = {"files": files, "transactions": transactions, "buffering": buffering}
+    parameters = {**work, "timing": timing}
     script = (
         f"set number {files}\nset transactions {transactions}\n"
         f"set buffering {str(buffering).lower()}\nrun\nquit\n"
     )
+    targets = {INNER: 1.0 if timing == "pass" else 0.97}
 
     def ours(directory: Path) -> Times:
         return Trial(directory, "postmark", parameters).times(INNER, "transactions")
 
     def theirs(directory: Path) -> Times:
-        whole_s, inner_s = _watched(script, directory)
-        return {WHOLE: whole_s, INNER: inner_s / transactions}
+        spent, inner_s = _watched(script, directory)
+        return {**spent, INNER: inner_s / transactions}
 
-    return Pair(name, "postmark", ours, theirs, ("postmark",), dict.fromkeys(held, 1.0))
+    return Pair(name, "postmark", ours, theirs, ("postmark",), targets)
 
 
-def _watched(script: str, directory: Path) -> tuple[float, float]:
-    """Time of the whole process and of all its transactions, in seconds."""
-    begin = time.perf_counter()
-    with subprocess.Popen(["postmark"], cwd=directory, stdin=PIPE, stdout=PIPE) as process:
+def _watched(script: str, directory: Path) -> tuple[Times, float]:
+    """What the whole process spent, and the time of all its transactions in seconds."""
+    with (
+        spending() as spent,
+        subprocess.Popen(["postmark"], cwd=directory, stdin=PIPE, stdout=PIPE) as process,
+    ):
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(script.encode())
         process.stdin.close()
         instants = dict(_phases(process.stdout))
-    whole_s = time.perf_counter() - begin
     if process.returncode != 0 or len(instants) != 2:
         raise RuntimeError(f"postmark: exit status {process.returncode}, phases {instants}")
-    return whole_s, instants["Deleting"] - instants["Performing"]
+    return spent, instants["Deleting"] - instants["Performing"]
 
 
 def _phases(printed: IO[bytes]) -> Iterator[tuple[str, float]]:

@@ -1,16 +1,18 @@
 """What stands on either side of a pair: the engine, and other people's programs."""
 
 import json
+import resource
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tiltyard.executors.engine import ConditionsWanted, Engine, Job
 from tiltyard.wire import EndEvent, SampleEvent, read_events
 
-from .harness import WHOLE
+from .harness import CPU, WHOLE
 
 ENGINE = Engine.find().path
 LIMIT_S = 300
@@ -25,7 +27,7 @@ class Trial:
         job = Job(
             workload=workload, parameters=parameters, directory=directory, conditions=unpinned
         )
-        self.whole_s, answer = timed([ENGINE, "run"], directory, job.message())
+        self.spent, answer = timed([ENGINE, "run"], directory, job.message())
         self.events = list(read_events(answer.splitlines()))
 
     def operation_s(self, metric: str) -> float:
@@ -39,7 +41,7 @@ class Trial:
 
     def times(self, what: str, metric: str) -> dict[str, float]:
         """The whole process, and what the engine itself has measured."""
-        return {WHOLE: self.whole_s, what: self.operation_s(metric)}
+        return {**self.spent, what: self.operation_s(metric)}
 
     @property
     def peak_memory_bytes(self) -> int:
@@ -48,25 +50,45 @@ class Trial:
         return end.usage.peak_memory_bytes
 
 
-def timed(argv: Sequence[str | Path], directory: Path, given: bytes = b"") -> tuple[float, bytes]:
-    """Wall time of a whole process, in seconds, and what it printed."""
-    begin = time.perf_counter()
-    done = subprocess.run(
-        argv, cwd=directory, input=given, capture_output=True, check=False, timeout=LIMIT_S
-    )
-    elapsed_s = time.perf_counter() - begin
+@contextmanager
+def spending() -> Iterator[dict[str, float]]:
+    """What a process spends that is started and waited for inside.
+
+    All its time, and how long it kept a CPU busy.
+    """
+    spent: dict[str, float] = {}
+    busy_s, begin = _busy_s(), time.perf_counter()
+    yield spent
+    spent[WHOLE] = time.perf_counter() - begin
+    spent[CPU] = _busy_s() - busy_s
+
+
+def _busy_s() -> float:
+    """CPU time of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def timed(
+    argv: Sequence[str | Path], directory: Path, given: bytes = b""
+) -> tuple[dict[str, float], bytes]:
+    """What a whole process spent, and what it printed."""
+    with spending() as spent:
+        done = subprocess.run(
+            argv, cwd=directory, input=given, capture_output=True, check=False, timeout=LIMIT_S
+        )
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()
         raise RuntimeError(f"{argv[0]}: exit status {done.returncode}: {said}")
-    return elapsed_s, done.stdout
+    return spent, done.stdout
 
 
 def fio(directory: Path, *options: str) -> dict[str, float]:
     """Cached reads by fio's plain system calls, by fio's own figure.
 
-    The file of 256 MiB is laid out by fio before and stays in the page cache.
+    The file of 64 MiB is laid out by fio before and stays in the page cache.
     """
-    argv = ["fio", "--name=peer", f"--directory={directory}", "--size=256m", "--invalidate=0"]
+    argv = ["fio", "--name=peer", f"--directory={directory}", "--size=64m", "--invalidate=0"]
     engine = ["--ioengine=psync", "--loops=8", "--output-format=json"]
     _, answer = timed([*argv, *engine, *options], directory)
     read = json.loads(answer)["jobs"][0]["read"]

@@ -67,6 +67,12 @@ pub trait Queue: Sized {
     /// left alone, until its completion was taken or the queue dropped. The file stays open too.
     unsafe fn push(&mut self, transfer: Transfer);
 
+    /// Hands over all that is queued, without waiting. Completions come with the next exchange.
+    ///
+    /// # Errors
+    /// Those of the system calls.
+    fn submit(&mut self) -> io::Result<()>;
+
     /// Hands over all that is queued, and waits until at least `min` that are in flight have
     /// ended.
     ///
@@ -133,12 +139,18 @@ impl Queue for Libaio {
     }
 
     #[inline]
-    fn exchange(&mut self, min: usize) -> io::Result<()> {
-        self.ended.clear();
-        self.taken = 0;
+    fn submit(&mut self) -> io::Result<()> {
         while self.queued > 0 {
             self.queued -= self.context.submit()?;
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn exchange(&mut self, min: usize) -> io::Result<()> {
+        self.ended.clear();
+        self.taken = 0;
+        self.submit()?;
         let ended = self.context.reap(min, usize::MAX)?;
         self.ended.extend(ended.iter().map(|event| Completion {
             tag: event.tag,

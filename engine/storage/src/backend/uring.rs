@@ -44,7 +44,8 @@ pub struct Uring {
     ring: IoUring,
     /// What io_uring_enter(2) is called with: the registered ring, or its descriptor.
     entrance: RawFd,
-    enter_flags: EnterFlags,
+    /// Says which of both it is.
+    by_number: EnterFlags,
     /// The file: its place among the registered ones, or its descriptor.
     file: RawFd,
     entry_flags: Flags,
@@ -57,9 +58,10 @@ pub struct Uring {
 }
 
 impl Uring {
-    /// One io_uring_enter(2): hands over what is queued, and waits for `min` completions.
+    /// One io_uring_enter(2): hands over what is queued and, if `flags` say so, brings in what has
+    /// ended, at least `min`.
     #[inline]
-    fn enter(&mut self, min: usize) -> io::Result<()> {
+    fn enter(&mut self, min: usize, flags: EnterFlags) -> io::Result<()> {
         // SAFETY: the ring is ours; that the memory of what is queued lives was promised to
         // `push`. No argument follows, so that none is read.
         let taken = unsafe {
@@ -68,7 +70,7 @@ impl Uring {
                 self.entrance,
                 self.queued,
                 min,
-                self.enter_flags.bits(),
+                (self.by_number | flags).bits(),
                 ptr::null::<libc::c_void>(),
                 0,
             )
@@ -131,7 +133,7 @@ impl Queue for Uring {
         let by_number = registered.map_or(EnterFlags::empty(), |_| EnterFlags::REGISTERED_RING);
         Ok(Self {
             entrance: registered.unwrap_or(ring.as_raw_fd()),
-            enter_flags: EnterFlags::GETEVENTS | by_number,
+            by_number,
             ring,
             file: if has_file { 0 } else { file.as_raw_fd() },
             entry_flags: if has_file {
@@ -175,9 +177,20 @@ impl Queue for Uring {
     }
 
     #[inline]
+    fn submit(&mut self) -> io::Result<()> {
+        while self.queued > 0 {
+            match self.enter(0, EnterFlags::empty()) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
     fn exchange(&mut self, min: usize) -> io::Result<()> {
         loop {
-            match self.enter(min) {
+            match self.enter(min, EnterFlags::GETEVENTS) {
                 Ok(()) if self.queued > 0 => {}
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => return Ok(()),

@@ -1,8 +1,12 @@
 //! Many blocks at once, through a queue.
 //!
-//! All transfers that have room, and are due, are handed over together; then one completion is
-//! waited for, and all that are there are taken. The clock is read once per such round: that
-//! instant ends the operations that were taken, and begins those that take their places.
+//! All transfers that have room, and are due, are handed over; then one completion is waited for,
+//! and all that are there are taken. The clock is read once per such round: that instant ends the
+//! operations that were taken, and begins those that take their places.
+//!
+//! A batch is handed over as soon as it is longer than all that the kernel has already: a device
+//! that has nothing to do would idle while a long one is put together. So batches double until
+//! the depth is reached; in a steady stream they are as long as what has ended meanwhile.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -50,6 +54,8 @@ struct Course {
     /// No operation begins from then on.
     until_ns: u64,
     begun: u64,
+    /// Begun and not yet handed over.
+    queued: usize,
     checksum: u64,
 }
 
@@ -61,6 +67,14 @@ impl Course {
             None => self.now_ns,
         };
         (self.begun < work.operations && began_ns < self.until_ns).then_some(began_ns)
+    }
+
+    #[cold]
+    fn fault(&self, error: io::Error) -> Fault {
+        Fault::Io {
+            record: self.begun,
+            error,
+        }
     }
 }
 
@@ -77,14 +91,16 @@ impl<Q: Queue> Queued<Q> {
         order: &mut O,
         mix: &mut Mix,
         course: &mut Course,
-    ) -> Option<u64> {
+    ) -> Result<Option<u64>, Fault> {
         loop {
-            let began_ns = course.next_ns(work)?;
+            let Some(began_ns) = course.next_ns(work) else {
+                return Ok(None);
+            };
             if began_ns > course.now_ns {
-                return Some(began_ns);
+                return Ok(Some(began_ns));
             }
             let Some(number) = self.free.pop() else {
-                return Some(began_ns);
+                return Ok(Some(began_ns));
             };
             let slot = Slot {
                 block: order.next(),
@@ -94,6 +110,10 @@ impl<Q: Queue> Queued<Q> {
             self.slots[number as usize] = slot;
             self.begin(work, number, slot);
             course.begun += 1;
+            course.queued += 1;
+            if !self.free.is_empty() && 2 * course.queued > self.in_flight() {
+                self.submit(course)?;
+            }
         }
     }
 
@@ -180,20 +200,21 @@ impl<Q: Queue> Queued<Q> {
             now_ns: clock::now_ns(),
             until_ns: opened_ns.saturating_add(work.runtime_ns),
             begun: 0,
+            queued: 0,
             checksum: 0,
         };
         let is_clocked = P::TIMING == Timing::Operation || work.pace.is_some();
         let looks = work.runtime_ns < u64::MAX;
         let mut rounds: u64 = 0;
         loop {
-            let next_ns = self.fill(work, order, mix, &mut course);
+            let next_ns = self.fill(work, order, mix, &mut course)?;
             match (self.in_flight(), next_ns) {
                 (0, None) => return Ok(course.checksum),
                 (0, Some(due_ns)) => course.now_ns = pace::wait_until(due_ns),
                 (_, next_ns) => {
                     // With room left, the next one is not due yet: do not sleep through that.
                     let may_wait = self.free.is_empty() || next_ns.is_none();
-                    self.exchange(usize::from(may_wait), &course)?;
+                    self.exchange(usize::from(may_wait), &mut course)?;
                     rounds += 1;
                     if is_clocked || looks && rounds.is_multiple_of(LOOK_EVERY) {
                         course.now_ns = clock::now_ns();
@@ -210,11 +231,17 @@ impl<Q: Queue> Queued<Q> {
     }
 
     #[inline(always)]
-    fn exchange(&mut self, min: usize, course: &Course) -> Result<(), Fault> {
-        self.queue.exchange(min).map_err(|error| Fault::Io {
-            record: course.begun,
-            error,
-        })
+    fn submit(&mut self, course: &mut Course) -> Result<(), Fault> {
+        course.queued = 0;
+        let submitted = self.queue.submit();
+        submitted.map_err(|error| course.fault(error))
+    }
+
+    #[inline(always)]
+    fn exchange(&mut self, min: usize, course: &mut Course) -> Result<(), Fault> {
+        course.queued = 0;
+        let exchanged = self.queue.exchange(min);
+        exchanged.map_err(|error| course.fault(error))
     }
 
     /// Waits for all that is in flight, whatever becomes of it.

@@ -1,6 +1,7 @@
 //! What each thread of a team does between the two instants.
 
 use kit::pace::Pace;
+use kit::place::unshare_descriptors;
 use kit::team::Member;
 use kit::Probe;
 use rustix::fs::OFlags;
@@ -63,6 +64,7 @@ impl Task<'_> {
                 .map(|rate| Pace::shared(rate, member.index, self.threads as usize)),
             ..self.work
         };
+        unshare_descriptors();
         let mut channel = C::open(scratch, self.flags(), &work, member.index as u32)?;
         if self.writes {
             channel

@@ -1,7 +1,6 @@
 //! What one thread does: creates files, forces them to the device, removes them.
 //!
-//! The original forks a process for each. A thread differs from it by the table of descriptors
-//! that all share, and wait for; so each thread unshares its own, where the kernel allows it.
+//! The original forks a process for each, so each thread has a table of descriptors of its own.
 
 use std::ffi::CStr;
 use std::io;
@@ -10,6 +9,7 @@ use std::path::Path;
 
 use kit::content::{Stamped, PAGE_BYTES};
 use kit::failure::{failure, interrupted, io_failure, no_memory};
+use kit::place::unshare_descriptors;
 use kit::team::Member;
 use kit::{Content, Probe};
 use rustix::fs::{Mode, OFlags};
@@ -333,14 +333,6 @@ fn go_on<P: Probe>(member: &Member<P>) -> Result<(), Failure> {
     } else {
         Err(interrupted())
     }
-}
-
-/// Gives the calling thread a table of descriptors of its own. A sandbox may forbid it; the
-/// threads then share one, and wait for each other a little more than processes would.
-fn unshare_descriptors() {
-    // SAFETY: a plain system call; no descriptor that this thread uses later is opened by
-    // another one after it.
-    let _ = unsafe { libc::unshare(libc::CLONE_FILES) };
 }
 
 /// Whole seconds since 1970, as time(2) gives them.

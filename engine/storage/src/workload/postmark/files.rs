@@ -7,13 +7,15 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use kit::failure::{failure, io_failure};
+use kit::Probe;
 use rustix::fs::{Mode, OFlags};
-use wire::{Failure, FailureKind};
+use wire::{Failure, FailureKind, Timing};
 
 use super::call::{Call, CallsOfRun};
 use super::names::Names;
@@ -50,8 +52,9 @@ impl Opening {
     };
 }
 
-/// Performs what the model decides; gives the number of bytes that were moved.
-pub struct Files<B> {
+/// Performs what the model decides; gives the number of bytes that were moved. The parts of an
+/// operation are timed where the probe times each operation.
+pub struct Files<B, P> {
     backend: B,
     opening: Opening,
     names: Names,
@@ -66,9 +69,10 @@ pub struct Files<B> {
     /// Over the first bytes of every block that was read.
     checksum: u64,
     calls: CallsOfRun,
+    probe: PhantomData<P>,
 }
 
-impl<B: Backend> Files<B> {
+impl<B: Backend, P: Probe> Files<B, P> {
     /// Operations on files in the directory `home` of `stand`, which hold the `text`.
     pub fn new(
         (backend, opening): (B, Opening),
@@ -90,6 +94,7 @@ impl<B: Backend> Files<B> {
             text,
             checksum: 0,
             calls: CallsOfRun::new(),
+            probe: PhantomData,
         }
     }
 
@@ -129,9 +134,9 @@ impl<B: Backend> Files<B> {
     /// Removes a file.
     pub fn delete(&mut self, file: &File) -> Result<(), Failure> {
         let path = self.names.of(file);
-        self.calls.begin();
+        begin::<P>(&mut self.calls);
         let removed = self.backend.unlink(path);
-        self.calls.end(Call::Unlink);
+        end::<P>(&mut self.calls, Call::Unlink);
         removed.map_err(|error| self.failure("delete", file, &error))
     }
 
@@ -141,9 +146,9 @@ impl<B: Backend> Files<B> {
             Call::Create => (self.opening.create, 0),
             _ => (self.opening.append, file.size as usize),
         };
-        self.calls.begin();
+        begin::<P>(&mut self.calls);
         let mut open = self.backend.open(path, flags, self.opening.permissions)?;
-        self.calls.end(opening);
+        end::<P>(&mut self.calls, opening);
         let (block, size) = (self.write_block, length as usize);
         let full = size - size % block;
         for behind in (0..full).step_by(block) {
@@ -151,28 +156,28 @@ impl<B: Backend> Files<B> {
         }
         let rest = self.text.piece(file, start, full, size - full);
         open.write_whole(rest)?;
-        self.calls.end(Call::Write);
+        end::<P>(&mut self.calls, Call::Write);
         open.close()?;
-        self.calls.end(Call::Close);
+        end::<P>(&mut self.calls, Call::Close);
         Ok(length.into())
     }
 
     fn read_all(&mut self, file: &File) -> io::Result<u64> {
         let path = self.names.of(file);
-        self.calls.begin();
+        begin::<P>(&mut self.calls);
         let mut open = self
             .backend
             .open(path, self.opening.read, self.opening.permissions)?;
-        self.calls.end(Call::Open);
+        end::<P>(&mut self.calls, Call::Open);
         let size = file.size as usize;
         let full = size - size % self.read_block;
         for position in (0..full).step_by(self.read_block) {
             self.read_one(&mut open, file, position, self.read_block)?;
         }
         self.read_one(&mut open, file, full, size - full)?;
-        self.calls.end(Call::Read);
+        end::<P>(&mut self.calls, Call::Read);
         open.close()?;
-        self.calls.end(Call::Close);
+        end::<P>(&mut self.calls, Call::Close);
         Ok(file.size.into())
     }
 
@@ -204,6 +209,20 @@ impl<B: Backend> Files<B> {
         };
         let message = format!("{} {flaw} what was written to it", path.display());
         failure(FailureKind::Verification, message)
+    }
+}
+
+#[inline(always)]
+fn begin<P: Probe>(calls: &mut CallsOfRun) {
+    if P::TIMING == Timing::Operation {
+        calls.begin();
+    }
+}
+
+#[inline(always)]
+fn end<P: Probe>(calls: &mut CallsOfRun, call: Call) {
+    if P::TIMING == Timing::Operation {
+        calls.end(call);
     }
 }
 

@@ -12,7 +12,8 @@
 //! total        = creation + transactions + deletion
 //! ```
 //! Inside: deciding, open, read or write, close, unlink; nothing is synced, as in the original.
-//! The clock is read between these parts too, for the time of each ([`call`]).
+//! With `timing` "operation", the clock is read between these parts too, for the time of each
+//! ([`call`]).
 //! Outside: making and removing subdirectories.
 
 mod bias;
@@ -34,7 +35,7 @@ mod thread;
 use std::path::{Path, PathBuf};
 
 use kit::failure::{bad_parameter, failure, io_failure};
-use kit::Ledger;
+use kit::{Ledger, OperationProbe, PassProbe, Probe};
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, FailureKind, Timing};
 
@@ -43,7 +44,7 @@ use self::model::OutOfFiles;
 use self::params::{Backend, Params};
 use self::run::Part;
 use super::{Trial, Workload};
-use crate::backend::{Null, Stdio, Sync};
+use crate::backend::{self, Null, Stdio, Sync};
 
 /// The workload.
 pub struct Postmark;
@@ -124,7 +125,7 @@ impl Trial for Plan {
     }
 
     fn timing(&self) -> Timing {
-        Timing::Operation
+        self.params.timing
     }
 
     fn threads(&self) -> usize {
@@ -132,15 +133,32 @@ impl Trial for Plan {
     }
 
     fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        let (params, at, parts) = (&self.params, &self.directory, &self.parts);
-        match (params.backend, params.buffering) {
-            (Backend::Null, _) => run::run(Null, Opening::CALLS, parts, at, ledger),
-            (Backend::Real, false) => run::run(Sync, Opening::CALLS, parts, at, ledger),
+        match self.params.timing {
+            Timing::Pass => self.run_with::<PassProbe>(ledger),
+            Timing::Operation => self.run_with::<OperationProbe>(ledger),
+        }
+    }
+}
+
+impl Plan {
+    fn run_with<P: Probe + Default + Send>(&self, ledger: &mut Ledger) -> Result<(), Failure> {
+        match (self.params.backend, self.params.buffering) {
+            (Backend::Null, _) => self.run_on::<_, P>(Null, Opening::CALLS, ledger),
+            (Backend::Real, false) => self.run_on::<_, P>(Sync, Opening::CALLS, ledger),
             (Backend::Real, true) => {
                 let streams = Stdio { buffer_bytes: None };
-                run::run(streams, Opening::STREAMS, parts, at, ledger)
+                self.run_on::<_, P>(streams, Opening::STREAMS, ledger)
             }
         }
+    }
+
+    fn run_on<B: backend::Backend + Copy + Send, P: Probe + Default + Send>(
+        &self,
+        backend: B,
+        opening: Opening,
+        ledger: &mut Ledger,
+    ) -> Result<(), Failure> {
+        run::run::<B, P>(backend, opening, &self.parts, &self.directory, ledger)
     }
 }
 

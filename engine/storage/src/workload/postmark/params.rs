@@ -9,7 +9,7 @@ use kit::splitmix::SplitMix;
 use kit::Size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wire::Failure;
+use wire::{Failure, Timing};
 
 use super::bias::Bias;
 use super::range::{self, SizeRange};
@@ -65,6 +65,9 @@ pub struct Params {
     /// appended then goes on in the text where the file ends; in the original it is the beginning
     /// of the text once more.
     pub verify: bool,
+    /// How often the clock is read: twice per phase, or at each part of an operation on a file,
+    /// for latencies.
+    pub timing: Timing,
     /// Seed of the sequence that decides sizes, files and operations.
     #[schemars(range(min = 1))]
     pub seed: u32,
@@ -149,6 +152,7 @@ impl Default for Params {
             threads: 1,
             content: Filling::Named(Fill::Text),
             verify: false,
+            timing: Timing::Operation,
             seed: 42,
             backend: Backend::Real,
         }

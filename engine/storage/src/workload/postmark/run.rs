@@ -7,7 +7,7 @@ use kit::content::Filling;
 use kit::failure::failure;
 use kit::probe::Reading;
 use kit::team::{self, Finish, Member};
-use kit::{Content, Ledger, OperationProbe, Probe, Size};
+use kit::{Content, Ledger, Probe, Size};
 use wire::{Failure, FailureKind};
 
 use super::call::{self, CallsOfRun};
@@ -33,7 +33,7 @@ pub struct Part {
 ///
 /// # Errors
 /// Whatever the kernel refused; `Verification` when a file does not hold what it should.
-pub fn run<B: Backend + Copy + Send>(
+pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
     backend: B,
     opening: Opening,
     parts: &[Part],
@@ -46,9 +46,9 @@ pub fn run<B: Backend + Copy + Send>(
         let way = (backend, opening);
         Thread::new(way, (index, &part.params), &stand, mixed.as_ref())
     });
-    let mut run = Run {
+    let mut run = Run::<B, P> {
         threads: threads.collect::<Result<_, _>>()?,
-        probe: OperationProbe::new(),
+        probe: P::default(),
     };
     let expected: Tally = parts.iter().map(|part| part.expected).sum();
     let outcome = run.measure(&expected, ledger);
@@ -99,9 +99,9 @@ enum Region {
 }
 
 impl Region {
-    fn perform<B: Backend + Copy>(
+    fn perform<B: Backend + Copy, P: Probe>(
         self,
-        thread: &mut Thread<B>,
+        thread: &mut Thread<B, P>,
         watch: &mut impl Watch,
     ) -> Result<(), Failure> {
         match self {
@@ -113,13 +113,13 @@ impl Region {
 }
 
 /// A trial under way.
-struct Run<'a, B: Backend> {
-    threads: Vec<Thread<'a, B>>,
+struct Run<'a, B: Backend, P: Probe> {
+    threads: Vec<Thread<'a, B, P>>,
     /// That of a thread alone.
-    probe: OperationProbe,
+    probe: P,
 }
 
-impl<B: Backend + Copy + Send> Run<'_, B> {
+impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
     fn measure(&mut self, expected: &Tally, ledger: &mut Ledger) -> Result<Course, Failure> {
         self.threads
             .iter_mut()
@@ -165,8 +165,8 @@ impl<B: Backend + Copy + Send> Run<'_, B> {
                 let outcome = team::execute(
                     several,
                     Finish::Everyone,
-                    OperationProbe::new,
-                    |thread, member: &mut Member<OperationProbe>| {
+                    P::default,
+                    |thread, member: &mut Member<P>| {
                         member.start()?;
                         region.perform(thread, member)
                     },

@@ -24,7 +24,7 @@ fn the_defaults_are_those_of_the_original() {
     let expected = json!({
         "files": 500, "transactions": 500, "size": "500..10000", "subdirectories": 0,
         "locations": [], "read_block": 512, "write_block": 512, "buffering": true,
-        "bias_read": 5, "bias_create": 5, "threads": 1, "content": "text", "verify": false, "seed": 42, "backend": "real",
+        "bias_read": 5, "bias_create": 5, "threads": 1, "content": "text", "verify": false, "timing": "operation", "seed": 42, "backend": "real",
     });
     assert_eq!(Value::Object(plan.effective()), expected);
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kit::failure::{interrupted, io_failure};
-use kit::Content;
+use kit::{Content, Probe};
 use rustix::fs::Mode;
 use wire::Failure;
 
@@ -27,11 +27,11 @@ use crate::stand::Stand;
 use crate::workload::iozone::watch::Watch;
 
 /// A thread's part of the trial. Dropping it removes all that is still there.
-pub struct Thread<'a, B: Backend> {
+pub struct Thread<'a, B: Backend, P: Probe> {
     params: &'a Params,
     backend: B,
     model: Model,
-    files: Files<B>,
+    files: Files<B, P>,
     /// Where its files and their directories are.
     home: PathBuf,
     /// What was done, counted apart from what was decided.
@@ -40,7 +40,7 @@ pub struct Thread<'a, B: Backend> {
     directories: Vec<CString>,
 }
 
-impl<'a, B: Backend + Copy> Thread<'a, B> {
+impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
     /// Thread number `index`, with `params` of its own, in `stand`. It writes what `mixed` has,
     /// or its own text.
     ///
@@ -201,7 +201,7 @@ impl<'a, B: Backend + Copy> Thread<'a, B> {
     }
 }
 
-impl<B: Backend> Drop for Thread<'_, B> {
+impl<B: Backend, P: Probe> Drop for Thread<'_, B, P> {
     /// After success nothing is left. After a failure it is the failure that is reported, so
     /// errors here (a file that was never made, for one) are passed over.
     fn drop(&mut self) {

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::io::{self, SeekFrom};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use kit::{OperationProbe, PassProbe};
 use rustix::fs::{Mode, OFlags};
 use serde_json::{json, Value};
 use wire::{Event, Sample};
@@ -45,6 +46,15 @@ fn outcome(
     given: Value,
     at: &Path,
 ) -> Outcome {
+    outcome_by::<OperationProbe>(backend, opening, given, at)
+}
+
+fn outcome_by<P: Probe + Default + Send>(
+    backend: impl Backend + Copy + Send,
+    opening: Opening,
+    given: Value,
+    at: &Path,
+) -> Outcome {
     let params: Params = serde_json::from_value(given).expect("valid parameters");
     let parts: Vec<Part> = (0..params.threads)
         .map(|index| params.of_thread(index))
@@ -57,7 +67,7 @@ fn outcome(
     let mut events = Vec::new();
     let mut emit = |event| events.push(event);
     let mut ledger = Ledger::new(&mut emit);
-    let result = run(backend, opening, &parts, at, &mut ledger);
+    let result = run::<_, P>(backend, opening, &parts, at, &mut ledger);
     let totals = ledger.totals;
     Outcome {
         result,
@@ -123,6 +133,24 @@ fn the_null_backend_counts_alike_and_makes_nothing() {
     let nowhere = Path::new("/nowhere/at/all");
     check_done(&outcome(Null, Opening::CALLS, small(), nowhere));
     check_done(&outcome(Null, Opening::CALLS, json!({}), nowhere));
+}
+
+/// The clock is read twice per phase, so that no part has a time; the work is the same.
+#[test]
+fn timed_by_the_pass_it_does_the_same_and_has_no_latencies() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let each = outcome(Sync, Opening::CALLS, small(), at);
+    let pass = outcome_by::<PassProbe>(Sync, Opening::CALLS, small(), at);
+    pass.result.as_ref().expect("done");
+    assert_eq!(pass.tally, each.tally);
+    assert_eq!(pass.counters, each.counters);
+    assert_eq!(pass.checksum, each.checksum);
+    assert!(is_empty(at));
+    let names: Vec<_> = pass.samples().iter().map(|s| &s.metric).collect();
+    let cards = measures::cards();
+    assert_eq!(names, cards.iter().map(|c| &c.name).collect::<Vec<_>>());
+    assert!(pass.samples().iter().all(|s| s.latency_ns.is_none()));
 }
 
 #[test]
