@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LEAST_ROUNDS = 9
+LEAST_ROUNDS = 7
 """However long they take."""
 
 WHOLE = "whole process"
@@ -38,6 +38,7 @@ class Pair:
         peer: what the engine is set against.
         needs: programs that must be on PATH.
         targets: ratio of speeds to be reached, by the name of the time; others are shown only.
+        on_device: whether a block device must be under the directory.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Pair:
     theirs: Side
     needs: tuple[str, ...]
     targets: Mapping[str, float] = field(default_factory=dict)
+    on_device: bool = False
 
     def rows(self, seconds: float, place: Path, rng: random.Random) -> Iterator["Row"]:
         """One row per time that both sides have; ratios above 1 mean that the engine is faster."""
@@ -79,6 +81,7 @@ class Limit:
     value: Callable[[Path], float]
     below: float
     needs: tuple[str, ...] = ()
+    on_device: bool = False
 
     def rows(self, seconds: float, place: Path, rng: random.Random) -> Iterator["Row"]:  # noqa: ARG002
         """The one row."""

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tiltyard.executors.engine import ConditionsWanted, Engine, Job
-from tiltyard.wire import EndEvent, SampleEvent, read_events
+from tiltyard.wire import EndEvent, Sample, SampleEvent, read_events
 
-from .harness import CPU, WHOLE
+from .harness import CPU, WHOLE, Times
 
 ENGINE = Engine.find().path
 LIMIT_S = 300
+FIO_BYTES = 64 << 20
 
 
 class Trial:
@@ -30,13 +31,15 @@ class Trial:
         self.spent, answer = timed([ENGINE, "run"], directory, job.message())
         self.events = list(read_events(answer.splitlines()))
 
+    def sample(self, metric: str) -> Sample:
+        """The one sample of a metric."""
+        samples = [event.data for event in self.events if isinstance(event, SampleEvent)]
+        (sample,) = [sample for sample in samples if sample.metric == metric]
+        return sample
+
     def operation_s(self, metric: str) -> float:
         """Time per operation of the one sample of a metric."""
-        (sample,) = [
-            event.data
-            for event in self.events
-            if isinstance(event, SampleEvent) and event.data.metric == metric
-        ]
+        sample = self.sample(metric)
         return sample.elapsed_s / sample.operations
 
     def times(self, what: str, metric: str) -> dict[str, float]:
@@ -83,13 +86,14 @@ def timed(
     return spent, done.stdout
 
 
-def fio(directory: Path, *options: str) -> dict[str, float]:
+def fio(directory: Path, *options: str) -> Times:
     """Cached reads by fio's plain system calls, by fio's own figure.
 
-    The file of 64 MiB is laid out by fio before and stays in the page cache.
+    The file is written here: what fio lays out itself, it first reads from the device.
     """
-    argv = ["fio", "--name=peer", f"--directory={directory}", "--size=64m", "--invalidate=0"]
-    engine = ["--ioengine=psync", "--loops=8", "--output-format=json"]
-    _, answer = timed([*argv, *engine, *options], directory)
+    (directory / "peer.tmp").write_bytes(bytes(FIO_BYTES))
+    where = [f"--directory={directory}", "--filename=peer.tmp", f"--size={FIO_BYTES}"]
+    how = ["--ioengine=psync", "--invalidate=0", "--loops=8", "--output-format=json"]
+    _, answer = timed(["fio", "--name=peer", *where, *how, *options], directory)
     read = json.loads(answer)["jobs"][0]["read"]
     return {"per operation": read["runtime"] / 1e3 / read["total_ios"]}
