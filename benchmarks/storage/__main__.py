@@ -45,9 +45,13 @@ def main() -> None:
             say(f"{comparison.name:<32}  left out: {', '.join(lacking)} is not on PATH")
             continue
         place = options.device if comparison.on_device else options.directory
-        for row in comparison.rows(options.seconds, place, rng):
-            say(str(row))
-            short += not row.ok
+        try:
+            for row in comparison.rows(options.seconds, place, rng):
+                say(str(row))
+                short += not row.ok
+        except RuntimeError as error:
+            say(f"{comparison.name:<32}  failed: {error}")
+            short += 1
     say(f"{short} short of their targets" if short else "all targets reached")
     say(_machine())
 

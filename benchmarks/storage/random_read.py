@@ -1,5 +1,10 @@
-"""Cached random reads of 4 KiB: beside a bare C loop of the same calls, and fio."""
+"""Cached random reads of 4 KiB: beside a bare C loop of the same calls, and fio.
 
+On a file system with a device under it, as files that are cached mostly have: a tmpfs is so quick
+that reading the clock at all is six per cent of a read.
+"""
+
+import functools
 from pathlib import Path
 
 from . import loop
@@ -36,11 +41,12 @@ def comparisons() -> list[Comparison]:
     def clocks(directory: Path) -> Times:
         return fio(directory, "--rw=randread", f"--bs={BLOCK}")
 
+    pair = functools.partial(Pair, on_device=True)
     name, each = "random read, 4 KiB", "random read, 4 KiB, each timed"
     by_pass, by_operation = ours("pass"), ours("operation")
     return [
-        Pair(name, "bare loop", by_pass, bare, ("cc",), {INNER: 0.98}),
-        Pair(each, "bare loop", by_operation, bare, ("cc",), {INNER: 0.95}),
-        Pair(name, "fio psync", by_pass, psync, ("fio",), {INNER: 1.15}),
-        Pair(each, "fio psync, clocks on", by_operation, clocks, ("fio",), {INNER: 1.2}),
+        pair(name, "bare loop", by_pass, bare, ("cc",), {INNER: 0.98}),
+        pair(each, "bare loop", by_operation, bare, ("cc",), {INNER: 0.95}),
+        pair(name, "fio psync", by_pass, psync, ("fio",), {INNER: 1.15}),
+        pair(each, "fio psync, clocks on", by_operation, clocks, ("fio",), {INNER: 1.2}),
     ]
