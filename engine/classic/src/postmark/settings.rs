@@ -93,6 +93,8 @@ impl Settings {
             "buffering": self.buffering,
             "bias_read": self.bias_read,
             "bias_create": self.bias_create,
+            // The original reads the clock between its phases only, and so do we.
+            "timing": "pass",
             "seed": self.seed,
         }))
     }
