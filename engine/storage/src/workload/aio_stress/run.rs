@@ -102,15 +102,18 @@ fn lay_out<B: Backend>(
     pattern: &Pattern,
     cell: Cell,
 ) -> Result<(), Failure> {
+    // There is no file without I/O.
+    let start = scratch.path().metadata().map_or(0, |file| file.len());
+    let file_bytes = params.file.bytes();
+    if start + cell.record.bytes() > file_bytes {
+        return Ok(());
+    }
     let mut stamped = pattern.stamped()?;
     let failed = |error| scratch.failed("lay out", &error);
     let flags = OFlags::WRONLY;
     let mut file = backend
         .open(scratch.c_path(), flags, Mode::empty())
         .map_err(failed)?;
-    let file_bytes = params.file.bytes();
-    // There is none without I/O.
-    let start = scratch.path().metadata().map_or(0, |file| file.len());
     file.seek(SeekFrom::Start(start)).map_err(failed)?;
     for offset in (start..file_bytes).step_by(cell.record.bytes() as usize) {
         if stop::requested() {
