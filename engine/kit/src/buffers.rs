@@ -25,13 +25,26 @@ impl Buffer {
     /// # Errors
     /// `ENOMEM`.
     pub fn new(size_bytes: usize) -> io::Result<Self> {
-        // SAFETY: a new private mapping at an address of the kernel's choice.
+        Self::map(size_bytes, MapFlags::PRIVATE)
+    }
+
+    /// As [`Buffer::new`], but processes made with fork(2) write to the same memory, not to a copy
+    /// of it. The parent may look at it when they have ended.
+    ///
+    /// # Errors
+    /// `ENOMEM`.
+    pub fn shared(size_bytes: usize) -> io::Result<Self> {
+        Self::map(size_bytes, MapFlags::SHARED)
+    }
+
+    fn map(size_bytes: usize, sharing: MapFlags) -> io::Result<Self> {
+        // SAFETY: a new mapping at an address of the kernel's choice.
         let start = unsafe {
             mmap_anonymous(
                 ptr::null_mut(),
                 size_bytes,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::POPULATE,
+                sharing | MapFlags::POPULATE,
             )?
         };
         Ok(Self {

@@ -227,8 +227,13 @@ fn ten_times_the_records_allocate_no_more() {
         (chosen["backend"], chosen["depth"]) = (backend.into(), depth.into());
         chosen
     };
+    let logs = tempfile::tempdir().unwrap();
+    let logged = json!({
+        "backend": "null", "record": "4k", "log_directory": logs.path(), "log_append": true,
+    });
     for chosen in [
         json!({"backend": "null", "record": "4k"}),
+        logged,
         options,
         with_backend("mmap", 1),
         with_backend("libaio", 8),

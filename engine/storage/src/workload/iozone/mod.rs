@@ -20,10 +20,12 @@
 
 mod ahead;
 pub mod conduct;
+mod course;
 mod diagnostic;
 mod driven;
 pub mod grid;
 pub mod locks;
+mod log;
 pub mod loops;
 mod options;
 mod params;
@@ -84,6 +86,14 @@ impl Workload for Iozone {
             Existing::Refuse => {}
             Existing::Read | Existing::TakeOver => check_found(&path, &params)?,
         }
+        let passes = params
+            .tests
+            .iter()
+            .flat_map(|&test| run::passes(&params, test));
+        let metrics = passes.filter_map(|pass| pass.metric);
+        let place = log::Place::of(&params);
+        let logs = metrics.filter_map(|metric| Some(place?.path(None, metric)));
+        log::check_place(&params, logs)?;
         Ok(Box::new(Plan {
             params,
             left_out,
@@ -111,9 +121,8 @@ named. Two defects of the original are put right unless `classic` is set: its st
 out the last two records and is stuck on record 0 in small files, where stride_order \
 \"whole-file\" reads every record once; and its backward test has a second pass that it does not \
 report. Records are moved by system calls, through a mapping, or with several under way at once, \
-but those of C streams always by the C library. Latencies are part of every result, so that there \
-are no logs of them (its -Q and -+z). A \
-figure of each test is given in the original's own unit and rounding beside the value.";
+but those of C streams always by the C library. Place, latency and size of every operation are \
+written to files when log_directory names a place for them (its -Q). A figure of each test is given in the original's own unit and rounding beside the value.";
 
 /// The grid that a trial with these parameters goes through.
 ///
@@ -183,7 +192,7 @@ impl Trial for Plan {
     }
 
     fn timing(&self) -> Timing {
-        self.params.timing
+        self.params.clock_reading()
     }
 
     fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {

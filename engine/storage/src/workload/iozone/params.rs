@@ -2,6 +2,8 @@
 
 mod check;
 
+use std::path::PathBuf;
+
 use kit::content::Filling;
 use kit::{content, params, List, Size};
 use schemars::JsonSchema;
@@ -10,6 +12,7 @@ use serde_json::{Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
 use super::grid::{Auto, Cell};
+use super::log::ENTRY_BYTES;
 use super::options::{
     BackendName, Existing, Fill, Locks, Msync, NativeUnit, OpenSync, RandomOrder, StrideOrder,
 };
@@ -90,9 +93,16 @@ pub struct Params {
     /// With backend `libaio`: copy each record between the memory that the kernel uses and
     /// another buffer, inside the timed region (IOzone's -H; off: -k).
     pub copies: bool,
-    /// Read the clock twice per pass, or once per operation for latencies (in place of
-    /// IOzone's -Q).
+    /// Read the clock twice per pass, or once per operation for latencies.
     pub timing: Timing,
+    /// Note place, latency and size of every operation, in at most 1G of memory, and write them
+    /// after each pass to a file in this directory (IOzone's -Q): `wol.dat` and so on, with
+    /// `Child_0_` before it for the first of many children. The clock is then read once per
+    /// operation. Choose a directory on another file system than the target.
+    pub log_directory: Option<PathBuf>,
+    /// Add to such files when they are there already, as the original does; otherwise the trial
+    /// is refused.
+    pub log_append: bool,
     /// Compare eight bytes per page of every record read, inside the timed region.
     pub verify: bool,
     /// Where records are verified, compare every byte of them (as IOzone's -V and -+d do).
@@ -140,6 +150,8 @@ impl Default for Params {
             depth: 1,
             copies: false,
             timing: Timing::Pass,
+            log_directory: None,
+            log_append: false,
             verify: true,
             verify_every_byte: false,
             content: Filling::Named(Fill::Classic),
@@ -185,7 +197,24 @@ impl Params {
             // A child that is a process has a copy of its buffer.
             thread_bytes: cell.record.bytes() * self.slots()
                 + self.purge.bytes()
+                + self.log_bytes(cell)
                 + self.content.thread_bytes(self.call_bytes(cell)),
+        }
+    }
+
+    /// What the log of a child takes in memory.
+    pub fn log_bytes(&self, cell: Cell) -> u64 {
+        match self.log_directory {
+            Some(_) => cell.records() * ENTRY_BYTES,
+            None => 0,
+        }
+    }
+
+    /// How often the clock is read.
+    pub fn clock_reading(&self) -> Timing {
+        match self.log_directory {
+            Some(_) => Timing::Operation,
+            None => self.timing,
         }
     }
 

@@ -8,9 +8,11 @@ use rustix::fs::OFlags;
 use wire::{AccessKind, AccessVerdict, Failure, Timing};
 
 use super::conduct::{Conduct, Laden};
+use super::course::Course;
 use super::driven::Driven;
 use super::grid::Cell;
 use super::locks::Lock;
+use super::log::{self, Logging, OperationLog, Place};
 use super::loops::Motion;
 use super::options::{BackendName, Existing, Locks};
 use super::params::Params;
@@ -18,7 +20,7 @@ use super::pass::{Part, Stage};
 use super::placed::Groups;
 use super::samples::{sample, Timed};
 use super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
-use super::table::{Moves, Pass, Test};
+use super::table::{Pass, Test};
 use super::watch::Witnessed;
 use crate::access::{refuted, Evidence};
 use crate::backend::Backend;
@@ -141,6 +143,9 @@ where
                 .max(supplies.buffer_bytes(needs.groups)),
         )
         .map_err(no_memory)?;
+        let mut log = Place::of(params)
+            .map(|_| OperationLog::new(cell.records()))
+            .transpose()?;
         let path = self.directory.join(&params.name);
         let mut scratch = match params.existing {
             Existing::Refuse => Scratch::create(&self.backends.plain, path)?,
@@ -160,6 +165,7 @@ where
             supplies: &supplies,
             buffer: &mut buffer,
             probe: &mut self.probe,
+            log: log.as_mut(),
             evidence: self.evidence.as_mut(),
         };
         bench.prepare()?;
@@ -173,6 +179,7 @@ where
             for pass in passes(params, test) {
                 progress.announce(pass);
                 let (part, reading) = bench.execute(test, pass)?;
+                bench.write_log(pass, &reading)?;
                 progress.hand_over(pass, params, part, &reading);
                 if stop::requested() {
                     return Err(interrupted());
@@ -195,6 +202,7 @@ struct Bench<'a, B: Backend, S, P> {
     supplies: &'a Supplies<'a>,
     buffer: &'a mut [u8],
     probe: &'a mut P,
+    log: Option<&'a mut OperationLog>,
     evidence: Option<&'a mut Evidence>,
 }
 
@@ -256,24 +264,33 @@ where
         let evidence = self.evidence.as_deref_mut();
         let mut watch = Witnessed::new(self.probe, evidence, path, pass.is_read());
         let buffer = &mut self.buffer[..self.supplies.buffer_bytes(test.is_vectored())];
-        let plain = &self.backends.plain;
-        let part = match pass.moves {
-            Moves::Along(motion) if test.is_stream() => {
-                let streams = (self.backends.streams)(self.supplies.record_bytes());
-                stage.perform((pass, motion), &streams, &mut watch, conduct, buffer)
+        let part = match &mut self.log {
+            Some(log) => {
+                let mut watch = Logging::new(&mut watch, log);
+                self.backends
+                    .move_records(&stage, pass, &mut watch, conduct, buffer)
             }
-            Moves::Along(motion) => {
-                let motion = B::File::along(motion);
-                stage.perform((pass, motion), plain, &mut watch, conduct, buffer)
-            }
-            Moves::At(placement) => {
-                stage.perform((pass, placement), plain, &mut watch, conduct, buffer)
-            }
+            None => self
+                .backends
+                .move_records(&stage, pass, &mut watch, conduct, buffer),
         }?;
         let reading = watch.into_reading();
         assert_eq!(reading.operations, operations(self.cell, test));
         assert_eq!(reading.bytes, self.cell.bytes());
         Ok((part, reading))
+    }
+
+    /// The operations of `pass`, if they were noted.
+    fn write_log(&self, pass: &Pass, reading: &Reading) -> Result<(), Failure> {
+        let (Some(place), Some(log)) = (Place::of(self.params), &self.log) else {
+            return Ok(());
+        };
+        let Some(metric) = pass.metric else {
+            return Ok(());
+        };
+        let course = Course::new(pass.moves, self.supplies.work());
+        let path = place.path(None, metric);
+        log::write(&path, course, self.cell, log, reading)
     }
 }
 

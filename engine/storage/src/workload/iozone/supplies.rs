@@ -4,13 +4,18 @@ use kit::{Content, Ledger};
 use wire::Failure;
 
 use super::ahead::Queueing;
-use super::conduct::Plain;
+use super::conduct::{Conduct, Plain};
+use super::driven::Driven;
 use super::grid::Cell;
+use super::locks::Lock;
 use super::loops::Work;
 use super::options::{Fill, Msync};
 use super::params::Params;
+use super::pass::{Part, Stage};
 use super::placed::Groups;
-use crate::backend::{Mmap, Null, Stdio, Sync};
+use super::table::{Moves, Pass};
+use super::watch::Watch;
+use crate::backend::{Backend, Mmap, Null, Stdio, Sync};
 
 /// The plain backend, and a maker of the one for C streams, which is given the size of a record.
 pub struct Backends<B, S> {
@@ -31,6 +36,42 @@ impl<B> Backends<B, Stdio> {
                 buffer_bytes: Some(record_bytes),
             },
             moves_data: true,
+        }
+    }
+}
+
+impl<B, S> Backends<B, S>
+where
+    B: Backend<File: Driven>,
+    S: Backend<File: Lock>,
+{
+    /// Executes `pass` on the backend that it needs.
+    ///
+    /// # Errors
+    /// As for [`Stage::perform`].
+    pub fn move_records<W, C>(
+        &self,
+        stage: &Stage<B>,
+        pass: &Pass,
+        watch: &mut W,
+        conduct: &mut C,
+        buffer: &mut [u8],
+    ) -> Result<Part, Failure>
+    where
+        W: Watch,
+        C: Conduct<B::File> + Conduct<S::File>,
+    {
+        let plain = &self.plain;
+        match pass.moves {
+            Moves::Along(motion) if stage.is_stream => {
+                let streams = (self.streams)(stage.work.record_bytes);
+                stage.perform((pass, motion), &streams, watch, conduct, buffer)
+            }
+            Moves::Along(motion) => {
+                let motion = B::File::along(motion);
+                stage.perform((pass, motion), plain, watch, conduct, buffer)
+            }
+            Moves::At(placement) => stage.perform((pass, placement), plain, watch, conduct, buffer),
         }
     }
 }

@@ -73,7 +73,7 @@ pub enum Settle {
 }
 
 /// One timed region of a test.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Pass {
     /// Name of the metric; `None` for a pass that the original executes and does not report.
     pub metric: Option<&'static str>,

@@ -13,8 +13,10 @@ mod file;
 use kit::clock;
 
 use super::conduct::Conduct;
+use super::course::Course;
 use super::driven::Driven;
-use super::loops::{Drive, Motion, Mover, Work};
+use super::loops::{Drive, Motion, Mover};
+use super::table::Moves;
 use super::watch::Watch;
 use crate::backend::Positioned;
 use crate::fault::Fault;
@@ -50,41 +52,11 @@ impl Drive<QueuedFile> for Ahead {
     }
 }
 
-/// The records of a motion in their order.
-struct Course<'a> {
-    motion: Motion,
-    work: Work<'a>,
-    /// The next record of a stride.
-    strided: u64,
-}
-
-impl Course<'_> {
-    /// The record of `step`; each is asked for once, in order.
-    #[inline(always)]
-    fn record(&mut self, step: u64) -> u64 {
-        match self.motion {
-            Motion::SequentialWrite | Motion::SequentialRead => step,
-            Motion::RandomRead | Motion::RandomWrite => self.work.order[step as usize],
-            Motion::BackwardRead => self.work.records - 1 - step,
-            Motion::RecordRewrite => 0,
-            Motion::StrideRead => {
-                let record = self.strided;
-                self.strided = self.work.stride.advance();
-                record
-            }
-        }
-    }
-}
-
 impl<W: Watch, C: Conduct<QueuedFile>> Mover<'_, QueuedFile, W, C> {
     fn run_ahead(&mut self, motion: Motion) -> Result<u64, Fault> {
         let (first, records) = (self.work.first, self.work.records);
         let depth = self.file.depth() as u64;
-        let mut course = Course {
-            motion,
-            work: self.work,
-            strided: 0,
-        };
+        let mut course = Course::new(Moves::Along(motion), self.work);
         let mut begun = first;
         for step in first..records {
             while begun < records && begun - step < depth {

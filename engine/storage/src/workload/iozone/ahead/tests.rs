@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::super::conduct::Plain;
 use super::super::locks::Range;
+use super::super::loops::Work;
 use super::super::placed::Groups;
 use super::super::watch::Alone;
 use super::*;

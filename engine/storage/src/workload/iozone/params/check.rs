@@ -5,6 +5,7 @@ use kit::limits::{file_name, within};
 use kit::Size;
 use wire::{AccessKind, Failure};
 
+use super::super::log::ENTRY_BYTES;
 use super::super::options::{BackendName, Existing, Msync};
 use super::super::table::Test;
 use super::{Params, DEPTH_MAX, RECORDS_MAX, THINK_MS_MAX};
@@ -16,6 +17,8 @@ const FILE_MAX: Size = Size(1 << 40);
 const PURGE_MAX: Size = Size(1 << 30);
 /// What the records under way of one child may take in memory.
 const SLOTS_MAX: Size = Size(1 << 30);
+/// What the logs of all children may take in memory.
+const LOGS_MAX: Size = Size(1 << 30);
 /// No device has smaller sectors, so that a direct record is a multiple of this at least.
 const SECTOR_BYTES: u64 = 512;
 
@@ -30,6 +33,7 @@ impl Params {
         self.check_cells()?;
         let left_out = self.check_direct()?;
         self.check_existing()?;
+        self.check_log(1)?;
         Ok(left_out)
     }
 
@@ -134,6 +138,28 @@ impl Params {
             )
         })?;
         Ok(streams.map_or(Vec::new(), |streams| streams.to_vec()))
+    }
+
+    /// Logs of so many children must fit into memory.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn check_log(&self, children: u32) -> Result<(), Failure> {
+        if self.log_append && self.log_directory.is_none() {
+            let message = "parameter \"log_append\": nothing is logged; name a log_directory too";
+            return Err(bad_parameter("log_append", message));
+        }
+        let log_bytes = |cell| self.log_bytes(cell) * u64::from(children);
+        let most_bytes = self.cells().into_iter().map(log_bytes).max();
+        if most_bytes > Some(LOGS_MAX.bytes()) {
+            let message = format!(
+                "parameter \"log_directory\": {} operations are too many to be noted in \
+                 {LOGS_MAX}; use smaller files, larger records or fewer children",
+                most_bytes.unwrap_or_default() / ENTRY_BYTES
+            );
+            return Err(bad_parameter("log_directory", message));
+        }
+        Ok(())
     }
 
     /// A file of somebody else is only read; one that is taken over is there once.

@@ -6,13 +6,14 @@ use wire::Failure;
 use super::super::conduct::{Conduct, Laden};
 use super::super::driven::Driven;
 use super::super::locks::Lock;
+use super::super::log::{Logging, OperationLog};
 use super::super::options::Locks;
 use super::super::pass::{Part, Stage};
 use super::super::supplies::{Backends, Supplies};
-use super::super::table::{Moves, Pass};
+use super::super::table::Pass;
 use super::super::watch::Watch;
 use super::params::Params;
-use super::phase::{mixed, Phase};
+use super::phase::Phase;
 use crate::backend::Backend;
 use crate::scratch::Scratch;
 
@@ -24,6 +25,8 @@ pub struct Seat<'a, B: Backend> {
     pub scratch: Scratch<'a, B>,
     /// Takes the records that it reads.
     pub buffer: Buffer,
+    /// Takes notes of its operations, if they are logged.
+    pub log: Option<OperationLog>,
 }
 
 /// What all children of a phase do.
@@ -49,15 +52,7 @@ where
     /// As for a pass.
     pub fn perform<W: Watch>(&self, seat: &mut Seat<B>, watch: &mut W) -> Result<Part, Failure> {
         let shared = &self.params.shared;
-        let other;
-        let pass = match self.phase {
-            Phase::Mixed => {
-                let is_reader = self.params.is_reader(seat.child);
-                other = mixed(is_reader, self.params.own.mixed_order);
-                &other
-            }
-            phase => phase.pass(),
-        };
+        let pass = &self.params.pass(self.phase, seat.child);
         let mut plain = self.supplies.plain();
         if shared.is_plain() {
             self.perform_with(pass, seat, watch, &mut plain)
@@ -78,9 +73,8 @@ where
         W: Watch,
         C: Conduct<B::File> + Conduct<S::File>,
     {
-        let plain = &self.backends.plain;
         let stage = Stage {
-            plain,
+            plain: &self.backends.plain,
             scratch: &seat.scratch,
             params: &self.params.shared,
             work: self.supplies.work(),
@@ -89,16 +83,15 @@ where
             fills_up: self.phase.fills_up(),
         };
         let buffer = &mut seat.buffer;
-        match pass.moves {
-            Moves::Along(motion) if self.phase.is_stream() => {
-                let streams = (self.backends.streams)(self.supplies.record_bytes());
-                stage.perform((pass, motion), &streams, watch, conduct, buffer)
+        match &mut seat.log {
+            Some(log) => {
+                let mut watch = Logging::new(watch, log);
+                self.backends
+                    .move_records(&stage, pass, &mut watch, conduct, buffer)
             }
-            Moves::Along(motion) => {
-                let motion = B::File::along(motion);
-                stage.perform((pass, motion), plain, watch, conduct, buffer)
-            }
-            Moves::At(placement) => stage.perform((pass, placement), plain, watch, conduct, buffer),
+            None => self
+                .backends
+                .move_records(&stage, pass, watch, conduct, buffer),
         }
     }
 }

@@ -32,7 +32,7 @@ use wire::{Card, Failure, Timing};
 use self::params::Params;
 use self::phase::Phase;
 use super::super::{Trial, Workload};
-use super::warn_of_depth;
+use super::{log, warn_of_depth};
 use crate::scratch::in_the_way;
 
 /// The workload; see the module.
@@ -68,6 +68,7 @@ impl Workload for Throughput {
                 return Err(in_the_way(&path));
             }
         }
+        log::check_place(&params.shared, params.logs())?;
         Ok(Box::new(Plan {
             params,
             left_out,
@@ -108,7 +109,7 @@ impl Trial for Plan {
     }
 
     fn timing(&self) -> Timing {
-        self.params.shared.timing
+        self.params.shared.clock_reading()
     }
 
     fn threads(&self) -> usize {

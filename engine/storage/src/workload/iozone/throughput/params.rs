@@ -1,5 +1,7 @@
 //! What can be asked of many children, beside what can be asked of a single stream.
 
+use std::path::PathBuf;
+
 use kit::failure::bad_parameter;
 use kit::limits::{file_name, within};
 use kit::params::{self, unknown_name};
@@ -11,9 +13,11 @@ use serde_json::{json, Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
 use super::super::grid::Cell;
+use super::super::log::Place;
 use super::super::options::NativeUnit;
 use super::super::params::Params as Shared;
-use super::phase::{MixedOrder, Phase};
+use super::super::table::Pass;
+use super::phase::{mixed, MixedOrder, Phase};
 
 /// As many as the original can keep account of.
 pub const CHILDREN_MAX: u32 = 1_024;
@@ -164,6 +168,16 @@ impl Params {
         }
     }
 
+    /// All logs that are written.
+    pub fn logs(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let children = (0..self.children_max()).filter_map(|child| {
+            let place = Place::of(&self.shared)?;
+            let phases = self.own.phases.iter();
+            Some(phases.map(move |phase| place.path(Some(child), phase.metric())))
+        });
+        children.flatten()
+    }
+
     /// The most children that work at once.
     pub fn children_max(&self) -> u32 {
         self.own.children.iter().copied().max().unwrap_or(1)
@@ -186,6 +200,14 @@ impl Params {
         }
     }
 
+    /// What `child` does in `phase`.
+    pub fn pass(&self, phase: Phase, child: u32) -> Pass {
+        match phase {
+            Phase::Mixed => mixed(self.is_reader(child), self.own.mixed_order),
+            phase => *phase.pass(),
+        }
+    }
+
     fn check(&self) -> Result<(), Failure> {
         for &children in self.own.children.iter() {
             within("children", children, 1..=CHILDREN_MAX)?;
@@ -194,6 +216,7 @@ impl Params {
             within("mixed_readers", readers, 0..=CHILDREN_MAX)?;
         }
         self.check_names_of_files()?;
+        self.shared.check_log(self.children_max())?;
         let is_timed = self.shared.timing == Timing::Operation;
         if is_timed && self.own.children_kind == ChildKind::Processes {
             let message = "parameter \"timing\": operations are timed one by one in threads only; \

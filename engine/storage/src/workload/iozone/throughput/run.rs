@@ -9,8 +9,10 @@ use rustix::fs::OFlags;
 use wire::{Failure, Timing};
 
 use super::super::conduct::Laden;
+use super::super::course::Course;
 use super::super::driven::Driven;
 use super::super::locks::Lock;
+use super::super::log::{self, OperationLog, Place};
 use super::super::loops::Motion;
 use super::super::options::BackendName;
 use super::super::params::Params as Shared;
@@ -87,6 +89,7 @@ where
             ledger.progress(done, bench.announcement(phase));
             let outcome = bench.execute(phase, evidence.as_deref_mut())?;
             bench.hand_over(phase, &outcome, ledger);
+            bench.write_logs(phase, &outcome)?;
             if stop::requested() {
                 return Err(interrupted());
             }
@@ -125,6 +128,9 @@ where
                 child,
                 scratch: Scratch::create(&backends.plain, path)?,
                 buffer: Buffer::new(supplies.slots_bytes()).map_err(no_memory)?,
+                log: Place::of(&params.shared)
+                    .map(|_| OperationLog::new(point.cell.records()))
+                    .transpose()?,
             })
         };
         Ok(Self {
@@ -292,6 +298,23 @@ where
             }
             ledger.sample(sample);
         }
+    }
+
+    /// What each child did in `phase`, if it was noted.
+    fn write_logs(&self, phase: Phase, outcome: &Outcome<Part>) -> Result<(), Failure> {
+        let Some(place) = Place::of(&self.params.shared) else {
+            return Ok(());
+        };
+        for (seat, share) in self.seats.iter().zip(&outcome.shares) {
+            let Some(log) = &seat.log else {
+                continue;
+            };
+            let pass = self.params.pass(phase, seat.child);
+            let course = Course::new(pass.moves, self.supplies.work());
+            let path = place.path(Some(seat.child), phase.metric());
+            log::write(&path, course, self.point.cell, log, &share.reading)?;
+        }
+        Ok(())
     }
 
     fn keep(&mut self) {
