@@ -115,7 +115,9 @@ pub fn run(
     }
     let mut bench = Bench::new(host, common);
     tool.run(arguments, &mut bench).map_err(|failure| {
-        if failure.kind == FailureKind::Refused && !common.force {
+        // One that has a parameter has said itself what that is good for.
+        let is_in_the_way = failure.kind == FailureKind::Refused && failure.parameter.is_none();
+        if is_in_the_way && !common.force {
             let message = format!("{} (--force removes it first)", failure.message);
             return Failure { message, ..failure };
         }

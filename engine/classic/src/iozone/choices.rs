@@ -63,9 +63,9 @@ pub const CHOICES: &[Choice] = &[
     Choice::flag("-p", "purge the processor's caches before each record"),
     Choice::value("-P", "CPU", "first CPU to work on"),
     Choice::value("-q", "SIZE", "largest record in auto mode"),
-    Choice::left_out(
+    Choice::flag(
         "-Q",
-        "no list of every latency; jobs have histograms (timing \"operation\")",
+        "log offset, latency and size of every operation to files here; --force adds to old ones",
     ),
     Choice::value("-r", "SIZE", "size of a record; may be repeated"),
     Choice::flag("-R", "also print the figures as matrices"),

@@ -11,6 +11,7 @@ use serde_json::{json, Map, Value};
 use wire::{Failure, Job};
 
 pub use self::many::Many;
+use super::logs;
 use super::request::{Figures, Request};
 
 /// Begins the reasons for which options do not go with those of [`Request::has_own_backend`].
@@ -30,6 +31,10 @@ impl Request {
             .or_insert_with(|| json!("as-found"));
         parameters.insert("purge".to_owned(), json!(self.purge_bytes()));
         parameters.insert("classic".to_owned(), json!(true));
+        if self.logs_operations {
+            parameters.insert("log_directory".to_owned(), json!(logs::DIRECTORY));
+            parameters.insert("log_append".to_owned(), json!(true));
+        }
         parameters
     }
 

@@ -13,6 +13,7 @@ mod children;
 mod choices;
 mod columns;
 mod jobs;
+mod logs;
 mod matrices;
 mod request;
 mod table;
@@ -21,6 +22,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use kit::failure::failure;
+use storage::workload::iozone;
 use wire::{Failure, FailureKind};
 
 use self::children::Blocks;
@@ -72,6 +74,7 @@ impl Tool for Iozone {
 
 fn single(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failure> {
     let single = request.single()?;
+    logs::prepare(&single.jobs, iozone::Iozone::logs, bench)?;
     make_room(&single.paths, bench)?;
     let is_shown =
         |number: u32| number <= LAST_USUAL || single.tests.iter().any(|test| test.number >= number);
@@ -110,6 +113,8 @@ fn streams_apart(tests: &[&'static Test]) -> String {
 
 fn many(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failure> {
     let jobs = request.throughput()?;
+    let all = jobs.iter().map(|many| &many.job);
+    logs::prepare(all, iozone::Throughput::logs, bench)?;
     let mut banner = banner::of(request, line);
     let mut series = Vec::new();
     for many in &jobs {

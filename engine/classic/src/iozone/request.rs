@@ -52,6 +52,7 @@ pub struct Request {
     pub figures: Figures,
     pub matrices: bool,
     pub spreadsheet: Option<PathBuf>,
+    pub logs_operations: bool,
     pub shows_machine: bool,
     pub asks: Option<Asks>,
 }
@@ -178,6 +179,7 @@ impl Request {
             "-O" if self.figures != Figures::Latency => self.figures = Figures::Operations,
             "-O" => {}
             "-M" => self.shows_machine = true,
+            "-Q" => self.logs_operations = true,
             "-L" => self.line_bytes = Some(given.value()?),
             "-h" => self.asks = Some(Asks::Help),
             "-v" => self.asks = self.asks.or(Some(Asks::Version)),

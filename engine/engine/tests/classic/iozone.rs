@@ -245,3 +245,45 @@ fn what_is_left_out_or_unknown_is_refused_by_name() {
     }
     assert!(bench.text("-h", "").contains("-+k"));
 }
+
+#[test]
+fn operations_are_logged_in_the_words_of_the_original_and_old_logs_stay() {
+    let bench = bench();
+    let line = "-s 64k -r 16k -r 32k -i 0 -i 1 -Q -f FILE";
+    bench.text(line, "");
+    let logs = ["rol.dat", "rrol.dat", "rwol.dat", "wol.dat"];
+    assert_eq!(names_in(&bench.work()), logs);
+    let log = || std::fs::read_to_string(bench.work().join("wol.dat")).unwrap();
+    let written = log();
+    let heading = "Offset in kBytes   Latency in microseconds  Transfer size in bytes";
+    let lines: Vec<&str> = written.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[5]), (8, heading, heading));
+    assert_eq!(&lines[2][..11], "        16 ");
+    assert_eq!(&lines[7][lines[7].len() - 11..], "      32768");
+    let words = bench.complaint(line, "", 4);
+    assert!(
+        words.contains("option -Q: ./wol.dat already exists"),
+        "{words}"
+    );
+    assert!(!words.contains("removes"), "{words}");
+    assert_eq!(log(), written);
+    bench.text(&format!("{line} --force"), "");
+    assert!(log().starts_with(&written) && log().lines().count() == 16);
+}
+
+#[test]
+fn each_child_logs_its_operations() {
+    for (kind, children) in [("", 2), ("-T", 3)] {
+        let bench = bench();
+        bench.text(
+            &format!("-t {children} {kind} -s 64k -r 4k -x -i 0 -i 3 -Q"),
+            "",
+        );
+        let names = names_in(&bench.work());
+        assert_eq!(names.len(), children * 3, "{names:?}");
+        let log = bench.work().join("Child_1_revol.dat");
+        let text = std::fs::read_to_string(log).unwrap();
+        assert_eq!(text.lines().count(), 17);
+        assert!(text.lines().nth(1).unwrap().starts_with("        60 "));
+    }
+}

@@ -56,6 +56,17 @@ use crate::scratch;
 /// The workload; see the module.
 pub struct Iozone;
 
+impl Iozone {
+    /// The logs that a trial with these parameters writes, or adds to.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn logs(parameters: &Map<String, Value>) -> Result<Vec<PathBuf>, Failure> {
+        let (params, _) = Params::parse(parameters)?;
+        Ok(log::paths(&params).collect())
+    }
+}
+
 impl Workload for Iozone {
     fn card(&self) -> Card {
         Card {
@@ -86,14 +97,7 @@ impl Workload for Iozone {
             Existing::Refuse => {}
             Existing::Read | Existing::TakeOver => check_found(&path, &params)?,
         }
-        let passes = params
-            .tests
-            .iter()
-            .flat_map(|&test| run::passes(&params, test));
-        let metrics = passes.filter_map(|pass| pass.metric);
-        let place = log::Place::of(&params);
-        let logs = metrics.filter_map(|metric| Some(place?.path(None, metric)));
-        log::check_place(&params, logs)?;
+        log::check_place(&params, log::paths(&params))?;
         Ok(Box::new(Plan {
             params,
             left_out,

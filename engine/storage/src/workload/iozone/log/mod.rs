@@ -21,6 +21,7 @@ pub use self::watch::Logging;
 use super::course::Course;
 use super::grid::Cell;
 use super::params::Params;
+use super::run::passes;
 
 const HEADING: &str = "Offset in kBytes   Latency in microseconds  Transfer size in bytes";
 
@@ -42,6 +43,13 @@ impl<'a> Place<'a> {
             None => format!("{stem}.dat"),
         })
     }
+}
+
+/// All logs of a single stream.
+pub fn paths(params: &Params) -> impl Iterator<Item = PathBuf> + '_ {
+    let passes = params.tests.iter().flat_map(|&test| passes(params, test));
+    let metrics = passes.filter_map(|pass| pass.metric);
+    metrics.filter_map(|metric| Some(Place::of(params)?.path(None, metric)))
 }
 
 /// Checks the place of logs, of which `paths` are to be written.

@@ -38,6 +38,17 @@ use crate::scratch::in_the_way;
 /// The workload; see the module.
 pub struct Throughput;
 
+impl Throughput {
+    /// The logs that a trial with these parameters writes, or adds to.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn logs(parameters: &Map<String, Value>) -> Result<Vec<PathBuf>, Failure> {
+        let (params, _) = Params::parse(parameters)?;
+        Ok(params.logs().collect())
+    }
+}
+
 impl Workload for Throughput {
     fn card(&self) -> Card {
         Card {
