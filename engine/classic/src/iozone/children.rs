@@ -11,13 +11,14 @@ use super::request::{Figures, Request};
 use crate::bench::Printer;
 use crate::sheet::{Cell, Sheet};
 
-/// The blocks of one number of children; they are printed when all phases are done, because
+/// The blocks of one number of children; they are printed when all phases of a job are done, because
 /// what the children moved is told then.
 pub struct Blocks<'a> {
     request: &'a Request,
     many: &'a Many,
     /// Printed first.
     banner: String,
+    has_begun: bool,
     /// Figures of the original by metric; what is missing was 0.
     pub figures: BTreeMap<String, f64>,
     counters: BTreeMap<String, u64>,
@@ -30,12 +31,14 @@ impl<'a> Blocks<'a> {
             request,
             many,
             banner,
+            has_begun: false,
             figures: BTreeMap::new(),
             counters: BTreeMap::new(),
         }
     }
 
     fn begin(&mut self) -> String {
+        self.has_begun = true;
         let children = self.many.children;
         let (kind, each) = match (self.request.threads, children) {
             (true, _) => ("threads", "thread"),
@@ -132,7 +135,8 @@ impl<'a> Blocks<'a> {
 impl Printer for Blocks<'_> {
     fn text_of(&mut self, event: &Event) -> String {
         match event {
-            Event::Hello(_) => return self.begin(),
+            Event::Hello(_) if !self.has_begun => return self.begin(),
+            Event::Hello(_) => {}
             Event::Sample(sample) => {
                 if let Some(native) = &sample.native {
                     self.figures.insert(sample.metric.clone(), native.value);

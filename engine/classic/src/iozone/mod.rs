@@ -4,8 +4,7 @@
 //! touch; the lines before it are ours, one for each option; sizes that are no sizes, words that
 //! belong to no option and options that have no meaning beside others are refused; lists of sizes
 //! are sorted; with -I the tests on C streams, which ignore it in the original too, are jobs of
-//! their own through the page cache, and a line below the table says so (many children leave them
-//! out); a file in the way is refused, and read (and kept) when only reading tests are asked for;
+//! their own through the page cache, and a line below the table says so; a file in the way is refused, and read (and kept) when only reading tests are asked for;
 //! figures of many children are printed when all phases are done.
 
 mod banner;
@@ -26,7 +25,7 @@ use storage::workload::iozone;
 use wire::{Failure, FailureKind};
 
 use self::children::Blocks;
-use self::columns::{Test, LAST_USUAL, TESTS};
+use self::columns::{LAST_USUAL, TESTS};
 use self::request::{Asks, Request};
 use self::table::Table;
 use crate::bench::Bench;
@@ -88,7 +87,9 @@ fn single(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failur
     bench.print(&table.end_row());
     done?;
     if single.has_streams_apart {
-        bench.print(&streams_apart(&single.tests));
+        let streams = single.tests.iter().filter(|test| test.is_stream);
+        let columns = streams.flat_map(|test| test.columns);
+        bench.print(&streams_apart(columns.map(|column| column.metric)));
     }
     bench.print(COMPLETE);
     if request.matrices {
@@ -100,11 +101,9 @@ fn single(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failur
     })
 }
 
-/// Which columns are not direct, below a table of those that are.
-fn streams_apart(tests: &[&'static Test]) -> String {
-    let streams = tests.iter().filter(|test| test.is_stream);
-    let columns = streams.flat_map(|test| test.columns);
-    let names: Vec<_> = columns.map(|column| column.metric).collect();
+/// Which figures are not direct, below those that are.
+fn streams_apart(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<_> = names.collect();
     format!(
         "\tNot direct, but through the page cache: {}.\n",
         names.join(", ")
@@ -113,19 +112,26 @@ fn streams_apart(tests: &[&'static Test]) -> String {
 
 fn many(request: &Request, line: &str, bench: &mut Bench) -> Result<(), Failure> {
     let jobs = request.throughput()?;
-    let all = jobs.iter().map(|many| &many.job);
+    let all = jobs.iter().flat_map(|many| &many.jobs);
     logs::prepare(all, iozone::Throughput::logs, bench)?;
     let mut banner = banner::of(request, line);
     let mut series = Vec::new();
     for many in &jobs {
         make_room(&many.paths, bench)?;
         let mut blocks = Blocks::new(request, many, std::mem::take(&mut banner));
-        bench.execute(&many.job, &mut blocks)?;
+        for job in &many.jobs {
+            bench.execute(job, &mut blocks)?;
+        }
         series.push(blocks.figures);
     }
     let Some(first) = jobs.first() else {
         return Ok(());
     };
+    if first.has_streams_apart {
+        let streams = first.phases.iter().filter(|phase| phase.is_stream());
+        bench.print("\n");
+        bench.print(&streams_apart(streams.map(|phase| phase.metric)));
+    }
     let unit = banner::unit(request.figures);
     if request.matrices {
         bench.print(&children::text(

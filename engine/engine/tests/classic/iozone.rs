@@ -287,3 +287,33 @@ fn each_child_logs_its_operations() {
         assert!(text.lines().nth(1).unwrap().starts_with("        60 "));
     }
 }
+
+/// As for a single stream: where there is no direct I/O, that is told instead.
+#[test]
+fn streams_of_direct_children_are_measured_and_said_not_to_be_direct() {
+    let bench = bench();
+    let output = bench.call("-t 2 -T -s 64k -r 16k -x -I -C -R -i 0 -i 6 -i 7", "");
+    let words = String::from_utf8(output.stderr).unwrap();
+    match output.status.code() {
+        Some(0) => {
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(text.matches("Throughput test with 2 threads").count(), 1);
+            for who in ["initial writers", "rewriters", "fwriters", "freaders"] {
+                let line = format!("Children see throughput for  2 {who}");
+                assert_eq!(text.matches(&line).count(), 1, "{who}: {text}");
+            }
+            assert_eq!(text.matches("Child[1] xfer count").count(), 4, "{text}");
+            assert!(text.contains("\tNot direct, but through the page cache: fwrite, fread.\n"));
+            assert!(text.contains("\"          Fread \""), "{text}");
+            assert!(words.is_empty(), "{words}");
+        }
+        code => {
+            assert_eq!(code, Some(5), "{words}");
+            assert!(
+                words.contains("access was declared direct, but "),
+                "{words}"
+            );
+        }
+    }
+    assert!(names_in(&bench.work()).is_empty());
+}

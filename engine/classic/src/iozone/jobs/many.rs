@@ -1,9 +1,9 @@
 //! The jobs of many children.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
-use serde_json::json;
+use serde_json::{json, Map, Value};
 use wire::{Failure, Job};
 
 use super::super::columns::{Phase, PHASES};
@@ -15,8 +15,11 @@ const FILE_NAME: &str = "iozone.DUMMY";
 
 /// What so many children are to do.
 pub struct Many {
-    pub job: Job,
+    /// In their order: one, or another one for the phases on C streams.
+    pub jobs: Vec<Job>,
     pub phases: Vec<&'static Phase>,
+    /// Whether access is direct but for phases on C streams.
+    pub has_streams_apart: bool,
     pub children: u32,
     pub file_bytes: u64,
     pub record_bytes: u64,
@@ -79,13 +82,11 @@ impl Request {
         let record_bytes = self.records.first().copied().unwrap_or(RECORD_BYTES);
         let (directory, names) = self.files_of_children(children)?;
         let mut parameters = self.common_parameters();
-        let phase_names: Vec<_> = phases.iter().map(|phase| phase.name).collect();
         parameters.extend(object(json!({
             "file": file_bytes,
             "record": record_bytes,
             "children": children,
             "children_kind": if self.threads { "threads" } else { "processes" },
-            "phases": phase_names,
             "stonewall": !self.no_stonewall,
             "mixed_order": if self.sequential_mix { "sequential" } else { "random" },
             "child_counters": self.each_child,
@@ -101,14 +102,49 @@ impl Request {
         if !is_last {
             parameters.remove("keep");
         }
+        let is_direct = parameters["access"] == "direct";
+        let has_streams_apart = is_direct && phases.iter().any(|phase| phase.is_stream());
         Ok(Many {
-            job: self.placed(job("iozone_throughput", parameters, &directory)),
+            jobs: self.jobs_of_children(&parameters, phases, &directory),
             phases: phases.to_vec(),
+            has_streams_apart,
             children,
             file_bytes,
             record_bytes,
             paths: names.iter().map(|name| directory.join(name)).collect(),
         })
+    }
+
+    /// C streams go through the page cache whatever is asked for: with direct access they are a job
+    /// of their own. It comes last, as their phases do, and finds the files that the phases before
+    /// them kept.
+    fn jobs_of_children(
+        &self,
+        parameters: &Map<String, Value>,
+        phases: &[&'static Phase],
+        directory: &Path,
+    ) -> Vec<Job> {
+        let is_apart = parameters["access"] == "direct";
+        let runs: Vec<_> = phases
+            .chunk_by(|one, next| !is_apart || one.is_stream() == next.is_stream())
+            .collect();
+        let mut jobs = Vec::new();
+        for (nth, run) in runs.iter().enumerate() {
+            let mut own = parameters.clone();
+            let names: Vec<_> = run.iter().map(|phase| phase.name).collect();
+            own.insert("phases".to_owned(), json!(names));
+            if is_apart && run[0].is_stream() {
+                own.insert("access".to_owned(), json!("as-found"));
+            }
+            if nth > 0 {
+                own.insert("existing".to_owned(), json!("take_over"));
+            }
+            if nth + 1 < runs.len() {
+                own.insert("keep".to_owned(), json!(true));
+            }
+            jobs.push(self.placed(job("iozone_throughput", own, directory)));
+        }
+        jobs
     }
 
     fn phases(&self) -> Result<Vec<&'static Phase>, Failure> {

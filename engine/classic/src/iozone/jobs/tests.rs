@@ -113,22 +113,22 @@ fn children_are_counted_and_have_files() {
         .unwrap();
     let counts: Vec<u32> = jobs.iter().map(|many| many.children).collect();
     assert_eq!(counts, [2, 3, 4]);
-    let last = &jobs[2].job.parameters;
+    let last = &jobs[2].jobs[0].parameters;
     assert_eq!(
         (&last["file"], &last["mixed_readers"]),
         (&json!(3 << 20), &json!(2))
     );
-    assert!(last.contains_key("keep") && !jobs[0].job.parameters.contains_key("keep"));
+    assert!(last.contains_key("keep") && !jobs[0].jobs[0].parameters.contains_key("keep"));
     let named = request("-t 2 -F /mnt/a /mnt/b").throughput().unwrap();
-    assert_eq!(named[0].job.parameters["names"], json!(["a", "b"]));
-    assert_eq!(named[0].job.target.directory, Path::new("/mnt"));
+    assert_eq!(named[0].jobs[0].parameters["names"], json!(["a", "b"]));
+    assert_eq!(named[0].jobs[0].target.directory, Path::new("/mnt"));
 }
 
 #[test]
 fn phases_follow_the_numbers_of_tests() {
     let names = |line: &str| {
         let jobs = request(line).throughput().unwrap();
-        jobs[0].job.parameters["phases"].clone()
+        jobs[0].jobs[0].parameters["phases"].clone()
     };
     assert_eq!(
         names("-t 1 -i 0 -i 2"),
@@ -155,7 +155,7 @@ fn mapped_files_have_six_tests_and_are_synced_in_one_way() {
     assert_eq!(of("-D -B -i 0")[..2], [json!("mmap"), json!("async")]);
     assert_eq!(of("-G -i 0")[..2], [json!("mmap"), json!("sync")]);
     let jobs = request("-B -t 1").throughput().unwrap();
-    let phases = jobs[0].job.parameters["phases"].as_array().unwrap();
+    let phases = jobs[0].jobs[0].parameters["phases"].as_array().unwrap();
     assert_eq!(phases.len(), 11, "all but those of C streams");
     for line in ["-B -i 6", "-B -i 9 -E", "-B -E", "-B -I"] {
         assert!(request(line).single().is_err(), "{line}");
@@ -201,4 +201,26 @@ fn what_has_no_meaning_together_is_refused_by_name() {
         assert_eq!(failure.parameter.as_deref(), Some(option), "{line}");
     }
     assert!(request("-F a").single().is_err());
+}
+
+#[test]
+fn direct_children_have_a_job_of_their_own_for_streams() {
+    let jobs = request("-t 2 -I -s 64k -i 0 -i 6 -i 7")
+        .throughput()
+        .unwrap();
+    let parts: Vec<_> = jobs[0].jobs.iter().map(|job| &job.parameters).collect();
+    let of = |name: &str| -> Vec<_> { parts.iter().map(|part| part.get(name).cloned()).collect() };
+    let phases = [json!(["write", "rewrite"]), json!(["fwrite", "fread"])];
+    assert_eq!(of("phases"), phases.map(Some));
+    assert_eq!(of("access"), [json!("direct"), json!("as-found")].map(Some));
+    assert_eq!(of("existing"), [None, Some(json!("take_over"))]);
+    assert_eq!(of("keep"), [Some(json!(true)), None]);
+    assert!(jobs[0].has_streams_apart);
+    let kept = request("-t 2 -I -w -i 7").throughput().unwrap();
+    let [only] = &kept[0].jobs[..] else {
+        panic!("one run of streams is one job");
+    };
+    assert_eq!(only.parameters["keep"], json!(true));
+    assert!(!only.parameters.contains_key("existing"));
+    assert_eq!(request("-t 2").throughput().unwrap()[0].jobs.len(), 1);
 }

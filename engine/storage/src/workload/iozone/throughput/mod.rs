@@ -32,7 +32,8 @@ use wire::{Card, Failure, Timing};
 use self::params::Params;
 use self::phase::Phase;
 use super::super::{Trial, Workload};
-use super::{log, warn_of_depth};
+use super::options::Existing;
+use super::{check_found, log, warn_of_depth};
 use crate::scratch::in_the_way;
 
 /// The workload; see the module.
@@ -75,8 +76,12 @@ impl Workload for Throughput {
         let (params, left_out) = Params::parse(parameters)?;
         for child in 0..params.children_max() {
             let path = directory.join(params.file_name(child));
-            if path.symlink_metadata().is_ok() {
-                return Err(in_the_way(&path));
+            match params.own.existing {
+                Existing::Refuse if path.symlink_metadata().is_ok() => {
+                    return Err(in_the_way(&path));
+                }
+                Existing::Refuse => {}
+                Existing::Read | Existing::TakeOver => check_found(&path, &params.shared)?,
             }
         }
         log::check_place(&params.shared, params.logs())?;

@@ -14,7 +14,7 @@ use wire::{AccessKind, Failure, Timing};
 
 use super::super::grid::Cell;
 use super::super::log::Place;
-use super::super::options::NativeUnit;
+use super::super::options::{Existing, NativeUnit};
 use super::super::params::Params as Shared;
 use super::super::table::Pass;
 use super::phase::{mixed, MixedOrder, Phase};
@@ -23,7 +23,7 @@ use super::phase::{mixed, MixedOrder, Phase};
 pub const CHILDREN_MAX: u32 = 1_024;
 
 /// Parameters of a single stream that have no meaning here.
-const NOT_HERE: [&str; 5] = ["auto", "crossover", "tests", "retest", "existing"];
+const NOT_HERE: [&str; 4] = ["auto", "crossover", "tests", "retest"];
 
 /// What a child is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +55,9 @@ pub struct Own {
     pub mixed_readers: Option<u32>,
     /// Order of records in the mixed phase.
     pub mixed_order: MixedOrder,
+    /// What happens when files of the children are there already: `refuse`, or `take_over` what an
+    /// earlier trial kept for this one.
+    pub existing: Existing,
     /// Count bytes and time of each child (IOzone's -C).
     pub child_counters: bool,
     /// What the names of files begin with; a dot and the child's number follow.
@@ -73,6 +76,7 @@ impl Default for Own {
             stonewall: true,
             mixed_readers: None,
             mixed_order: MixedOrder::Random,
+            existing: Existing::Refuse,
             child_counters: false,
             name: "iozone.DUMMY".to_owned(),
             names: Vec::new(),
@@ -216,6 +220,7 @@ impl Params {
             within("mixed_readers", readers, 0..=CHILDREN_MAX)?;
         }
         self.check_names_of_files()?;
+        self.check_existing()?;
         self.shared.check_log(self.children_max())?;
         let is_timed = self.shared.timing == Timing::Operation;
         if is_timed && self.own.children_kind == ChildKind::Processes {
@@ -229,6 +234,21 @@ impl Params {
             return Err(bad_parameter("native", message));
         }
         Ok(())
+    }
+
+    fn check_existing(&self) -> Result<(), Failure> {
+        let message = match self.own.existing {
+            Existing::Read => {
+                "parameter \"existing\": children read files that they made; use \"refuse\", or \
+                 \"take_over\""
+            }
+            Existing::TakeOver if self.points().len() > 1 => {
+                "parameter \"existing\": files can be taken over once; use one size of file, one of \
+                 record and one number of children, or \"refuse\""
+            }
+            _ => return Ok(()),
+        };
+        Err(bad_parameter("existing", message))
     }
 
     fn check_names_of_files(&self) -> Result<(), Failure> {
@@ -351,6 +371,11 @@ mod tests {
                     "timing",
                 ),
                 (json!({"access": "direct", "phases": "fread"}), "phases"),
+                (json!({"existing": "read"}), "existing"),
+                (
+                    json!({"existing": "take_over", "children": [1, 2]}),
+                    "existing",
+                ),
                 (json!({"file": "4k", "record": "8k"}), "record"),
             ],
         );

@@ -6,7 +6,7 @@ use kit::failure::{interrupted, no_memory};
 use kit::team::{self, Outcome};
 use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe};
 use rustix::fs::OFlags;
-use wire::{Failure, Timing};
+use wire::{AccessKind, Failure, Timing};
 
 use super::super::conduct::Laden;
 use super::super::course::Course;
@@ -14,7 +14,7 @@ use super::super::driven::Driven;
 use super::super::locks::Lock;
 use super::super::log::{self, OperationLog, Place};
 use super::super::loops::Motion;
-use super::super::options::BackendName;
+use super::super::options::{BackendName, Existing};
 use super::super::params::Params as Shared;
 use super::super::pass::{Part, Stage};
 use super::super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
@@ -124,9 +124,13 @@ where
     ) -> Result<Self, Failure> {
         let seat = |child| {
             let path = directory.join(params.file_name(child));
+            let scratch = match params.own.existing {
+                Existing::Refuse => Scratch::create(&backends.plain, path)?,
+                Existing::Read | Existing::TakeOver => Scratch::taken_over(&backends.plain, path)?,
+            };
             Ok(Seat {
                 child,
-                scratch: Scratch::create(&backends.plain, path)?,
+                scratch,
                 buffer: Buffer::new(supplies.slots_bytes()).map_err(no_memory)?,
                 log: Place::of(&params.shared)
                     .map(|_| OperationLog::new(point.cell.records()))
@@ -153,9 +157,25 @@ where
             evidence.bound_cache(shared.cache_limit, footprint)?;
             scratch.settle_file_system()?;
         }
-        if self.params.own.phases[0].fills_the_file() {
-            return Ok(());
+        match self.rehearsal() {
+            Some(rehearsal) => self.rehearse(rehearsal),
+            None => Ok(()),
         }
+    }
+
+    /// What is to be done, untimed, with files that the first phase wants to find laid out, or in
+    /// the cache.
+    fn rehearsal(&self) -> Option<(OFlags, Motion)> {
+        let own = &self.params.own;
+        match (own.existing, self.params.shared.access) {
+            (Existing::Refuse, _) if own.phases[0].fills_the_file() => None,
+            (Existing::Refuse, _) => Some((OFlags::RDWR, Motion::SequentialWrite)),
+            (_, AccessKind::InCache) => Some((OFlags::RDONLY, Motion::SequentialRead)),
+            _ => None,
+        }
+    }
+
+    fn rehearse(&mut self, (flags, motion): (OFlags, Motion)) -> Result<(), Failure> {
         let at_once = Shared {
             think_ms: 0,
             ..self.params.shared.clone()
@@ -170,9 +190,10 @@ where
                 locks_file: false,
                 fills_up: false,
             };
-            let mut conduct = Laden::new(&at_once, self.supplies.plain(), false, seat.child)?;
-            let writing = (OFlags::RDWR, Motion::SequentialWrite);
-            stage.rehearse(writing, &mut conduct, &mut seat.buffer)?;
+            let mut plain = self.supplies.plain();
+            plain.verify = false;
+            let mut conduct = Laden::new(&at_once, plain, motion.is_read(), seat.child)?;
+            stage.rehearse((flags, motion), &mut conduct, &mut seat.buffer)?;
         }
         Ok(())
     }

@@ -153,3 +153,40 @@ fn latencies_belong_to_the_figure_that_is_quoted() {
     assert_eq!(counts["read"], Some(32));
     assert_eq!(counts["read_parent"], None);
 }
+
+#[test]
+fn what_a_trial_kept_is_taken_over_by_the_next_and_goes() {
+    let directory = scratch_directory();
+    let job = |phases: &[&str], more: Value| {
+        let mut job = json!({
+            "file": "64k", "record": "4k", "stonewall": false, "content": "random",
+            "phases": phases,
+        });
+        job.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        job
+    };
+    let absent = execute(
+        &Throughput,
+        job(&["fread"], json!({"existing": "take_over"})),
+        directory.path(),
+    );
+    assert_eq!(
+        absent.result.unwrap_err().parameter.as_deref(),
+        Some("existing")
+    );
+    for kind in ["threads", "processes"] {
+        let kept = job(&["write"], json!({"keep": true, "children_kind": kind}));
+        execute(&Throughput, kept, directory.path()).result.unwrap();
+        assert_eq!(files_in(directory.path()), 2);
+        let taken = job(
+            &["fwrite", "fread"],
+            json!({"existing": "take_over", "children_kind": kind}),
+        );
+        let taken = execute(&Throughput, taken, directory.path());
+        taken.result.unwrap();
+        assert_eq!(taken.samples["fread"].bytes, 2 * (64 << 10));
+        assert_eq!(files_in(directory.path()), 0);
+    }
+}
