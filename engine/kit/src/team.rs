@@ -15,12 +15,16 @@ mod gate;
 
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use wire::{Failure, FailureKind};
 
 use self::gate::Gate;
 use crate::failure::failure;
 use crate::{clock, place, stop, Probe, Reading};
+
+/// One that is held back looks this often whether it is still to begin.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// When members that still have work stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +167,9 @@ pub struct Member<'g, P> {
     pub index: usize,
     /// What it records into; started by [`Member::start`].
     pub probe: P,
+    /// How long it is held back when the gate has opened: not at all, unless its work says so
+    /// before [`Member::start`].
+    pub pause: Duration,
     gate: &'g Gate,
     opened_ns: Option<u64>,
     begun_ns: u64,
@@ -174,6 +181,7 @@ impl<'g, P: Probe> Member<'g, P> {
         Self {
             index,
             probe,
+            pause: Duration::ZERO,
             gate,
             opened_ns: None,
             begun_ns: 0,
@@ -189,6 +197,10 @@ impl<'g, P: Probe> Member<'g, P> {
         let opened_ns = self.gate.pass()?;
         self.opened_ns = Some(opened_ns);
         self.probe.start_at(opened_ns);
+        if !self.pause.is_zero() {
+            hold_back(self.pause, || self.goes_on());
+            self.probe.begin_operation();
+        }
         self.begun_ns = clock::now_ns();
         Ok(())
     }
@@ -218,6 +230,18 @@ impl<'g, P: Probe> Member<'g, P> {
             self.done_ns = Some(clock::now_ns());
             self.gate.leave();
         }
+    }
+}
+
+/// Sleeps for `pause`, or until `goes_on` says no longer.
+pub fn hold_back(pause: Duration, goes_on: impl Fn() -> bool) {
+    let end = Instant::now() + pause;
+    while goes_on() {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(LOOK));
     }
 }
 

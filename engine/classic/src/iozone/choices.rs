@@ -21,7 +21,11 @@ pub const CHOICES: &[Choice] = &[
     Choice::flag("-B", "map the test file into memory and copy records"),
     Choice::flag("-c", "close inside the timed region"),
     Choice::flag("-C", "of many children, show what each moved"),
-    Choice::left_out("-d", "children start together at a gate"),
+    Choice::value(
+        "-d",
+        "US",
+        "of many children, release each so many microseconds after the last",
+    ),
     Choice::flag(
         "-D",
         "as -B, with msync(MS_ASYNC) after each record written",

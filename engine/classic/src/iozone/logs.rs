@@ -11,6 +11,9 @@ use crate::bench::Bench;
 /// Where they lie.
 pub const DIRECTORY: &str = ".";
 
+/// Gives the logs that a job with these parameters writes.
+pub type LogsOf = fn(&Map<String, Value>) -> Result<Vec<PathBuf>, Failure>;
+
 /// Looks before anything is measured whether `jobs` may write their logs, which `logs_of` gives
 /// for the parameters of each.
 ///
@@ -18,7 +21,7 @@ pub const DIRECTORY: &str = ".";
 /// `Refused` when one is there already; `BadJob` for parameters that cannot be.
 pub fn prepare<'a>(
     jobs: impl IntoIterator<Item = &'a Job>,
-    logs_of: fn(&Map<String, Value>) -> Result<Vec<PathBuf>, Failure>,
+    logs_of: LogsOf,
     bench: &Bench,
 ) -> Result<(), Failure> {
     if bench.force() {

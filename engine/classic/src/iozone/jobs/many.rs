@@ -88,6 +88,7 @@ impl Request {
             "children": children,
             "children_kind": if self.threads { "threads" } else { "processes" },
             "stonewall": !self.no_stonewall,
+            "release_pause_us": self.release_pause_us,
             "mixed_order": if self.sequential_mix { "sequential" } else { "random" },
             "child_counters": self.each_child,
             "names": names,

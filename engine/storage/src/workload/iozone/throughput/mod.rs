@@ -11,7 +11,8 @@
 //! writers and those with pwrite then complete their files, between dᵢ and eᵢ.
 //!
 //! Known deviations from the original beyond those of a single stream: children of a phase start
-//! at one gate, where the original releases one after the other; records are filled beforehand,
+//! at one gate unless they are to be released apart, where the original always releases one after
+//! the other, and times the parent from the last; records are filled beforehand,
 //! not in the timed region; nothing sleeps between phases; a child that dies ends the trial; the
 //! least transfer is right when a child moved nothing.
 

@@ -1,6 +1,7 @@
 //! What can be asked of many children, beside what can be asked of a single stream.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use kit::failure::bad_parameter;
 use kit::limits::{file_name, within};
@@ -21,6 +22,8 @@ use super::phase::{mixed, MixedOrder, Phase};
 
 /// As many as the original can keep account of.
 pub const CHILDREN_MAX: u32 = 1_024;
+
+const PAUSE_US_MAX: u64 = 10_000_000;
 
 /// Parameters of a single stream that have no meaning here.
 const NOT_HERE: [&str; 4] = ["auto", "crossover", "tests", "retest"];
@@ -50,6 +53,10 @@ pub struct Own {
     /// Stop the others when the first child is done (off: IOzone's -x). What they moved until
     /// then counts.
     pub stonewall: bool,
+    /// Release one child after the other, so many µs apart (IOzone's -d); 0 for all at once. What
+    /// the parent sees is timed from when the first is released.
+    #[schemars(range(min = 0, max = PAUSE_US_MAX))]
+    pub release_pause_us: u64,
     /// Children that read in the mixed phase, those with the lowest numbers (IOzone's -+K; -+p
     /// gives a share). Left out: every other one, beginning with the first.
     pub mixed_readers: Option<u32>,
@@ -74,6 +81,7 @@ impl Default for Own {
             children_kind: ChildKind::Threads,
             phases: Phase::ALL.into(),
             stonewall: true,
+            release_pause_us: 0,
             mixed_readers: None,
             mixed_order: MixedOrder::Random,
             existing: Existing::Refuse,
@@ -196,6 +204,11 @@ impl Params {
         }
     }
 
+    /// How long `child` is held back when all are there.
+    pub fn pause(&self, child: u32) -> Duration {
+        Duration::from_micros(self.own.release_pause_us) * child
+    }
+
     /// Whether a child reads in the mixed phase.
     pub fn is_reader(&self, child: u32) -> bool {
         match self.own.mixed_readers {
@@ -216,6 +229,8 @@ impl Params {
         for &children in self.own.children.iter() {
             within("children", children, 1..=CHILDREN_MAX)?;
         }
+        let pause_us = self.own.release_pause_us;
+        within("release_pause_us", pause_us, 0..=PAUSE_US_MAX)?;
         if let Some(readers) = self.own.mixed_readers {
             within("mixed_readers", readers, 0..=CHILDREN_MAX)?;
         }
@@ -372,6 +387,7 @@ mod tests {
                 ),
                 (json!({"access": "direct", "phases": "fread"}), "phases"),
                 (json!({"existing": "read"}), "existing"),
+                (json!({"release_pause_us": 10_000_001}), "release_pause_us"),
                 (
                     json!({"existing": "take_over", "children": [1, 2]}),
                     "existing",

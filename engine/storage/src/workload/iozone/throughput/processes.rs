@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use kit::failure::{failure, interrupted};
 use kit::slices::Slice;
-use kit::team::{Finish, Outcome, Share};
+use kit::team::{self, Finish, Outcome, Share};
 use kit::{clock, place, stop, Reading};
 use rustix::process::{
     getpid, getppid, kill_process, set_parent_process_death_signal, waitpid, Pid, Signal,
@@ -217,6 +217,8 @@ fn shown(status: WaitStatus) -> String {
 
 /// One process of a team, as its work sees it.
 pub struct Ward<'b> {
+    /// As [`team::Member::pause`].
+    pub pause: Duration,
     board: &'b Board,
     index: u32,
     size: u32,
@@ -230,6 +232,7 @@ pub struct Ward<'b> {
 impl<'b> Ward<'b> {
     fn new(board: &'b Board, index: u32, size: u32, finish: Finish) -> Self {
         Self {
+            pause: Duration::ZERO,
             board,
             index,
             size,
@@ -269,6 +272,7 @@ impl Watch for Ward<'_> {
 
     fn start(&mut self) -> Result<(), Failure> {
         self.board.pass_gate(self.size)?;
+        team::hold_back(self.pause, || self.goes_on());
         self.begun_ns = clock::now_ns();
         Ok(())
     }

@@ -253,6 +253,7 @@ where
                 processes::execute(seats, task.params.finish(phase), |seat, ward| {
                     // The child's copy of its buffer is made now, not in the timed region.
                     seat.buffer.fill(0);
+                    ward.pause = task.params.pause(seat.child);
                     task.perform(seat, ward)
                 })
             }
@@ -273,7 +274,10 @@ where
             seats,
             task.params.finish(phase),
             new_probe,
-            |seat, member| task.perform(seat, member),
+            |seat, member| {
+                member.pause = task.params.pause(seat.child);
+                task.perform(seat, member)
+            },
         )
     }
 

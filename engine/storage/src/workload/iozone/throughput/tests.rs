@@ -190,3 +190,34 @@ fn what_a_trial_kept_is_taken_over_by_the_next_and_goes() {
         assert_eq!(files_in(directory.path()), 0);
     }
 }
+
+#[test]
+fn children_are_released_one_after_the_other_and_their_own_time_begins_then() {
+    for kind in ["threads", "processes"] {
+        let directory = scratch_directory();
+        let logs = scratch_directory();
+        let job = json!({
+            "file": "64k", "record": "4k", "children": 3, "children_kind": kind,
+            "stonewall": false, "phases": "write", "release_pause_us": 60_000,
+            "child_counters": true, "log_directory": logs.path(),
+        });
+        let taken = execute(&Throughput, job, directory.path());
+        taken.result.unwrap();
+        let [children, parent] =
+            ["initial_write", "initial_write_parent"].map(|metric| &taken.samples[metric]);
+        let whole_s = 3.0 * 65_536.0 / parent.value;
+        assert!(whole_s >= 0.12, "{kind}: {whole_s} s");
+        assert!(children.value > parent.value);
+        // The pause is in no child's own time, nor in a latency.
+        let log = std::fs::read_to_string(logs.path().join("Child_2_wol.dat")).unwrap();
+        let latencies_us = log.lines().skip(1).map(|row| {
+            let latency = row.split_whitespace().nth(1).unwrap();
+            latency.parse::<f64>().unwrap()
+        });
+        let own_ns = taken.totals.counters["initial_write.64k.4k.3.child_2_elapsed_ns"];
+        assert!(
+            latencies_us.sum::<f64>() <= own_ns as f64 / 1e3 + 1.0,
+            "{own_ns} ns: {log}"
+        );
+    }
+}
