@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tiltyard.cli import app
+from tiltyard.cli.catalogue import choices, flowing
 from tiltyard.errors import ExitCode
 from tiltyard.executors.engine import Engine
 from tiltyard.study.schema import study_schema
@@ -76,7 +77,9 @@ def workload(card: Card) -> str:
     text += f"**Lineage.** {card.lineage}\n\n**Timing.** {card.timing}\n\n"
     text += f"## Parameters\n\n{_head('parameter', 'default', 'meaning')}"
     for name, schema in card.parameters.get("properties", {}).items():
-        meaning = str(schema.get("description", "")).replace("\n", " ")
+        meaning = flowing(schema)
+        for choice, what in choices(card, schema):
+            meaning += f"<br>• `{choice}`: {what}" if what else f"<br>• `{choice}`"
         text += f"| `{name}` | {_cell(schema.get('default'))} | {meaning} |\n"
     text += f"\n## Metrics\n\n{_head('metric', 'unit', 'better', 'verdict', 'meaning')}"
     for metric in card.metrics:

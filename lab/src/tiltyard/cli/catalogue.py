@@ -1,5 +1,9 @@
 """The engine's catalogue as a person reads it."""
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -25,7 +29,8 @@ def workload_page(card: Card) -> RenderableType:
     for heading in ("Parameter", "Default", "Meaning"):
         parameters.add_column(heading)
     for name, schema in card.parameters.get("properties", {}).items():
-        parameters.add_row(name, _default(schema), str(schema.get("description", "")))
+        about = "\n".join([flowing(schema), *(_bullet(*one) for one in choices(card, schema))])
+        parameters.add_row(name, _default(schema), Text(about))
     metrics = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("Metric", "Unit", "Better", "Verdict", "Meaning"):
         metrics.add_column(heading)
@@ -42,8 +47,30 @@ def workload_page(card: Card) -> RenderableType:
     )
 
 
-def _default(schema: dict[str, object]) -> str:
-    """The default as one would write it in a study file."""
-    from json import dumps
+def flowing(schema: dict[str, Any]) -> str:
+    """What a parameter or a choice means, without the line breaks of the source it stands in."""
+    return str(schema.get("description", "")).replace("\n", " ")
 
-    return dumps(schema["default"]) if "default" in schema else "–"
+
+def choices(card: Card, schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The names that a parameter may be set to, and what each means; none where values are free.
+
+    A parameter that also takes other things (a list of names, or an object) has them as well.
+    """
+    if reference := schema.get("$ref"):
+        yield from choices(card, card.parameters["$defs"][reference.rpartition("/")[2]])
+    yield from ((name, "") for name in schema.get("enum", []))
+    yield from ((one["const"], flowing(one)) for one in schema.get("oneOf", []) if "const" in one)
+    for one in schema.get("anyOf", []):
+        yield from choices(card, one)
+
+
+def _bullet(name: str, meaning: str) -> str:
+    """One line for a name that a parameter may be set to."""
+    return f"• {name}: {meaning}" if meaning else f"• {name}"
+
+
+def _default(schema: dict[str, Any]) -> str:
+    """The default as one would write it in a study file; a dash where it is left out."""
+    default = schema.get("default")
+    return "–" if default is None else json.dumps(default)
