@@ -118,7 +118,7 @@ pub fn run(
         // One that has a parameter has said itself what that is good for.
         let is_in_the_way = failure.kind == FailureKind::Refused && failure.parameter.is_none();
         if is_in_the_way && !common.force {
-            let message = format!("{} (--force removes it first)", failure.message);
+            let message = format!("{} (--force removes regular files first)", failure.message);
             return Failure { message, ..failure };
         }
         failure

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use kit::failure::{failure, io_failure};
@@ -112,15 +113,16 @@ fn c_path(path: &Path) -> Result<CString, Failure> {
         .map_err(|error| failure(FailureKind::BadJob, format!("target.directory: {error}")))
 }
 
-/// Something has the name of the test file, and it is not ours to overwrite.
+/// Something has the name of the test file, and it is not ours to overwrite; nor would removing
+/// it be good advice where it is a device.
 pub fn in_the_way(path: &Path) -> Failure {
-    failure(
-        FailureKind::Refused,
-        format!(
-            "{} already exists and would be overwritten; remove it or use another directory",
-            path.display()
-        ),
-    )
+    let kind = path.symlink_metadata().map(|found| found.file_type());
+    let is_device = kind.is_ok_and(|kind| kind.is_block_device() || kind.is_char_device());
+    let why = match is_device {
+        true => "is a device; name a file on a file system",
+        false => "already exists and would be overwritten; remove it or use another directory",
+    };
+    failure(FailureKind::Refused, format!("{} {why}", path.display()))
 }
 
 #[cfg(test)]

@@ -317,3 +317,13 @@ fn streams_of_direct_children_are_measured_and_said_not_to_be_direct() {
     }
     assert!(names_in(&bench.work()).is_empty());
 }
+
+#[test]
+fn a_device_is_named_as_one_and_nobody_is_told_to_remove_it() {
+    let bench = bench();
+    for line in ["-s 64k -f /dev/null", "--force -s 64k -f /dev/null"] {
+        let complaint = bench.complaint(line, "", 4);
+        assert!(complaint.contains("/dev/null is "), "{complaint}");
+        assert!(!complaint.contains("remove it"), "{complaint}");
+    }
+}
