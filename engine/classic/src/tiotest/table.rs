@@ -44,12 +44,12 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Where figures credit bytes that were not moved, and by how much.
+    /// Where figures credit other bytes than were moved, and by how much.
     pub fn remarks(&self) -> Vec<String> {
         let remark = |(phase, rate): (&Phase, &Sample)| {
             let moved = rate.value / MIB;
             let inflation = native_rate(rate) / moved;
-            (inflation > 1.000_001).then(|| {
+            ((inflation - 1.0).abs() > 1e-6).then(|| {
                 format!(
                     "{}: the version of 2017 credits whole files, {inflation:.3} times what was \
                      moved; that was {moved:.3} MB/s",

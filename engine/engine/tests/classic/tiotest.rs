@@ -108,6 +108,14 @@ fn terse_lines_have_zeroes_for_what_was_not_done() {
 }
 
 #[test]
+fn the_version_of_2017_tells_where_it_credits_less_than_was_moved() {
+    let bench = Bench::new("tiotest");
+    let output = bench.call("-k2 -k3 -f1 -t2 -r 512 --version 20170504", "");
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains(" 0.500 times what was moved"), "{words}");
+}
+
+#[test]
 fn files_in_the_way_are_refused_and_removed_only_when_told_to() {
     let bench = Bench::new("tiotest");
     let file = bench.work().join("tiotest.1");
