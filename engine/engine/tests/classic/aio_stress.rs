@@ -54,7 +54,7 @@ fn threads_without_work_are_told() {
     let bench = Bench::new("aio-stress");
     let output = bench.call("-s 4m -t 3 -o 0 -u f", "");
     let words = String::from_utf8(output.stderr).unwrap();
-    assert!(words.contains("only 1 threads work"), "{words}");
+    assert!(words.contains("1 of 3 work"), "{words}");
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(report.contains("\nthreads 1 files 1 "), "{report}");
 }

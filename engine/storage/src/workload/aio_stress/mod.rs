@@ -121,9 +121,10 @@ impl Trial for Plan {
     fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
         if self.idle_threads > 0 {
             let used = self.params.threads;
+            let asked = used + self.idle_threads;
             ledger.warning(
                 "threads-left-out",
-                format!("there are only {used} files and contexts, so only {used} threads work"),
+                format!("threads share neither files nor contexts; {used} of {asked} work"),
                 Some("use more files or contexts"),
             );
         }
