@@ -3,7 +3,7 @@
 use crate::options::Choice;
 
 const CLUSTER: &str = "one host works here; start the engine on each, as the lab does";
-const DEDUP: &str = "the contents that jobs offer are classic, uniform, diagnostic and random";
+const DEDUP: &str = "shares are a job's: content = {\"compressible\": 0.5, \"dedupable\": 0.2}";
 const MAPPED: &str = "a mapping is used as it comes; -B, -D and -G are understood";
 
 /// All of them, single letters first.

@@ -73,11 +73,11 @@ fn object(value: Value) -> Map<String, Value> {
 
 /// Directory and name of a test file.
 fn split(path: &Path) -> Result<(PathBuf, String), Failure> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| {
-        let message = format!("{} is not the path of a file", path.display());
-        bad_parameter("-f", message)
-    })?;
+    let wrong = |what| bad_parameter("-f", format!("{} is not {what}", path.display()));
+    let name = path
+        .file_name()
+        .ok_or_else(|| wrong("the path of a file"))?;
+    let name = name.to_str().ok_or_else(|| wrong("a name in UTF-8"))?;
     let directory = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
