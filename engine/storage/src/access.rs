@@ -77,8 +77,10 @@ impl Evidence {
             Some(direct) if !record.bytes().is_multiple_of(direct.offset_align.into()) => {
                 Err(unaligned(parameter, record, direct.offset_align.into()))
             }
-            _ if self.device.is_none() => Err(self
-                .contradicted("there is no block device whose counters could confirm direct I/O")),
+            _ if self.device.is_none() => Err(self.contradicted(
+                "there is no block device whose counters could confirm direct I/O; use a file \
+                 system that lies on one",
+            )),
             _ => Ok(()),
         }
     }
