@@ -89,6 +89,15 @@ def test_another_question_does_not_take_the_folder(compared: Path) -> None:
     assert "another study is in this folder" in done.stderr
 
 
+def test_a_wrong_option_leaves_nothing_in_the_way_of_the_right_one(tmp_path: Path) -> None:
+    for system in ("a", "b"):
+        (tmp_path / system).mkdir()
+    done = tiltyard("compare", "a", "b", "--blocks", "2", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "blocks: 2 is too small: at least 6" in done.stderr
+    assert not (tmp_path / "postmark-a-b").exists()
+
+
 def test_report_makes_the_same_findings_again(compared: Path) -> None:
     folder = compared / "postmark-a-b"
     before = {path: path.read_bytes() for path in (folder / "findings.json",)}

@@ -43,18 +43,23 @@ def compare(
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
     from tiltyard.study.compare import compare_study
+    from tiltyard.study.load import read_study
+    from tiltyard.systems import KINDS
     from tiltyard.systems.filesystems import FILESYSTEMS
 
+    catalogue = Engine.find().describe()
     text = compare_study(
         systems,
         workload,
-        Engine.find().describe(),
+        catalogue,
         [filesystem.name for filesystem in FILESYSTEMS],
         blocks=blocks,
         budget=budget,
         seed=seed,
     )
     target = StudyFolder(folder or Path(_name(systems, workload)))
+    # A study that cannot be carried out must not stand in the way of the corrected command.
+    read_study(text, target.study, catalogue, KINDS)
     place_study(target, text.encode())
     remark(f"Study    {target.root}/")
     return carry_out(target)
