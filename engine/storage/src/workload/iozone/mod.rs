@@ -125,8 +125,10 @@ named. Two defects of the original are put right unless `classic` is set: its st
 out the last two records and is stuck on record 0 in small files, where stride_order \
 \"whole-file\" reads every record once; and its backward test has a second pass that it does not \
 report. Records are moved by system calls, through a mapping, or with several under way at once, \
-but those of C streams always by the C library. Place, latency and size of every operation are \
-written to files when log_directory names a place for them (its -Q). A figure of each test is given in the original's own unit and rounding beside the value.";
+but those of C streams always by the C library. With timing \"operation\" results have histograms \
+of latency. Place, latency and size of every operation are written to files when log_directory \
+names a place for them (the original's -Q). A figure of each test is given in its own unit and \
+rounding beside the value.";
 
 /// The grid that a trial with these parameters goes through.
 ///
