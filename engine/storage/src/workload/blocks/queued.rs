@@ -244,12 +244,16 @@ impl<Q: Queue> Queued<Q> {
         exchanged.map_err(|error| course.fault(error))
     }
 
-    /// Waits for all that is in flight, whatever becomes of it.
+    /// Waits for all that is in flight, whatever becomes of it. What was reaped with one that
+    /// failed is taken first: the kernel has it no more, and would let us wait for ever.
     #[cold]
     fn drain(&mut self) {
-        while self.in_flight() > 0 && self.queue.exchange(1).is_ok() {
+        loop {
             while let Some(completion) = self.queue.completion() {
                 self.free.push(completion.tag as u32);
+            }
+            if self.in_flight() == 0 || self.queue.exchange(1).is_err() {
+                return;
             }
         }
     }

@@ -141,3 +141,30 @@ fn a_file_in_the_way_is_refused_and_kept() {
     assert_eq!(failure.kind, FailureKind::Refused);
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
 }
+
+#[test]
+fn a_batch_of_which_all_fail_ends_the_trial() {
+    for backend in ["libaio", "uring"] {
+        let directory = scratch_directory();
+        let parameters = json!({
+            "file": "256k", "backend": backend, "depth": 7, "runtime_s": 10.0,
+        });
+        let plan = Random.plan(parameters.as_object().unwrap(), directory.path());
+        let path = directory.path().join("tiltyard-random.0");
+        let failure = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !path.metadata().is_ok_and(|file| file.len() == 256 << 10) {
+                    std::thread::yield_now();
+                }
+                // By then it is being read; all that is in flight fails together.
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                let file = std::fs::OpenOptions::new().write(true).open(&path);
+                file.unwrap().set_len(0).unwrap();
+            });
+            plan.unwrap().run(&mut Ledger::new(&mut |_| {}))
+        });
+        let message = failure.err().unwrap().message;
+        assert!(message.ends_with("only 0 bytes were moved"), "{message}");
+        assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+    }
+}
