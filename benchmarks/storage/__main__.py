@@ -34,13 +34,18 @@ def main() -> None:
         "--device", type=Path, default=DISK, help="to work in where there must be a device"
     )
     options = parser.parse_args()
+    # Every name begins with nothing.
+    wanted = tuple(options.names) or ("",)
+    every = [each for module in MODULES for each in module.comparisons()]
+    chosen = [each for each in every if each.name.startswith(wanted)]
+    if not chosen:
+        names = dict.fromkeys(each.name.partition(",")[0] for each in every)
+        parser.error(f"no comparison begins so; there are: {', '.join(names)}")
     rng = random.Random(20261121)
     short = 0
     say(_machine())
     say(header())
-    for comparison in (each for module in MODULES for each in module.comparisons()):
-        if options.names and not comparison.name.startswith(tuple(options.names)):
-            continue
+    for comparison in chosen:
         if lacking := missing(comparison):
             say(f"{comparison.name:<32}  left out: {', '.join(lacking)} is not on PATH")
             continue
