@@ -147,7 +147,8 @@ impl Evidence {
             let held = 100.0 * resident;
             return Err(self.contradicted(&format!(
                 "only {held:.1} % of the file was in the page cache before a read test; \
-                 use a smaller file or more memory"
+                 use a smaller file or more memory, and see that nothing else on this host \
+                 drops its caches"
             )));
         }
         Ok(())

@@ -7,7 +7,7 @@ use crate::backend::null::NullFile;
 use crate::workload::iozone::conduct::Plain;
 use crate::workload::iozone::loops::{Drive, Motion, Mover, Work};
 use crate::workload::iozone::placed::Groups;
-use crate::workload::iozone::watch::Alone;
+use crate::workload::watch::Alone;
 
 const RECORD_BYTES: usize = 4_096;
 const OPERATIONS: u64 = 4_000;

@@ -16,9 +16,9 @@ use storage::workload::compilebench::Compilebench;
 use storage::workload::iozone::conduct::Plain;
 use storage::workload::iozone::loops::{Drive, Motion, Mover, Work};
 use storage::workload::iozone::placed::{Groups, Placement};
-use storage::workload::iozone::watch::Alone;
 use storage::workload::iozone::Iozone;
 use storage::workload::postmark::Postmark;
+use storage::workload::watch::Alone;
 use storage::workload::Workload;
 
 thread_local! {

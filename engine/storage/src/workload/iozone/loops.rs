@@ -9,9 +9,9 @@ use kit::pattern::Stride;
 use super::conduct::Conduct;
 use super::locks::Range;
 use super::placed::Groups;
-use super::watch::Watch;
 use crate::backend::File;
 use crate::fault::Fault;
+use crate::workload::watch::Watch;
 
 /// How a pass moves along the position of the file. N is the number of records, R their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

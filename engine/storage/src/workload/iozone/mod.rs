@@ -36,7 +36,6 @@ mod samples;
 mod supplies;
 mod table;
 mod throughput;
-pub mod watch;
 
 use std::path::{Path, PathBuf};
 

@@ -14,11 +14,11 @@ use super::locks::{Hold, Lock, Range};
 use super::loops::{Drive, Mover, Work};
 use super::params::Params;
 use super::table::{Pass, Settle};
-use super::watch::{Untimed, Watch};
 use crate::access::open_flags;
 use crate::backend::{Backend, File};
 use crate::fault::Fault;
 use crate::scratch::Scratch;
+use crate::workload::watch::{Untimed, Watch};
 
 /// What a pass did, beside what its watch counted.
 #[derive(Debug, Clone, Copy, Default)]

@@ -12,9 +12,9 @@ use super::conduct::Conduct;
 use super::grid::Cell;
 use super::locks::Range;
 use super::loops::{Drive, Mover};
-use super::watch::Watch;
 use crate::backend::Positioned;
 use crate::fault::Fault;
+use crate::workload::watch::Watch;
 
 /// Records that one vectored call moves at most, and their bytes.
 const GROUP_RECORDS: u64 = 16;

@@ -21,10 +21,10 @@ use super::placed::Groups;
 use super::samples::{sample, Timed};
 use super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
 use super::table::{Pass, Test};
-use super::watch::Witnessed;
 use crate::access::{refuted, Evidence};
 use crate::backend::Backend;
 use crate::scratch::Scratch;
+use crate::workload::watch::Witnessed;
 
 /// Executes the trial in `directory`: chooses, once, the loops that fit backend and timing.
 ///

@@ -14,8 +14,8 @@ use super::params::Params;
 use super::pass::{Part, Stage};
 use super::placed::Groups;
 use super::table::{Moves, Pass};
-use super::watch::Watch;
 use crate::backend::{Backend, Mmap, Null, Stdio, Sync};
+use crate::workload::watch::Watch;
 
 /// The plain backend, and a maker of the one for C streams, which is given the size of a record.
 pub struct Backends<B, S> {

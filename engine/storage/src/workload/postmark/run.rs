@@ -19,7 +19,7 @@ use super::tally::Tally;
 use super::thread::Thread;
 use crate::backend::Backend;
 use crate::stand::Stand;
-use crate::workload::iozone::watch::{Alone, Watch};
+use crate::workload::watch::{Alone, Watch};
 
 /// What one thread is to do.
 pub struct Part {

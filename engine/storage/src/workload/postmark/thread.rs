@@ -24,7 +24,7 @@ use super::tally::Tally;
 use super::text::Text;
 use crate::backend::Backend;
 use crate::stand::Stand;
-use crate::workload::iozone::watch::Watch;
+use crate::workload::watch::Watch;
 
 /// A thread's part of the trial. Dropping it removes all that is still there.
 pub struct Thread<'a, B: Backend, P: Probe> {

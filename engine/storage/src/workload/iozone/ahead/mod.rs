@@ -17,9 +17,9 @@ use super::course::Course;
 use super::driven::Driven;
 use super::loops::{Drive, Motion, Mover};
 use super::table::Moves;
-use super::watch::Watch;
 use crate::backend::Positioned;
 use crate::fault::Fault;
+use crate::workload::watch::Watch;
 
 pub use self::file::Queueing;
 use self::file::{QueuedFile, Slot};

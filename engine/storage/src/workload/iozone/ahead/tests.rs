@@ -12,9 +12,9 @@ use super::super::conduct::Plain;
 use super::super::locks::Range;
 use super::super::loops::Work;
 use super::super::placed::Groups;
-use super::super::watch::Alone;
 use super::*;
 use crate::backend::{Backend, File, Sync};
+use crate::workload::watch::Alone;
 
 const RECORD_BYTES: usize = 4_096;
 const RECORDS: u64 = 40;

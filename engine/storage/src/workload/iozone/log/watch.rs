@@ -5,7 +5,7 @@ use kit::clock;
 use wire::Failure;
 
 use super::{Entry, OperationLog};
-use crate::workload::iozone::watch::Watch;
+use crate::workload::watch::Watch;
 
 /// Notes in `log` what it reports to `watch`.
 pub struct Logging<'a, W> {

@@ -10,9 +10,9 @@ use kit::content::Filling;
 use super::super::options::{Fill, Locks};
 use super::super::params::Params;
 use super::super::placed::Placement;
-use super::super::watch::Alone;
 use super::*;
 use crate::backend::Positioned;
+use crate::workload::watch::Alone;
 
 const RECORD_BYTES: usize = 4_096;
 

@@ -11,11 +11,11 @@ use super::super::options::Locks;
 use super::super::pass::{Part, Stage};
 use super::super::supplies::{Backends, Supplies};
 use super::super::table::Pass;
-use super::super::watch::Watch;
 use super::params::Params;
 use super::phase::Phase;
 use crate::backend::Backend;
 use crate::scratch::Scratch;
+use crate::workload::watch::Watch;
 
 /// What one child has to itself.
 pub struct Seat<'a, B: Backend> {

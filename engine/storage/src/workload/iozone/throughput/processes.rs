@@ -23,8 +23,8 @@ use rustix::process::{
 use wire::{Failure, FailureKind};
 
 use super::super::pass::Part;
-use super::super::watch::Watch;
 use super::board::{Board, SharedBoard, Slot};
+use crate::workload::watch::Watch;
 
 /// The parent looks this often whether a child has ended; nothing is timed by it.
 const LOOK: Duration = Duration::from_millis(5);
