@@ -42,17 +42,20 @@ impl Text {
         self.text.len()
     }
 
-    /// The next `size_bytes` to be written to `file`, so many bytes `behind` the start of a write
-    /// that begins at `start`.
+    /// The `size_bytes` of a write that begins at `start` of a file, where they are made
+    /// beforehand.
     #[inline]
-    pub fn piece(&mut self, file: &File, start: usize, behind: usize, size_bytes: usize) -> &[u8] {
-        let position = start + behind;
+    pub fn plain(&self, start: usize, size_bytes: usize) -> Option<&[u8]> {
+        let start = if self.goes_on { start } else { 0 };
+        let is_plain = self.stamped.is_none();
+        is_plain.then(|| &self.text[start..start + size_bytes])
+    }
+
+    /// The next `size_bytes` to be written to `file` at `position`, where blocks must differ.
+    pub fn piece(&mut self, file: &File, position: usize, size_bytes: usize) -> &[u8] {
         let place = self.place(file, position);
-        match &mut self.stamped {
-            Some(stamped) => stamped.span(place, size_bytes),
-            None if self.goes_on => &self.text[position..position + size_bytes],
-            None => &self.text[behind..behind + size_bytes],
-        }
+        let stamped = self.stamped.as_mut();
+        stamped.expect("it is not plain").span(place, size_bytes)
     }
 
     /// Whether `found` is what was written to `file` at `position`.
