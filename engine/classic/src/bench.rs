@@ -101,9 +101,7 @@ pub fn job(workload: &str, parameters: Map<String, Value>, directory: &Path) -> 
         protocol: PROTOCOL,
         workload: workload.to_owned(),
         parameters,
-        target: Target {
-            directory: directory.to_owned(),
-        },
+        target: Target::directory(directory),
         conditions: ConditionsWanted::default(),
     }
 }

@@ -13,6 +13,7 @@ pub fn code(kind: FailureKind) -> ExitCode {
         FailureKind::Refused => 4,
         FailureKind::NoSpace
         | FailureKind::Io
+        | FailureKind::Far
         | FailureKind::Verification
         | FailureKind::Access => 5,
         FailureKind::Interrupted => 130,

@@ -64,14 +64,16 @@ pub fn check(job: &Job) -> Result<(), Failure> {
         );
         return Err(bad_parameter("protocol", message));
     }
-    if !job.target.directory.is_dir() {
-        let message = format!(
-            "job: target.directory: {} is not a directory; name an existing one",
-            job.target.directory.display()
-        );
-        return Err(bad_parameter("target.directory", message));
+    match &job.target.directory {
+        Some(directory) if !directory.is_dir() => Err(bad_parameter(
+            "target.directory",
+            format!(
+                "job: target.directory: {} is not a directory; name an existing one",
+                directory.display()
+            ),
+        )),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn bad_job(message: String) -> Failure {

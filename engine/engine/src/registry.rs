@@ -1,8 +1,11 @@
 //! What this engine can do: the lists of its crates, put together.
 
+use std::path::Path;
+
+use kit::failure::bad_parameter;
+use kit::Trial;
 use storage::backend;
-use storage::workload::{self, Workload};
-use wire::{BackendCard, Catalogue, Failure, PROTOCOL};
+use wire::{BackendCard, Card, Catalogue, Failure, FarEnd, Job, PROTOCOL};
 
 /// Version of the engine.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -19,23 +22,65 @@ pub fn catalogue() -> Catalogue {
                 about: card.about.to_owned(),
             })
             .collect(),
-        workloads: workload::ALL.iter().map(|known| known.card()).collect(),
+        workloads: all().map(Known::card).collect(),
     }
 }
 
-/// The workload called `name`.
+/// The trial that `job` asks for.
 ///
 /// # Errors
-/// `BadJob`, with the names that there are.
-pub fn find(name: &str) -> Result<&'static dyn Workload, Failure> {
-    // A card carries a whole schema; the names of all are looked up only for an error.
-    let found = workload::ALL.iter().find(|known| known.card().name == name);
-    found.copied().ok_or_else(|| {
-        let names: Vec<String> = workload::ALL
-            .iter()
-            .map(|known| known.card().name)
-            .collect();
-        let message = kit::params::unknown_name("workload", name, &names);
-        kit::failure::bad_parameter("workload", message)
-    })
+/// `BadJob`, with the workloads that there are, or with the parameter or target that is not right.
+pub fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
+    match find(&job.workload)? {
+        Known::Storage(workload) => workload.plan(&job.parameters, directory(job)?),
+        Known::Network(workload) => workload.plan(&job.parameters, far(job)?),
+    }
+}
+
+/// A workload of one of the crates.
+#[derive(Clone, Copy)]
+enum Known {
+    Storage(&'static dyn storage::workload::Workload),
+    Network(&'static dyn network::workload::Workload),
+}
+
+impl Known {
+    fn card(self) -> Card {
+        match self {
+            Known::Storage(workload) => workload.card(),
+            Known::Network(workload) => workload.card(),
+        }
+    }
+}
+
+fn all() -> impl Iterator<Item = Known> {
+    let storage = storage::workload::ALL.iter().copied().map(Known::Storage);
+    let network = network::workload::ALL.iter().copied().map(Known::Network);
+    storage.chain(network)
+}
+
+fn find(name: &str) -> Result<Known, Failure> {
+    all()
+        .find(|known| known.card().name == name)
+        .ok_or_else(|| {
+            let names: Vec<String> = all().map(|known| known.card().name).collect();
+            let message = kit::params::unknown_name("workload", name, &names);
+            bad_parameter("workload", message)
+        })
+}
+
+fn directory(job: &Job) -> Result<&Path, Failure> {
+    let missing = || lacks(job, "directory", "an existing directory");
+    job.target.directory.as_deref().ok_or_else(missing)
+}
+
+fn far(job: &Job) -> Result<&FarEnd, Failure> {
+    let missing = || lacks(job, "far", "where \"tiltyard-engine serve\" listens");
+    job.target.far.as_ref().ok_or_else(missing)
+}
+
+fn lacks(job: &Job, key: &str, what: &str) -> Failure {
+    let workload = &job.workload;
+    let message = format!("job: target.{key} is missing: {workload} works on {what}");
+    bad_parameter(&format!("target.{key}"), message)
 }

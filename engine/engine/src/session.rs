@@ -8,8 +8,7 @@ use kit::failure::failure;
 use kit::gauges::Gauges;
 use kit::ledger::Totals;
 use kit::place::Place;
-use kit::{clock, stop, Device, Ledger};
-use storage::workload::Trial;
+use kit::{clock, stop, Device, Ledger, Trial};
 use wire::{
     Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Outcome, Usage, PROTOCOL,
 };
@@ -79,7 +78,7 @@ fn start(path: Option<&Path>) -> Result<Job, Failure> {
 }
 
 fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
-    registry::find(&job.workload)?.plan(&job.parameters, &job.target.directory)
+    registry::plan(job)
 }
 
 fn hello(job: &Job, trial: &dyn Trial, conditions: Conditions) -> Event {
@@ -101,7 +100,8 @@ fn execute(job: &Job, trial: Box<dyn Trial>, emit: &mut dyn FnMut(&Event)) -> En
         Err(failure) => return not_begun(failure),
     };
     let floor = measure_floor();
-    let device = Device::under(&job.target.directory);
+    let directory = job.target.directory.as_deref();
+    let device = directory.and_then(Device::under);
     let gauges = Gauges::read(device.as_ref());
     emit(&hello(job, trial.as_ref(), place.granted.clone()));
     let started_ns = clock::now_ns();
@@ -149,6 +149,7 @@ fn end(
         counters: totals.counters,
         floor,
         access: totals.access,
+        network: totals.network,
         usage,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Access, Event, Interval, Progress, Sample, Warning};
+use wire::{Access, Connection, Event, Interval, Network, Progress, Sample, Warning};
 
 use crate::probe::Reading;
 
@@ -22,6 +22,8 @@ pub struct Totals {
     pub counters: BTreeMap<String, u64>,
     /// Where the data came from.
     pub access: Option<Access>,
+    /// What both ends of the network saw.
+    pub network: Option<Network>,
 }
 
 /// Takes events and sums; used between timed regions only.
@@ -66,6 +68,11 @@ impl<'a> Ledger<'a> {
     /// Emits one measured value.
     pub fn sample(&mut self, sample: Sample) {
         (self.emit)(Event::Sample(sample));
+    }
+
+    /// Emits how the kernel saw a connection.
+    pub fn connection(&mut self, connection: Connection) {
+        (self.emit)(Event::Connection(connection));
     }
 
     /// Emits something the reader of the result should know.

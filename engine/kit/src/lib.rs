@@ -31,6 +31,7 @@ pub mod slices;
 pub mod splitmix;
 pub mod stop;
 pub mod team;
+pub mod trial;
 pub mod zipf;
 
 pub use buffers::Buffer;
@@ -42,3 +43,4 @@ pub use ledger::Ledger;
 pub use list::List;
 pub use probe::{OperationProbe, PassProbe, Probe, Reading};
 pub use sizes::Size;
+pub use trial::Trial;

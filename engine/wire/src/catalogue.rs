@@ -24,6 +24,8 @@ pub struct BackendCard {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Card {
     pub name: String,
+    /// What it works on.
+    pub target: TargetKind,
     /// One line.
     pub about: String,
     /// Who made it first, and where it is described.
@@ -55,6 +57,16 @@ pub struct MetricCard {
     pub about: String,
 }
 
+/// What a workload works on; see [`crate::Target`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// Files in a directory.
+    Directory,
+    /// A far end of the network.
+    Far,
+}
+
 /// SI base units only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Unit {
@@ -64,6 +76,12 @@ pub enum Unit {
     PerSecond,
     #[serde(rename = "s")]
     Second,
+    /// Seconds of CPU time per byte.
+    #[serde(rename = "s/B")]
+    SecondPerByte,
+    /// A share or another ratio; 1 is the whole.
+    #[serde(rename = "1")]
+    One,
 }
 
 /// Which way is better.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Network;
+
 /// How the trial went.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct End {
@@ -28,6 +30,9 @@ pub struct End {
     /// Where the data came from, as declared and as found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
+    /// What both ends of the network saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// Resources used, by us and by others, while the trial ran.
     pub usage: Usage,
 }
@@ -67,6 +72,8 @@ pub enum FailureKind {
     NoSpace,
     /// The kernel answered with another error (5).
     Io,
+    /// The far end cannot be reached, refused, or vanished (5).
+    Far,
     /// Data read back were not the data written (5).
     Verification,
     /// The cache state was not the declared one (5).

@@ -18,6 +18,8 @@ pub enum Event {
     Interval(Interval),
     /// One measured value.
     Sample(Sample),
+    /// How the kernel sees a connection at an instant.
+    Connection(Connection),
     /// Something the reader of the result should know.
     Warning(Warning),
     /// Last line: how it went, sums and evidence.
@@ -76,6 +78,48 @@ pub struct Interval {
     pub operations: u64,
     /// Bytes inside the slice.
     pub bytes: u64,
+}
+
+/// TCP_INFO of one connection at one end (tcp(7)); what the kernel does not tell is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Connection {
+    /// Seconds since the timed work began.
+    pub t_s: f64,
+    /// Number of the flow, from 0.
+    pub flow: u32,
+    pub end: WhichEnd,
+    /// Smoothed round-trip time.
+    pub rtt_s: f64,
+    /// Its mean deviation.
+    pub rtt_variance_s: f64,
+    /// Smallest round-trip time that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_min_s: Option<f64>,
+    /// Congestion window.
+    pub cwnd_segments: u32,
+    /// Bytes of data in a segment.
+    pub mss_bytes: u32,
+    /// Segments sent again since the connection began.
+    pub retransmits: u64,
+    /// Bytes per second that the path delivered most recently.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_rate: Option<f64>,
+    /// Bytes that the other end has acknowledged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_bytes: Option<u64>,
+}
+
+/// An end of a path.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum WhichEnd {
+    /// Where the job is.
+    #[default]
+    Near,
+    /// Where `serve` is.
+    Far,
 }
 
 /// One measured value with what it was computed from.

@@ -11,16 +11,19 @@ mod catalogue;
 mod end;
 mod event;
 mod job;
+mod network;
 
-pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, Unit};
+pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
 pub use end::{
     Access, AccessKind, AccessVerdict, Device, Direct, End, Failure, FailureKind, Floor, Outcome,
     Pressure, Usage,
 };
 pub use event::{
-    Conditions, Event, Hello, Interval, Latency, Native, Progress, Sample, Timing, Warning,
+    Conditions, Connection, Event, Hello, Interval, Latency, Native, Progress, Sample, Timing,
+    Warning, WhichEnd,
 };
-pub use job::{ConditionsWanted, Job, Target};
+pub use job::{ConditionsWanted, FarEnd, Job, Target, FAR_PORT};
+pub use network::{Network, Side};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -105,7 +105,7 @@ impl Printer for Report<'_> {
                 String::new()
             }
             Event::Progress(_) | Event::End(_) => self.stage(),
-            Event::Interval(_) | Event::Warning(_) => String::new(),
+            Event::Connection(_) | Event::Interval(_) | Event::Warning(_) => String::new(),
         }
     }
 }

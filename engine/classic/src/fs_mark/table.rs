@@ -152,7 +152,7 @@ impl Printer for Table<'_> {
                 String::new()
             }
             Event::End(end) => self.last_row(end),
-            Event::Interval(_) | Event::Warning(_) => String::new(),
+            Event::Connection(_) | Event::Interval(_) | Event::Warning(_) => String::new(),
         };
         self.text += &text;
         text

@@ -50,7 +50,7 @@ impl Printer for Report {
                 };
                 return text.to_owned();
             }
-            Event::Interval(_) | Event::Warning(_) => {}
+            Event::Connection(_) | Event::Interval(_) | Event::Warning(_) => {}
         }
         String::new()
     }

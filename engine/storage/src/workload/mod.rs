@@ -20,9 +20,9 @@ pub mod watch;
 
 use std::path::Path;
 
-use kit::Ledger;
+pub use kit::Trial;
 use serde_json::{Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure};
 
 /// All storage workloads, in the order in which a person should meet them.
 pub static ALL: &[&dyn Workload] = &[
@@ -52,26 +52,4 @@ pub trait Workload: Sync {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure>;
-}
-
-/// A workload with its parameters resolved, ready to be executed once.
-pub trait Trial {
-    /// Every parameter with its resolved value.
-    fn effective(&self) -> Map<String, Value>;
-
-    /// How often the clock is read.
-    fn timing(&self) -> Timing;
-
-    /// How many threads measure at once, each on a CPU of its own as far as there are enough.
-    fn threads(&self) -> usize {
-        1
-    }
-
-    /// Prepares, executes and checks. Timed regions lie inside; the ledger is used between
-    /// them. All files made are removed again, however it ends.
-    ///
-    /// # Errors
-    /// Whatever kept the work from being done as declared. What was measured until then is in
-    /// the ledger.
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure>;
 }

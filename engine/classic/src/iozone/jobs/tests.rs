@@ -1,5 +1,4 @@
 use std::ffi::OsString;
-use std::path::Path;
 
 use serde_json::{json, Map, Value};
 
@@ -121,7 +120,7 @@ fn children_are_counted_and_have_files() {
     assert!(last.contains_key("keep") && !jobs[0].jobs[0].parameters.contains_key("keep"));
     let named = request("-t 2 -F /mnt/a /mnt/b").throughput().unwrap();
     assert_eq!(named[0].jobs[0].parameters["names"], json!(["a", "b"]));
-    assert_eq!(named[0].jobs[0].target.directory, Path::new("/mnt"));
+    assert_eq!(named[0].jobs[0].target, wire::Target::directory("/mnt"));
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl What {
             unit: self.unit(),
             direction: match self.unit() {
                 Unit::Second => Direction::Lower,
-                Unit::BytesPerSecond | Unit::PerSecond => Direction::Higher,
+                _ => Direction::Higher,
             },
             role: match self {
                 What::Rate => Role::Headline,
@@ -121,7 +121,7 @@ impl What {
         };
         let native = match self.unit() {
             Unit::Second => native(1e3 * value, "ms"),
-            Unit::BytesPerSecond | Unit::PerSecond => native(value / MIB, "MB/s"),
+            _ => native(value / MIB, "MB/s"),
         };
         let latency = match self {
             What::Rate => Some(requests),

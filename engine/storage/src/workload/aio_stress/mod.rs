@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure, TargetKind, Timing};
 
 use self::params::Params;
 use super::{Trial, Workload};
@@ -41,6 +41,7 @@ impl Workload for AioStress {
     fn card(&self) -> Card {
         Card {
             name: "aio_stress".to_owned(),
+            target: TargetKind::Directory,
             about: "many asynchronous requests in flight on one or more files".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),

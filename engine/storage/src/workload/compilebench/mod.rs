@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure, TargetKind, Timing};
 
 use self::params::{BackendName, Params};
 use self::sets::Sets;
@@ -51,6 +51,7 @@ impl Workload for Compilebench {
     fn card(&self) -> Card {
         Card {
             name: "compilebench".to_owned(),
+            target: TargetKind::Directory,
             about: "source trees are created, patched, compiled, read and deleted".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure, TargetKind, Timing};
 
 use self::params::{Params, Phases};
 use super::{Trial, Workload};
@@ -37,6 +37,7 @@ impl Workload for Fdtree {
     fn card(&self) -> Card {
         Card {
             name: "fdtree".to_owned(),
+            target: TargetKind::Directory,
             about: "a tree of directories and files is made and taken down".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure, TargetKind, Timing};
 
 use self::params::Params;
 use super::{Trial, Workload};
@@ -40,6 +40,7 @@ impl Workload for FsMark {
     fn card(&self) -> Card {
         Card {
             name: "fs_mark".to_owned(),
+            target: TargetKind::Directory,
             about: "many files created, written, synced and closed by several threads".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),

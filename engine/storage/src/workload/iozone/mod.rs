@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Direction, Failure, MetricCard, Role, Timing, Unit};
+use wire::{Card, Direction, Failure, MetricCard, Role, TargetKind, Timing, Unit};
 
 use self::grid::{Cell, Grid};
 use self::options::{Existing, StrideOrder};
@@ -70,6 +70,7 @@ impl Workload for Iozone {
     fn card(&self) -> Card {
         Card {
             name: "iozone".to_owned(),
+            target: TargetKind::Directory,
             about: "thirteen ways to write and read the records of one file".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),

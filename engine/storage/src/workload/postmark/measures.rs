@@ -160,7 +160,7 @@ impl Measure {
                 bytes as f64 / elapsed_s,
                 classic::data_rate(bytes, classic_s),
             ),
-            Unit::Second => (elapsed_s, classic::time(classic_s)),
+            _ => (elapsed_s, classic::time(classic_s)),
         };
         let latency_ns = match self.what {
             What::Phase(reading) => reading(course).latency.clone(),

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use kit::failure::{bad_parameter, failure, io_failure};
 use kit::{Ledger, OperationProbe, PassProbe, Probe};
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, FailureKind, Timing};
+use wire::{Card, Failure, FailureKind, TargetKind, Timing};
 
 use self::files::Opening;
 use self::model::OutOfFiles;
@@ -53,6 +53,7 @@ impl Workload for Postmark {
     fn card(&self) -> Card {
         Card {
             name: "postmark".to_owned(),
+            target: TargetKind::Directory,
             about: "small files with short lives: a mail, news or web server".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure, TargetKind, Timing};
 
 use self::params::Params;
 use super::blocks::measures::Kind;
@@ -30,6 +30,7 @@ impl Workload for Random {
     fn card(&self) -> Card {
         Card {
             name: run::NAME.to_owned(),
+            target: TargetKind::Directory,
             about: "blocks at random places, read and written in any mix, at a pace or flat out"
                 .to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure, TargetKind, Timing};
 
 use self::params::{Params, Phase};
 use super::blocks::{self, params::Cell};
@@ -31,6 +31,7 @@ impl Workload for Stream {
         };
         Card {
             name: run::NAME.to_owned(),
+            target: TargetKind::Directory,
             about: "a file of blocks, written, written again and read from start to end".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),

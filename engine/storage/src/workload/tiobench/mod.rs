@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure, TargetKind, Timing};
 
 use self::params::Params;
 use super::{Trial, Workload};
@@ -39,6 +39,7 @@ impl Workload for Tiobench {
     fn card(&self) -> Card {
         Card {
             name: "tiobench".to_owned(),
+            target: TargetKind::Directory,
             about: "threads that write and read a large file each, in order and at random"
                 .to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 use kit::Ledger;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, Timing};
+use wire::{Card, Failure, TargetKind, Timing};
 
 use self::params::Params;
 use self::phase::Phase;
@@ -55,6 +55,7 @@ impl Workload for Throughput {
     fn card(&self) -> Card {
         Card {
             name: "iozone_throughput".to_owned(),
+            target: TargetKind::Directory,
             about: "many children that write and read a file each, in thirteen phases".to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),

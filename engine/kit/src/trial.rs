@@ -1,0 +1,28 @@
+//! What the engine executes, whatever it works on.
+
+use serde_json::{Map, Value};
+use wire::{Failure, Timing};
+
+use crate::Ledger;
+
+/// A workload with its parameters resolved, ready to be executed once.
+pub trait Trial {
+    /// Every parameter with its resolved value.
+    fn effective(&self) -> Map<String, Value>;
+
+    /// How often the clock is read.
+    fn timing(&self) -> Timing;
+
+    /// How many threads measure at once, each on a CPU of its own as far as there are enough.
+    fn threads(&self) -> usize {
+        1
+    }
+
+    /// Prepares, executes and checks. Timed regions lie inside; the ledger is used between
+    /// them. All files made are removed again and all connections closed, however it ends.
+    ///
+    /// # Errors
+    /// Whatever kept the work from being done as declared. What was measured until then is in
+    /// the ledger.
+    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure>;
+}

@@ -1,0 +1,3 @@
+//! The network instrument: workloads between two ends, and both ends of them.
+
+pub mod workload;

@@ -1,0 +1,27 @@
+//! Network workloads.
+//!
+//! To add one: a file beside this one with everything in it (what it is, parameters, metrics,
+//! timing formula, tests), and one line in [`ALL`].
+
+use kit::Trial;
+use serde_json::{Map, Value};
+use wire::{Card, Failure, FarEnd};
+
+/// All network workloads, in the order in which a person should meet them.
+pub static ALL: &[&dyn Workload] = &[];
+
+/// A kind of trial that can be asked for by name.
+pub trait Workload: Sync {
+    /// Everything that help, documentation and the lab need to know.
+    fn card(&self) -> Card;
+
+    /// Reads the parameters, without a word to the far end.
+    ///
+    /// # Errors
+    /// `BadJob` naming the parameter.
+    fn plan(
+        &self,
+        parameters: &Map<String, Value>,
+        far: &FarEnd,
+    ) -> Result<Box<dyn Trial>, Failure>;
+}
