@@ -5,11 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::serve::ServeArguments;
+
 const EXAMPLES: &str = r#"Examples:
   echo '{"protocol":1,"workload":"iozone","target":{"directory":"."}}' | tiltyard-engine run
   tiltyard-engine run --job job.json > trial.jsonl
   tiltyard-engine validate --job job.json
   tiltyard-engine describe
+  tiltyard-engine serve --bind 10.0.0.2 --secret-file far.secret
 
 Exit codes:
   0 done · 1 internal · 2 usage or job · 3 host lacks something · 4 refused for safety
@@ -45,6 +48,8 @@ pub enum Command {
     Schema,
     /// Measure the engine itself: the cost of a clock read and of an operation without I/O
     Floor,
+    /// Be the far end of network trials: listen until a signal comes
+    Serve(ServeArguments),
     /// Be a classic tool, with its own command line and table: `classic postmark FILE`
     ///
     /// A link to the engine that bears the name of a classic tool does the same.

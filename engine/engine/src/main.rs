@@ -10,6 +10,7 @@ mod hash;
 mod job;
 mod output;
 mod registry;
+mod serve;
 mod session;
 
 use std::process::ExitCode;
@@ -44,6 +45,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let name = arguments.next().unwrap_or_default();
             return Ok(classic_tool::run(classic::named(&name)?, arguments, output));
         }
+        Command::Serve(arguments) => serve::run(&arguments, &mut output)?,
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.document(&wire::schema()),
         Command::Floor => {

@@ -21,7 +21,12 @@ impl Output {
     /// Writes one event as one line, at once. When nobody reads any more, the trial is asked
     /// to stop: its result would be lost.
     pub fn event(&mut self, event: &Event) {
-        let written = serde_json::to_writer(&mut self.out, event).map_err(io::Error::from);
+        self.line(event);
+    }
+
+    /// As [`Output::event`], for what is said outside a trial.
+    pub fn line(&mut self, document: &impl Serialize) {
+        let written = serde_json::to_writer(&mut self.out, document).map_err(io::Error::from);
         if written.and_then(|()| self.end_line()).is_err() {
             kit::stop::request();
         }

@@ -33,6 +33,8 @@ pub enum Finish {
     Everyone,
     /// When the first member is done (a stonewall): from then on fewer threads would compete.
     Stonewall,
+    /// When that time has passed since the gate opened, or their own work is done.
+    After(Duration),
 }
 
 /// What a region gave.
@@ -90,6 +92,10 @@ where
                 Ok(thread) => threads.push(thread),
                 Err(error) => gate.fail(host_lacks("make", index, &error)),
             }
+        }
+        if let Finish::After(time) = finish {
+            let gate = &gate;
+            scope.spawn(move || gate.close_after(time));
         }
         let joined = threads.into_iter().map(|thread| thread.join());
         joined.collect::<Result<Vec<_>, _>>()

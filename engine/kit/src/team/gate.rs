@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use wire::{Failure, FailureKind};
 
@@ -25,6 +26,7 @@ pub(super) struct Gate {
 struct Waiting {
     arrived: usize,
     opened_ns: Option<u64>,
+    left: usize,
     failure: Option<Failure>,
 }
 
@@ -68,6 +70,34 @@ impl Gate {
     pub fn leave(&self) {
         if self.finish == Finish::Stonewall {
             self.closed.store(true, Ordering::Relaxed);
+        }
+        let mut waiting = self.lock();
+        waiting.left += 1;
+        if waiting.left == self.members {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Closes the gate when `time` has passed since it opened; returns then, or when all members
+    /// have left or one has failed.
+    pub fn close_after(&self, time: Duration) {
+        let mut waiting = self.lock();
+        while waiting.left < self.members && waiting.failure.is_none() {
+            let woken = match waiting.opened_ns {
+                None => self.changed.wait(waiting),
+                Some(opened_ns) => {
+                    let passed = Duration::from_nanos(clock::now_ns() - opened_ns);
+                    let left = time.saturating_sub(passed);
+                    if left.is_zero() {
+                        return self.closed.store(true, Ordering::Relaxed);
+                    }
+                    let woken = self.changed.wait_timeout(waiting, left);
+                    woken
+                        .map(|(waiting, _)| waiting)
+                        .map_err(|poisoned| PoisonError::new(poisoned.into_inner().0))
+                }
+            };
+            waiting = woken.unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -163,3 +163,30 @@ fn members_are_pinned_in_turn_to_what_was_granted() {
     };
     std::thread::spawn(check).join().unwrap();
 }
+
+#[test]
+fn time_ends_what_has_no_other_end() {
+    let count_on = |_: &mut (), member: &mut Member<PassProbe>| {
+        member.start()?;
+        while member.goes_on() {
+            member.probe.operation(1);
+        }
+        Ok(())
+    };
+    let time = Duration::from_millis(30);
+    let outcome = execute(&mut [(), ()], Finish::After(time), PassProbe::new, count_on).unwrap();
+    assert!(outcome.reading.elapsed_ns >= 30_000_000);
+    assert!(outcome.first_done_ns >= 30_000_000);
+}
+
+#[test]
+fn nobody_waits_for_the_time_when_all_are_done_or_one_has_failed() {
+    let began = std::time::Instant::now();
+    let long = Finish::After(Duration::from_secs(3_600));
+    execute(&mut [1], long, PassProbe::new, count).unwrap();
+    let fail = |_: &mut u64, _: &mut Member<PassProbe>| -> Result<(), Failure> {
+        Err(failure(FailureKind::Io, "broken"))
+    };
+    assert!(execute(&mut [1, 2], long, PassProbe::new, fail).is_err());
+    assert!(began.elapsed() < Duration::from_secs(60));
+}

@@ -3,12 +3,17 @@
 //! To add one: a file beside this one with everything in it (what it is, parameters, metrics,
 //! timing formula, tests), and one line in [`ALL`].
 
+mod ends;
+mod stream;
+pub mod tcp_maerts;
+pub mod tcp_stream;
+
 use kit::Trial;
 use serde_json::{Map, Value};
 use wire::{Card, Failure, FarEnd};
 
 /// All network workloads, in the order in which a person should meet them.
-pub static ALL: &[&dyn Workload] = &[];
+pub static ALL: &[&dyn Workload] = &[&tcp_stream::TCP_STREAM, &tcp_maerts::TCP_MAERTS];
 
 /// A kind of trial that can be asked for by name.
 pub trait Workload: Sync {

@@ -1,0 +1,199 @@
+//! What is said on a control connection.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kit::failure::no_memory;
+use kit::team::Finish;
+use serde::{Deserialize, Serialize};
+use wire::{Connection, Failure, Interval, Side};
+
+use crate::flow::ring::Ring;
+use crate::socket::SocketOptions;
+
+/// Version of these messages; both ends must have the same.
+pub const VERSION: u32 = 1;
+
+/// What the near end says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum ToFar {
+    /// Who it is.
+    Hello(Hello),
+    /// What is to be done next.
+    Open(Box<Work>),
+    /// All are connected: be ready for data.
+    Begin,
+    /// No more is to come: end in the way that belongs to the work, and report.
+    Finish,
+}
+
+/// What the far end says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToNear {
+    /// Who it is.
+    Greeting(Greeting),
+    /// What was asked for will not be done, and why.
+    Refused(String),
+    /// Where data connections may come to.
+    Ready(Ready),
+    /// All flows are connected.
+    Connected,
+    /// Data may come.
+    Begun,
+    /// What was done.
+    Report(Box<Report>),
+}
+
+/// The first words of the far end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Greeting {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Version of its engine.
+    pub engine: String,
+    /// Drawn for this connection; a shared secret is proven with it.
+    pub nonce: String,
+    /// Whether there is a secret to be proven.
+    pub wants_proof: bool,
+}
+
+/// The first words of the near end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hello {
+    /// [`VERSION`].
+    pub version: u32,
+    /// That it knows the secret; see [`super::secret`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
+}
+
+/// What moves data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    Tcp,
+    Udp,
+    /// Byte streams between processes of one host, unix(7).
+    Unix,
+}
+
+/// The far end's part of one measurement.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    pub transport: Transport,
+    pub role: Role,
+    /// Connections, or pairs of sockets.
+    pub flows: u32,
+    /// Threads that serve them.
+    pub threads: u32,
+    /// Options of the far end's sockets.
+    pub options: SocketOptions,
+    /// CPUs of the threads, in order; empty: where the scheduler puts them.
+    pub cpus: Vec<u32>,
+    /// How long the data may flow, in seconds; the far end adds a grace of its own.
+    pub longest_s: f64,
+    /// Between two looks at connections and counts, in seconds.
+    pub look_s: f64,
+}
+
+/// What the far end does with each flow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Role {
+    /// Takes what comes, until there is no more.
+    Receive(Receive),
+    /// Sends for a time, or so many bytes.
+    Send(Send),
+}
+
+/// Taking data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receive {
+    /// What is asked for at once.
+    pub messages: Messages,
+}
+
+/// Handing over data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Send {
+    /// What is handed over at once.
+    pub messages: Messages,
+    /// When to stop.
+    pub limit: Limit,
+}
+
+/// What moves at once, and from or to where.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Messages {
+    /// Bytes of one.
+    pub bytes: u64,
+    /// Buffers that take turns; absent: as many as fill the socket's buffer, and one more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<u64>,
+}
+
+impl Messages {
+    /// The buffers, for a socket whose own buffer holds `socket_bytes`.
+    ///
+    /// # Errors
+    /// `BadJob` when they would be too large; `HostLacks` without memory.
+    pub fn ring(self, socket_bytes: u64) -> Result<Ring, Failure> {
+        let width = self
+            .width
+            .unwrap_or(Ring::width_for(socket_bytes, self.bytes));
+        Ring::new(self.bytes, width).map_err(no_memory)
+    }
+}
+
+/// How much there is to do, for each flow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// As much as goes into that time.
+    Seconds(f64),
+    /// So many messages, bytes being whole ones; or so many transactions.
+    Operations(u64),
+}
+
+impl Limit {
+    /// When threads that still have work stop.
+    pub fn finish(self) -> Finish {
+        match self {
+            Limit::Seconds(seconds) => Finish::After(Duration::from_secs_f64(seconds)),
+            Limit::Operations(_) => Finish::Everyone,
+        }
+    }
+}
+
+/// Where data connections go.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ready {
+    /// The port of the listener; with UDP one of each flow.
+    pub ports: Vec<u16>,
+    /// Of a Unix socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// What each data connection begins with, before the number of its flow, so that nobody else
+    /// takes its place.
+    pub token: String,
+}
+
+/// What the far end did and saw.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Report {
+    /// The sums of all flows, and the host.
+    pub side: Side,
+    /// From the opening of its gate until its last flow ended, in seconds.
+    pub elapsed_s: f64,
+    /// What was moved when.
+    pub intervals: Vec<Interval>,
+    /// How the kernel saw the connections.
+    pub connections: Vec<Connection>,
+}

@@ -1,0 +1,71 @@
+//! Flows: connections, or pairs of datagram sockets, and the loops that move data over them. The
+//! loops are the same at both ends.
+
+pub mod ring;
+pub mod stream;
+
+use std::net::Shutdown;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use socket2::Socket;
+
+/// One flow at one end.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// Its number, from 0, the same at both ends.
+    pub number: u32,
+    /// Connected, blocking.
+    pub socket: Arc<Socket>,
+    /// What has been moved so far, for those who look on.
+    pub tally: Arc<Tally>,
+}
+
+impl Flow {
+    /// Of a socket that is connected.
+    pub fn new(number: u32, socket: Socket) -> Self {
+        Self {
+            number,
+            socket: Arc::new(socket),
+            tally: Arc::default(),
+        }
+    }
+
+    /// For system calls.
+    pub fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// Wakes whoever waits for this socket; nothing passes it any more.
+    pub fn cut(&self) {
+        // A socket that has no connection any more (or never had: UDP) is woken all the same.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+}
+
+/// Counts of one flow, read by others while it goes on. On a cache line of its own: the loop
+/// stores, and must not wait for those who look on.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Tally {
+    operations: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Tally {
+    /// Counts one operation; only one thread may.
+    #[inline]
+    pub fn add(&self, bytes: u64) {
+        let count = |counter: &AtomicU64, more| {
+            counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+        };
+        count(&self.operations, 1);
+        count(&self.bytes, bytes);
+    }
+
+    /// Operations and bytes until about now.
+    pub fn read(&self) -> [u64; 2] {
+        [&self.operations, &self.bytes].map(|counter| counter.load(Ordering::Relaxed))
+    }
+}

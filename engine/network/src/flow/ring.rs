@@ -1,0 +1,84 @@
+//! Rings of buffers. One buffer sent again and again would stay in the nearest cache, as no
+//! program's data do; netperf takes turns among as many as fill the socket's buffer and one more,
+//! and so do we.
+
+use std::io;
+
+use kit::Buffer;
+
+/// Bytes of all buffers of a ring together, at most.
+pub const RING_BYTES_MAX: u64 = 256 << 20;
+/// What buffers are filled with.
+const FILL: &[u8] = b"tiltyard ";
+
+/// Buffers of one size, one after the other.
+pub struct Ring {
+    memory: Buffer,
+    stride: usize,
+    size: usize,
+    next: usize,
+}
+
+impl Ring {
+    /// `width` buffers of `size_bytes`, filled.
+    ///
+    /// # Errors
+    /// `ENOMEM`; `InvalidInput` when they would be larger than [`RING_BYTES_MAX`].
+    pub fn new(size_bytes: u64, width: u64) -> io::Result<Self> {
+        // Each begins on a cache line.
+        let stride = size_bytes.max(1).next_multiple_of(64);
+        let all = stride.saturating_mul(width.max(1));
+        if all > RING_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut memory = Buffer::new(all as usize)?;
+        for chunk in memory.chunks_mut(FILL.len()) {
+            chunk.copy_from_slice(&FILL[..chunk.len()]);
+        }
+        Ok(Self {
+            memory,
+            stride: stride as usize,
+            size: size_bytes as usize,
+            next: 0,
+        })
+    }
+
+    /// As many buffers of `message_bytes` as fill a socket's buffer, and one more; two at least.
+    pub fn width_for(socket_bytes: u64, message_bytes: u64) -> u64 {
+        (socket_bytes / message_bytes.max(1) + 1).max(2)
+    }
+
+    /// The buffer whose turn it is.
+    #[inline]
+    pub fn turn(&mut self) -> &mut [u8] {
+        let begin = self.next;
+        self.next += self.stride;
+        if self.next >= self.memory.len() {
+            self.next = 0;
+        }
+        &mut self.memory[begin..begin + self.size]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_take_turns() {
+        let mut ring = Ring::new(100, 3).unwrap();
+        let turns: Vec<_> = (0..4).map(|_| ring.turn().as_ptr() as usize).collect();
+        assert_eq!(turns[1] - turns[0], 128);
+        assert_eq!(turns[3], turns[0]);
+        assert_eq!(ring.turn().len(), 100);
+    }
+
+    #[test]
+    fn a_ring_has_a_width_and_a_limit() {
+        assert_eq!(Ring::width_for(16_384, 16_384), 2);
+        assert_eq!(Ring::width_for(131_072, 64), 2_049);
+        assert_eq!(Ring::width_for(100, 0), 101);
+        assert!(Ring::new(u64::MAX, 2).is_err());
+        assert!(Ring::new(1 << 30, 1).is_err());
+    }
+}

@@ -1,0 +1,184 @@
+//! One end: what its host and its kernel did while data flowed.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use kit::gauges;
+use wire::Side;
+
+/// Counters of protocols in this network namespace: a line of names, a line of values.
+const TABLES: [&str; 2] = ["/proc/self/net/snmp", "/proc/self/net/netstat"];
+const SNMP6: &str = "/proc/self/net/snmp6";
+const SOFTNET: &str = "/proc/self/net/softnet_stat";
+
+/// An end at an instant.
+#[derive(Debug, Clone, Default)]
+pub struct Sight {
+    time: CpuTime,
+    own_s: [f64; 2],
+    counters: BTreeMap<String, u64>,
+}
+
+/// Of all CPUs together, in clock ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct CpuTime {
+    busy: u64,
+    all: u64,
+    cpus: u32,
+}
+
+impl Sight {
+    /// Looks now.
+    pub fn now() -> Self {
+        let counters = TABLES
+            .iter()
+            .filter_map(|path| fs::read_to_string(path).ok())
+            .flat_map(|text| parse_table(&text))
+            .chain(
+                fs::read_to_string(SNMP6)
+                    .iter()
+                    .flat_map(|text| parse_snmp6(text)),
+            )
+            .chain(
+                fs::read_to_string(SOFTNET)
+                    .ok()
+                    .map(|text| parse_softnet(&text)),
+            )
+            .collect();
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        Self {
+            time: parse_stat(&stat),
+            own_s: gauges::own_cpu().map(|time| time.as_secs_f64()),
+            counters,
+        }
+    }
+
+    /// What happened since `before`; what was moved is for others to say.
+    pub fn since(&self, before: &Self) -> Side {
+        let ticks = |now: u64, then: u64| now.saturating_sub(then) as f64;
+        let all = ticks(self.time.all, before.time.all);
+        let grown = |(name, &now): (&String, &u64)| {
+            let more = now.saturating_sub(before.counters.get(name).copied().unwrap_or(0));
+            (more > 0).then(|| (name.clone(), more))
+        };
+        Side {
+            cpus: self.time.cpus,
+            busy: match all > 0.0 {
+                true => ticks(self.time.busy, before.time.busy) / all,
+                false => 0.0,
+            },
+            user_s: self.own_s[0] - before.own_s[0],
+            system_s: self.own_s[1] - before.own_s[1],
+            counters: self.counters.iter().filter_map(grown).collect(),
+            ..Side::default()
+        }
+    }
+}
+
+/// `cpu user nice system idle iowait irq softirq steal guest guest_nice`: the last two are in the
+/// first two already.
+fn parse_stat(stat: &str) -> CpuTime {
+    let mut lines = stat.lines();
+    let first = lines.next().unwrap_or_default();
+    let ticks: Vec<u64> = first
+        .split_ascii_whitespace()
+        .skip(1)
+        .take(8)
+        .map_while(|field| field.parse().ok())
+        .collect();
+    let field = |index: usize| ticks.get(index).copied().unwrap_or(0);
+    CpuTime {
+        busy: [0, 1, 2, 5, 6].map(field).iter().sum(),
+        all: ticks.iter().sum(),
+        cpus: lines.take_while(|line| line.starts_with("cpu")).count() as u32,
+    }
+}
+
+/// Pairs of lines, `Udp: InDatagrams …` and `Udp: 5 …`, as `UdpInDatagrams`. Gauges may be
+/// negative; only counters are kept.
+fn parse_table(text: &str) -> Vec<(String, u64)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let pairs = lines.chunks_exact(2).filter_map(|pair| {
+        let (protocol, names) = pair[0].split_once(':')?;
+        let (_, values) = pair[1].split_once(':')?;
+        Some((
+            protocol,
+            names.split_whitespace().zip(values.split_whitespace()),
+        ))
+    });
+    pairs
+        .flat_map(|(protocol, fields)| {
+            let protocol = protocol.trim_end_matches("Ext");
+            fields.filter_map(move |(name, value)| {
+                Some((format!("{protocol}{name}"), value.parse().ok()?))
+            })
+        })
+        .collect()
+}
+
+/// A name and a value in each line.
+fn parse_snmp6(text: &str) -> Vec<(String, u64)> {
+    let fields = text.lines().filter_map(|line| {
+        let (name, value) = line.split_once(char::is_whitespace)?;
+        Some((name.to_owned(), value.trim().parse().ok()?))
+    });
+    fields.collect()
+}
+
+/// The second column, in hexadecimal digits, a line for each CPU: packets that found the backlog
+/// full. It is of the host, not of a namespace.
+fn parse_softnet(text: &str) -> (String, u64) {
+    let dropped = text
+        .lines()
+        .filter_map(|line| u64::from_str_radix(line.split_ascii_whitespace().nth(1)?, 16).ok());
+    ("SoftnetDropped".to_owned(), dropped.sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_is_work_and_not_waiting() {
+        let stat = "cpu  10 20 30 1000 500 7 8 9 5 5\ncpu0 1 2\ncpu1 1 2\nintr 5\n";
+        let wanted = CpuTime {
+            busy: 75,
+            all: 1_584,
+            cpus: 2,
+        };
+        assert_eq!(parse_stat(stat), wanted);
+        assert_eq!(parse_stat(""), CpuTime::default());
+    }
+
+    #[test]
+    fn counters_have_the_names_of_their_protocols() {
+        let snmp = "Udp: InDatagrams RcvbufErrors\nUdp: 5 2\nTcp: MaxConn RetransSegs\nTcp: -1 7\n";
+        let named = |name: &str, value| (name.to_owned(), value);
+        assert_eq!(
+            parse_table(snmp),
+            [
+                named("UdpInDatagrams", 5),
+                named("UdpRcvbufErrors", 2),
+                named("TcpRetransSegs", 7)
+            ]
+        );
+        assert_eq!(parse_table("TcpExt: A\nTcpExt: 3\n"), [named("TcpA", 3)]);
+        assert_eq!(
+            parse_snmp6("Udp6InDatagrams  \t 4\n"),
+            [named("Udp6InDatagrams", 4)]
+        );
+        let softnet = "00000001 0000000a 0\n00000002 00000001 0\n";
+        assert_eq!(parse_softnet(softnet), named("SoftnetDropped", 11));
+    }
+
+    #[test]
+    fn only_what_changed_is_told() {
+        let sight = |drops| Sight {
+            counters: [("A".into(), drops), ("B".into(), 1)].into(),
+            ..Sight::default()
+        };
+        let side = sight(7).since(&sight(5));
+        assert_eq!(side.counters, [("A".to_owned(), 2)].into());
+        assert_eq!(side.busy, 0.0);
+    }
+}
