@@ -88,7 +88,7 @@ def test_something_else_in_its_place_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_job_is_what_the_wire_wants() -> None:
-    job = Job(workload="iozone", parameters={"file": "1M"}, directory=Path("/mnt"))
+    job = Job(workload="iozone", parameters={"file": "1M"}, target=Path("/mnt"))
     assert job.message() == (
         b'{"protocol": 1, "workload": "iozone", "parameters": {"file": "1M"}, '
         b'"conditions": {"cpus": [], "unpinned": false, "keep_awake": false}, '

@@ -23,7 +23,7 @@ def test_the_real_engine_speaks_from_hello_to_end(tmp_path: Path) -> None:
     engine = Engine.find()
     card = engine.describe().workload("iozone")
     assert card is not None
-    job = Job(workload="iozone", parameters=card.smoke, directory=tmp_path)
+    job = Job(workload="iozone", parameters=card.smoke, target=tmp_path)
     keep = io.BytesIO()
     trial = LocalTrial(engine.path, job.message(), keep)
     events = [read_event(line) for line in trial.lines()]

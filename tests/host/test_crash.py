@@ -22,7 +22,7 @@ with Ledger() as ledger:
     system = kind("loop-image").system("ext2", settings, Site(work, work, ledger))
     print("ready", flush=True)
     while True:
-        (system.bring_up().directory / "file").write_bytes(b"x" * 100_000)
+        (system.bring_up().target / "file").write_bytes(b"x" * 100_000)
         system.take_down()
 """
 

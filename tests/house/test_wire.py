@@ -17,8 +17,11 @@ TYPES = {
     "Progress": wire.Progress,
     "Interval": wire.Interval,
     "Sample": wire.Sample,
+    "Connection": wire.Connection,
     "Warning": wire.WarningNote,
     "End": wire.End,
+    "Network": wire.Network,
+    "Side": wire.Side,
     "Failure": wire.Failure,
     "Floor": wire.Floor,
     "Access": wire.Access,
@@ -49,7 +52,9 @@ def test_every_event_has_a_reader() -> None:
     kinds = {
         variant["properties"]["type"]["const"] for variant in SCHEMA["$defs"]["Event"]["oneOf"]
     }
-    assert kinds == {"hello", "progress", "interval", "sample", "warning", "end"}
+    assert kinds == {
+        "hello", "progress", "interval", "sample", "connection", "warning", "end",
+    }  # fmt: skip
 
 
 def test_the_engine_keeps_to_the_schema(tmp_path: Path) -> None:

@@ -162,16 +162,22 @@ class _Kind:
     """A kind of system that exists in this test only."""
 
     Settings = _Near
+    target = "directory"
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
-def test_a_kind_must_be_named_where_the_settings_do_not_tell() -> None:
+def test_the_default_workload_is_one_that_the_systems_can_carry() -> None:
+    text = 'question = "q"\nfactors.mtu = [1500, 9000]\n'
+    assert [workload.use for workload in study(text).workloads] == ["tcp_stream"]
+
+
+def test_the_first_kind_is_meant_where_the_settings_fit_several() -> None:
     text = 'question = "q"\nfactors.speed = [1, 2]\n'
     kinds = [_Kind("near"), _Kind("far")]
-    with pytest.raises(StudyFileError, match='kind = "near" or kind = "far"'):
-        read_study(text, Path("s"), CATALOGUE, kinds)
+    first = read_study(text, Path("s"), CATALOGUE, kinds)
+    assert {system.kind for system in first.systems} == {"near"}
     named = read_study(text + 'systems.kind = "far"\n', Path("s"), CATALOGUE, kinds)
     assert {system.kind for system in named.systems} == {"far"}
 

@@ -66,7 +66,7 @@ def test_every_key_is_explained() -> None:
 
 
 def test_parameters_keep_their_definitions() -> None:
-    iozone, postmark = SCHEMA["properties"]["workload"]["items"]["oneOf"]
+    iozone, postmark, _ = SCHEMA["properties"]["workload"]["items"]["oneOf"]
     assert iozone["properties"]["file"]["anyOf"][0] == {"$ref": "#/$defs/iozone.Size"}
     assert SCHEMA["$defs"]["iozone.Size"]["format"] == "size"
     assert postmark["properties"]["use"]["const"] == "postmark"

@@ -1,15 +1,15 @@
-"""A small catalogue in the shape that the engine's ``describe`` has: two workloads."""
+"""A small catalogue in the shape that the engine's ``describe`` has: three workloads."""
 
 from typing import Any, Literal
 
-from tiltyard.wire import PROTOCOL, BackendCard, Card, Catalogue, MetricCard
+from tiltyard.wire import PROTOCOL, BackendCard, Card, Catalogue, MetricCard, Unit
 
 _SIZE = {"description": 'Bytes: 65536, "64k".', "type": ["integer", "string"], "format": "size"}
 
 
 def _metric(
     name: str,
-    unit: Literal["B/s", "1/s", "s"],
+    unit: Unit,
     role: Literal["headline", "detail"] = "headline",
     direction: Literal["higher", "lower"] = "higher",
 ) -> MetricCard:
@@ -41,6 +41,7 @@ _SIZES = {
 
 IOZONE = Card(
     name="iozone",
+    target="directory",
     about="Reads and writes one file in thirteen ways",
     lineage="IOzone 3.506, W. Norcott and D. Capps",
     timing="t(last record) - t(first record)",
@@ -82,6 +83,7 @@ IOZONE = Card(
 
 POSTMARK = Card(
     name="postmark",
+    target="directory",
     about="Many small files, as a mail server has them",
     lineage="PostMark 1.51, J. Katcher, 1997",
     timing="transactions / t(transaction phase)",
@@ -113,6 +115,25 @@ POSTMARK = Card(
     smoke={"files": 10, "transactions": 20},
 )
 
+TCP_STREAM = Card(
+    name="tcp_stream",
+    target="far",
+    about="Bytes in one direction over TCP",
+    lineage="netperf, R. Jones, 1993",
+    timing="bytes received / t(last byte) - t(first byte)",
+    description="Sends messages as fast as the far end takes them.",
+    parameters=_parameters(
+        {
+            "message": {**_SIZES, "default": [16384]},
+            "flows": {"description": "Connections at once.", "type": "integer", "default": 1},
+        }
+    ),
+    metrics=[_metric("throughput", "B/s"), _metric("cpu_near", "1", "detail", "lower")],
+    grid=["message", "flows"],
+    usual={"message": ["64", "16k"]},
+    smoke={"message": 64},
+)
+
 CATALOGUE = Catalogue(
     protocol=PROTOCOL,
     engine="0.0.0",
@@ -120,5 +141,5 @@ CATALOGUE = Catalogue(
         BackendCard(name="null", about="Moves nothing"),
         BackendCard(name="sync", about="System calls"),
     ],
-    workloads=[IOZONE, POSTMARK],
+    workloads=[IOZONE, POSTMARK, TCP_STREAM],
 )

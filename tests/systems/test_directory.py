@@ -18,9 +18,9 @@ def test_a_turn_has_a_new_directory_that_goes_away_again(tmp_path: Path) -> None
         here = system("data", tmp_path, ledger)
         assert here.problems() == []
         up = here.bring_up()
-        assert up.directory.parent == tmp_path / "data"
-        assert up.directory.name.startswith("tiltyard-")
-        (up.directory / "file").touch()
+        assert up.target.parent == tmp_path / "data"
+        assert up.target.name.startswith("tiltyard-")
+        (up.target / "file").touch()
         here.take_down()
         assert not list((tmp_path / "data").iterdir())
         here.take_down()

@@ -49,7 +49,7 @@ def test_holes_and_unwritten_ranges_are_mended(tmp_path: Path) -> None:
         site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
         document = {"filesystem": "ext4", "backing": {"image": "64M"}}
         up = kind("loop-image").system("ext4", document, site).bring_up()  # type: ignore[arg-type]
-        image = up.directory / "image"
+        image = up.target / "image"
         lay_out(image, 20 * MIB, nothing)
         assert restore_layout(image, nothing) == 0
         run(("fallocate", "--punch-hole", "-o", str(3 * MIB), "-l", str(2 * MIB), str(image)))

@@ -42,7 +42,7 @@ def test_up_and_down(make: Make, tmp_path: Path, filesystem: str, image: str) ->
     assert [p for p in system.problems() if p.severity == "error"] == []
     before = host_state(tmp_path)
     up = system.bring_up()
-    mount = mounts_at(up.directory.parent)[-1]
+    mount = mounts_at(up.target.parent)[-1]
     assert mount.type == up.facts["file system"] == filesystem
     assert mount.options == up.facts["mount options"]
     assert up.facts["direct I/O to the image"] in ("yes", "no")
@@ -52,7 +52,7 @@ def test_up_and_down(make: Make, tmp_path: Path, filesystem: str, image: str) ->
         f"mkfs.{filesystem}",
         "mount",
     ]
-    (up.directory / "file").write_bytes(os.urandom(100_000))
+    (up.target / "file").write_bytes(os.urandom(100_000))
     system.take_down()
     assert_as_before(before, tmp_path)
     system.take_down()
@@ -79,7 +79,7 @@ def test_options_reach_mkfs_and_mount(make: Make) -> None:
 def test_queue_settings_are_set_and_put_back(make: Make) -> None:
     system = make("ext2", scheduler="mq-deadline", read_ahead="64k")
     up = system.bring_up()
-    device = mounts_at(up.directory.parent)[-1].source
+    device = mounts_at(up.target.parent)[-1].source
     scheduler = loops.queue_setting(device, "scheduler")
     assert (up.facts["I/O scheduler"], up.facts["read-ahead"]) == ("mq-deadline", "64 KiB")
     system.take_down()
@@ -106,22 +106,22 @@ def test_a_step_that_fails_leaves_nothing(
 def test_remount_keeps_what_is_in_it(make: Make) -> None:
     system = make("ext4", reset="remount")
     up = system.bring_up()
-    (up.directory / "file").touch()
+    (up.target / "file").touch()
     system.take_down()
-    assert not mounts_at(up.directory.parent)
+    assert not mounts_at(up.target.parent)
     again = system.bring_up()
-    assert (again.directory / "file").exists()
+    assert (again.target / "file").exists()
     assert [command.argv[0] for command in again.commands] == ["losetup", "mount"]
 
 
 def test_none_leaves_it_mounted_until_the_run_ends(make: Make) -> None:
     system = make("ext4", reset="none")
     up = system.bring_up()
-    (up.directory / "file").touch()
+    (up.target / "file").touch()
     system.take_down()
-    assert mounts_at(up.directory.parent)
+    assert mounts_at(up.target.parent)
     again = system.bring_up()
-    assert (again.directory / "file").exists()
+    assert (again.target / "file").exists()
     assert again.commands == ()
 
 
@@ -159,8 +159,8 @@ def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.Monke
 def test_an_image_that_does_not_fit_leaves_nothing(tmp_path: Path, make: Make) -> None:
     up = make("ext2").bring_up()
     with Ledger() as ledger:
-        site = Site(root=up.directory, work=up.directory, ledger=ledger)
+        site = Site(root=up.target, work=up.target, ledger=ledger)
         document = {"filesystem": "ext2", "backing": {"image": "64M"}}
         with pytest.raises(TiltyardError, match="No space left on device"):
             kind("loop-image").system("ext2", document, site).bring_up()  # type: ignore[arg-type]
-        assert not list(up.directory.iterdir())
+        assert not list(up.target.iterdir())

@@ -12,6 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 PROTOCOL = 1
 
 
+Unit = Literal["B/s", "1/s", "s", "s/B", "1"]
+"""SI base units only; "1" is a share or another ratio."""
+
+
 class Message(BaseModel):
     """Base of everything that comes from the engine."""
 
@@ -23,7 +27,7 @@ class MetricCard(Message):
 
     name: str
     label: str
-    unit: Literal["B/s", "1/s", "s"]
+    unit: Unit
     direction: Literal["higher", "lower"]
     role: Literal["headline", "detail"]
     about: str
@@ -40,6 +44,7 @@ class Card(Message):
     parameters: dict[str, Any]
     metrics: list[MetricCard]
     grid: list[str]
+    target: Literal["directory", "far"]
     usual: dict[str, Any]
     smoke: dict[str, Any]
 
@@ -125,7 +130,7 @@ class Sample(Message):
 
     metric: str
     value: float
-    unit: Literal["B/s", "1/s", "s"]
+    unit: Unit
     direction: Literal["higher", "lower"]
     at: dict[str, int | str] = {}
     operations: int
@@ -133,6 +138,22 @@ class Sample(Message):
     elapsed_s: float
     native: Native | None = None
     latency_ns: Latency | None = None
+
+
+class Connection(Message):
+    """How the kernel sees a TCP connection at an instant, at one end."""
+
+    t_s: float
+    flow: int
+    end: Literal["near", "far"]
+    rtt_s: float
+    rtt_variance_s: float
+    rtt_min_s: float | None = None
+    cwnd_segments: int
+    mss_bytes: int
+    retransmits: int
+    delivery_rate: float | None = None
+    acknowledged_bytes: int | None = None
 
 
 class WarningNote(Message):
@@ -208,6 +229,28 @@ class Usage(Message):
     pressure: Pressure | None = None
 
 
+class Side(Message):
+    """One end of the network, over all timed regions of a trial."""
+
+    cpus: int
+    busy: float
+    user_s: float
+    system_s: float
+    sent_bytes: int
+    received_bytes: int
+    sends: int
+    receives: int
+    granted: dict[str, Any]
+    counters: dict[str, int] = {}
+
+
+class Network(Message):
+    """What both ends of the network saw."""
+
+    near: Side
+    far: Side
+
+
 class End(Message):
     """Outcome, sums and evidence."""
 
@@ -220,6 +263,7 @@ class End(Message):
     counters: dict[str, int] = {}
     floor: Floor
     access: Access | None = None
+    network: Network | None = None
     usage: Usage
 
 
@@ -251,6 +295,13 @@ class SampleEvent(Message):
     data: Sample
 
 
+class ConnectionEvent(Message):
+    """For time series of connections."""
+
+    type: Literal["connection"]
+    data: Connection
+
+
 class WarningEvent(Message):
     """For people."""
 
@@ -265,8 +316,30 @@ class EndEvent(Message):
     data: End
 
 
+class Listening(Message):
+    """Where an engine that serves can be reached."""
+
+    addresses: list[str]
+    """``address:port``, an IPv6 address in brackets."""
+    engine: str
+    protocol: int
+
+
+class ListeningLine(Message):
+    """The only line of an engine that serves."""
+
+    type: Literal["listening"]
+    data: Listening
+
+
 Event = Annotated[
-    HelloEvent | ProgressEvent | IntervalEvent | SampleEvent | WarningEvent | EndEvent,
+    HelloEvent
+    | ProgressEvent
+    | IntervalEvent
+    | SampleEvent
+    | ConnectionEvent
+    | WarningEvent
+    | EndEvent,
     Field(discriminator="type"),
 ]
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)

@@ -44,6 +44,22 @@ class ConditionsWanted(BaseModel):
     keep_awake: bool = False
 
 
+class FarEnd(BaseModel):
+    """The far end of a connection: an engine that serves."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str
+    port: int
+    secret: str | None = None
+    local: str | None = None
+    """Address of the near end; the kernel chooses if it is left out."""
+
+
+Target = Path | FarEnd
+"""What a trial works on: a directory, or a far end."""
+
+
 class Job(BaseModel):
     """One trial, as the wire wants it."""
 
@@ -51,14 +67,20 @@ class Job(BaseModel):
 
     workload: str
     parameters: dict[str, JsonValue]
-    directory: Path
+    target: Target
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
         """The document that goes to the engine's standard input."""
-        fields = self.model_dump(mode="json", exclude={"directory"})
-        wire = {"protocol": PROTOCOL, **fields, "target": {"directory": str(self.directory)}}
-        return json.dumps(wire).encode()
+        fields = self.model_dump(mode="json", exclude={"target"})
+        target: dict[str, object] = {"directory": str(self.target)}
+        if isinstance(self.target, FarEnd):
+            target = {"far": self.target.model_dump(exclude_none=True)}
+        return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
+
+
+_SOME_FAR_END = FarEnd(address="127.0.0.1", port=1)
+"""For a job that is only looked at."""
 
 
 class Engine:
@@ -116,7 +138,10 @@ class Engine:
             JobRefused: if the engine does not accept it.
             TiltyardError: if it gives no answer.
         """
-        job = Job(workload=workload, parameters=dict(parameters), directory=Path("/"))
+        card = self._catalogue.workload(workload)
+        far = card is not None and card.target == "far"
+        target = _SOME_FAR_END if far else Path("/")
+        job = Job(workload=workload, parameters=dict(parameters), target=target)
         answer = self._ask("validate", job.message())
         for event in read_events(answer.stdout.splitlines()):
             if isinstance(event, HelloEvent):

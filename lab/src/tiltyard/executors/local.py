@@ -30,6 +30,7 @@ class LocalTrial:
         job: bytes,
         keep: BinaryIO,
         *,
+        prefix: Sequence[str] = (),
         limit_s: float | None = None,
         hold: Sequence[int] = (),
     ) -> None:
@@ -39,6 +40,7 @@ class LocalTrial:
             engine: the binary.
             job: the document for its standard input.
             keep: receives its output verbatim.
+            prefix: command that starts the engine where the trial shall run.
             limit_s: it is stopped after that time; ``None`` for no limit.
             hold: file descriptors that it keeps open, so that locks on them outlive us.
         """
@@ -50,7 +52,7 @@ class LocalTrial:
         self._stopped_at: float | None = None
         self.timed_out = False
         self._process = subprocess.Popen(
-            (engine, "run"),
+            (*prefix, engine, "run"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

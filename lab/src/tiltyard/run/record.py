@@ -5,7 +5,7 @@ from typing import Literal
 from tiltyard.host.commands import Command
 from tiltyard.plan.model import TrialKey
 from tiltyard.study.model import Frozen
-from tiltyard.wire import End, Hello, Interval, Sample, WarningNote
+from tiltyard.wire import Connection, End, Hello, Interval, Sample, WarningNote
 
 
 class Prepared(Frozen):
@@ -35,6 +35,8 @@ class TrialRecord(Frozen):
     intervals: tuple[Interval, ...]
     warnings: tuple[WarningNote, ...]
     end: End | None
+    connections: tuple[Connection, ...] = ()
+    """How the kernel saw each TCP connection, from time to time."""
     file: str
     """Path of the verbatim stream, relative to the study folder."""
 

@@ -7,6 +7,7 @@ from tiltyard.plan.model import TrialKey
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.record import TrialRecord
 from tiltyard.wire import (
+    ConnectionEvent,
     End,
     EndEvent,
     Event,
@@ -61,6 +62,7 @@ class Stream:
             intervals=tuple(e.data for e in self.events if isinstance(e, IntervalEvent)),
             warnings=tuple(e.data for e in self.events if isinstance(e, WarningEvent)),
             end=self.end,
+            connections=tuple(e.data for e in self.events if isinstance(e, ConnectionEvent)),
             file=finished.file,
         )
 

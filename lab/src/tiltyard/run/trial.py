@@ -22,6 +22,7 @@ from tiltyard.run.journal import TrialFinished, TrialStarted, now
 from tiltyard.run.observer import Observer
 from tiltyard.run.settle import settle
 from tiltyard.run.stream import file_of, read_stream
+from tiltyard.systems.kind import Up
 from tiltyard.wire import ProgressEvent, read_event
 
 _LEAST_LIMIT_S = 600.0
@@ -37,8 +38,8 @@ class _Ended:
     elapsed_s: float
 
 
-def run_trial(context: Context, key: TrialKey, directory: Path) -> None:
-    """Run one trial in a directory; afterwards it is on disk and in the journal.
+def run_trial(context: Context, key: TrialKey, up: Up) -> None:
+    """Run one trial on a system that is up; afterwards it is on disk and in the journal.
 
     Raises:
         InterruptedRunError: if a signal came; nothing is kept of the trial.
@@ -54,7 +55,7 @@ def run_trial(context: Context, key: TrialKey, directory: Path) -> None:
     partial = path.with_name(path.name + ".partial")
     path.parent.mkdir(exist_ok=True)
     try:
-        ended = _execute(context, key, directory, partial)
+        ended = _execute(context, key, up, partial)
         context.interrupt.check()
         partial.replace(path)
     except BaseException:
@@ -91,21 +92,25 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
     )
 
 
-def _execute(context: Context, key: TrialKey, directory: Path, partial: Path) -> _Ended:
+def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     """Run the engine to its end; its output is in ``partial``, synced."""
     spec = context.plan.workload(key.workload).spec
-    conditions = context.plan.conditions
+    conditions = ConditionsWanted(**context.plan.conditions.model_dump())
+    if up.cpus:
+        conditions = conditions.model_copy(update={"cpus": up.cpus, "unpinned": False})
     job = Job(
-        workload=spec.use,
-        parameters=spec.parameters,
-        directory=directory,
-        conditions=ConditionsWanted(**conditions.model_dump()),
+        workload=spec.use, parameters=spec.parameters, target=up.target, conditions=conditions
     )
     limit_s = _limit_s(context.history, key.workload)
     began = time.monotonic()
     with partial.open("wb") as keep:
         trial = LocalTrial(
-            context.engine.path, job.message(), keep, limit_s=limit_s, hold=context.ledger.hold
+            context.engine.path,
+            job.message(),
+            keep,
+            prefix=up.prefix,
+            limit_s=limit_s,
+            hold=context.ledger.hold,
         )
         with context.interrupt.stops(trial.stop):
             for line in trial.lines():

@@ -44,7 +44,7 @@ def _run_trials(context: Context, keys: list[TrialKey], up: Up) -> None:
     """One after the other, in the order of the plan."""
     for key in keys:
         context.interrupt.check()
-        run_trial(context, key, up.directory)
+        run_trial(context, key, up)
         _insist(context, key)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from tiltyard.study.file import StudyFile
-from tiltyard.study.kinds import Kind, kind_of
+from tiltyard.study.kinds import Kind
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import SystemSpec
 from tiltyard.study.problems import Flaw, shown
@@ -29,12 +29,9 @@ class Level:
     """Where the value stands in the file."""
 
 
-def lift_systems(
-    file: StudyFile, kinds: Sequence[Kind], flaws: list[Flaw]
-) -> tuple[SystemSpec, ...]:
+def lift_systems(file: StudyFile, kind: Kind | None, flaws: list[Flaw]) -> tuple[SystemSpec, ...]:
     """All combinations of levels, the first factor varying slowest; flaws are added to the list."""
     before = len(flaws)
-    kind = kind_of(file, kinds, flaws)
     factors = [_levels(factor, typed, flaws) for factor, typed in file.factors.items()]
     for key in file.factors.keys() & file.systems.settings.keys():
         text = "is a factor as well; take it out of [systems], or out of [factors]"

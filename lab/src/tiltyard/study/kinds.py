@@ -1,12 +1,12 @@
 """Which kind of system a study is about: told by the settings that it uses."""
 
 from collections.abc import Iterator, Sequence, Set
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import BaseModel
 
 from tiltyard.study.file import StudyFile
-from tiltyard.study.problems import Flaw, not_a, one_of
+from tiltyard.study.problems import Flaw, not_a, one_of, perhaps
 
 
 class Kind(Protocol):
@@ -17,23 +17,28 @@ class Kind(Protocol):
         """As ``systems.kind`` names it."""
 
     @property
+    def target(self) -> Literal["directory", "far"]:
+        """What trials on its systems work on."""
+
+    @property
     def Settings(self) -> type[BaseModel]:  # noqa: N802  it is a class
         """The model of its settings; fields carry descriptions."""
 
 
 def kind_of(file: StudyFile, kinds: Sequence[Kind], flaws: list[Flaw]) -> Kind | None:
-    """The kind that has all the settings in use; ``None``, with flaws added, if none or several."""
+    """The kind that has all the settings in use, the first of several.
+
+    Returns:
+        ``None``, with flaws added, if there is none.
+    """
     named = file.systems.kind
     if named is not None:
         kinds = [kind for kind in kinds if kind.name == named] or _no_kind(named, kinds, flaws)
     used = {**file.factors, **file.systems.settings}.keys()
     fitting = [kind for kind in kinds if used <= _settings(kind)]
-    if len(fitting) == 1:
-        return fitting[0]
     if fitting:
-        names = " or ".join(f'kind = "{kind.name}"' for kind in fitting)
-        flaws.append(Flaw(("systems", "kind"), f"the settings do not tell the kind: {names}"))
-    elif kinds:
+        return fitting[0]
+    if kinds:
         flaws.extend(_unfitting(file, kinds, used))
     return None
 
@@ -58,7 +63,11 @@ def _unfitting(file: StudyFile, kinds: Sequence[Kind], used: Set[str]) -> Iterat
     unknown = used - known.keys()
     for key in unknown or used - _settings(nearest[0]):
         table = "factors" if key in file.factors else "systems"
-        if unknown:
+        if not most:
+            every = ", ".join(kind.name for kind in kinds)
+            text = f"no kind of system has such a setting ({every}).{perhaps(key, known)}"
+            yield Flaw((table, key), text)
+        elif unknown:
             names = " or ".join(kind.name for kind in nearest)
             yield Flaw((table, key), f"there is no such setting of {names}. {one_of(key, known)}")
         else:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from tiltyard.study.factors import lift_systems
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
-from tiltyard.study.kinds import Kind
+from tiltyard.study.kinds import Kind, kind_of
 from tiltyard.study.model import ConditionsSpec, Precision, Study, SystemSpec, WorkloadSpec
 from tiltyard.study.problems import Flaw, not_a, one_of
-from tiltyard.wire import Catalogue
+from tiltyard.wire import Card, Catalogue
 
 
 class FlawsError(Exception):
@@ -25,9 +25,10 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         FlawsError: with all that does not make sense.
     """
     flaws: list[Flaw] = []
-    systems = lift_systems(file, kinds, flaws)
+    kind = kind_of(file, kinds, flaws)
+    systems = lift_systems(file, kind, flaws)
     baseline = _baseline(file.baseline, systems, flaws)
-    workloads = _workloads(file.workload, catalogue, flaws)
+    workloads = _workloads(file.workload, catalogue, kind, flaws)
     precision = _precision(file.precision, flaws)
     conditions = _conditions(file.conditions, flaws)
     if flaws:
@@ -55,11 +56,14 @@ def _baseline(named: str | None, systems: Sequence[SystemSpec], flaws: list[Flaw
 
 
 def _workloads(
-    tables: Sequence[WorkloadTable] | None, catalogue: Catalogue, flaws: list[Flaw]
+    tables: Sequence[WorkloadTable] | None,
+    catalogue: Catalogue,
+    kind: Kind | None,
+    flaws: list[Flaw],
 ) -> tuple[WorkloadSpec, ...]:
     """The workloads with their parameters as typed."""
     if tables is None:
-        tables = [WorkloadTable(use=catalogue.workloads[0].name)]
+        tables = [WorkloadTable(use=_default_workload(catalogue, kind))]
     specs: dict[str, WorkloadSpec] = {}
     for place, table in enumerate(tables):
         path = ("workload", place)
@@ -68,6 +72,8 @@ def _workloads(
             names = (card.name for card in catalogue.workloads)
             flaws.append(Flaw((*path, "use"), not_a(table.use, "workload", names)))
             continue
+        if kind is not None and card.target != kind.target:
+            flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))
         known = card.parameters.get("properties", {})
         for name in table.parameters.keys() - known.keys():
             text = f"there is no such parameter of {table.use}. {one_of(name, known)}"
@@ -78,6 +84,21 @@ def _workloads(
             flaws.append(Flaw((*path, "name" if table.name else "use"), text))
         specs[name] = WorkloadSpec(name=name, use=table.use, parameters=table.parameters)
     return tuple(specs.values())
+
+
+def _default_workload(catalogue: Catalogue, kind: Kind | None) -> str:
+    """The engine's first workload that works on what the systems are."""
+    fitting = (card for card in catalogue.workloads if kind is None or card.target == kind.target)
+    return next(fitting, catalogue.workloads[0]).name
+
+
+def _wrong_target(card: Card, kind: Kind) -> str:
+    """What to say of a workload that has nothing to do on the systems of a study."""
+    needs = {"directory": "a directory to work in", "far": "a far end"}
+    return (
+        f"{card.name} needs {needs[card.target]}; "
+        f"systems of kind {kind.name} have {needs[kind.target]}"
+    )
 
 
 def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:

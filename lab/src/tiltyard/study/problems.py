@@ -70,9 +70,13 @@ def shown(value: object) -> str:
 def one_of(typed: object, right: Iterable[str]) -> str:
     """What would be right, and the nearest of it: ``One of: none, mkfs. Did you mean "mkfs"?``."""
     names = list(right)
-    near = difflib.get_close_matches(str(typed), names, n=1)
-    hint = f' Did you mean "{near[0]}"?' if near else ""
-    return f"One of: {', '.join(names)}.{hint}"
+    return f"One of: {', '.join(names)}.{perhaps(typed, names)}"
+
+
+def perhaps(typed: object, right: Iterable[str]) -> str:
+    """The nearest of what would be right, as a question to add; empty if none is near."""
+    near = difflib.get_close_matches(str(typed), list(right), n=1)
+    return f' Did you mean "{near[0]}"?' if near else ""
 
 
 def not_a(typed: object, what: str, right: Iterable[str]) -> str:

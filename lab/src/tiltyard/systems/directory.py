@@ -55,7 +55,7 @@ class Directory(System):
         path = self._given / self._ledger.name("trials")
         self._made = self._ledger.record(MadeDirectory(path=path))
         path.mkdir()
-        return Up(directory=path, commands=(), facts=_facts(path))
+        return Up(target=path, commands=(), facts=_facts(path))
 
     def take_down(self) -> None:
         """Remove the subdirectory."""
@@ -89,5 +89,6 @@ KIND = Kind(
     name="directory",
     about="an existing directory, as it is; needs no root",
     Settings=DirectorySettings,
+    target="directory",
     open=Directory,
 )

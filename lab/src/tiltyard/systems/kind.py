@@ -8,6 +8,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, WithJsonSchema
 
+from tiltyard.executors.engine import Target
 from tiltyard.host.commands import Command
 from tiltyard.host.ledger import Ledger
 from tiltyard.units import parse_size
@@ -59,16 +60,20 @@ class Problem:
 class Up:
     """A system that is up."""
 
-    directory: Path
-    """Empty; trials work in it."""
+    target: Target
+    """An empty directory that trials work in, or the far end that they talk to."""
     commands: tuple[Command, ...]
     """What was executed, in order."""
     facts: dict[str, str]
     """What the kernel says of it, in names that a reader knows."""
+    prefix: tuple[str, ...] = ()
+    """Command that starts the measuring engine where its end of the system is."""
+    cpus: tuple[int, ...] = ()
+    """CPUs for the measuring threads, instead of those of the study; empty: the study's."""
 
 
 class System(ABC):
-    """One system under test on this host. Between turns nothing of it is left mounted."""
+    """One system under test on this host. Between turns nothing of it is left up."""
 
     @abstractmethod
     def problems(self) -> list[Problem]:
@@ -101,6 +106,8 @@ class Kind(Generic[S]):
     name: str
     about: str
     Settings: type[S]
+    target: Literal["directory", "far"]
+    """What its trials work on; a workload says which of them it needs."""
     open: Callable[[str, S, Site], System]
     """Makes the system of that name; nothing is touched until it is brought up."""
 

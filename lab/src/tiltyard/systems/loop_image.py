@@ -9,7 +9,7 @@ each system then needs an image of its own, which lies elsewhere on the disk.
 import functools
 import os
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticKnownError
@@ -17,15 +17,14 @@ from pydantic_core import PydanticKnownError
 from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
 from tiltyard.folder import sha256
 from tiltyard.host import commands, loops
-from tiltyard.host.changes import AttachedLoop, Change, MadeDirectory, MadeFile, Mounted, SetQueue
+from tiltyard.host.changes import AttachedLoop, MadeDirectory, MadeFile, Mounted, SetQueue
 from tiltyard.host.mounts import mount_of, mounts_at
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.image import lay_out, restore_layout
 from tiltyard.systems.image_checks import check_host
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size, System, Up
+from tiltyard.systems.steps import Steps
 from tiltyard.units import format_size
-
-C = TypeVar("C", bound=Change)
 
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
@@ -96,8 +95,7 @@ class LoopImage(System):
         self._image = self._home / site.ledger.name(f"{slug}-{settings.backing.image}.img")
         self._target = site.work.resolve() / site.ledger.name(f"mnt-{slug}")
         self._formatted = False
-        self._turn: list[Change] = []
-        self._commands: list[commands.Command] = []
+        self._steps = Steps(site)
 
     def problems(self) -> list[Problem]:
         """Root, loop devices, mkfs, the kernel's driver, size and room."""
@@ -106,27 +104,24 @@ class LoopImage(System):
 
     def bring_up(self) -> Up:
         """Attach, format, set the queue, mount."""
-        self._commands = []
         try:
-            if not self._turn:
-                self._prepare()
-            return self._look()
+            return self._look(() if self._steps else self._prepare())
         except BaseException:
-            self._undo_turn()
+            self._steps.undo()
             raise
 
     def take_down(self) -> None:
         """Unmount and detach, unless the study wants it left mounted (``reset = "none"``)."""
         if self._settings.reset != "none":
-            self._undo_turn()
+            self._steps.undo()
 
-    def _prepare(self) -> None:
-        """Every step is in the ledger before it is taken."""
+    def _prepare(self) -> tuple[commands.Command, ...]:
+        """Every step is in the ledger before it is taken; what was executed."""
         settings = self._settings
         self._ensure_image()
-        self._record(AttachedLoop(image=self._image))
+        self._steps.record(AttachedLoop(image=self._image))
         attach = ("losetup", "--find", "--show", "--direct-io=on", str(self._image))
-        device = self._run(attach).stdout
+        device = self._steps.run(attach).stdout
         if settings.scheduler is not None:
             self._set_queue(device, "scheduler", settings.scheduler)
         if settings.read_ahead is not None:
@@ -134,12 +129,13 @@ class LoopImage(System):
         if settings.reset == "mkfs" or not self._formatted:
             if loops.backing_file(device) != self._image:
                 raise RefusedError(f"{device} is no longer behind {self._image}; not formatted")
-            self._run(self._filesystem.mkfs(settings.mkfs, device))
+            self._steps.run(self._filesystem.mkfs(settings.mkfs, device))
             self._formatted = True
-        self._record(MadeDirectory(path=self._target)).path.mkdir()
-        self._record(Mounted(target=self._target, image=self._image))
+        self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
+        self._steps.record(Mounted(target=self._target, image=self._image))
         options = ("-o", ",".join(settings.mount)) if settings.mount else ()
-        self._run(("mount", "-t", settings.filesystem, *options, device, str(self._target)))
+        self._steps.run(("mount", "-t", settings.filesystem, *options, device, str(self._target)))
+        return self._steps.executed
 
     def _ensure_image(self) -> None:
         """The image, laid out: made at the first turn, mended at the later ones."""
@@ -157,7 +153,7 @@ class LoopImage(System):
                 raise HostLacksError(f"{self._image}: {error.strerror}") from error
             raise
 
-    def _look(self) -> Up:
+    def _look(self, executed: tuple[commands.Command, ...]) -> Up:
         """What the kernel says of what is mounted now, and a directory to work in."""
         mount = mounts_at(self._target)[-1]
         device = mount.source
@@ -167,8 +163,8 @@ class LoopImage(System):
         image_bytes = self._image.stat().st_size
         below = mount_of(self._home)
         return Up(
-            directory=directory,
-            commands=tuple(self._commands),
+            target=directory,
+            commands=executed,
             facts={
                 "file system": mount.type,
                 "mkfs": _version(self._filesystem),
@@ -191,7 +187,7 @@ class LoopImage(System):
         before = loops.chosen(setting)
         if before == value:
             return
-        self._record(SetQueue(device=device, image=self._image, name=name, before=before))
+        self._steps.record(SetQueue(device=device, image=self._image, name=name, before=before))
         refused = ""
         try:
             setting.write_text(value)
@@ -200,24 +196,6 @@ class LoopImage(System):
         if loops.chosen(setting) != value:
             offered = setting.read_text().strip()
             raise TiltyardError(f'{setting}: "{value}" is not taken{refused}; it says "{offered}"')
-
-    def _record(self, change: C) -> C:
-        """Write down a change of this turn."""
-        self._turn.append(change)
-        return self._site.ledger.record(change)
-
-    def _run(self, argv: tuple[str, ...]) -> commands.Output:
-        """Run a step, keep it for the record."""
-        self._site.check()
-        output = self._site.ledger.run(argv)
-        self._commands.append(output.command)
-        return output
-
-    def _undo_turn(self) -> None:
-        """Take this turn's changes back, last one first; each undo verifies itself."""
-        while self._turn:
-            self._site.ledger.undo(self._turn[-1])
-            self._turn.pop()
 
 
 @functools.cache
@@ -231,5 +209,6 @@ KIND = Kind(
     name="loop-image",
     about="a fresh file system on a loop device over an image file; needs root",
     Settings=LoopImageSettings,
+    target="directory",
     open=LoopImage,
 )
