@@ -10,7 +10,7 @@ from tempfile import gettempdir
 
 import pytest
 
-from tiltyard.host.changes import PREFIX
+from tiltyard.host.change import PREFIX
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can make loop devices and mount file systems"

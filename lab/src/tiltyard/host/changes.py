@@ -11,26 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, loops
+from tiltyard.host.change import PREFIX, HostChange
 from tiltyard.host.mounts import mounts, mounts_at
-
-PREFIX = "tiltyard-"
-"""Every file and directory that Tiltyard makes outside a study folder's own files begins so."""
+from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
 
 _BUSY_TRIES = 20
 _BUSY_PAUSE_S = 0.25
 
 
-class _Change(BaseModel):
-    """Base of all changes: read back from the ledger exactly as it was written."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MadeFile(_Change):
+class MadeFile(HostChange):
     """A file that did not exist before."""
 
     kind: Literal["file"] = "file"
@@ -45,7 +38,7 @@ class MadeFile(_Change):
         return f"removed {self.path}"
 
 
-class MadeDirectory(_Change):
+class MadeDirectory(HostChange):
     """A directory that did not exist before; what is in it is ours too."""
 
     kind: Literal["directory"] = "directory"
@@ -64,7 +57,7 @@ class MadeDirectory(_Change):
         return f"removed {self.path}"
 
 
-class AttachedLoop(_Change):
+class AttachedLoop(HostChange):
     """An image behind a loop device; which one, the kernel decides later."""
 
     kind: Literal["loop"] = "loop"
@@ -79,7 +72,7 @@ class AttachedLoop(_Change):
         return f"detached {' '.join(devices)}" if devices else None
 
 
-class Mounted(_Change):
+class Mounted(HostChange):
     """A loop device with our image, mounted."""
 
     kind: Literal["mount"] = "mount"
@@ -98,7 +91,7 @@ class Mounted(_Change):
         return done
 
 
-class SetQueue(_Change):
+class SetQueue(HostChange):
     """A queue setting of our image's loop device; it would outlive the attachment."""
 
     kind: Literal["queue"] = "queue"
@@ -119,7 +112,16 @@ class SetQueue(_Change):
 
 
 Change = Annotated[
-    MadeFile | MadeDirectory | AttachedLoop | Mounted | SetQueue, Field(discriminator="kind")
+    MadeFile
+    | MadeDirectory
+    | AttachedLoop
+    | Mounted
+    | SetQueue
+    | MadeNamespace
+    | SetSysctl
+    | StartedServer
+    | MadeOverSsh,
+    Field(discriminator="kind"),
 ]
 
 

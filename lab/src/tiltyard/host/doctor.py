@@ -94,8 +94,9 @@ def _tool(tool: Tool) -> Check:
     """A program and its package."""
     if find_program(tool.command):
         return Check(tool.command, "ok", "installed")
-    meaning = "not installed: this file system cannot be made"
-    return Check(tool.command, "limited", meaning, install_command(tool.package))
+    return Check(
+        tool.command, "limited", f"not installed: {tool.without}", install_command(tool.package)
+    )
 
 
 def _state() -> Check:

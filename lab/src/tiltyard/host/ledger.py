@@ -21,7 +21,8 @@ from pydantic import TypeAdapter
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
-from tiltyard.host.changes import PREFIX, Change
+from tiltyard.host.change import PREFIX
+from tiltyard.host.changes import Change
 from tiltyard.host.processes import Process
 
 _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)

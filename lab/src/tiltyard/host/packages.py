@@ -23,6 +23,8 @@ class Tool:
     package: str
     version: tuple[str, ...]
     """Options that make it print its version."""
+    without: str = "this file system cannot be made"
+    """What follows if it is missing."""
 
 
 def find_program(command: str) -> str | None:

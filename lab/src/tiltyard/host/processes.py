@@ -1,12 +1,21 @@
 """Processes by identity. A bare pid is not one: numbers are reused, and zombies still have one."""
 
+import contextlib
 import os
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
+from tiltyard.errors import TiltyardError
+
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_ENDS_S = 5.0
+"""How long a process may take to end before it is killed, and after that."""
+_STEP_S = 0.02
 
 
 class Process(BaseModel):
@@ -34,6 +43,29 @@ class Process(BaseModel):
         return now is not None and now[0] not in "ZX" and now[1] == self.started_ticks
 
 
+def end_processes(find: Callable[[], list[int]], whose: str) -> str:
+    """Ask processes to end, kill what does not, and wait until none is left.
+
+    Returns:
+        Their numbers; empty if there were none.
+    """
+    ended: dict[int, None] = {}
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        give_up = time.monotonic() + _ENDS_S
+        asked: set[int] = set()
+        while pids := find():
+            if time.monotonic() > give_up:
+                break
+            for pid in set(pids) - asked:
+                _signal(pid, number)
+            asked.update(pids)
+            ended.update(dict.fromkeys(pids))
+            time.sleep(_STEP_S)
+        else:
+            return ", ".join(str(pid) for pid in ended)
+    raise TiltyardError(f"{whose}: process {find()[0]} does not end")
+
+
 def _state_and_start(pid: int) -> tuple[str, int] | None:
     """State letter and start time of a process, or ``None`` if there is none."""
     try:
@@ -42,3 +74,9 @@ def _state_and_start(pid: int) -> tuple[str, int] | None:
         return None
     fields = text.rpartition(") ")[2].split()
     return fields[0], int(fields[19])
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    """Signal a process that may have ended meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)

@@ -3,12 +3,13 @@
 A kind of system is one file and one line in :data:`KINDS`.
 """
 
-from tiltyard.systems import directory, loop_image
+from tiltyard.systems import directory, loop_image, pair
 from tiltyard.systems.kind import AnyKind
 
 KINDS: tuple[AnyKind, ...] = (
     loop_image.KIND,
     directory.KIND,
+    pair.KIND,
 )
 """In the order in which help and documentation show them."""
 

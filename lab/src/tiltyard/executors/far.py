@@ -1,0 +1,105 @@
+"""Start the far end of a connection, and end it: an engine that serves."""
+
+import os
+import selectors
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from tiltyard.errors import TiltyardError
+from tiltyard.wire import PROTOCOL, Listening, ListeningLine
+
+_BEGINS_S = 15.0
+"""How long it may take until it listens; a connection by ssh takes its time."""
+_ENDS_S = 5.0
+_CHUNK = 4096
+
+
+class FarEngine:
+    """An engine that serves for as long as its standard input is open.
+
+    It ends when we close it, and also when we die: then the kernel closes it.
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        """Start it and wait until it listens.
+
+        Args:
+            argv: the command that serves and ends at the end of its input.
+
+        Raises:
+            TiltyardError: if it does not listen; the message has its own words.
+        """
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in stop()
+        self._process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            start_new_session=True,
+        )
+        try:
+            self.listening = self._await()
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def port(self) -> int:
+        """The port that it listens at."""
+        return int(self.listening.addresses[0].rpartition(":")[2])
+
+    def stop(self) -> None:
+        """End it and wait for its end; harmless when it has ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        for end in (self._process.terminate, self._process.kill):
+            try:
+                self._process.wait(_ENDS_S)
+                break
+            except subprocess.TimeoutExpired:
+                end()
+        self._process.wait()
+        self._process.stdout.close()
+        self._stderr.close()
+
+    def _await(self) -> Listening:
+        """Its first line."""
+        line = self._first_line()
+        try:
+            listening = ListeningLine.model_validate_json(line).data
+        except ValidationError:
+            said = line.decode(errors="replace").strip() or self._last_words()
+            raise TiltyardError(f"the far end does not listen: {said}") from None
+        if listening.protocol != PROTOCOL:
+            raise TiltyardError(
+                f"the far end speaks protocol {listening.protocol}, this lab speaks {PROTOCOL}"
+            )
+        return listening
+
+    def _first_line(self) -> bytes:
+        """What it says first; empty if it ends without a word."""
+        assert self._process.stdout is not None
+        stdout = self._process.stdout.fileno()
+        give_up = time.monotonic() + _BEGINS_S
+        line = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while not line.endswith(b"\n"):
+                if not selector.select(give_up - time.monotonic()):
+                    raise TiltyardError(f"the far end does not listen after {_BEGINS_S:g} s")
+                if not (chunk := os.read(stdout, _CHUNK)):
+                    return line
+                line += chunk
+        return line
+
+    def _last_words(self) -> str:
+        """The last line that it wrote for people."""
+        status = self._process.wait(_ENDS_S)
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"it ended with status {status}"

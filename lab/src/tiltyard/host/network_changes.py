@@ -1,0 +1,116 @@
+"""The kinds of change that a system of two ends makes, and how each is taken back.
+
+The rules are those of :mod:`tiltyard.host.changes`: an ``undo`` acts only on what is there and
+still ours, says what it did, and returns ``None`` if nothing was left to do.
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.host import commands, sysctls
+from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.processes import end_processes
+
+_NAMESPACES = Path("/run/netns")
+
+
+def namespace_path(name: str) -> Path:
+    """Where ip-netns(8) keeps a network namespace."""
+    return _NAMESPACES / name
+
+
+class MadeNamespace(HostChange):
+    """A network namespace that did not exist before; its devices go with it."""
+
+    kind: Literal["namespace"] = "namespace"
+    name: str
+
+    def undo(self) -> str | None:
+        """End the processes in it and remove it."""
+        if not self.name.startswith(PREFIX) or "/" in self.name:
+            raise RefusedError(f"{self.name}: not removed: its name does not begin with {PREFIX}")
+        path = namespace_path(self.name)
+        if not path.exists():
+            return None
+        end_processes(self._processes, f"network namespace {self.name}")
+        commands.run(("ip", "netns", "del", self.name))
+        if path.exists():
+            raise TiltyardError(f"{path}: still there after ip netns del")
+        return f"removed network namespace {self.name}"
+
+    def _processes(self) -> list[int]:
+        """Who runs in it; a name that was not bound to a namespace yet holds nobody."""
+        if not os.path.ismount(namespace_path(self.name)):
+            return []
+        return [int(pid) for pid in commands.run(("ip", "netns", "pids", self.name)).stdout.split()]
+
+
+class SetSysctl(HostChange):
+    """A kernel parameter of the whole host."""
+
+    kind: Literal["sysctl"] = "sysctl"
+    key: str = Field(pattern=r"^net(\.[A-Za-z0-9_-]+)+$")
+    before: str
+    value: str
+
+    def undo(self) -> str | None:
+        """Put the old value back, unless somebody has set yet another one since."""
+        now = sysctls.read(self.key)
+        if now == self.before:
+            return None
+        if now != self.value:
+            return f'left {self.key} at "{now}": somebody has set it since (it was "{self.before}")'
+        sysctls.path_of(self.key).write_text(self.before)
+        if sysctls.read(self.key) != self.before:
+            raise TiltyardError(f'{self.key}: does not go back to "{self.before}"')
+        return f'set {self.key} to "{self.before}" again'
+
+
+class StartedServer(HostChange):
+    """A far end on this host; which process it is, the name of its secret file tells."""
+
+    kind: Literal["server"] = "server"
+    secret_file: Path
+
+    def undo(self) -> str | None:
+        """End it, if it has not ended by itself."""
+        if not self.secret_file.name.startswith(PREFIX):
+            raise RefusedError(f"{self.secret_file}: its name does not begin with {PREFIX}")
+        ended = end_processes(self._processes, "far end")
+        return f"ended a far end, process {ended}" if ended else None
+
+    def _processes(self) -> list[int]:
+        """Processes that were told of the secret file; a zombie has no arguments."""
+        wanted = os.fsencode(self.secret_file)
+        return [
+            int(entry.name)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and wanted in _arguments(entry)
+        ]
+
+
+class MadeOverSsh(HostChange):
+    """A directory in the home of a user on another host, with all that is in it."""
+
+    kind: Literal["ssh"] = "ssh"
+    ssh: tuple[str, ...]
+    """The command that reaches the host; what it shall do there is appended."""
+    directory: str = Field(pattern=rf"^{PREFIX}[A-Za-z0-9-]+$")
+
+    def undo(self) -> str | None:
+        """Remove it."""
+        there = f"test ! -e {self.directory} || {{ rm -rf -- {self.directory} && echo removed; }}"
+        said = commands.run((*self.ssh, there), timeout_s=30).stdout
+        return f"removed {self.directory} on {self.ssh[-1]}" if said else None
+
+
+def _arguments(entry: Path) -> list[bytes]:
+    """The command line of a process; empty if it is gone."""
+    try:
+        return (entry / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []

@@ -1,0 +1,87 @@
+"""What would keep a pair from coming up here, or from being set as a study wants it.
+
+What the kernel takes is tried in a network namespace that is gone again when the trying ends, so
+nothing changes on the host.
+"""
+
+import os
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import commands, sysctls
+from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.systems.ends import ENDS
+from tiltyard.systems.kind import Problem
+from tiltyard.systems.pair_settings import PairSettings
+from tiltyard.systems.parameters import SYSCTL, parameter_problems
+
+_WITHOUT = "pairs of network namespaces cannot be made"
+TOOLS = (
+    Tool("ip", "iproute2", ("-V",), _WITHOUT),
+    Tool("tc", "iproute2", ("-V",), _WITHOUT),
+    Tool("ethtool", "ethtool", ("--version",), _WITHOUT),
+    SYSCTL,
+)
+"""Programs that a pair needs beside those that every Linux has."""
+
+_TRY = ("unshare", "--net")
+
+
+def check_pair(settings: PairSettings) -> list[Problem]:
+    """Everything that can be seen beforehand, without changing anything."""
+    if os.geteuid() != 0:
+        remedy = 'sudo; without root: kind = "loopback" in [systems]'
+        return [Problem("error", "only root can make network namespaces", remedy)]
+    if lacking := [tool for tool in TOOLS if find_program(tool.command) is None]:
+        return [
+            Problem("error", f"{tool.command} is not installed", install_command(tool.package))
+            for tool in lacking
+        ]
+    if refused := _refusal(("ip", "link", "add", "near", "type", "veth", "peer", "name", "far")):
+        return [Problem("error", f"this kernel makes no veth devices: {refused}", "modprobe veth")]
+    return [
+        *_qdisc_problems(settings),
+        *_parameter_problems(settings),
+        *_cpu_problems(settings),
+    ]
+
+
+def _refusal(argv: tuple[str, ...]) -> str:
+    """Why a command would fail; empty if it would not."""
+    try:
+        commands.run((*_TRY, *argv))
+    except TiltyardError as error:
+        return str(error).partition(": ")[2]
+    return ""
+
+
+def _qdisc_problems(settings: PairSettings) -> list[Problem]:
+    """Queueing disciplines that the kernel or tc does not take."""
+    found = []
+    for words in dict.fromkeys(settings.qdisc_of(end) for end in ENDS):
+        setup = ("tc", "qdisc", "add", "dev", "lo", "root", *words)
+        if words and (refused := _refusal(setup)):
+            text = f'the queueing discipline "{" ".join(words)}" is not taken: {refused}'
+            remedy = f"modprobe sch_{words[0]}" if "unknown" in refused else f"man tc-{words[0]}"
+            found.append(Problem("error", text, remedy))
+    return found
+
+
+def _parameter_problems(settings: PairSettings) -> list[Problem]:
+    """Kernel parameters that cannot be set, or not for each end on its own."""
+    near, far = (settings.sysctls_of(end) for end in ENDS)
+    found = parameter_problems({**far, **near})
+    for key in near.keys() & far.keys() - sysctls.of_a_namespace():
+        if sysctls.normal(near[key]) != sysctls.normal(far[key]):
+            text = f"{key} holds for the whole host, so both ends have the same"
+            found.append(Problem("error", text, "set it outside near and far"))
+    return found
+
+
+def _cpu_problems(settings: PairSettings) -> list[Problem]:
+    """CPUs that are not there."""
+    allowed = os.sched_getaffinity(0)
+    missing = sorted({*settings.near_cpus, *settings.far_cpus} - allowed)
+    if not missing:
+        return []
+    there = ", ".join(str(cpu) for cpu in sorted(allowed))
+    return [Problem("error", f"there is no CPU {missing[0]} to run on", f"one of {there}")]

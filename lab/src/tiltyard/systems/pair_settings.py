@@ -1,0 +1,121 @@
+"""Settings of kind ``pair``, and the kernel parameters that they amount to."""
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from tiltyard.study.problems import shown
+from tiltyard.systems.ends import End, Offloads, Qdiscs, Sysctls
+from tiltyard.systems.kind import KindSettings
+from tiltyard.systems.parameters import CONGESTION_CONTROL
+
+BUSY_POLL = ("net.core.busy_read", "net.core.busy_poll")
+
+_RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)bit")
+_PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_LEAST_BURST_BYTES = 2**18
+"""Four of the largest packets that segmentation offload makes."""
+_BURST_S = 0.001
+_LATENCY = "20ms"
+
+Cpus = tuple[Annotated[int, Field(ge=0)], ...]
+
+
+class PairSettings(KindSettings):
+    """How the two ends and the path between them are set; what is left out is the kernel's."""
+
+    family: Literal["ipv4", "ipv6"] = Field(
+        default="ipv4", description="Which Internet Protocol the two ends speak."
+    )
+    mtu: int = Field(
+        default=1500,
+        ge=1280,
+        le=65535,
+        description="Largest packet of the two devices, in bytes; 1280 is the least for IPv6.",
+    )
+    offloads: Offloads | None = Field(
+        default=None,
+        description="Features of the two devices by their names in ethtool -K: "
+        "{ tso = false, gso = false }; each end's own in tables near and far.",
+    )
+    rate: str | None = Field(
+        default=None,
+        description='Limit of either direction, counted with Ethernet headers: "500mbit". '
+        "Short for a token bucket (tbf) with a burst of 1 ms or 256 KiB and a queue of 20 ms.",
+    )
+    qdisc: Qdiscs | None = Field(
+        default=None,
+        description='Queueing discipline of the two devices, as tc takes it: "pfifo limit 1000"; '
+        "each end's own in a table of near and far.",
+    )
+    congestion_control: str | None = Field(
+        default=None, description="Congestion control of TCP at both ends."
+    )
+    sysctl: Sysctls | None = Field(
+        default=None,
+        description='Kernel parameters of the network: { "net.core.somaxconn" = 4096 }; each '
+        "end's own in tables near and far. One that a namespace does not have for itself is set "
+        "on the whole host, and put back.",
+    )
+    busy_poll: int | None = Field(
+        default=None,
+        ge=0,
+        description="How long reading and polling look for data before they sleep, in µs, for all "
+        "sockets of the host (net.core.busy_read and busy_poll).",
+    )
+    near_cpus: Cpus = Field(
+        default=(), description="CPUs of the near end; empty: those of the study's conditions."
+    )
+    far_cpus: Cpus = Field(
+        default=(), description="CPUs that the far end may use; empty: all of them."
+    )
+
+    @field_validator("rate")
+    @classmethod
+    def _is_a_rate(cls, rate: str | None) -> str | None:
+        """In the words of tc, where bits are meant and prefixes are decimal."""
+        if rate is not None and not _RATE.fullmatch(rate):
+            raise ValueError(f'{shown(rate)} is not a rate. Write it like "500mbit" or "2.5gbit"')
+        return rate
+
+    @model_validator(mode="after")
+    def _says_each_thing_once(self) -> Self:
+        """What is set twice would not be seen in a report."""
+        if self.rate is not None and self.qdisc is not None:
+            raise ValueError("rate is short for a qdisc (tbf); set one of them, rate or qdisc")
+        short = self._shorthands()
+        for end in (self.sysctl.near, self.sysctl.far) if self.sysctl else ():
+            if twice := short.keys() & end.keys():
+                raise ValueError(
+                    f"{min(twice)} is set twice: in sysctl, and by {short[min(twice)][0]}"
+                )
+        return self
+
+    @property
+    def rate_bits(self) -> int | None:
+        """The limit in bits per second."""
+        match = _RATE.fullmatch(self.rate or "")
+        return round(float(match[1]) * _PREFIXES[match[2]]) if match else None
+
+    def qdisc_of(self, end: End) -> tuple[str, ...]:
+        """The words of the queueing discipline of an end; empty for the kernel's own."""
+        if bits := self.rate_bits:
+            burst_bytes = max(_LEAST_BURST_BYTES, round(bits / 8 * _BURST_S))
+            return ("tbf", "rate", f"{bits}bit", "burst", f"{burst_bytes}b", "latency", _LATENCY)
+        text = self.qdisc.of(end) if self.qdisc else None
+        return tuple(text.split()) if text else ()
+
+    def sysctls_of(self, end: End) -> dict[str, str]:
+        """Every kernel parameter that is set for an end."""
+        given = self.sysctl.of(end) if self.sysctl else {}
+        return {**{key: value for key, (_, value) in self._shorthands().items()}, **given}
+
+    def _shorthands(self) -> dict[str, tuple[str, str]]:
+        """Kernel parameter → setting that stands for it, and its value."""
+        short = {}
+        if self.congestion_control is not None:
+            short[CONGESTION_CONTROL] = ("congestion_control", self.congestion_control)
+        if self.busy_poll is not None:
+            short |= dict.fromkeys(BUSY_POLL, ("busy_poll", str(self.busy_poll)))
+        return short

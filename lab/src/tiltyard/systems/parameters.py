@@ -1,0 +1,90 @@
+"""Kernel parameters of a system: would they be taken, and setting them on the whole host."""
+
+import difflib
+import os
+from collections.abc import Mapping
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import sysctls
+from tiltyard.host.network_changes import SetSysctl
+from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.systems.kind import Problem
+from tiltyard.systems.steps import Steps
+
+CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
+_ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
+_AVAILABLE = "net.ipv4.tcp_available_congestion_control"
+
+SYSCTL = Tool("sysctl", "procps", ("--version",), "kernel parameters cannot be set")
+
+TELLING = (
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "net.core.netdev_max_backlog",
+    "net.core.busy_read",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+)
+"""What a reader must know of any system of two ends."""
+
+
+def parameter_problems(parameters: Mapping[str, str]) -> list[Problem]:
+    """Why the kernel would not take some of them; changes nothing."""
+    if not parameters:
+        return []
+    found = []
+    if os.geteuid() != 0:
+        text = f"only root can set {next(iter(parameters))}"
+        found.append(Problem("error", text, "sudo, or a study that leaves it as it is"))
+    if find_program(SYSCTL.command) is None:
+        text = f"{SYSCTL.command} is not installed"
+        found.append(Problem("error", text, install_command(SYSCTL.package)))
+    settable = sysctls.settable()
+    for key in parameters.keys() - settable:
+        text = f"there is no {key} that can be set on this kernel"
+        near = difflib.get_close_matches(key, settable, n=1)
+        found.append(Problem("error", text, f"perhaps {near[0]}" if near else None))
+    if wanted := parameters.get(CONGESTION_CONTROL):
+        found += _unknown_congestion_control(wanted)
+    return found
+
+
+def set_on_host(steps: Steps, parameters: Mapping[str, str]) -> None:
+    """Set kernel parameters of the whole host, and verify that they were taken.
+
+    Raises:
+        TiltyardError: if one is not; it is as it was.
+    """
+    for key, value in parameters.items():
+        if key == CONGESTION_CONTROL:
+            allow_congestion_control(steps, value)
+        _set(steps, key, sysctls.normal(value))
+
+
+def allow_congestion_control(steps: Steps, name: str) -> None:
+    """Let every namespace use a congestion control that the kernel has."""
+    allowed = sysctls.read(_ALLOWED).split()
+    if name not in allowed:
+        available = sysctls.read(_AVAILABLE).split()
+        _set(steps, _ALLOWED, " ".join(one for one in available if one in (*allowed, name)))
+
+
+def _set(steps: Steps, key: str, value: str) -> None:
+    """One of them."""
+    before = sysctls.read(key)
+    if before == value:
+        return
+    steps.record(SetSysctl(key=key, before=before, value=value))
+    steps.run(("sysctl", "-q", "-w", f"{key}={value}"))
+    if (now := sysctls.read(key)) != value:
+        sysctls.path_of(key).write_text(before)
+        raise TiltyardError(f'{key}: the kernel makes "{now}" of "{value}"')
+
+
+def _unknown_congestion_control(wanted: str) -> list[Problem]:
+    """A module may hold it, or this kernel has it not at all."""
+    available = sysctls.read(_AVAILABLE).split()
+    if wanted in available:
+        return []
+    text = f'this kernel has no congestion control "{wanted}"; it has {", ".join(available)}'
+    return [Problem("error", text, f"modprobe tcp_{wanted}")]
