@@ -73,7 +73,7 @@ class FarEngine:
         try:
             listening = ListeningLine.model_validate_json(line).data
         except ValidationError:
-            said = line.decode(errors="replace").strip() or self._last_words()
+            said = line.decode(errors="replace").strip() or self._complaint()
             raise TiltyardError(f"the far end does not listen: {said}") from None
         if listening.protocol != PROTOCOL:
             raise TiltyardError(
@@ -97,9 +97,9 @@ class FarEngine:
                 line += chunk
         return line
 
-    def _last_words(self) -> str:
-        """The last line that it wrote for people."""
+    def _complaint(self) -> str:
+        """The first line that it wrote for people; help comes after it."""
         status = self._process.wait(_ENDS_S)
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"it ended with status {status}"
+        return lines[0] if lines else f"it ended with status {status}"

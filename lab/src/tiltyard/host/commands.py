@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
@@ -34,7 +35,13 @@ class Output:
     stderr: str
 
 
-def run(argv: Sequence[str], *, timeout_s: float = 300, hold: Sequence[int] = ()) -> Output:
+def run(
+    argv: Sequence[str],
+    *,
+    stdin: Path = Path(os.devnull),
+    timeout_s: float = 300,
+    hold: Sequence[int] = (),
+) -> Output:
     """Run a command to its end.
 
     It gets a session of its own, so that Ctrl-C in the terminal does not reach a half-done mkfs or
@@ -42,6 +49,7 @@ def run(argv: Sequence[str], *, timeout_s: float = 300, hold: Sequence[int] = ()
 
     Args:
         argv: program and arguments.
+        stdin: file that it reads.
         timeout_s: after this it is killed, and that is an error.
         hold: file descriptors that the command keeps open, so that locks on them outlive us.
 
@@ -55,17 +63,18 @@ def run(argv: Sequence[str], *, timeout_s: float = 300, hold: Sequence[int] = ()
     line = shlex.join(argv)
     began = time.monotonic()
     try:
-        done = subprocess.run(
-            argv,
-            executable=program,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
-            env={**os.environ, "LC_ALL": "C"},
-            start_new_session=True,
-            pass_fds=tuple(hold),
-            check=False,
-        )
+        with stdin.open("rb") as reads:
+            done = subprocess.run(
+                argv,
+                executable=program,
+                stdin=reads,
+                capture_output=True,
+                timeout=timeout_s,
+                env={**os.environ, "LC_ALL": "C"},
+                start_new_session=True,
+                pass_fds=tuple(hold),
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         raise TiltyardError(f"{line}: not done after {timeout_s:g} s, so it was killed") from None
     stdout, stderr = _text(done.stdout), _text(done.stderr)

@@ -105,9 +105,9 @@ class Ledger:
         del self._outstanding[number]
         return said
 
-    def run(self, argv: Sequence[str]) -> commands.Output:
+    def run(self, argv: Sequence[str], stdin: Path = Path(os.devnull)) -> commands.Output:
         """Run a command that makes a recorded change; our lock is held until it has ended."""
-        return commands.run(argv, hold=(self._file,))
+        return commands.run(argv, stdin=stdin, hold=(self._file,))
 
     @property
     def hold(self) -> tuple[int, ...]:

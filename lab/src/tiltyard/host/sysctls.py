@@ -4,6 +4,7 @@ import functools
 from pathlib import Path
 
 from tiltyard.host import commands
+from tiltyard.host.facts import ABSENT
 
 _ROOT = Path("/proc/sys")
 
@@ -25,6 +26,11 @@ def read(key: str) -> str:
         OSError: if there is no such key.
     """
     return normal(path_of(key).read_text())
+
+
+def shown(key: str) -> str:
+    """The value of a key as a fact."""
+    return read(key) if path_of(key).exists() else ABSENT
 
 
 def settable() -> frozenset[str]:

@@ -3,15 +3,17 @@
 A kind of system is one file and one line in :data:`KINDS`.
 """
 
-from tiltyard.systems import directory, loop_image, pair
+from tiltyard.systems import directory, hosts, loop_image, loopback, pair
 from tiltyard.systems.kind import AnyKind
 
 KINDS: tuple[AnyKind, ...] = (
     loop_image.KIND,
     directory.KIND,
     pair.KIND,
+    loopback.KIND,
+    hosts.KIND,
 )
-"""In the order in which help and documentation show them."""
+"""In the order in which help shows them; where settings fit several, the first one is meant."""
 
 
 def kind(name: str) -> AnyKind:

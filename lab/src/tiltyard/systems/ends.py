@@ -21,6 +21,7 @@ ENDS: tuple[End, End] = ("near", "far")
 
 _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
 _OFFLOAD = re.compile(r"[a-z][a-z0-9-]*")
+_SYSCTL_EXAMPLE = '{ "net.core.somaxconn" = 4096 }'
 _ON_OFF = {"on": True, "off": False}
 
 
@@ -33,6 +34,20 @@ class Ends(KindSettings, Generic[T]):
     def of(self, end: End) -> T:
         """The value of one end."""
         return self.near if end == "near" else self.far
+
+
+def both(values: Mapping[End, str]) -> str:
+    """One value where the ends agree, otherwise each end's own."""
+    if values["near"] == values["far"]:
+        return values["near"]
+    return ", ".join(f"{end}: {values[end]}" for end in ENDS)
+
+
+def _host_table(typed: object) -> object:
+    """A table of kernel parameters for the whole host."""
+    if not isinstance(typed, Mapping):
+        raise ValueError(f"{shown(typed)} is not a table: {_SYSCTL_EXAMPLE}")
+    return {key: _sysctl(key, value) for key, value in _flat(typed)}
 
 
 def _table(typed: object, item: Callable[[str, Any], object], what: str) -> object:
@@ -108,7 +123,7 @@ def _schema(value: dict[str, Any], *, table: bool) -> WithJsonSchema:
 
 Sysctls = Annotated[
     Ends[dict[str, str]],
-    BeforeValidator(lambda typed: _table(typed, _sysctl, '{ "net.core.somaxconn" = 4096 }')),
+    BeforeValidator(lambda typed: _table(typed, _sysctl, _SYSCTL_EXAMPLE)),
     _schema({"type": "object", "additionalProperties": True}, table=True),
 ]
 """Kernel parameters by name."""
@@ -125,3 +140,10 @@ Qdiscs = Annotated[
     Ends[str | None], BeforeValidator(_qdiscs), _schema({"type": "string"}, table=False)
 ]
 """Queueing disciplines of the two devices."""
+
+HostSysctls = Annotated[
+    dict[str, str],
+    BeforeValidator(_host_table),
+    WithJsonSchema({"type": "object", "additionalProperties": True}),
+]
+"""Kernel parameters of a system that has one host for both ends."""

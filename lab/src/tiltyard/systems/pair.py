@@ -15,7 +15,8 @@ from tiltyard.systems.pair_checks import check_pair
 from tiltyard.systems.pair_facts import pair_facts
 from tiltyard.systems.pair_settings import PairSettings
 from tiltyard.systems.parameters import CONGESTION_CONTROL, allow_congestion_control, set_on_host
-from tiltyard.systems.serving import Serving, on_cpus
+from tiltyard.systems.placement import on_cpus
+from tiltyard.systems.serving import Serving
 from tiltyard.systems.steps import Steps
 
 _ADDRESSES = {
@@ -34,7 +35,7 @@ class Pair(System):
         self._settings = settings
         self._links: dict[End, Link] = {end: Link(site.ledger.name(end), end) for end in ENDS}
         self._steps = Steps(site)
-        self._serving = Serving(site, self._steps, "secret")
+        self._serving = Serving(site, self._steps)
 
     def problems(self) -> list[Problem]:
         """Root, tools, and whatever the kernel would not take."""

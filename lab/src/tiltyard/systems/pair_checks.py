@@ -13,6 +13,7 @@ from tiltyard.systems.ends import ENDS
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.pair_settings import PairSettings
 from tiltyard.systems.parameters import SYSCTL, parameter_problems
+from tiltyard.systems.placement import cpu_problems
 
 _WITHOUT = "pairs of network namespaces cannot be made"
 TOOLS = (
@@ -41,7 +42,7 @@ def check_pair(settings: PairSettings) -> list[Problem]:
     return [
         *_qdisc_problems(settings),
         *_parameter_problems(settings),
-        *_cpu_problems(settings),
+        *cpu_problems(*settings.near_cpus, *settings.far_cpus),
     ]
 
 
@@ -75,13 +76,3 @@ def _parameter_problems(settings: PairSettings) -> list[Problem]:
             text = f"{key} holds for the whole host, so both ends have the same"
             found.append(Problem("error", text, "set it outside near and far"))
     return found
-
-
-def _cpu_problems(settings: PairSettings) -> list[Problem]:
-    """CPUs that are not there."""
-    allowed = os.sched_getaffinity(0)
-    missing = sorted({*settings.near_cpus, *settings.far_cpus} - allowed)
-    if not missing:
-        return []
-    there = ", ".join(str(cpu) for cpu in sorted(allowed))
-    return [Problem("error", f"there is no CPU {missing[0]} to run on", f"one of {there}")]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from tiltyard.host import commands, sysctls
 from tiltyard.host.links import SHORT_NAMES, Link, inside
-from tiltyard.systems.ends import ENDS, End
+from tiltyard.systems.ends import ENDS, End, both
 from tiltyard.systems.pair_settings import PairSettings
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
-from tiltyard.systems.serving import cpus_in_words
+from tiltyard.systems.placement import placement_facts
 
 
 def pair_facts(settings: PairSettings, links: Mapping[End, Link], engine: str) -> dict[str, str]:
@@ -34,17 +34,9 @@ def pair_facts(settings: PairSettings, links: Mapping[End, Link], engine: str) -
         "offloads off": each(lambda link: _offloads(settings, link, on=False)),
         "congestion control": both({end: parameters[end][CONGESTION_CONTROL] for end in ENDS}),
         **{key: both({end: parameters[end][key] for end in ENDS}) for key in told},
-        "CPUs of the near end": cpus_in_words(settings.near_cpus),
-        "CPUs of the far end": cpus_in_words(settings.far_cpus),
+        **placement_facts(settings),
         "engine of the far end": engine,
     }
-
-
-def both(values: Mapping[End, str]) -> str:
-    """One value where the ends agree, otherwise each end's own."""
-    if values["near"] == values["far"]:
-        return values["near"]
-    return ", ".join(f"{end}: {values[end]}" for end in ENDS)
 
 
 def _parameters(link: Link, keys: tuple[str, ...]) -> dict[str, str]:
@@ -52,7 +44,7 @@ def _parameters(link: Link, keys: tuple[str, ...]) -> dict[str, str]:
     own = [key for key in keys if key in sysctls.of_a_namespace()]
     shown = commands.run((*inside(link.namespace), "sysctl", "-n", *own)).stdout.splitlines()
     values = dict(zip(own, map(sysctls.normal, shown), strict=True))
-    return {key: values[key] if key in values else sysctls.read(key) for key in keys}
+    return {key: values[key] if key in values else sysctls.shown(key) for key in keys}
 
 
 def _offloads(settings: PairSettings, link: Link, *, on: bool) -> str:

@@ -1,14 +1,14 @@
 """Settings of kind ``pair``, and the kernel parameters that they amount to."""
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from tiltyard.study.problems import shown
 from tiltyard.systems.ends import End, Offloads, Qdiscs, Sysctls
-from tiltyard.systems.kind import KindSettings
 from tiltyard.systems.parameters import CONGESTION_CONTROL
+from tiltyard.systems.placement import PlacedSettings
 
 BUSY_POLL = ("net.core.busy_read", "net.core.busy_poll")
 
@@ -19,10 +19,8 @@ _LEAST_BURST_BYTES = 2**18
 _BURST_S = 0.001
 _LATENCY = "20ms"
 
-Cpus = tuple[Annotated[int, Field(ge=0)], ...]
 
-
-class PairSettings(KindSettings):
+class PairSettings(PlacedSettings):
     """How the two ends and the path between them are set; what is left out is the kernel's."""
 
     family: Literal["ipv4", "ipv6"] = Field(
@@ -63,12 +61,6 @@ class PairSettings(KindSettings):
         ge=0,
         description="How long reading and polling look for data before they sleep, in µs, for all "
         "sockets of the host (net.core.busy_read and busy_poll).",
-    )
-    near_cpus: Cpus = Field(
-        default=(), description="CPUs of the near end; empty: those of the study's conditions."
-    )
-    far_cpus: Cpus = Field(
-        default=(), description="CPUs that the far end may use; empty: all of them."
     )
 
     @field_validator("rate")

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from pathlib import Path
 
 from tiltyard.executors.engine import Engine, FarEnd
 from tiltyard.executors.far import FarEngine
@@ -14,15 +15,14 @@ from tiltyard.systems.steps import Steps
 class Serving:
     """An engine that serves with a secret of its own; only the trials of its turn know it."""
 
-    def __init__(self, site: Site, steps: Steps, use: str) -> None:
+    def __init__(self, site: Site, steps: Steps) -> None:
         """Nothing is started yet.
 
         Args:
             site: where the secret is kept.
             steps: of the turn that it belongs to; taking them back ends what :meth:`end` did not.
-            use: part of the name of the file with the secret.
         """
-        self._secret_file = site.work / site.ledger.name(use)
+        self._secret_file = site.work / site.ledger.name("secret")
         self._steps = steps
         self._engine: FarEngine | None = None
 
@@ -39,8 +39,7 @@ class Serving:
         Raises:
             TiltyardError: if it does not listen.
         """
-        secret = secrets.token_hex(32)
-        self._write(secret)
+        secret = keep_secret(self._steps, self._secret_file)
         self._steps.record(StartedServer(secret_file=self._secret_file))
         served = ("serve", "--until-eof", "--bind", address, "--port", "0")
         engine = str(Engine.find().path)
@@ -60,19 +59,12 @@ class Serving:
             self._engine.stop()
             self._engine = None
 
-    def _write(self, secret: str) -> None:
-        """The file that only we can read."""
-        path = self._steps.record(MadeFile(path=self._secret_file)).path
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(file, "w") as handle:
-            handle.write(secret)
 
-
-def on_cpus(cpus: tuple[int, ...]) -> tuple[str, ...]:
-    """Command that starts another one on certain CPUs; nothing if any will do."""
-    return ("taskset", "--cpu-list", ",".join(str(cpu) for cpu in cpus)) if cpus else ()
-
-
-def cpus_in_words(cpus: tuple[int, ...]) -> str:
-    """CPUs as a fact."""
-    return ", ".join(str(cpu) for cpu in cpus) if cpus else "any"
+def keep_secret(steps: Steps, path: Path) -> str:
+    """A fresh secret in a file that only we can read."""
+    secret = secrets.token_hex(32)
+    steps.record(MadeFile(path=path))
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(file, "w") as handle:
+        handle.write(secret)
+    return secret

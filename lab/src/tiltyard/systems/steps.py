@@ -1,5 +1,7 @@
 """The steps of one turn of a system: each is in the ledger before it is taken."""
 
+import os
+from pathlib import Path
 from typing import TypeVar
 
 from tiltyard.host import commands
@@ -32,10 +34,10 @@ class Steps:
         self._changes.append(change)
         return self._site.ledger.record(change)
 
-    def run(self, argv: tuple[str, ...]) -> commands.Output:
+    def run(self, argv: tuple[str, ...], stdin: Path = Path(os.devnull)) -> commands.Output:
         """Take a step, and keep its command for the record."""
         self._site.check()
-        output = self._site.ledger.run(argv)
+        output = self._site.ledger.run(argv, stdin)
         self._executed.append(output.command)
         return output
 

@@ -1,0 +1,204 @@
+"""Kind ``hosts``: the near end on this host, the far end on another one that ssh reaches.
+
+The engine is copied there under a fresh name for each turn, serves for as long as the connection
+by ssh is open, and is removed with its directory. What is measured does not pass through ssh.
+"""
+
+import json
+import platform
+import socket
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, StringConstraints, field_validator
+
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import Engine, FarEnd
+from tiltyard.executors.far import FarEngine
+from tiltyard.host import commands, sysctls
+from tiltyard.host.facts import ABSENT
+from tiltyard.host.network_changes import MadeOverSsh
+from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.study.problems import shown
+from tiltyard.systems.ends import both
+from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
+from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
+from tiltyard.systems.serving import keep_secret
+from tiltyard.systems.steps import Steps
+
+SSH = Tool("ssh", "openssh-client", ("-V",), "far ends on other hosts cannot be reached")
+_ALWAYS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+_ANSWER_S = 30
+_ENGINE, _SECRET = "tiltyard-engine", "secret"
+
+
+class HostsSettings(PlacedSettings):
+    """Where the far end is, and how it is reached."""
+
+    far: Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")] = Field(
+        description='The other host as ssh knows it: "user@host".'
+    )
+    address: str | None = Field(
+        default=None,
+        description="Name or address at which the far end listens; that of ssh if left out.",
+    )
+    ssh_options: tuple[str, ...] = Field(
+        default=(), description='Options for ssh, one word each: ["-p", "2222"].'
+    )
+    port: int = Field(
+        default=0, ge=0, le=65535, description="Port of the far end; 0: one that is free."
+    )
+    data_ports: str | None = Field(
+        default=None, description='Ports for the data, where a firewall asks: "20000-20099".'
+    )
+
+    @field_validator("data_ports")
+    @classmethod
+    def _is_a_range(cls, ports: str | None) -> str | None:
+        """First and last."""
+        first, dash, last = (ports or "1-1").partition("-")
+        if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last) < 65536):
+            raise ValueError(f'{shown(ports)} is not a range of ports, such as "20000-20099"')
+        return ports
+
+
+class Hosts(System):
+    """This host and another one."""
+
+    def __init__(self, name: str, settings: HostsSettings, site: Site) -> None:
+        """Nothing is touched yet."""
+        del name
+        self._settings = settings
+        self._site = site
+        self._steps = Steps(site)
+        self._ssh = (SSH.command, *_ALWAYS, *settings.ssh_options, settings.far)
+        self._engine: FarEngine | None = None
+
+    def problems(self) -> list[Problem]:
+        """No ssh, no way in, or a host that cannot run this engine."""
+        settings = self._settings
+        if find_program(SSH.command) is None:
+            text = f"{SSH.command} is not installed"
+            return [Problem("error", text, install_command(SSH.package))]
+        try:
+            there = self._ask("uname -sm").strip()
+            _resolved(self._name())
+        except TiltyardError as error:
+            remedy = f"ssh {settings.far} must work without a question"
+            return [Problem("error", f"{settings.far}: {error}", remedy)]
+        here = f"{platform.system()} {platform.machine()}"
+        if there != here:
+            text = f"{settings.far} is {there}, but the engine is for {here}"
+            return [Problem("error", text, "a far end of the same sort")]
+        return cpu_problems(*settings.near_cpus)
+
+    def bring_up(self) -> Up:
+        """Copy the engine and a fresh secret there, and start it."""
+        settings = self._settings
+        try:
+            address = _resolved(self._name())
+            directory, secret = self._copy()
+            self._engine = self._serve(directory, address)
+            return Up(
+                target=FarEnd(address=address, port=self._engine.port, secret=secret),
+                commands=self._steps.executed,
+                facts=self._facts(address),
+                cpus=settings.near_cpus,
+            )
+        except BaseException:
+            self.take_down()
+            raise
+
+    def take_down(self) -> None:
+        """End the far end and remove what was copied there."""
+        if self._engine is not None:
+            self._engine.stop()
+            self._engine = None
+        self._steps.undo()
+
+    def _copy(self) -> tuple[str, str]:
+        """A directory there with all that the far end needs, and the secret that is in it."""
+        directory = self._site.ledger.name("far")
+        self._steps.record(MadeOverSsh(ssh=self._ssh, directory=directory))
+        self._steps.run((*self._ssh, f"mkdir -m 700 {directory}"))
+        put = f"umask 077 && cat > {directory}/{_ENGINE} && chmod 700 {directory}/{_ENGINE}"
+        self._steps.run((*self._ssh, put), stdin=Engine.find().path)
+        kept = self._site.work / self._site.ledger.name(_SECRET)
+        secret = keep_secret(self._steps, kept)
+        put = f"umask 077 && cat > {directory}/{_SECRET}"
+        self._steps.run((*self._ssh, put), stdin=kept)
+        return directory, secret
+
+    def _serve(self, directory: str, address: str) -> FarEngine:
+        """Start it; the shell there makes way for it."""
+        settings = self._settings
+        words = [
+            *on_cpus(settings.far_cpus), f"{directory}/{_ENGINE}", "serve", "--until-eof",
+            "--bind", address, "--port", str(settings.port),
+            "--secret-file", f"{directory}/{_SECRET}",
+            *(("--data-ports", settings.data_ports) if settings.data_ports else ()),
+        ]  # fmt: skip
+        return FarEngine((*self._ssh, f"exec {' '.join(words)}"))
+
+    def _facts(self, address: str) -> dict[str, str]:
+        """What both kernels say."""
+        told = (CONGESTION_CONTROL, *TELLING)
+        paths = {str(sysctls.path_of(key)): key for key in told}
+        # Lines of "path:value"; what that kernel does not have is left out.
+        ask = f"uname -srm; nproc; grep -s '' {' '.join(paths)}; true"
+        kernel, cpus, *lines = self._ask(ask).splitlines()
+        values = (line.partition(":") for line in lines)
+        far = {paths[path]: sysctls.normal(value) for path, _, value in values}
+        return {
+            "path": f"network between this host and {address}",
+            **_way_to(address),
+            "far host": f"{kernel}, {cpus} CPUs",
+            **{
+                key: both({"near": sysctls.shown(key), "far": far.get(key, ABSENT)}) for key in told
+            },
+            **placement_facts(self._settings),
+            "engine of the far end": self._engine.listening.engine if self._engine else ABSENT,
+        }
+
+    def _name(self) -> str:
+        """The name or address at which the far end shall listen."""
+        if self._settings.address is not None:
+            return self._settings.address
+        options = (*self._settings.ssh_options, "-G", self._settings.far)
+        lines = commands.run((SSH.command, *options)).stdout.splitlines()
+        return next(line.split()[1] for line in lines if line.startswith("hostname "))
+
+    def _ask(self, there: str) -> str:
+        """What a command on the other host prints."""
+        return commands.run((*self._ssh, there), timeout_s=_ANSWER_S).stdout
+
+
+def _resolved(name: str) -> str:
+    """The address of a name: both ends must mean the same one.
+
+    Raises:
+        TiltyardError: if it has none.
+    """
+    try:
+        return str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise TiltyardError(f"{name}: {error.strerror}") from None
+
+
+def _way_to(address: str) -> dict[str, str]:
+    """The device of this host that leads to an address, as far as that can be told."""
+    if find_program("ip") is None:
+        return {}
+    (route,) = json.loads(commands.run(("ip", "-j", "route", "get", address)).stdout)
+    mtu = Path("/sys/class/net", route["dev"], "mtu").read_text().strip()
+    return {"device of the near end": route["dev"], "MTU": mtu}
+
+
+KIND = Kind(
+    name="hosts",
+    about="this host and another one that ssh reaches; the far end is copied there for each turn",
+    Settings=HostsSettings,
+    target="far",
+    open=Hosts,
+)

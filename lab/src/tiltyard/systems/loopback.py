@@ -1,0 +1,121 @@
+"""Kind ``loopback``: both ends on this host, joined by its loopback device.
+
+Needs no root as long as no kernel parameter is set. What is measured is copying and waking on one
+host: there is no device, no driver and no queue on the path.
+"""
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from tiltyard.host import sysctls
+from tiltyard.systems.ends import HostSysctls
+from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.parameters import (
+    CONGESTION_CONTROL,
+    TELLING,
+    parameter_problems,
+    set_on_host,
+)
+from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
+from tiltyard.systems.serving import Serving
+from tiltyard.systems.steps import Steps
+
+_ADDRESSES = {"ipv4": "127.0.0.1", "ipv6": "::1"}
+_MTU = Path("/sys/class/net/lo/mtu")
+
+
+class LoopbackSettings(PlacedSettings):
+    """What can be set of a host's loopback."""
+
+    family: Literal["ipv4", "ipv6"] = Field(
+        default="ipv4", description="Which Internet Protocol the two ends speak."
+    )
+    congestion_control: str | None = Field(
+        default=None, description="Congestion control of TCP; the host's if it is left out."
+    )
+    sysctl: HostSysctls = Field(
+        default={},
+        description='Kernel parameters of the network: { "net.core.somaxconn" = 4096 }. They are '
+        "set on the whole host, and put back.",
+    )
+
+    @model_validator(mode="after")
+    def _says_each_thing_once(self) -> Self:
+        """What is set twice would not be seen in a report."""
+        if self.congestion_control is not None and CONGESTION_CONTROL in self.sysctl:
+            raise ValueError(
+                f"{CONGESTION_CONTROL} is set twice: in sysctl, and by congestion_control"
+            )
+        return self
+
+    @property
+    def sysctls(self) -> dict[str, str]:
+        """Every kernel parameter that is set."""
+        chosen = self.congestion_control
+        return {**({CONGESTION_CONTROL: chosen} if chosen else {}), **self.sysctl}
+
+
+class Loopback(System):
+    """Two ends that share a host."""
+
+    def __init__(self, name: str, settings: LoopbackSettings, site: Site) -> None:
+        """Nothing is touched yet."""
+        del name
+        self._settings = settings
+        self._steps = Steps(site)
+        self._serving = Serving(site, self._steps)
+
+    def problems(self) -> list[Problem]:
+        """Parameters that the kernel would not take, CPUs that are not there."""
+        settings = self._settings
+        return [
+            *parameter_problems(settings.sysctls),
+            *cpu_problems(*settings.near_cpus, *settings.far_cpus),
+        ]
+
+    def bring_up(self) -> Up:
+        """Set the parameters, start the far end."""
+        settings = self._settings
+        try:
+            set_on_host(self._steps, settings.sysctls)
+            address = _ADDRESSES[settings.family]
+            target = self._serving.begin(address, prefix=on_cpus(settings.far_cpus))
+            return Up(
+                target=target,
+                commands=self._steps.executed,
+                facts=self._facts(),
+                cpus=settings.near_cpus,
+            )
+        except BaseException:
+            self.take_down()
+            raise
+
+    def take_down(self) -> None:
+        """End the far end, put back what was set."""
+        self._serving.end()
+        self._steps.undo()
+
+    def _facts(self) -> dict[str, str]:
+        """What the kernel says of the loopback and of the host's parameters."""
+        settings = self._settings
+        told = dict.fromkeys((*TELLING, *settings.sysctl))
+        return {
+            "path": "loopback of this host",
+            "Internet Protocol": {"ipv4": "IPv4", "ipv6": "IPv6"}[settings.family],
+            "MTU": _MTU.read_text().strip(),
+            "congestion control": sysctls.shown(CONGESTION_CONTROL),
+            **{key: sysctls.shown(key) for key in told},
+            **placement_facts(settings),
+            "engine of the far end": self._serving.version,
+        }
+
+
+KIND = Kind(
+    name="loopback",
+    about="both ends on this host, joined by its loopback device; needs no root",
+    Settings=LoopbackSettings,
+    target="far",
+    open=Loopback,
+)

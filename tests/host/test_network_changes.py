@@ -1,0 +1,134 @@
+"""Changes of the network: taken back if they are there and ours, and left alone otherwise."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from tiltyard.errors import RefusedError
+from tiltyard.host import sysctls
+from tiltyard.host.commands import run
+from tiltyard.host.ledger import Ledger
+from tiltyard.host.links import inside
+from tiltyard.host.network_changes import (
+    MadeNamespace,
+    MadeOverSsh,
+    SetSysctl,
+    StartedServer,
+    namespace_path,
+)
+
+KEY = "net.core.somaxconn"
+SLEEPS = "import time; print(flush=True); time.sleep(60)"
+STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPS}"
+
+
+@pytest.fixture
+def somaxconn() -> Iterator[int]:
+    """A parameter of the host that a test may change; it is put back."""
+    before = sysctls.read(KEY)
+    yield int(before)
+    sysctls.path_of(KEY).write_text(before)
+
+
+def started(script: str, secret_file: Path) -> subprocess.Popen[bytes]:
+    """A process that was told of a secret file, and has come so far as to say something."""
+    argv = (sys.executable, "-c", script, str(secret_file))
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    return process
+
+
+@needs_root
+def test_a_namespace_goes_with_the_processes_in_it() -> None:
+    with Ledger() as ledger:
+        made = ledger.record(MadeNamespace(name=ledger.name("near")))
+        run(("ip", "netns", "add", made.name))
+        with subprocess.Popen((*inside(made.name), "sleep", "60")) as process:
+            while not run(("ip", "netns", "pids", made.name)).stdout:
+                time.sleep(0.01)
+            assert ledger.undo(made) == f"removed network namespace {made.name}"
+        assert process.returncode == -15
+        assert not namespace_path(made.name).exists()
+        assert made.undo() is None
+
+
+@needs_root
+def test_a_namespace_that_was_being_made_goes_too() -> None:
+    with Ledger() as ledger:
+        made = ledger.record(MadeNamespace(name=ledger.name("near")))
+        namespace_path("").mkdir(exist_ok=True)
+        namespace_path(made.name).touch()
+    assert not namespace_path(made.name).exists()
+
+
+@pytest.mark.parametrize("name", ["mine", "tiltyard-/../mine"])
+def test_a_namespace_of_somebody_else_is_refused(name: str) -> None:
+    with pytest.raises(RefusedError, match="not removed"):
+        MadeNamespace(name=name).undo()
+
+
+@needs_root
+def test_a_parameter_is_put_back(somaxconn: int) -> None:
+    change = SetSysctl(key=KEY, before=str(somaxconn), value=str(somaxconn + 1))
+    assert change.undo() is None
+    sysctls.path_of(KEY).write_text(change.value)
+    assert change.undo() == f'set {KEY} to "{somaxconn}" again'
+    assert sysctls.read(KEY) == str(somaxconn)
+
+
+@needs_root
+def test_a_parameter_that_somebody_set_meanwhile_is_left(somaxconn: int) -> None:
+    change = SetSysctl(key=KEY, before=str(somaxconn), value=str(somaxconn + 1))
+    sysctls.path_of(KEY).write_text(str(somaxconn + 2))
+    said = change.undo()
+    assert said is not None
+    assert said.startswith(f'left {KEY} at "{somaxconn + 2}"')
+    assert sysctls.read(KEY) == str(somaxconn + 2)
+
+
+@pytest.mark.parametrize("key", ["kernel.core_pattern", "net", "net/../kernel", "net..x"])
+def test_a_damaged_ledger_cannot_name_another_parameter(key: str) -> None:
+    with pytest.raises(ValueError, match="should match pattern"):
+        SetSysctl(key=key, before="0", value="1")
+
+
+def test_a_far_end_is_known_by_its_secret_file(tmp_path: Path) -> None:
+    with Ledger() as ledger:
+        change = StartedServer(secret_file=tmp_path / ledger.name("secret"))
+        ours = started(SLEEPS, change.secret_file)
+        other = started(SLEEPS, tmp_path / "tiltyard-other")
+        with ours, other:
+            assert change.undo() == f"ended a far end, process {ours.pid}"
+            assert ours.wait() == -15
+            assert other.poll() is None
+            assert change.undo() is None
+            other.kill()
+
+
+def test_a_far_end_that_does_not_end_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tiltyard.host.processes._ENDS_S", 0.1)
+    change = StartedServer(secret_file=tmp_path / "tiltyard-x-secret")
+    with started(STUBBORN, change.secret_file) as process:
+        assert change.undo() == f"ended a far end, process {process.pid}"
+    assert process.returncode == -9
+
+
+@pytest.mark.parametrize("directory", ["/", "tiltyard-x/..", "x", "tiltyard-; true"])
+def test_a_damaged_ledger_cannot_name_another_directory_over_ssh(directory: str) -> None:
+    with pytest.raises(ValueError, match="should match pattern"):
+        MadeOverSsh(ssh=("ssh", "host"), directory=directory)
+
+
+@needs_root
+def test_what_a_namespace_has_for_itself_is_told_by_the_kernel() -> None:
+    own = sysctls.of_a_namespace()
+    assert {"net.ipv4.tcp_rmem", "net.core.somaxconn"} <= own
+    assert not {"net.core.netdev_max_backlog", "net.core.busy_read"} & own

@@ -1,0 +1,40 @@
+"""What a system of two ends may leave behind on this host, and how to look for it."""
+
+import os
+from pathlib import Path
+
+from tiltyard.host import sysctls
+from tiltyard.host.network_changes import namespace_path
+
+WATCHED = (
+    "net.core.somaxconn",
+    "net.core.netdev_max_backlog",
+    "net.core.busy_read",
+    "net.core.busy_poll",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_allowed_congestion_control",
+)
+"""Kernel parameters of the whole host that the tests change."""
+
+
+def parameters() -> dict[str, str]:
+    """Kernel parameters of the whole host."""
+    return {key: sysctls.read(key) for key in WATCHED}
+
+
+def left_behind(mark: str) -> list[str]:
+    """Network namespaces whose names, and processes whose arguments, have a mark in them."""
+    names = [path.name for path in namespace_path(".").glob("*") if mark in path.name]
+    return names + [" ".join(words) for words in _command_lines() if mark in " ".join(words)]
+
+
+def _command_lines() -> list[list[str]]:
+    """The arguments of every process but this one."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                found.append((entry / "cmdline").read_bytes().decode(errors="replace").split("\0"))
+            except OSError:
+                continue
+    return found
