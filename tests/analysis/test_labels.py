@@ -2,7 +2,7 @@
 
 import pytest
 
-from tiltyard.analysis.quantity import label_of
+from tiltyard.analysis.axes import label_of, spoken_axes
 
 KIB = 1024
 
@@ -21,4 +21,4 @@ KIB = 1024
     ],
 )
 def test_sizes_and_counts_come_first_and_places_last(at: dict[str, int | str], words: str) -> None:
-    assert label_of(at) == words
+    assert label_of(at, spoken_axes([at])) == words

@@ -5,8 +5,11 @@ import pytest
 from support.specimen import findings as specimen
 from tiltyard.analysis.model import Findings
 
+WORKLOADS = ("iozone", "postmark", "tcp_rr")
+"""A map, a single value, and a course: together every chart is drawn."""
+
 
 @pytest.fixture(scope="session")
 def findings() -> Findings:
-    """Two tests of iozone and postmark, small enough for golden files that a person can read."""
-    return specimen(blocks=6, tests=("write", "random read"))
+    """Three workloads, small enough for golden files that a person can read."""
+    return specimen(blocks=6, workloads=WORKLOADS, tests=("write", "random read"))

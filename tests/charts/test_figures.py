@@ -44,6 +44,9 @@ def test_units_stand_in_the_head() -> None:
     assert with_unit("write", "GB/s") == "write, GB/s"
     assert with_unit("transactions", "/s") == "transactions/s"
     assert with_unit("files created, loop 2", "/s") == "files created/s, loop 2"
+    assert (
+        with_unit("transactions over 1 to 8 threads", "/s") == "transactions/s over 1 to 8 threads"
+    )
     assert with_unit("mixed", "") == "mixed"
 
 

@@ -15,11 +15,14 @@ from tiltyard.charts.chart import WIDE_PX, Chart
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("TILTYARD_UPDATE_GOLDEN") == "1"
+DRAWN = {
+    "iozone": ("ranking", "overview", "differences", "values", "bars", "order"),
+    "postmark": ("ranking", "bars", "order"),
+    "tcp_rr": ("ranking", "curves", "order"),
+}
+"""What is drawn for a map, for a single value, and for a course along one dimension."""
 CASES = [
-    (chart, workload)
-    for workload in ("iozone", "postmark")
-    for chart in CHARTS
-    if workload == "iozone" or chart.place in ("verdict", "values", "order")
+    (chart, name) for name, charts in DRAWN.items() for chart in CHARTS if chart.name in charts
 ]
 
 
@@ -43,10 +46,11 @@ def test_no_golden_file_is_left_over() -> None:
     }
 
 
-def test_charts_of_grids_are_not_drawn_without_a_grid(findings: Findings) -> None:
-    postmark = next(w for w in findings.workloads if w.name == "postmark")
-    skipped = [c.name for c in CHARTS if c.draw(findings, postmark, WIDE_PX) is None]
-    assert skipped == ["overview", "differences", "values"]
+@pytest.mark.parametrize("name", DRAWN)
+def test_each_workload_has_the_charts_that_suit_it(findings: Findings, name: str) -> None:
+    workload = next(w for w in findings.workloads if w.name == name)
+    drawn = (c.name for c in CHARTS if c.draw(findings, workload, WIDE_PX) is not None)
+    assert tuple(drawn) == DRAWN[name]
 
 
 def portable(spec: object) -> object:

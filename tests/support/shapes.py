@@ -1,7 +1,8 @@
 """What synthetic workloads yield: one like IOzone with a grid, one like PostMark without."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tiltyard.wire import MetricCard
 
@@ -18,6 +19,11 @@ class Shape:
     grid: tuple[str, ...] = ()
     points: tuple[dict[str, int | str], ...] = ({},)
     parameters: Mapping[str, int | str] = field(default_factory=dict)
+    target: Literal["directory", "far"] = "directory"
+    along: Callable[[str, dict[str, int | str]], float] = lambda metric, point: 1.0
+    """What the typical value of a metric is multiplied by at a point."""
+    timed: tuple[str, ...] = ()
+    """Metrics whose samples hold a histogram; their value is its mean."""
 
 
 def card(

@@ -10,12 +10,14 @@ from functools import partial
 from statistics import geometric_mean, mean, median, stdev
 from typing import Literal
 
+from tiltyard.analysis.axes import label_of, spoken_axes
 from tiltyard.analysis.model import (
     Cell,
     Comparison,
     Drift,
     Findings,
     Index,
+    Latencies,
     Loss,
     Notice,
     Standing,
@@ -25,7 +27,6 @@ from tiltyard.analysis.model import (
     Verdict,
     WorkloadFindings,
 )
-from tiltyard.analysis.quantity import label_of
 from tiltyard.plan.model import Design, Look
 
 EQUIVALENT_WITHIN = 0.02
@@ -36,7 +37,7 @@ IOZONE = (
 _POINTS: tuple[dict[str, int | str], ...] = tuple(
     {"file": file << 20, "record": record << 10} for file in (64, 256) for record in (4, 64, 1024)
 )
-GRID = {label_of(point): point for point in _POINTS}
+GRID = {label_of(point, spoken_axes(_POINTS)): point for point in _POINTS}
 VERDICTS: tuple[Verdict, ...] = ("faster", "slower", "equivalent", "undecided", "invalid")
 EFFECT = {"ext4": 1.0, "xfs": 1.09, "btrfs": 0.82}
 Direction = Literal["higher", "lower"]
@@ -89,7 +90,7 @@ def summary(system: str, values: Sequence[float]) -> Summary:
         system=system, blocks=tuple(range(1, len(values) + 1)), values=tuple(values),
         median=median(values), median_low=sorted(values)[0] if enough else None,
         median_high=sorted(values)[-1] if enough else None, mean=mean(values),
-        sd=stdev(values), cv=stdev(values) / mean(values),
+        sd=stdev(values), cv=stdev(values) / mean(values), percentiles={},
     )  # fmt: skip
 
 
@@ -122,7 +123,7 @@ def index(
     against_all = pairs(per_block, direction)
     ranked = sorted(systems, key=lambda s: median(per_block[s]), reverse=direction == "higher")
     return Index(
-        name=name, label=label, unit=unit, direction=direction, cells=len(cells),
+        name=name, label=label, unit=unit, shown_in=unit, direction=direction, cells=len(cells),
         comparisons=against_all,
         standings=tuple(
             Standing(
@@ -162,8 +163,8 @@ def iozone(systems: Sequence[str], blocks: int, tests: Sequence[str] = IOZONE) -
     }
     cells = tuple(
         Cell(
-            metric=test.replace(" ", "_"), label=test, unit="B/s", direction="higher",
-            at=GRID[cell], at_label=cell,
+            metric=test.replace(" ", "_"), label=test, unit="B/s", shown_in="B/s",
+            direction="higher", at=GRID[cell], at_label=cell,
             summaries=tuple(summary(s, v) for s, v in raw[test, cell].items()),
             comparisons=pairs(raw[test, cell]),
         )
@@ -190,7 +191,7 @@ def iozone(systems: Sequence[str], blocks: int, tests: Sequence[str] = IOZONE) -
             )
             for test in tests
         ),
-        cells=cells, details=(), losses=losses,
+        cells=cells, latencies=None, details=(), ends={}, losses=losses,
         tally={v: sum(c.verdict == v for c in everything) for v in VERDICTS},
     )  # fmt: skip
 
@@ -201,7 +202,7 @@ def postmark(systems: Sequence[str], blocks: int) -> WorkloadFindings:
     def cell(metric: str, label: str, unit: str, typical: float, *, judged: bool) -> Cell:
         values = values_of(systems, (metric,), typical, blocks)
         return Cell(
-            metric=metric, label=label, unit=unit,
+            metric=metric, label=label, unit=unit, shown_in=unit,
             direction="lower" if unit == "s" else "higher", at={}, at_label="",
             summaries=tuple(summary(s, v) for s, v in values.items()),
             comparisons=pairs(values) if judged else (),
@@ -222,7 +223,46 @@ def postmark(systems: Sequence[str], blocks: int) -> WorkloadFindings:
             cell("read", "data read", "B/s", 6e7, judged=False),
             cell("total", "total time", "s", 3.1, judged=False),
         ),
-        losses=(), tally=dict.fromkeys(VERDICTS, 0),
+        latencies=None, ends={}, losses=(), tally=dict.fromkeys(VERDICTS, 0),
+    )  # fmt: skip
+
+
+def tcp_rr(systems: Sequence[str], blocks: int) -> WorkloadFindings:
+    """One headline metric and the latency beside it, over three sizes."""
+
+    def cells(metric: str, unit: str, typical: float, direction: Direction) -> tuple[Cell, ...]:
+        found = []
+        for size in (1, 64, 1024):
+            values = values_of(systems, (metric, size), typical, blocks)
+            found.append(
+                Cell(
+                    metric=metric, label=metric, unit=unit,
+                    shown_in="µs" if unit == "s" else unit, direction=direction,
+                    at={"request": size, "response": size, "flows": 1},
+                    at_label=f"{size} B request and response",
+                    summaries=tuple(summary(s, v) for s, v in values.items()),
+                    comparisons=pairs(values, direction),
+                )
+            )  # fmt: skip
+        return tuple(found)
+
+    def mean(cells: tuple[Cell, ...]) -> Index:
+        raw = [{s.system: list(s.values) for s in cell.summaries} for cell in cells]
+        one = cells[0]
+        return index(one.metric, one.label, one.unit, raw, one.direction)
+
+    headline = cells("transactions", "1/s", 20_000, "higher")
+    latency = cells("latency", "s", 5e-5, "lower")
+    return WorkloadFindings(
+        name="tcp_rr", use="tcp_rr", about="Requests and responses over TCP.",
+        lineage="netperf, R. Jones.", timing="Transactions ÷ their time.",
+        effective={"size": [1, 64, 1024]}, grid=("request", "response", "flows"),
+        answer="The systems differ in TCP_RR.", index=mean(headline), by_metric=(),
+        cells=headline,
+        latencies=Latencies(
+            cells=latency, index=mean(latency), averages=dict.fromkeys(systems, 5e-5)
+        ),
+        details=(), ends={}, losses=(), tally=dict.fromkeys(VERDICTS, 0),
     )  # fmt: skip
 
 
@@ -266,7 +306,7 @@ def findings(
     tests: Sequence[str] = IOZONE,
 ) -> Findings:
     """A whole study."""
-    makers = {"iozone": partial(iozone, tests=tests), "postmark": postmark}
+    makers = {"iozone": partial(iozone, tests=tests), "postmark": postmark, "tcp_rr": tcp_rr}
     lines = trial_lines(systems, workloads, blocks)
     return Findings(
         format=1, tiltyard="0.1.0", engine="0.1.0", plan_hash="3f" * 32, seed=4711,
@@ -283,6 +323,7 @@ def findings(
         ),
         baseline=systems[0],
         differing={"mount options": {system: f"rw,relatime,{system}" for system in systems}},
+        advantages=(),
         design=design(),
         design_sentence="Randomised complete blocks, seed 4711; looks at 7, 10 and 14 blocks.",
         blocks_done=blocks, blocks_planned=14, look=blocks if blocks >= 6 else 0, family=237,

@@ -18,7 +18,7 @@ from tiltyard.plan.model import (
 from tiltyard.run.record import Command, Prepared, RunRecord, TrialRecord
 from tiltyard.stats.sequential import looks, overall_alpha
 from tiltyard.study.model import ConditionsSpec, SystemSpec, WorkloadSpec
-from tiltyard.wire import Access, Conditions, End, Floor, Hello, Sample, Usage
+from tiltyard.wire import Access, Conditions, End, Floor, Hello, Latency, Sample, Usage
 
 __all__ = ["SHAPES", "Shape", "card", "synthetic_plan", "synthetic_run", "synthetic_study"]
 
@@ -162,19 +162,38 @@ def _samples(
         for point, deviation in zip(shape.points, row, strict=True):
             log_speed = np.log(effect) + shared + deviation + shift
             sign = 1 if metric.direction == "higher" else -1
+            typical = shape.typical[metric.name] * shape.along(metric.name, point)
+            value = float(typical * np.exp(sign * log_speed))
             samples.append(
                 Sample(
                     metric=metric.name,
-                    value=float(shape.typical[metric.name] * np.exp(sign * log_speed)),
+                    value=value,
                     unit=metric.unit,
                     direction=metric.direction,
                     at=point,
                     operations=1000,
                     bytes=4096_000,
                     elapsed_s=0.5,
+                    latency_ns=_latency(value) if metric.name in shape.timed else None,
                 )
             )
     return tuple(samples)
+
+
+def _latency(mean_s: float) -> Latency:
+    """Percentiles of operations that took this long on average, with a long tail."""
+    mean_ns = 1e9 * mean_s
+    return Latency(
+        count=1000,
+        min=round(0.7 * mean_ns),
+        max=round(40 * mean_ns),
+        mean=mean_ns,
+        p50=round(0.95 * mean_ns),
+        p90=round(1.1 * mean_ns),
+        p99=round(1.6 * mean_ns),
+        p999=round(6 * mean_ns),
+        buckets=[(round(mean_ns), 1000)],
+    )
 
 
 def _trial(
@@ -207,6 +226,7 @@ def _trial(
         ),
         samples=samples,
         intervals=(),
+        connections=(),
         warnings=(),
         end=End(
             outcome=outcome,
@@ -253,6 +273,7 @@ def _workload(name: str, shape: Shape) -> PlannedWorkload:
         hash="1" * 64,
         metrics=shape.metrics,
         grid=shape.grid,
+        target=shape.target,
     )
 
 

@@ -1,8 +1,11 @@
 """One way to read and to print a number with its unit.
 
-Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s). Size *suffixes* typed by a person
-are binary (``64k`` = 65536 B), as in every tool of the field; *printed* rates are decimal and say
-so by their prefix (``1.21 GB/s`` = 1.21e9 B/s), sizes binary (``64 KiB``).
+Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s, s/B; 1 for shares). Size *suffixes*
+typed by a person are binary (``64k`` = 65536 B), as in every tool of the field; *printed* rates are
+decimal and say so by their prefix (``1.21 GB/s`` = 1.21e9 B/s), sizes binary (``64 KiB``).
+
+Of a network people read throughput in bits and latency in µs: :func:`reading_unit`. Such a unit
+says only how to print; the value stays in its base unit.
 """
 
 import math
@@ -11,10 +14,20 @@ import re
 _SIZE = re.compile(r"(\d+)\s*([kKmMgGtT]?)(i?[bB])?")
 _BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|min|m|h)")
-_PREFIXES = {
-    "B/s": (("G", 1e9), ("M", 1e6), ("k", 1e3)),
-    "s": (("", 1.0), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9)),
+_SCALES: dict[str, tuple[tuple[float, str], ...]] = {
+    "B/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")),
+    "bit/s": ((1e9 / 8, "Gbit/s"), (1e6 / 8, "Mbit/s"), (1e3 / 8, "kbit/s"), (1 / 8, "bit/s")),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    "µs": ((1e-6, "µs"),),
+    "1/s": ((1.0, "/s"),),
+    "s/B": ((1e-6 / 1024, "µs/KB"),),
+    "1": ((0.01, "%"),),
 }
+"""Unit → what a printed one is worth in base units, from the largest; the first that fits is taken.
+
+A KB of service demand is 1024 B, as netperf prints it.
+"""
+_OF_NETWORKS = {"B/s": "bit/s", "s": "µs"}
 _SECONDS = {"s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
@@ -85,12 +98,14 @@ def format_value(value: float, unit: str) -> str:
 
 def display_unit(value: float, unit: str) -> tuple[float, str]:
     """What to divide a value by for printing, and the unit it then has: ``(1e9, "GB/s")``."""
-    if unit == "1/s":
-        return 1.0, "/s"
-    for prefix, factor in _PREFIXES.get(unit, ()):
-        if abs(value) >= factor:
-            return factor, prefix + unit
-    return 1.0, unit
+    scale = _SCALES.get(unit, ((1.0, unit),))
+    size = abs(value) or 1.0
+    return next((step for step in scale if size >= step[0]), scale[-1])
+
+
+def reading_unit(unit: str, *, network: bool) -> str:
+    """How people read a unit: of a network, throughput in ``bit/s`` and times in ``µs``."""
+    return _OF_NETWORKS.get(unit, unit) if network else unit
 
 
 def format_ratio(ratio: float, half_width: float | None = None) -> str:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 PROTOCOL = 1
 
-
 Unit = Literal["B/s", "1/s", "s", "s/B", "1"]
 """SI base units only; "1" is a share or another ratio."""
 
@@ -37,6 +36,7 @@ class Card(Message):
     """A workload as ``describe`` shows it."""
 
     name: str
+    target: Literal["directory", "far"]
     about: str
     lineage: str
     timing: str

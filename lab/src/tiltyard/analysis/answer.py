@@ -12,6 +12,8 @@ from tiltyard.analysis.words import Family
 from tiltyard.plan.model import Design
 
 HERE: Final = "on this host"
+THROUGHPUT: Final = " throughput"
+"""Metrics whose names end in this word are told as more of it, not as faster."""
 
 
 @dataclass(frozen=True)
@@ -116,19 +118,30 @@ def _clause(contrast: Contrast, topic: str, first: bool) -> str:
     if quantity.direction == "lower":
         word = "times the time of" if factor else "more time than" if more else "less time than"
         return _worded("takes", f"{amount} {word}", contrast, f" in {topic}", first)
-    if quantity.unit == "1/s" and quantity.cells == 1:
+    if quantity.unit == "1/s" and quantity.metric:
         word = "times as many" if factor else "more" if more else "fewer"
-        what = f" {_per_second(topic)}" if first else ""
-        verb = "does " if first else ""
-        return f"{verb}{amount} {word}{what} {'as' if factor else 'than'} {contrast.against}"
+        return _counted(f"{amount} {word}", "as" if factor else "than", contrast, first)
+    where = f" in {topic}"
+    if quantity.metric.endswith(THROUGHPUT):
+        where = f" in {topic.replace(THROUGHPUT, '', 1)}"
+        word = (
+            f"times the{THROUGHPUT} of"
+            if factor
+            else f"{'more' if more else 'less'}{THROUGHPUT} than"
+        )
+        return _worded("has", f"{amount} {word}", contrast, where, first)
     word = "times as fast as" if factor else "faster than" if more else "slower than"
-    return _worded("is", f"{amount} {word}", contrast, f" in {topic}", first)
+    return _worded("is", f"{amount} {word}", contrast, where, first)
 
 
-def _per_second(topic: str) -> str:
-    """``files created per second``, and ``files created per second, loop 2,`` inside a sentence."""
-    metric, comma, place = topic.partition(", ")
-    return f"{metric} per second" + (f", {place}," if comma else "")
+def _counted(amount: str, joint: str, contrast: Contrast, first: bool) -> str:
+    """``does 24 % more files created per second, loop 2, than ext4``; the place may come last."""
+    if not first:
+        return f"{amount} {joint} {contrast.against}"
+    metric = contrast.quantity.metric
+    place = contrast.quantity.topic.removeprefix(metric)
+    inside, behind = (f"{place},", "") if place.startswith(",") else ("", place)
+    return f"does {amount} {metric} per second{inside} {joint} {contrast.against}{behind}"
 
 
 def _worded(verb: str, amount: str, contrast: Contrast, where: str, first: bool) -> str:

@@ -45,14 +45,11 @@ def decision(findings: Findings) -> Decision:
 
 
 def all_comparisons(findings: Findings) -> tuple[Comparison, ...]:
-    """Every comparison of the study: indices, then metrics, then cells."""
-    return tuple(
-        found
-        for tables in (
-            [workload.index for workload in findings.workloads],
-            [index for workload in findings.workloads for index in workload.by_metric],
-            [cell for workload in findings.workloads for cell in workload.cells],
-        )
-        for table in tables
-        for found in table.comparisons
+    """Every comparison of the study: indices, then metrics, then cells, then latencies."""
+    tables = (
+        *(workload.index for workload in findings.workloads),
+        *(index for workload in findings.workloads for index in workload.by_metric),
+        *(cell for workload in findings.workloads for cell in workload.cells),
+        *(table for workload in findings.workloads for table in workload.latency_tables),
     )
+    return tuple(comparison for table in tables for comparison in table.comparisons)

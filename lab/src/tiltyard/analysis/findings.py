@@ -25,7 +25,7 @@ from tiltyard.analysis.model import FORMAT, Findings, WorkloadFindings
 from tiltyard.analysis.notices import notices
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect, final_trials
-from tiltyard.analysis.systems import differing_facts, system_findings
+from tiltyard.analysis.systems import advantages, differing_facts, system_findings
 from tiltyard.analysis.tables import Teller
 from tiltyard.analysis.words import Family
 from tiltyard.analysis.workload import (
@@ -48,10 +48,8 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))])
     headlines = sum(len(found.index.contrasts) for found in judged)
-    family = sum(
-        len(judgement.contrasts) for found in judged for judgement in (*found.cells, *found.metrics)
-    )
-    workloads = _tell(plan, measured, judged, Family(headlines, "Holm"), family)
+    family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
+    workloads = _tell(plan, run, measured, judged, Family(headlines, "Holm"), family)
     lines = trial_lines(run, measured)
     systems = system_findings(plan, run)
     blocks_done = _blocks_done(plan, run)
@@ -70,6 +68,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         systems=systems,
         baseline=plan.baseline,
         differing=differing_facts(systems),
+        advantages=advantages(plan),
         design=plan.design,
         design_sentence=design_sentence(plan, family, headlines, HEADLINE_LEVEL),
         blocks_done=blocks_done,
@@ -103,6 +102,7 @@ def _judge_all(plan: Plan, found: Sequence[Quantities]) -> list[JudgedWorkload]:
             index=index,
             cells=tuple(next(judged) for _ in q.measured.cells),
             metrics=tuple(next(judged) for _ in q.metrics),
+            latencies=tuple(next(judged) for _ in q.latencies),
         )
         for q, index in zip(found, indices, strict=True)
     ]
@@ -110,6 +110,7 @@ def _judge_all(plan: Plan, found: Sequence[Quantities]) -> list[JudgedWorkload]:
 
 def _tell(
     plan: Plan,
+    run: RunRecord,
     measured: Sequence[Measured],
     judged: Sequence[JudgedWorkload],
     headline: Family,
@@ -120,7 +121,7 @@ def _tell(
     index_teller = Teller(plan.design, headline)
     grid_teller = Teller(plan.design, Family(family, "Benjamini–Hochberg"))
     return tuple(
-        workload_findings(told[m.workload.spec.name], plan, index_teller, grid_teller)
+        workload_findings(told[m.workload.spec.name], plan, run, index_teller, grid_teller)
         if m.workload.spec.name in told
         else unmeasured(m)
         for m in measured

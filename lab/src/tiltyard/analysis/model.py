@@ -24,6 +24,9 @@ class Summary(Frozen):
     sd: float | None
     cv: float | None
     """sd / mean."""
+    percentiles: dict[str, float]
+    """Of single operations, by name (``p50`` … ``p999``): median over blocks, in s. Empty where
+    operations were not timed one by one."""
 
 
 class Comparison(Frozen):
@@ -61,10 +64,12 @@ class Cell(Frozen):
     metric: str
     label: str
     unit: str
+    shown_in: str
+    """The unit in which people read it; see :func:`tiltyard.units.reading_unit`."""
     direction: Literal["higher", "lower"]
     at: dict[str, int | str]
     at_label: str
-    """``64 MiB file, 4 KiB records``; empty where there is no grid."""
+    """``64 MiB file, 4 KiB record``: what varies; empty where there is no grid."""
     summaries: tuple[Summary, ...]
     comparisons: tuple[Comparison, ...]
     """Every pair of systems once as (later, earlier) of the study's order."""
@@ -88,6 +93,7 @@ class Index(Frozen):
     name: str
     label: str
     unit: str
+    shown_in: str
     direction: Literal["higher", "lower"]
     cells: int
     standings: tuple[Standing, ...]
@@ -100,6 +106,17 @@ class Loss(Frozen):
 
     label: str
     comparison: Comparison
+
+
+class Latencies(Frozen):
+    """The time of one operation, compared beside the headline."""
+
+    cells: tuple[Cell, ...]
+    """The mean over operations at each point, with verdicts; percentiles in its summaries."""
+    index: Index
+    """Geometric mean over the points."""
+    averages: dict[str, float]
+    """System → arithmetic mean over the points of its medians, as papers print it; in s."""
 
 
 class WorkloadFindings(Frozen):
@@ -120,12 +137,24 @@ class WorkloadFindings(Frozen):
     """One for each headline metric, over the grid; empty where there is one metric only."""
     cells: tuple[Cell, ...]
     """Headline metrics, with verdicts."""
+    latencies: Latencies | None
+    """Where the workload has the metric ``latency``."""
     details: tuple[Cell, ...]
     """Other metrics: summaries without comparisons."""
+    ends: dict[str, dict[str, dict[str, str]]]
+    """What the ends of a network saw: end → fact → system → text (medians over blocks)."""
     losses: tuple[Loss, ...]
     """Where the best system of the index is slower than another one."""
     tally: dict[Verdict, int]
     """How many cell comparisons got which verdict."""
+
+    @property
+    def latency_tables(self) -> tuple[Cell | Index, ...]:
+        """What is compared of the latencies: each point, and their mean where there are several."""
+        found = self.latencies
+        if found is None:
+            return ()
+        return found.cells if len(found.cells) == 1 else (*found.cells, found.index)
 
 
 class TrialLine(Frozen):
@@ -168,6 +197,25 @@ class SystemFindings(Frozen):
     """The commands of its first turn, ready to paste."""
 
 
+class Pair(Frozen):
+    """Two systems that differ in the level of one factor."""
+
+    system: str
+    against: str
+    within: str
+    """The levels that they share, ``optimized``; empty where there is one factor."""
+
+
+class Advantage(Frozen):
+    """What a level of a factor is worth, within each combination of the other factors."""
+
+    factor: str
+    level: str
+    over: str
+    """The level of the baseline."""
+    pairs: tuple[Pair, ...]
+
+
 class Notice(Frozen):
     """Something a sceptic would ask about, with what it means."""
 
@@ -192,6 +240,8 @@ class Findings(Frozen):
     baseline: str
     differing: dict[str, dict[str, str]]
     """Facts that differ between systems: fact → system → value."""
+    advantages: tuple[Advantage, ...]
+    """Factor by factor, in the order of the study."""
     design: Design
     design_sentence: str
     """Order, looks, interval, correction: how it was judged, in words."""

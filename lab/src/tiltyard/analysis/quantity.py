@@ -4,24 +4,23 @@ A *quantity* is anything that yields one number a trial: a metric at one point o
 geometric mean over several of those. Everything downstream treats all of them alike.
 """
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
+from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
+from tiltyard.analysis.readings import Readings
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.types import BoolArray, FloatArray
-from tiltyard.units import format_size
 from tiltyard.wire import MetricCard
 
 Direction = Literal["higher", "lower"]
-
-COUNTED = {"children": "child", "threads": "thread"}
-"""Axes whose numbers say how many, with the word for one; the others say which one."""
+LATENCY: Final = "latency"
+"""The metric of a workload that is the time of one operation; compared beside its headline."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,8 @@ class Quantity:
     """Shape (blocks, systems); nan where there is no value."""
     attempted: BoolArray
     """Shape (blocks, systems): a trial ended there, done or failed."""
+    metric: str = ""
+    """What is measured, without the place: ``tcp_rr transactions``; empty for several metrics."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,23 @@ class GridCell:
     """One metric at one point of the grid."""
 
     metric: MetricCard
-    at: dict[str, int | str]
+    at: Point
+    axes: tuple[Axis, ...]
+    values: FloatArray
+    """Shape (blocks, systems), in the metric's unit; nan where there is no value."""
+    percentiles: FloatArray
+    """Shape (blocks, systems, percentiles): see :class:`tiltyard.analysis.readings.Readings`."""
     quantity: Quantity
 
     @property
     def at_label(self) -> str:
         """``64 MiB file, 4 KiB record``; empty where there is no grid."""
-        return label_of(self.at)
+        return label_of(self.at, self.axes)
+
+    @property
+    def is_latency(self) -> bool:
+        """Whether it is compared beside the headline, as the time of one operation."""
+        return self.metric.name == LATENCY and self.metric.role == "detail"
 
     @property
     def label(self) -> str:
@@ -72,35 +83,20 @@ class Measured:
     """Shape (blocks, systems)."""
     cells: tuple[GridCell, ...]
     """Headline metrics, metric by metric."""
+    latencies: tuple[GridCell, ...]
+    """The time of one operation, where the workload has such a metric."""
     details: tuple[GridCell, ...]
     """The other metrics."""
+
+    @property
+    def network(self) -> bool:
+        """Whether it was measured over a network."""
+        return self.workload.target == "far"
 
 
 def pairs_of(systems: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Every pair of systems once, as places (later, earlier) in the order of the study."""
     return ((later, earlier) for earlier, later in combinations(range(len(systems)), 2))
-
-
-def label_of(at: dict[str, int | str]) -> str:
-    """A point of a grid in words: ``64 MiB file, 4 KiB record, 2 threads``, or ``loop 3``."""
-    return ", ".join(_at_axis(axis, value) for axis, value in at.items())
-
-
-def level_text(value: int | str) -> str:
-    """A level alone. Whole multiples of 1 KiB are sizes; other numbers are counts or places."""
-    if _is_size(value):
-        return format_size(int(value))
-    return str(value)
-
-
-def _at_axis(axis: str, value: int | str) -> str:
-    if isinstance(value, int) and not _is_size(value) and axis not in COUNTED:
-        return f"{axis} {value}"
-    return f"{level_text(value)} {COUNTED[axis] if value == 1 else axis}"
-
-
-def _is_size(value: int | str) -> bool:
-    return isinstance(value, int) and value >= 1024 and value % 1024 == 0
 
 
 def final_trials(run: RunRecord) -> dict[tuple[int, str, str], TrialRecord]:
@@ -121,7 +117,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     blocks = tuple(block.number for block in plan.blocks)
     shape = (len(blocks), len(systems))
     attempted = np.zeros(shape, dtype=np.bool_)
-    values: dict[tuple[str, tuple[tuple[str, int | str], ...]], FloatArray] = {}
+    found: dict[tuple[str, tuple[tuple[str, Level], ...]], Readings] = {}
     row_of = {number: row for row, number in enumerate(blocks)}
     column_of = {name: column for column, name in enumerate(systems)}
     for (block, system, name), trial in final_trials(run).items():
@@ -131,15 +127,18 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
         attempted[place] = True
         for sample in trial.samples if trial.outcome == "done" else ():
             key = sample.metric, tuple(sample.at.items())
-            if key not in values:
-                values[key] = np.full(shape, np.nan)
-            # A rate or time of zero has no logarithm: it counts as a trial without that value.
-            values[key][place] = math.log(sample.value) if sample.value > 0 else np.nan
+            if key not in found:
+                found[key] = Readings.empty(shape)
+            found[key].put(place, sample)
     cells = [
-        _cell(workload, metric, dict(at), log_values, attempted)
+        cell
         for metric in workload.metrics
-        for (name, at), log_values in values.items()
-        if name == metric.name
+        for cell in _cells(
+            workload,
+            metric,
+            {at: readings for (name, at), readings in found.items() if name == metric.name},
+            attempted,
+        )
     ]
     return Measured(
         workload=workload,
@@ -147,41 +146,76 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
         blocks=blocks,
         attempted=attempted,
         cells=tuple(cell for cell in cells if cell.metric.role == "headline"),
-        details=tuple(cell for cell in cells if cell.metric.role == "detail"),
+        latencies=tuple(cell for cell in cells if cell.is_latency),
+        details=tuple(
+            cell for cell in cells if cell.metric.role == "detail" and not cell.is_latency
+        ),
     )
 
 
-def _cell(
+def _cells(
     workload: PlannedWorkload,
     metric: MetricCard,
-    at: dict[str, int | str],
-    log_values: FloatArray,
+    found: Mapping[tuple[tuple[str, Level], ...], Readings],
     attempted: BoolArray,
-) -> GridCell:
-    """One metric at one point, with the words for it."""
+) -> Iterator[GridCell]:
+    """One metric at every point, with the words for it."""
     name, label = workload.spec.name, metric.label
     named = label if label.startswith(f"{name} ") else f"{name} {label}"
-    topic = ", ".join(filter(None, (named, label_of(at))))
-    quantity = Quantity(topic, metric.unit, metric.direction, 1, log_values, attempted)
-    return GridCell(metric, at, quantity)
+    axes = spoken_axes(dict(at) for at in found)
+    for at, readings in found.items():
+        # A rate or time of zero has no logarithm: it counts as a trial without that value.
+        values = readings.values
+        if metric.role == "headline":
+            values = np.where(values > 0, values, np.nan)
+        log_values = np.log(values, out=np.full(values.shape, np.nan), where=values > 0)
+        topic = ", ".join(filter(None, (named, label_of(dict(at), axes))))
+        yield GridCell(
+            metric=metric,
+            at=dict(at),
+            axes=axes,
+            values=values,
+            percentiles=readings.percentiles,
+            quantity=Quantity(
+                topic, metric.unit, metric.direction, 1, log_values, attempted, named
+            ),
+        )
 
 
-def mean_quantity(topic: str, cells: Sequence[GridCell]) -> Quantity:
+def over(cells: Sequence[GridCell]) -> str:
+    """Over what a mean goes: ``over messages of 32 B to 65,507 B``, or ``over all 78 cells``."""
+    axes = cells[0].axes
+    levels = [axis.level(cell.at) for axis in axes for cell in cells]
+    numbers = [level for level in levels if isinstance(level, int)]
+    one_metric = len({cell.metric.name for cell in cells}) == 1
+    if one_metric and len(axes) == 1 and len(numbers) == len(levels):
+        return f"over {axes[0].span(numbers)}"
+    return f"over all {len(cells)} cells"
+
+
+def mean_quantity(name: str, cells: Sequence[GridCell]) -> Quantity:
     """The geometric mean over cells, block by block, as one quantity.
 
     A difference of two systems in it is the mean of the differences in the cells, so that a
     correlation between cells is contained in the block and needs no assumption.
+
+    Args:
+        name: of the workload.
+        cells: of one metric or of several ones.
     """
+    metrics = {cell.quantity.metric for cell in cells}
+    metric = metrics.pop() if len(metrics) == 1 else ""
     direction, stack = oriented(cells)
     units = {cell.metric.unit for cell in cells}
     directions = {cell.metric.direction for cell in cells}
     return Quantity(
-        topic=topic,
+        topic=f"{metric or name} {over(cells)}",
         unit=units.pop() if len(units) == len(directions) == 1 else "",
         direction=direction,
         cells=len(cells),
         log_values=stack.mean(axis=0),
         attempted=cells[0].quantity.attempted,
+        metric=metric,
     )
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 
-from tiltyard.analysis.model import SystemFindings
+from tiltyard.analysis.model import Advantage, Pair, SystemFindings
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import Prepared, RunRecord
 
@@ -35,6 +35,31 @@ def differing_facts(systems: tuple[SystemFindings, ...]) -> dict[str, dict[str, 
         fact: {system.name: system.facts.get(fact, ABSENT) for system in prepared} for fact in names
     }
     return {fact: row for fact, row in table.items() if len(set(row.values())) > 1}
+
+
+def advantages(plan: Plan) -> tuple[Advantage, ...]:
+    """Each level of each factor over the baseline's level, all other levels being the same."""
+    base = plan.system(plan.baseline).levels
+    by_levels = {tuple(system.levels.values()): system.name for system in plan.systems}
+    found = []
+    for place, (factor, over) in enumerate(base.items()):
+        for level in dict.fromkeys(system.levels[factor] for system in plan.systems):
+            pairs = tuple(
+                Pair(
+                    system=by_levels[_with(levels, place, level)],
+                    against=name,
+                    within=" ".join(levels[:place] + levels[place + 1 :]),
+                )
+                for levels, name in by_levels.items()
+                if levels[place] == over and _with(levels, place, level) in by_levels
+            )
+            if level != over:
+                found.append(Advantage(factor=factor, level=level, over=over, pairs=pairs))
+    return tuple(found)
+
+
+def _with(levels: tuple[str, ...], place: int, level: str) -> tuple[str, ...]:
+    return (*levels[:place], level, *levels[place + 1 :])
 
 
 def _first_turns(run: RunRecord) -> dict[str, Prepared]:

@@ -3,15 +3,19 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
+from tiltyard.analysis.readings import PERCENTILES
 from tiltyard.analysis.words import Family, sentence
 from tiltyard.plan.model import Design
 from tiltyard.stats.summary import geometric_mean, summarise
+from tiltyard.stats.types import FloatArray
+from tiltyard.units import reading_unit
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,10 @@ def summaries_of(measured: Measured, cell: GridCell) -> tuple[Summary, ...]:
     """Each system's values of one cell; systems without a value are left out."""
     found = []
     for column, system in enumerate(measured.systems):
-        logs = cell.quantity.log_values[:, column]
-        usable = np.isfinite(logs)
+        usable = np.isfinite(cell.values[:, column])
         if not usable.any():
             continue
-        values = np.exp(logs[usable])
+        values = cell.values[usable, column]
         summary = summarise(values)
         numbers = np.array(measured.blocks)[usable]
         found.append(
@@ -77,9 +80,17 @@ def summaries_of(measured: Measured, cell: GridCell) -> tuple[Summary, ...]:
                 mean=summary.mean,
                 sd=summary.sd,
                 cv=summary.cv,
+                percentiles=_percentiles(cell.percentiles[:, column]),
             )
         )
     return tuple(found)
+
+
+def _percentiles(found: FloatArray) -> dict[str, float]:
+    """Median over blocks of each percentile that all blocks with operations have."""
+    timed = found[np.isfinite(found[:, 0])]
+    medians = np.median(timed, axis=0) if len(timed) else np.full(len(PERCENTILES), np.nan)
+    return {name: s for name, s in zip(PERCENTILES, medians.tolist(), strict=True) if s == s}
 
 
 def cell_of(measured: Measured, cell: GridCell, comparisons: tuple[Comparison, ...] = ()) -> Cell:
@@ -88,6 +99,7 @@ def cell_of(measured: Measured, cell: GridCell, comparisons: tuple[Comparison, .
         metric=cell.metric.name,
         label=cell.metric.label,
         unit=cell.metric.unit,
+        shown_in=reading_unit(cell.metric.unit, network=measured.network),
         direction=cell.metric.direction,
         at=cell.at,
         at_label=cell.at_label,
@@ -110,11 +122,24 @@ def index_of(
         name=name,
         label=label,
         unit=quantity.unit,
+        shown_in=cells[0].shown_in if quantity.unit else "",
         direction=quantity.direction,
         cells=quantity.cells,
         standings=_standings(judged, teller, baseline, cells),
         comparisons=teller.comparisons(judged),
     )
+
+
+def averages_of(cells: Sequence[Cell]) -> dict[str, float]:
+    """System → arithmetic mean over cells of its medians, for systems with values in all of them.
+
+    As papers print it: the largest values weigh most, and it has no interval.
+    """
+    medians: dict[str, list[float]] = {}
+    for cell in cells:
+        for summary in cell.summaries:
+            medians.setdefault(summary.system, []).append(summary.median)
+    return {s: fmean(found) for s, found in medians.items() if len(found) == len(cells)}
 
 
 def _standings(

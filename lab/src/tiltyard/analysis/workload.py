@@ -8,10 +8,12 @@ from typing import get_args
 
 from tiltyard.analysis.answer import answer
 from tiltyard.analysis.contrast import Contrast, Judged
-from tiltyard.analysis.model import Cell, Index, Loss, Verdict, WorkloadFindings
+from tiltyard.analysis.ends import Ends, what_ends_saw
+from tiltyard.analysis.model import Cell, Index, Latencies, Loss, Verdict, WorkloadFindings
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
-from tiltyard.analysis.tables import Teller, cell_of, index_of
+from tiltyard.analysis.tables import Teller, averages_of, cell_of, index_of
 from tiltyard.plan.model import Plan
+from tiltyard.run.record import RunRecord
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,13 @@ class Quantities:
     metrics: tuple[Quantity, ...]
     """Over the grid, for each headline metric that has several cells, where there are several
     metrics; any other mean would be a second name for something compared already."""
+    latencies: tuple[Quantity, ...]
+    """The time of one operation at each point, and last over the grid where it has several."""
 
     @property
     def family(self) -> tuple[Quantity, ...]:
-        """Cells, then metrics: what is corrected by the false discovery rate."""
-        return tuple(cell.quantity for cell in self.measured.cells) + self.metrics
+        """Cells, metrics, latencies: what is corrected by the false discovery rate."""
+        return (*(cell.quantity for cell in self.measured.cells), *self.metrics, *self.latencies)
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,17 @@ class JudgedWorkload:
     index: Judged
     cells: tuple[Judged, ...]
     metrics: tuple[Judged, ...]
+    latencies: tuple[Judged, ...]
+
+    @property
+    def family(self) -> tuple[Judged, ...]:
+        """All but the index, in the order of :attr:`Quantities.family`."""
+        return (*self.cells, *self.metrics, *self.latencies)
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
-        """All of them: index, cells, metrics."""
-        judged = (self.index, *self.cells, *self.metrics)
+        """All of them, those of the index first."""
+        judged = (self.index, *self.family)
         return tuple(contrast for own in judged for contrast in own.contrasts)
 
 
@@ -59,16 +69,15 @@ def quantities_of(measured: Measured) -> Quantities | None:
         return None
     name = measured.workload.spec.name
     groups = cells_by_metric(measured)
-    metrics = [
-        mean_quantity(f"{name} {cells[0].metric.label} over all {len(cells)} cells", cells)
-        for cells in groups
-        if len(groups) > 1 and len(cells) > 1
-    ]
+    metrics = [mean_quantity(name, cells) for cells in groups if len(groups) > 1 and len(cells) > 1]
+    latencies = [cell.quantity for cell in measured.latencies]
+    if len(latencies) > 1:
+        latencies.append(mean_quantity(name, measured.latencies))
     if len(measured.cells) == 1:
         index = measured.cells[0].quantity
     else:
-        index = mean_quantity(f"{name} over all {len(measured.cells)} cells", measured.cells)
-    return Quantities(measured, index, tuple(metrics))
+        index = mean_quantity(name, measured.cells)
+    return Quantities(measured, index, tuple(metrics), tuple(latencies))
 
 
 def unmeasured(measured: Measured) -> WorkloadFindings:
@@ -78,6 +87,7 @@ def unmeasured(measured: Measured) -> WorkloadFindings:
         name=spec.name,
         label=spec.name,
         unit="",
+        shown_in="",
         direction="higher",
         cells=0,
         standings=(),
@@ -87,13 +97,14 @@ def unmeasured(measured: Measured) -> WorkloadFindings:
 
 
 def workload_findings(
-    judged: JudgedWorkload, plan: Plan, headline: Teller, grid: Teller
+    judged: JudgedWorkload, plan: Plan, run: RunRecord, headline: Teller, grid: Teller
 ) -> WorkloadFindings:
     """The tables and the answer of one workload.
 
     Args:
         judged: its judged quantities.
         plan: baseline and rules.
+        run: what the ends of a network saw in each trial.
         headline: tells comparisons of the index.
         grid: tells comparisons of cells and metrics.
     """
@@ -112,7 +123,9 @@ def workload_findings(
         index,
         by_metric=_by_metric(judged, cells, plan.baseline, grid),
         cells=cells,
+        latencies=_latencies(judged, plan.baseline, grid),
         losses=_losses(index, judged, grid),
+        ends=what_ends_saw(run, name),
     )
 
 
@@ -122,7 +135,9 @@ def _findings(
     index: Index,
     by_metric: tuple[Index, ...] = (),
     cells: tuple[Cell, ...] = (),
+    latencies: Latencies | None = None,
     losses: tuple[Loss, ...] = (),
+    ends: Ends | None = None,
 ) -> WorkloadFindings:
     workload = measured.workload
     counts = Counter(found.verdict for cell in cells for found in cell.comparisons)
@@ -139,7 +154,9 @@ def _findings(
         index=index,
         by_metric=by_metric,
         cells=cells,
+        latencies=latencies,
         details=tuple(cell_of(measured, cell) for cell in measured.details),
+        ends=ends or {},
         losses=losses,
         tally=tally,
     )
@@ -162,6 +179,24 @@ def _by_metric(
         indices.append(index_of(metric.name, metric.label, found, teller, baseline, own))
         start += len(group)
     return tuple(indices)
+
+
+def _latencies(judged: JudgedWorkload, baseline: str, teller: Teller) -> Latencies | None:
+    """The time of one operation; ``None`` where the workload does not tell it."""
+    measured = judged.measured
+    if not measured.latencies:
+        return None
+    cells = tuple(
+        cell_of(measured, cell, teller.comparisons(found))
+        for cell, found in zip(measured.latencies, judged.latencies, strict=False)
+    )
+    over_all = judged.latencies[-1]
+    name = measured.latencies[0].metric.name
+    return Latencies(
+        cells=cells,
+        index=index_of(name, over_all.quantity.topic, over_all, teller, baseline, cells),
+        averages=averages_of(cells),
+    )
 
 
 def _losses(index: Index, judged: JudgedWorkload, teller: Teller) -> tuple[Loss, ...]:

@@ -4,7 +4,7 @@ from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
 from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, series
 from tiltyard.charts.differences import by_test
 from tiltyard.charts.figures import with_unit
-from tiltyard.charts.grid import grid_of
+from tiltyard.charts.grid import course, grid_of
 from tiltyard.charts.theme import LIGHT, SMALL_PX, system_colour
 from tiltyard.units import display_unit
 
@@ -16,7 +16,7 @@ _COLUMN_PX = 360
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
     """One panel a test; bars start at zero."""
-    if not workload.cells:
+    if not workload.cells or course(workload):
         return None
     tests = by_test(workload.cells)
     columns = max(1, min(len(tests), width_px // _COLUMN_PX))
@@ -48,7 +48,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
 
 def _panel(findings: Findings, cells: list[Cell], y: Spec, width_px: int) -> Spec:
     largest = max((v for cell in cells for s in cell.summaries for v in s.values), default=1.0)
-    factor, unit = display_unit(largest, cells[0].unit)
+    factor, unit = display_unit(largest, cells[0].shown_in)
     better = "" if cells[0].direction == "higher" else " (less is better)"
     group_px = (_BAR_PX if len(cells) > 1 else _LONE_BAR_PX) * len(findings.systems) + _GROUP_GAP_PX
     return {

@@ -3,7 +3,7 @@
 from tiltyard.analysis.model import Cell, Comparison, Findings, WorkloadFindings
 from tiltyard.charts.chart import Chart, Spec
 from tiltyard.charts.figures import MARKS, against, ratio_text
-from tiltyard.charts.grid import Grid, grid_of
+from tiltyard.charts.grid import Grid, map_of
 from tiltyard.charts.maps import Map, Strip, Tile, small_multiples
 from tiltyard.charts.theme import STRENGTHS
 from tiltyard.units import format_ratio
@@ -11,7 +11,7 @@ from tiltyard.units import format_ratio
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
     """Size × record maps of the ratio to the baseline, coloured by which is better."""
-    grid = grid_of(workload.cells)
+    grid = map_of(workload)
     if grid is None:
         return None
     systems = [system.name for system in findings.systems if system.name != findings.baseline]

@@ -1,5 +1,7 @@
 """Figures of a comparison as words, the same in pictures, pages and the terminal."""
 
+import re
+
 from tiltyard.analysis.model import Comparison, Verdict
 from tiltyard.units import format_ratio
 
@@ -33,8 +35,8 @@ def with_unit(label: str, unit: str) -> str:
     """A head for figures: ``write, GB/s``, but ``transactions/s`` and ``files/s, loop 2``."""
     if not unit.startswith("/"):
         return ", ".join(filter(None, (label, unit)))
-    metric, comma, place = label.partition(", ")
-    return f"{metric}{unit}{comma}{place}"
+    metric, *place = re.split(r"(, | over )", label, maxsplit=1)
+    return "".join((metric, unit, *place))
 
 
 def against(comparisons: tuple[Comparison, ...], baseline: str) -> list[Comparison]:

@@ -1,9 +1,12 @@
-"""A workload's grid laid out on paper: the last dimension across, the others down."""
+"""A workload's grid laid out on paper: as a map, or as a course along one dimension."""
 
 from dataclasses import dataclass
 
-from tiltyard.analysis.model import Cell
-from tiltyard.analysis.quantity import level_text
+from tiltyard.analysis.axes import Course, course_of, spoken_axes
+from tiltyard.analysis.model import Cell, WorkloadFindings
+
+_PANELS = 4
+"""More panels than this are read better as a map."""
 
 
 @dataclass(frozen=True)
@@ -18,18 +21,32 @@ class Grid:
     """``at_label`` of a cell → its row and its column."""
 
 
-def grid_of(cells: tuple[Cell, ...]) -> Grid | None:
-    """The grid of some cells; ``None`` if they have no dimensions."""
-    if not cells or not cells[0].at:
+def course(workload: WorkloadFindings) -> Course | None:
+    """The dimension along which the values of a workload are drawn as lines; ``None`` for a map."""
+    found = course_of([cell.at for cell in workload.cells])
+    if found is None:
         return None
-    axes = list(cells[0].at)
-    short = [[level_text(cell.at[axis]) for cell in cells] for axis in axes]
+    panels = {(cell.metric, found.case(cell.at)) for cell in workload.cells}
+    return found if len(panels) <= _PANELS else None
+
+
+def map_of(workload: WorkloadFindings) -> Grid | None:
+    """The grid of a workload that is shown as a map."""
+    return None if course(workload) else grid_of(workload.cells)
+
+
+def grid_of(cells: tuple[Cell, ...]) -> Grid | None:
+    """The grid of some cells, the last dimension across; ``None`` if they have no dimensions."""
+    axes = spoken_axes(cell.at for cell in cells)
+    if not axes:
+        return None
+    short = [[axis.text(axis.level(cell.at)) for cell in cells] for axis in axes]
     columns = short[-1]
     rows = [" · ".join(parts) for parts in zip(*short[:-1], strict=True)] or [""] * len(columns)
     return Grid(
         rows=tuple(dict.fromkeys(rows)),
         columns=tuple(dict.fromkeys(columns)),
-        legend=", ".join([*(f"{axis} down" for axis in axes[:-1]), f"{axes[-1]} across"]),
+        legend=", ".join([*(f"{axis.name} down" for axis in axes[:-1]), f"{axes[-1].name} across"]),
         places={
             cell.at_label: place
             for cell, place in zip(cells, zip(rows, columns, strict=True), strict=True)

@@ -6,7 +6,7 @@ from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
 from tiltyard.charts.chart import Chart, Spec, series
 from tiltyard.charts.differences import by_test
 from tiltyard.charts.figures import with_unit
-from tiltyard.charts.grid import Grid, grid_of
+from tiltyard.charts.grid import Grid, map_of
 from tiltyard.charts.maps import Map, Strip, Tile, small_multiples
 from tiltyard.units import display_unit, format_number
 
@@ -15,7 +15,7 @@ _TONES = 5
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
     """Size × record maps of the median over blocks, one map a system, one scale a test."""
-    grid = grid_of(workload.cells)
+    grid = map_of(workload)
     if grid is None:
         return None
     strips = [_strip(series(findings), cells, grid) for cells in by_test(workload.cells)]
@@ -31,7 +31,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
 
 def _strip(systems: list[str], cells: list[Cell], grid: Grid) -> Strip:
     medians = [s.median for cell in cells for s in cell.summaries if s.median > 0]
-    factor, unit = display_unit(max(medians, default=1.0), cells[0].unit)
+    factor, unit = display_unit(max(medians, default=1.0), cells[0].shown_in)
     span = (min(medians, default=1.0), max(medians, default=1.0))
 
     def tiles(system: str) -> list[Tile]:

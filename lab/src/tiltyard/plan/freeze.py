@@ -111,6 +111,7 @@ def _planned(
                 hash=hello.hash,
                 metrics=tuple(card.metrics),
                 grid=tuple(card.grid),
+                target=card.target,
             )
         )
     return tuple(planned)

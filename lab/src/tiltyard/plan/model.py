@@ -1,6 +1,9 @@
 """The plan: everything that is decided before the first trial."""
 
 from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
 
 from tiltyard.folder import sha256
 from tiltyard.study.model import ConditionsSpec, Frozen, SystemSpec, WorkloadSpec
@@ -56,6 +59,10 @@ class PlannedWorkload(Frozen):
     """The engine's hash of the effective configuration."""
     metrics: tuple[MetricCard, ...]
     grid: tuple[str, ...]
+    target: Literal["directory", "far"] = Field(
+        "directory", exclude_if=lambda at: at == "directory"
+    )
+    """What it works on. A directory is not written down, so that older plans keep their hash."""
 
 
 class TrialKey(Frozen):

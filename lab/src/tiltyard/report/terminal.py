@@ -112,7 +112,7 @@ def _lines(findings: Findings, report: Path) -> Iterator[tuple[str, str]]:
 
 
 def _unit(index: Index) -> tuple[float, str]:
-    return display_unit(max((s.value for s in index.standings), default=1.0), index.unit)
+    return display_unit(max((s.value for s in index.standings), default=1.0), index.shown_in)
 
 
 def _word(comparison: Comparison) -> Text:

@@ -33,6 +33,7 @@ class TrialRecord(Frozen):
     hello: Hello | None
     samples: tuple[Sample, ...]
     intervals: tuple[Interval, ...]
+    connections: tuple[Connection, ...]
     warnings: tuple[WarningNote, ...]
     end: End | None
     connections: tuple[Connection, ...] = ()

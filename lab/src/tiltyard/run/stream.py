@@ -60,6 +60,7 @@ class Stream:
             hello=self.hello,
             samples=tuple(e.data for e in self.events if isinstance(e, SampleEvent)),
             intervals=tuple(e.data for e in self.events if isinstance(e, IntervalEvent)),
+            connections=tuple(e.data for e in self.events if isinstance(e, ConnectionEvent)),
             warnings=tuple(e.data for e in self.events if isinstance(e, WarningEvent)),
             end=self.end,
             connections=tuple(e.data for e in self.events if isinstance(e, ConnectionEvent)),

@@ -21,11 +21,11 @@ class ValueSummary:
     sd: float | None
     """Standard deviation with n − 1; ``None`` for a single value."""
     cv: float | None
-    """sd / mean."""
+    """sd / mean; ``None`` too where all values are zero."""
 
 
 def summarise(values: FloatArray) -> ValueSummary:
-    """Summary of positive values, shape (n,), n >= 1."""
+    """Summary of values of zero or more, shape (n,), n >= 1."""
     ordered = np.sort(values)
     cut = median_rank(len(values))
     mean = float(np.mean(values))
@@ -36,7 +36,7 @@ def summarise(values: FloatArray) -> ValueSummary:
         median_high=None if cut is None else float(ordered[len(values) - cut]),
         mean=mean,
         sd=sd,
-        cv=None if sd is None else sd / mean,
+        cv=None if sd is None or mean == 0 else sd / mean,
     )
 
 

@@ -1,0 +1,161 @@
+"""Where things stand in a picture of curves: levels across, values up, names at the ends."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tiltyard.analysis.axes import AUTOMATIC, COUNTED, Course
+from tiltyard.charts.chart import Spec
+from tiltyard.charts.theme import SMALL_PX
+
+_WIDE_RANGE = 20
+"""Values that differ by more than this factor are drawn on a logarithmic scale."""
+_LADDER = (1, 2, 5)
+_MANY_TICKS = 7
+_SPREAD = 0.36
+"""Room that the systems share at one level, as a share of the distance of levels."""
+_DODGE = 0.1
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The axis of values, in the printed unit."""
+
+    low: float
+    high: float
+    logarithmic: bool
+
+    def axis(self) -> Spec:
+        """Encoding of a value, without its field."""
+        axis: Spec = {"grid": True, "labelExpr": "format(datum.value, ',~r')", "tickCount": 5}
+        if self.logarithmic:
+            axis["values"] = self._ticks()
+        return {
+            "type": "quantitative",
+            "title": None,
+            "axis": axis,
+            "scale": {
+                "type": "log" if self.logarithmic else "linear",
+                "domain": [self.low, self.high],
+                "nice": False,
+            },
+        }
+
+    def share(self, value: float) -> float:
+        """How high a value stands: 0 at the foot, 1 at the top."""
+        low, high, drawn = self._drawn(self.low), self._drawn(self.high), self._drawn(value)
+        return (drawn - low) / (high - low)
+
+    def at_share(self, share: float) -> float:
+        """The value that stands so high."""
+        low, high = self._drawn(self.low), self._drawn(self.high)
+        drawn = low + share * (high - low)
+        return math.exp(drawn) if self.logarithmic else drawn
+
+    def _drawn(self, value: float) -> float:
+        return math.log(value) if self.logarithmic else value
+
+    def _ticks(self) -> list[float]:
+        """1, 2, 5 in each decade; where that would be many, 1 alone."""
+        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for steps in (_LADDER, _LADDER[:1]):
+            ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
+            inside = [tick for tick in ticks if self.low <= tick <= self.high]
+            if len(inside) <= _MANY_TICKS:
+                break
+        return inside
+
+
+def scale_of(values: Iterable[float]) -> Scale:
+    """From zero where the values are near to each other, else logarithmic."""
+    drawn = [value for value in values if value > 0] or [1.0]
+    least, most = min(drawn), max(drawn)
+    if most / least > _WIDE_RANGE:
+        air = (most / least) ** 0.04
+        return Scale(least / air, most * air, logarithmic=True)
+    return Scale(0.0, most * 1.06, logarithmic=False)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the levels of a course stand: sizes and counts by their logarithm, others in turn."""
+
+    at: Mapping[int, float]
+    texts: Mapping[int, str]
+    """Of the levels that have room for a label."""
+    beside: frozenset[int]
+    """Levels that are not on the scale: ``auto``, left of it."""
+    dodge: float
+    systems: int
+    title: str
+
+    def of(self, level: int, number: int) -> float:
+        """Where a level of the system of that number stands, beside those of the others."""
+        return round(self.at[level] + self.dodge * (number - (self.systems - 1) / 2), 4)
+
+    def axis(self) -> Spec:
+        """Encoding of a place, without its field."""
+        texts = {f"{self.at[level]:.4f}": text for level, text in self.texts.items()}
+        air = 0.4 * self.dodge * self.systems / _DODGE
+        ends = [min(self.at.values()) - air, max(self.at.values()) + air]
+        return {
+            "type": "quantitative",
+            "title": self.title,
+            "scale": {"domain": ends, "nice": False, "zero": False},
+            "axis": {
+                "grid": False,
+                "values": [self.at[level] for level in self.texts],
+                "labelExpr": f"{json.dumps(texts)}[format(datum.value, '.4f')]",
+                "labelOverlap": False,
+            },
+        }
+
+
+def places_of(along: Course, systems: int, width_px: int) -> Places:
+    """The levels of a course across a width; as many of them are labelled as there is room for."""
+    by_ratio = along.axis.is_sized(along.levels) or along.axis.names[0] in COUNTED
+    beside = frozenset({AUTOMATIC} if by_ratio else ()) & set(along.levels)
+    on_scale = [level for level in along.levels if level not in beside]
+    at = {level: math.log2(level) if by_ratio else float(n) for n, level in enumerate(on_scale)}
+    step = min(b - a for a, b in pairwise(at.values()))
+    if beside:
+        at = {AUTOMATIC: at[on_scale[0]] - step, **at}
+    return Places(
+        at=at,
+        texts=_labelled(along, at, width_px),
+        beside=beside,
+        dodge=step * min(_DODGE, _SPREAD / systems),
+        systems=systems,
+        title=along.heading,
+    )
+
+
+def _labelled(along: Course, at: Mapping[int, float], width_px: int) -> dict[int, str]:
+    """Labels that fit: the largest level first, then downwards wherever there is room."""
+    span = max(at.values()) - min(at.values())
+    chosen: dict[int, str] = {}
+    free = math.inf
+    for level in sorted(at, reverse=True):
+        text = along.text(level)
+        half_px = (0.58 * SMALL_PX * len(text) + 6) / 2
+        centre = width_px * (at[level] - min(at.values())) / span
+        if centre + half_px <= free:
+            chosen[level] = text
+            free = centre - half_px
+    return dict(sorted(chosen.items()))
+
+
+def apart(shares: Mapping[str, float], least: float) -> dict[str, float]:
+    """The same heights, moved as little as needed to stand ``least`` apart, within 0 to 1."""
+    names = sorted(shares, key=shares.__getitem__)
+    moved = dict(shares)
+    for below, name in pairwise(names):
+        moved[name] = max(moved[name], moved[below] + least)
+    excess = max(0.0, moved[names[-1]] - 1) if names else 0.0
+    if excess:
+        moved[names[-1]] -= excess
+        for above, name in pairwise(reversed(names)):
+            moved[name] = min(moved[name], moved[above] - least)
+    return moved
