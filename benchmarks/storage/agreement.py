@@ -14,8 +14,9 @@ from pathlib import Path
 
 from tiltyard.wire import SampleEvent
 
-from .harness import CPU, Comparison, Pair, Row, Times
-from .sides import Trial, timed
+from ..harness import CPU, Comparison, Pair, Row, Times
+from ..processes import timed
+from .sides import Trial
 
 AGREES = (0.95, 1.05)
 MIB = 1 << 20

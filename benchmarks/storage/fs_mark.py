@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from .harness import WHOLE, Comparison, Pair, Times
-from .sides import Trial, timed
+from ..harness import WHOLE, Comparison, Pair, Times
+from ..processes import timed
+from .sides import Trial
 
 INNER = "per file"
 

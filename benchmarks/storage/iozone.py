@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from ..harness import Comparison, Pair, Side, Times
+from ..processes import timed
 from . import loop
-from .harness import Comparison, Pair, Side, Times
-from .sides import Trial, fio, timed
+from .sides import Trial, fio
 
 INNER = "per operation"
 FILE_BYTES = 64 << 20

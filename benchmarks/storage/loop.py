@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from .sides import timed
+from ..processes import timed
 
 SOURCE = Path(__file__).with_name("loop.c")
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import IO
 
-from .harness import Comparison, Pair, Times
-from .sides import Trial, spending
+from ..harness import Comparison, Pair, Times
+from ..processes import spending
+from .sides import Trial
 
 INNER = "transactions"
 

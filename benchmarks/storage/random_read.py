@@ -7,8 +7,8 @@ that reading the clock at all is six per cent of a read.
 import functools
 from pathlib import Path
 
+from ..harness import Comparison, Pair, Side, Times
 from . import loop
-from .harness import Comparison, Pair, Side, Times
 from .sides import Trial, fio
 
 INNER = "per operation"

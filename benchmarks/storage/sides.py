@@ -1,21 +1,16 @@
 """What stands on either side of a pair: the engine, and other people's programs."""
 
 import json
-import resource
-import subprocess
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tiltyard.executors.engine import ConditionsWanted, Engine, Job
 from tiltyard.wire import EndEvent, Sample, SampleEvent, read_events
 
-from .harness import CPU, WHOLE, Times
+from ..harness import Times
+from ..processes import timed
 
 ENGINE = Engine.find().path
-LIMIT_S = 300
 FIO_BYTES = 64 << 20
 
 
@@ -51,39 +46,6 @@ class Trial:
         """Peak resident memory of the engine."""
         (end,) = [event.data for event in self.events if isinstance(event, EndEvent)]
         return end.usage.peak_memory_bytes
-
-
-@contextmanager
-def spending() -> Iterator[dict[str, float]]:
-    """What a process spends that is started and waited for inside.
-
-    All its time, and how long it kept a CPU busy.
-    """
-    spent: dict[str, float] = {}
-    busy_s, begin = _busy_s(), time.perf_counter()
-    yield spent
-    spent[WHOLE] = time.perf_counter() - begin
-    spent[CPU] = _busy_s() - busy_s
-
-
-def _busy_s() -> float:
-    """CPU time of all children that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def timed(
-    argv: Sequence[str | Path], directory: Path, given: bytes = b""
-) -> tuple[dict[str, float], bytes]:
-    """What a whole process spent, and what it printed."""
-    with spending() as spent:
-        done = subprocess.run(
-            argv, cwd=directory, input=given, capture_output=True, check=False, timeout=LIMIT_S
-        )
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()
-        raise RuntimeError(f"{argv[0]}: exit status {done.returncode}: {said}")
-    return spent, done.stdout
 
 
 def fio(directory: Path, *options: str) -> Times:

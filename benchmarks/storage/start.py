@@ -7,7 +7,7 @@ from subprocess import PIPE
 
 from tiltyard.executors.engine import Job
 
-from .harness import Comparison, Limit
+from ..harness import Comparison, Limit
 from .sides import ENGINE, Trial
 
 MIB = 1 << 20

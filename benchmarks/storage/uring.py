@@ -8,8 +8,9 @@ device. Ours is that of the whole process, which makes the file as well; fio's t
 import json
 from pathlib import Path
 
-from .harness import CPU, Comparison, Pair, Times
-from .sides import Trial, timed
+from ..harness import CPU, Comparison, Pair, Times
+from ..processes import timed
+from .sides import Trial
 
 INNER = "per operation"
 BLOCK = 4_096

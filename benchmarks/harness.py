@@ -1,6 +1,6 @@
-"""Pairs in turn, medians of their ratios with the spread, and what falls short.
+"""Sides in turn, medians of their ratios with the spread, and what falls short.
 
-A machine is never quiet, and never equally busy twice: so each round does both sides one right
+A machine is never quiet, and never equally busy twice: so each round does all sides one right
 after the other, in random order, and only the ratio inside a round counts. How many rounds there
 are is a matter of time, never of what they gave.
 """
@@ -12,7 +12,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,58 @@ Times = Mapping[str, float]
 
 Side = Callable[[Path], Times]
 """Does the work once in an empty directory."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What the engine is set against.
+
+    Attributes:
+        name: as the table shows it.
+        side: does the same work.
+        targets: ratio of speeds to be reached, by the name of the time; others are shown only.
+    """
+
+    name: str
+    side: Side
+    targets: Mapping[str, float] = field(default_factory=dict)
+
+    def row(self, work: str, what: str, ratios: list[float]) -> "Row":
+        """The line of one time; ratios above 1 mean that the engine is faster."""
+        target = self.targets.get(what)
+        ok = target is None or statistics.median(ratios) >= target
+        shown = "–" if target is None else f"≥ {target:.2f}"
+        return Row(work, what, f"{self.name} = 1", ratios, shown, ok)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The engine's side and those of its peers, all of them in each round.
+
+    Attributes:
+        name: the work.
+        needs: programs that must be on PATH.
+        on_device: whether a block device must be under the directory.
+    """
+
+    name: str
+    ours: Side
+    peers: tuple[Peer, ...]
+    needs: tuple[str, ...] = ()
+    on_device: bool = False
+
+    def rows(self, seconds: float, place: Path, rng: random.Random) -> Iterator["Row"]:
+        """One row per peer and time of it that both sides have."""
+        ratios: list[dict[str, list[float]]] = [{} for _ in self.peers]
+        sides = [self.ours, *(peer.side for peer in self.peers)]
+        for _ in _rounds(seconds):
+            ours, *others = _in_random_order(sides, place, rng)
+            for theirs, known in zip(others, ratios, strict=True):
+                for what in theirs:
+                    known.setdefault(what, []).append(theirs[what] / ours[what])
+        for peer, known in zip(self.peers, ratios, strict=True):
+            for what, values in known.items():
+                yield peer.row(self.name, what, values)
 
 
 @dataclass(frozen=True)
@@ -50,17 +102,9 @@ class Pair:
     on_device: bool = False
 
     def rows(self, seconds: float, place: Path, rng: random.Random) -> Iterator["Row"]:
-        """One row per time that both sides have; ratios above 1 mean that the engine is faster."""
-        ratios: dict[str, list[float]] = {}
-        for _ in _rounds(seconds):
-            ours, theirs = _in_random_order(self.ours, self.theirs, place, rng)
-            for what in theirs:
-                ratios.setdefault(what, []).append(theirs[what] / ours[what])
-        for what, values in ratios.items():
-            target = self.targets.get(what)
-            ok = target is None or statistics.median(values) >= target
-            shown = "–" if target is None else f"≥ {target:.2f}"
-            yield Row(self.name, what, f"{self.peer} = 1", values, shown, ok)
+        """One row per time that both sides have."""
+        peer = Peer(self.peer, self.theirs, self.targets)
+        yield from Group(self.name, self.ours, (peer,)).rows(seconds, place, rng)
 
 
 @dataclass(frozen=True)
@@ -93,7 +137,7 @@ class Limit:
         yield Row(self.name, self.what, self.unit, values, f"< {self.below:g}", ok)
 
 
-Comparison = Pair | Limit
+Comparison = Pair | Group | Limit
 
 
 @dataclass(frozen=True)
@@ -139,14 +183,13 @@ def missing(comparison: Comparison) -> list[str]:
     return [program for program in comparison.needs if shutil.which(program) is None]
 
 
-def _in_random_order(ours: Side, theirs: Side, place: Path, rng: random.Random) -> list[Times]:
-    """Both sides once; the times of ours come first."""
-    sides = [ours, theirs]
+def _in_random_order(sides: Sequence[Side], place: Path, rng: random.Random) -> list[Times]:
+    """Each side once; their times in the order of the sides."""
     times: dict[int, Times] = {}
-    for index in rng.sample((0, 1), k=2):
+    for index in rng.sample(range(len(sides)), k=len(sides)):
         with tempfile.TemporaryDirectory(dir=place) as directory:
             times[index] = sides[index](Path(directory))
-    return [times[0], times[1]]
+    return [times[index] for index in range(len(sides))]
 
 
 def _rounds(seconds: float) -> Iterator[int]:
