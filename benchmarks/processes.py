@@ -1,5 +1,6 @@
 """Programs that are run to their end: what they spend, and what they print."""
 
+import os
 import resource
 import subprocess
 import time
@@ -10,6 +11,9 @@ from pathlib import Path
 from .harness import CPU, WHOLE
 
 LIMIT_S = 300
+
+Words = Sequence[str | os.PathLike[str]]
+"""A command line."""
 
 
 @contextmanager
@@ -31,9 +35,7 @@ def _busy_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def timed(
-    argv: Sequence[str | Path], directory: Path, given: bytes = b""
-) -> tuple[dict[str, float], bytes]:
+def timed(argv: Words, directory: Path, given: bytes = b"") -> tuple[dict[str, float], bytes]:
     """What a whole process spent, and what it printed."""
     with spending() as spent:
         done = subprocess.run(

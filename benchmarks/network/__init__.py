@@ -1,0 +1,1 @@
+"""Network: the paths, one file per peer, one file per kind of work."""
