@@ -20,6 +20,8 @@ _SOURCES = {
     "aio-stress": "its sources are part of autotest's client tests",
     "fs_mark": "apt-get install fsmark",
     "iozone": "apt-get install iozone3, from Debian's non-free section",
+    "netperf": "apt-get install netperf, from Debian's non-free section",
+    "netserver": "apt-get install netperf, from Debian's non-free section",
     "postmark": "apt-get install postmark",
     "strace": "apt-get install strace",
     "tiotest": "its sources are at https://github.com/mkuoppal/tiobench",
@@ -27,10 +29,10 @@ _SOURCES = {
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
-    """Skip, and say how to get it, where a program is not on PATH, or strace may not trace."""
+    """Skip, and say how to get it, where a program is not on PATH; or strace may not trace."""
     lacking = [name for name in programs if shutil.which(name) is None]
     told = "; ".join(f"{name} is not on PATH ({_SOURCES[name]})" for name in lacking)
-    if not lacking and not _may_trace():
+    if not lacking and "strace" in programs and not _may_trace():
         told = "strace may not trace here: ptrace(2) is forbidden, as in some containers"
     return pytest.mark.skipif(bool(told), reason=told or "all there")
 

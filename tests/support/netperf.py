@@ -1,0 +1,110 @@
+"""A netperf and a netserver, each of them the original or ours."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltyard.executors.engine import Engine
+
+ADDRESS = "127.0.0.1"
+LIMIT_S = 20
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Which program is at which end.
+
+    Attributes:
+        netperf: command that is the client.
+        port: where the server of the other end listens.
+    """
+
+    netperf: Path
+    port: int
+
+    def run(self, directory: Path, test: str, length: int, *words: str) -> str:
+        """What the client printed of one test; it must be content, and silent otherwise."""
+        where = ["-4", "-H", ADDRESS, "-p", f"{self.port}", "-t", test, "-l", f"{length}"]
+        done = subprocess.run(
+            [self.netperf, *where, *words],
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+        return done.stdout
+
+    def selected(
+        self, directory: Path, test: str, length: int, names: Sequence[str], *specific: str
+    ) -> dict[str, int]:
+        """Whole numbers that the client was asked for by name."""
+        select = ["-P", "0", "--", *specific, "-k", ",".join(names)]
+        printed = self.run(directory, test, length, *select)
+        found = dict(line.split("=", 1) for line in printed.splitlines())
+        assert set(found) >= set(names), printed
+        return {name: int(found[name]) for name in names}
+
+
+def original_netperf() -> Path:
+    """The client that is on PATH."""
+    found = shutil.which("netperf")
+    assert found is not None
+    return Path(found)
+
+
+def our_netperf(directory: Path) -> Path:
+    """The engine by the name of the client."""
+    name = directory / "netperf"
+    name.symlink_to(Engine.find().path)
+    return name
+
+
+@contextmanager
+def original_netserver() -> Iterator[int]:
+    """The server that is on PATH; its port."""
+    with socket.socket() as probe:
+        probe.bind((ADDRESS, 0))
+        port: int = probe.getsockname()[1]
+    with _process(["netserver", "-D", "-N", "-4", "-L", ADDRESS, "-p", f"{port}"]) as server:
+        _listens(server, port)
+        yield port
+
+
+@contextmanager
+def our_netserver() -> Iterator[int]:
+    """The engine's far end, which says where it listens."""
+    argv = [f"{Engine.find().path}", "serve", "--netperf", "--bind", ADDRESS, "--port", "0"]
+    with _process(argv) as server:
+        assert server.stdout is not None
+        (address,) = json.loads(server.stdout.readline())["data"]["addresses"]
+        yield int(address.rpartition(":")[2])
+
+
+@contextmanager
+def _process(argv: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def _listens(server: subprocess.Popen[str], port: int) -> None:
+    """Until it takes a connection; the original serves one without a word and goes on."""
+    end_s = time.monotonic() + LIMIT_S
+    while server.poll() is None and time.monotonic() < end_s:
+        try:
+            socket.create_connection((ADDRESS, port), 1).close()
+        except ConnectionRefusedError:
+            time.sleep(0.01)
+        else:
+            return
+    raise AssertionError(f"{server.args!r} does not listen")
