@@ -174,7 +174,7 @@ def header() -> str:
 
 def _line(cells: tuple[str, ...]) -> str:
     """Cells in columns."""
-    widths = (32, 13, 23, 6, 13, 11, 6, 6, 5)
+    widths = (32, 15, 23, 6, 13, 11, 6, 6, 5)
     return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 

@@ -43,7 +43,7 @@ class Rig:
 
     def on_one_cpu(self) -> "Rig":
         """Both ends on the near end's CPU: no wake-up crosses from one to another."""
-        return replace(self, name=f"{self.name}, one CPU", far_cpus=self.near_cpus)
+        return replace(self, name="one CPU", far_cpus=self.near_cpus)
 
     def on(self, cpus: str) -> "Rig":
         """Both ends on the same CPUs."""
