@@ -36,8 +36,6 @@ class TrialRecord(Frozen):
     connections: tuple[Connection, ...]
     warnings: tuple[WarningNote, ...]
     end: End | None
-    connections: tuple[Connection, ...] = ()
-    """How the kernel saw each TCP connection, from time to time."""
     file: str
     """Path of the verbatim stream, relative to the study folder."""
 

@@ -63,7 +63,6 @@ class Stream:
             connections=tuple(e.data for e in self.events if isinstance(e, ConnectionEvent)),
             warnings=tuple(e.data for e in self.events if isinstance(e, WarningEvent)),
             end=self.end,
-            connections=tuple(e.data for e in self.events if isinstance(e, ConnectionEvent)),
             file=finished.file,
         )
 
