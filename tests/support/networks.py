@@ -1,10 +1,17 @@
 """What a system of two ends may leave behind on this host, and how to look for it."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tiltyard.host import sysctls
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.network_changes import namespace_path
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site, System
+
+Make = Callable[..., System]
 
 WATCHED = (
     "net.core.somaxconn",
@@ -15,6 +22,25 @@ WATCHED = (
     "net.ipv4.tcp_allowed_congestion_control",
 )
 """Kernel parameters of the whole host that the tests change."""
+
+
+@contextmanager
+def systems_of(kind_name: str, home: Path) -> Iterator[Make]:
+    """Makes systems that share a ledger; afterwards they are down, and nothing of them is left."""
+    before, made = parameters(), list[System]()
+    with Ledger() as ledger:
+        site = Site(root=home, work=home, ledger=ledger)
+
+        def system(**settings: object) -> System:
+            made.append(kind(kind_name).system(kind_name, settings, site))  # type: ignore[arg-type]
+            return made[-1]
+
+        yield system
+        for one in made:
+            one.take_down()
+    assert left_behind(ledger.token) == []
+    assert parameters() == before
+    assert not list(home.iterdir())
 
 
 def parameters() -> dict[str, str]:

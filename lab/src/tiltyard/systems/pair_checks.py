@@ -4,11 +4,14 @@ What the kernel takes is tried in a network namespace that is gone again when th
 nothing changes on the host.
 """
 
+import json
 import os
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
+from tiltyard.host.links import SHORT_NAMES
 from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.study.problems import perhaps
 from tiltyard.systems.ends import ENDS
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.pair_settings import PairSettings
@@ -41,6 +44,7 @@ def check_pair(settings: PairSettings) -> list[Problem]:
         return [Problem("error", f"this kernel makes no veth devices: {refused}", "modprobe veth")]
     return [
         *_qdisc_problems(settings),
+        *_offload_problems(settings),
         *_parameter_problems(settings),
         *cpu_problems(*settings.near_cpus, *settings.far_cpus),
     ]
@@ -62,9 +66,25 @@ def _qdisc_problems(settings: PairSettings) -> list[Problem]:
         setup = ("tc", "qdisc", "add", "dev", "lo", "root", *words)
         if words and (refused := _refusal(setup)):
             text = f'the queueing discipline "{" ".join(words)}" is not taken: {refused}'
-            remedy = f"modprobe sch_{words[0]}" if "unknown" in refused else f"man tc-{words[0]}"
+            remedy = (
+                f"modprobe sch_{words[0]}" if "unknown" in refused.lower() else f"man tc-{words[0]}"
+            )
             found.append(Problem("error", text, remedy))
     return found
+
+
+def _offload_problems(settings: PairSettings) -> list[Problem]:
+    """Features that nobody knows; those that a veth device cannot change, only it can tell."""
+    wanted = {**settings.offloads.near, **settings.offloads.far} if settings.offloads else {}
+    if not wanted:
+        return []
+    listed = commands.run((*_TRY, "ethtool", "--json", "-k", "lo")).stdout
+    known = [*SHORT_NAMES, *json.loads(listed)[0]]
+    return [
+        Problem("error", f'there is no offload "{name}"', perhaps(name, known).strip() or None)
+        for name in wanted
+        if name not in known
+    ]
 
 
 def _parameter_problems(settings: PairSettings) -> list[Problem]:

@@ -1,6 +1,5 @@
 """Kernel parameters of a system: would they be taken, and setting them on the whole host."""
 
-import difflib
 import os
 from collections.abc import Mapping
 
@@ -8,6 +7,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
 from tiltyard.host.network_changes import SetSysctl
 from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.study.problems import perhaps
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.steps import Steps
 
@@ -42,8 +42,7 @@ def parameter_problems(parameters: Mapping[str, str]) -> list[Problem]:
     settable = sysctls.settable()
     for key in parameters.keys() - settable:
         text = f"there is no {key} that can be set on this kernel"
-        near = difflib.get_close_matches(key, settable, n=1)
-        found.append(Problem("error", text, f"perhaps {near[0]}" if near else None))
+        found.append(Problem("error", text, perhaps(key, settable).strip() or None))
     if wanted := parameters.get(CONGESTION_CONTROL):
         found += _unknown_congestion_control(wanted)
     return found

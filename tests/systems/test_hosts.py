@@ -1,0 +1,109 @@
+"""A far end on "another host": a real ssh to a server that the test starts on loopback."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.networks import Make, left_behind, systems_of
+from support.sshd import Sshd, sshd
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import FarEnd
+from tiltyard.systems.hosts import HostsSettings
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    with sshd(tmp_path_factory.mktemp("sshd") / "server") as server:
+        yield server
+
+
+@pytest.fixture
+def make(server: Sshd, tmp_path: Path) -> Iterator[Make]:
+    with systems_of("hosts", tmp_path) as make:
+        yield lambda **settings: make(
+            **{"far": server.far, "ssh_options": server.options, **settings}
+        )
+    assert not list(server.home.iterdir())
+    assert left_behind(str(server.home)) == []
+
+
+def test_up_and_down(make: Make, server: Sshd) -> None:
+    system = make()
+    assert system.problems() == []
+    up = system.bring_up()
+    assert isinstance(up.target, FarEnd)
+    socket.create_connection((up.target.address, up.target.port), timeout=5).close()
+    assert up.target.address == "127.0.0.1"
+    assert up.facts["path"] == "network between this host and 127.0.0.1"
+    assert up.facts["device of the near end"] == "lo"
+    assert up.facts["far host"].startswith("Linux ")
+    assert "near: " not in up.facts["net.ipv4.tcp_rmem"], "both ends are this host"
+    (directory,) = server.home.iterdir()
+    assert directory.stat().st_mode & 0o077 == 0
+    assert (directory / "secret").read_text() == up.target.secret
+    system.take_down()
+    assert not list(server.home.iterdir())
+    system.take_down()
+
+
+def test_each_turn_has_a_fresh_secret(make: Make) -> None:
+    system, secrets = make(), set()
+    for _ in range(2):
+        target = system.bring_up().target
+        assert isinstance(target, FarEnd)
+        secrets.add(target.secret)
+        system.take_down()
+    assert len(secrets) == 2
+
+
+def test_ports_are_those_of_the_firewall(make: Make) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    up = make(port=port, data_ports="23000-23010", far_cpus=[0]).bring_up()
+    assert isinstance(up.target, FarEnd)
+    assert up.target.port == port
+
+
+def test_an_engine_that_does_not_run_there_leaves_nothing(
+    make: Make, server: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILTYARD_ENGINE", "/bin/false")
+    with pytest.raises(TiltyardError, match="the far end does not listen"):
+        make().bring_up()
+    assert not list(server.home.iterdir())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"ssh_options": ["-F", "none", "-p", "1"]}, "Connection refused"),
+        ({"address": "no-such-name.invalid"}, "no-such-name.invalid: "),
+    ],
+)
+def test_a_host_that_is_not_reached_is_named(
+    make: Make, settings: dict[str, object], message: str
+) -> None:
+    (problem,) = make(**settings).problems()
+    assert problem.severity == "error"
+    assert message in problem.text
+    assert problem.remedy is not None
+    assert "must work without a question" in problem.remedy
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"far": "-oProxyCommand=true"},
+        {"far": "user@host command"},
+        {"far": "host", "data_ports": "20000"},
+        {"far": "host", "data_ports": "30000-20000"},
+    ],
+)
+def test_settings_that_are_none(settings: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"far|data_ports"):
+        HostsSettings.model_validate(settings)

@@ -1,0 +1,74 @@
+"""Both ends on this host."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.networks import Make, left_behind, systems_of
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import FarEnd
+from tiltyard.host import sysctls
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    with systems_of("loopback", tmp_path) as make:
+        yield make
+
+
+@pytest.mark.parametrize(("family", "address"), [("ipv4", "127.0.0.1"), ("ipv6", "::1")])
+def test_up_and_down(make: Make, family: str, address: str) -> None:
+    system = make(family=family)
+    assert system.problems() == []
+    up = system.bring_up()
+    assert isinstance(up.target, FarEnd)
+    assert up.target.address == address
+    assert (up.prefix, up.commands) == ((), ())
+    assert up.facts["path"] == "loopback of this host"
+    system.take_down()
+
+
+def test_the_secret_is_ours_alone(make: Make, tmp_path: Path) -> None:
+    up = make().bring_up()
+    assert isinstance(up.target, FarEnd)
+    (secret_file,) = tmp_path.iterdir()
+    assert secret_file.read_text() == up.target.secret
+    assert secret_file.stat().st_mode & 0o077 == 0
+    assert up.target.secret not in str(left_behind("tiltyard-"))
+
+
+@needs_root
+def test_parameters_are_set_on_the_host_and_put_back(make: Make) -> None:
+    system = make(congestion_control="reno", sysctl={"net": {"core": {"somaxconn": 99}}})
+    assert system.problems() == []
+    up = system.bring_up()
+    assert sysctls.read("net.core.somaxconn") == up.facts["net.core.somaxconn"] == "99"
+    assert up.facts["congestion control"] == "reno"
+    system.take_down()
+    assert sysctls.read("net.core.somaxconn") != "99"
+
+
+def test_an_engine_that_does_not_serve_leaves_nothing(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILTYARD_ENGINE", "/bin/false")
+    with pytest.raises(TiltyardError, match="the far end does not listen: it ended with status 1"):
+        make().bring_up()
+
+
+def test_only_parameters_need_root(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltyard.systems.parameters.os.geteuid", lambda: 1000)
+    assert make().problems() == []
+    (problem,) = make(sysctl={"net.core.somaxconn": 99}).problems()
+    assert problem.text == "only root can set net.core.somaxconn"
+
+
+def test_the_far_end_stays_on_its_cpus(make: Make) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    system = make(far_cpus=[cpu])
+    up = system.bring_up()
+    assert up.facts["CPUs of the far end"] == str(cpu)
+    assert up.facts["CPUs of the near end"] == "as the conditions have it"
