@@ -27,6 +27,7 @@ from tiltyard.analysis.model import (
     Verdict,
     WorkloadFindings,
 )
+from tiltyard.analysis.tables import averages_of
 from tiltyard.plan.model import Design, Look
 
 EQUIVALENT_WITHIN = 0.02
@@ -260,7 +261,7 @@ def tcp_rr(systems: Sequence[str], blocks: int) -> WorkloadFindings:
         answer="The systems differ in TCP_RR.", index=mean(headline), by_metric=(),
         cells=headline,
         latencies=Latencies(
-            cells=latency, index=mean(latency), averages=dict.fromkeys(systems, 5e-5)
+            cells=latency, index=mean(latency), averages=averages_of(latency)
         ),
         details=(), ends={}, losses=(), tally=dict.fromkeys(VERDICTS, 0),
     )  # fmt: skip

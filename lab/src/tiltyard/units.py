@@ -120,10 +120,9 @@ def format_ratio(ratio: float, half_width: float | None = None) -> str:
     return f"{ratio:.{digits}f}"
 
 
-def format_number(value: float) -> str:
+def format_number(value: float, digits: int = 3) -> str:
     """Three significant digits, thousands grouped, never an exponent: ``18,400``."""
     if value == 0:
         return "0"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    rounded = round(value, 2 - math.floor(math.log10(abs(value))))
-    return f"{rounded:,.{decimals}f}"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, decimals):,.{max(0, decimals)}f}"

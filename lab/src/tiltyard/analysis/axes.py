@@ -141,6 +141,8 @@ def course_of(points: Sequence[Point]) -> Course | None:
     ``None`` where there are fewer than three levels, where sizes vary in two ways (that is a map),
     or where too many other things vary.
     """
+    if len({tuple(point) for point in points}) != 1:
+        return None
     axes = spoken_axes(points)
     levels = {axis: {axis.level(point) for point in points} for axis in axes}
     numeric = [axis for axis in axes if all(isinstance(level, int) for level in levels[axis])]

@@ -95,7 +95,10 @@ def _granted(own: Sequence[Seen]) -> Iterator[tuple[str, str]]:
     for option in dict.fromkeys(option for one in own for option in one.side.granted):
         granted = [one.side.granted for one in own if option in one.side.granted]
         texts = sorted(option_text(options[option]) for options in granted)
-        yield f"{option}, granted", " or ".join(text for text, _ in groupby(texts))
+        yield (
+            f"{option.replace('_', ' ')}, granted",
+            " or ".join(text for text, _ in groupby(texts)),
+        )
 
 
 def option_text(value: object) -> str:

@@ -108,6 +108,15 @@ class Loss(Frozen):
     comparison: Comparison
 
 
+class Average(Frozen):
+    """A system's arithmetic mean, as papers print it: large values weigh most, no interval."""
+
+    system: str
+    value: float
+    ratios: dict[str, float]
+    """Of it to the averages of the other systems."""
+
+
 class Latencies(Frozen):
     """The time of one operation, compared beside the headline."""
 
@@ -115,8 +124,8 @@ class Latencies(Frozen):
     """The mean over operations at each point, with verdicts; percentiles in its summaries."""
     index: Index
     """Geometric mean over the points."""
-    averages: dict[str, float]
-    """System → arithmetic mean over the points of its medians, as papers print it; in s."""
+    averages: tuple[Average, ...]
+    """Over the points, of the medians, in s; systems with values at all of them."""
 
 
 class WorkloadFindings(Frozen):

@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 
 from tiltyard.analysis.contrast import Contrast, Judged
-from tiltyard.analysis.model import Cell, Comparison, Index, Standing, Summary
+from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
 from tiltyard.analysis.readings import PERCENTILES
 from tiltyard.analysis.words import Family, sentence
@@ -130,16 +130,21 @@ def index_of(
     )
 
 
-def averages_of(cells: Sequence[Cell]) -> dict[str, float]:
-    """System → arithmetic mean over cells of its medians, for systems with values in all of them.
-
-    As papers print it: the largest values weigh most, and it has no interval.
-    """
+def averages_of(cells: Sequence[Cell]) -> tuple[Average, ...]:
+    """Arithmetic mean over cells of the medians, of each system with values in all of them."""
     medians: dict[str, list[float]] = {}
     for cell in cells:
         for summary in cell.summaries:
             medians.setdefault(summary.system, []).append(summary.median)
-    return {s: fmean(found) for s, found in medians.items() if len(found) == len(cells)}
+    means = {s: fmean(found) for s, found in medians.items() if len(found) == len(cells)}
+    return tuple(
+        Average(
+            system=system,
+            value=value,
+            ratios={other: value / mean for other, mean in means.items() if other != system},
+        )
+        for system, value in means.items()
+    )
 
 
 def _standings(

@@ -1,8 +1,11 @@
 """Figures of a comparison as words, the same in pictures, pages and the terminal."""
 
+import math
 import re
+from collections.abc import Iterable
 
 from tiltyard.analysis.model import Comparison, Verdict
+from tiltyard.analysis.quantity import Direction
 from tiltyard.units import format_ratio
 
 MARKS: dict[Verdict, str] = {
@@ -29,6 +32,32 @@ def interval_text(comparison: Comparison) -> str:
     half_width = _half_width(comparison)
     low, high = (format_ratio(bound, half_width) for bound in (comparison.low, comparison.high))
     return f"{low} … {high}"
+
+
+def advantage_text(comparison: Comparison, direction: Direction) -> str:
+    """By how many percent it is better: ``+20.1 %``, also ``+24.1 %`` for a latency of 0.759."""
+    if comparison.ratio is None:
+        return "–"
+    half_width = _half_width(comparison) or 0.0
+    digits = 1 - math.floor(math.log10(100 * half_width)) if half_width > 0 else 1
+    return percent_better(comparison.ratio, direction, min(2, max(0, digits)))
+
+
+def percent_better(ratio: float, direction: Direction, digits: int = 1) -> str:
+    """How much better a ratio is than 1: more is better, or less of a time."""
+    percent = round(100 * (ratio - 1 if direction == "higher" else 1 - ratio), digits)
+    sign = "+" if percent > 0 else "−" if percent < 0 else ""
+    return f"{sign}{abs(percent):,.{digits}f} %"
+
+
+def between(comparisons: Iterable[Comparison], system: str, against: str) -> Comparison | None:
+    """The comparison of two systems, told from the first one's side; ``None`` if there is none."""
+    for pair in comparisons:
+        if (pair.system, pair.against) == (system, against):
+            return pair
+        if (pair.system, pair.against) == (against, system):
+            return turned(pair)
+    return None
 
 
 def with_unit(label: str, unit: str) -> str:

@@ -29,13 +29,12 @@ class Scale:
 
     def axis(self) -> Spec:
         """Encoding of a value, without its field."""
-        axis: Spec = {"grid": True, "labelExpr": "format(datum.value, ',~r')", "tickCount": 5}
-        if self.logarithmic:
-            axis["values"] = self._ticks()
+        axis: Spec = {"grid": True, "labelExpr": "format(datum.value, ',~r')"}
+        axis |= {"values": self._ticks()} if self.logarithmic else {"tickCount": 5}
         return {
             "type": "quantitative",
             "title": None,
-            "axis": axis,
+            "axis": {**axis, "labelOverlap": False},
             "scale": {
                 "type": "log" if self.logarithmic else "linear",
                 "domain": [self.low, self.high],
@@ -139,7 +138,7 @@ def _labelled(along: Course, at: Mapping[int, float], width_px: int) -> dict[int
     free = math.inf
     for level in sorted(at, reverse=True):
         text = along.text(level)
-        half_px = (0.58 * SMALL_PX * len(text) + 6) / 2
+        half_px = (0.58 * SMALL_PX * len(text) + 10) / 2
         centre = width_px * (at[level] - min(at.values())) / span
         if centre + half_px <= free:
             chosen[level] = text

@@ -7,7 +7,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tiltyard.analysis.model import Findings
 from tiltyard.charts import theme
-from tiltyard.charts.figures import MARKS, interval_text, ratio_text, with_unit
+from tiltyard.charts.figures import (
+    MARKS,
+    advantage_text,
+    between,
+    interval_text,
+    percent_better,
+    ratio_text,
+    with_unit,
+)
+from tiltyard.report import tables
 from tiltyard.report.pictures import hang
 from tiltyard.units import display_unit, format_duration, format_number, format_value
 
@@ -30,6 +39,7 @@ def render_html(findings: Findings) -> str:
             signs=theme.signs(findings),
             marks=MARKS,
             theme=theme,
+            tables=tables,
         )
     )
 
@@ -47,6 +57,9 @@ def _environment() -> Environment:
         "interval": interval_text,
         "value": format_value,
         "number": format_number,
+        "advantage": advantage_text,
+        "better": percent_better,
+        "between": between,
         "with_unit": with_unit,
         "display_unit": display_unit,
         "duration": format_duration,

@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tiltyard.analysis.model import Comparison, Findings, Index, Verdict, WorkloadFindings
-from tiltyard.charts.figures import MARKS, interval_text, ratio_text, with_unit
+from tiltyard.charts.figures import MARKS, against, interval_text, ratio_text, with_unit
+from tiltyard.report.tables import course_tables
 from tiltyard.units import display_unit, format_number
 
 _SYSTEMS_ABREAST = 3
@@ -31,8 +32,8 @@ def verdicts(findings: Findings, report: Path) -> RenderableType:
     parts: list[RenderableType] = []
     for workload in findings.workloads:
         parts += [_ranked(workload, findings.baseline), Text()]
-        if len(workload.by_metric) > 1:
-            parts += [_by_test(workload, findings), Text()]
+        if len(_lines_of(workload)) > 1:
+            parts += [_by_line(workload, findings), Text()]
     return Group(*parts, Text(_counts(findings)), Text(), _closing(findings, report))
 
 
@@ -58,28 +59,39 @@ def _ranked(workload: WorkloadFindings, baseline: str) -> Group:
     return Group(Text(with_unit(index.label, unit), style="bold"), table)
 
 
-def _by_test(workload: WorkloadFindings, findings: Findings) -> Group:
-    """Each test a line, each compared system a column, as many as fit beside each other."""
+def _by_line(workload: WorkloadFindings, findings: Findings) -> Group:
+    """Each test or level a line, each compared system a column, as many as fit abreast."""
     compared = [system.name for system in findings.systems if system.name != findings.baseline]
     legend = "  " + "   ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
     return Group(
         *(
-            _tests_of(workload, findings.baseline, compared[first : first + _SYSTEMS_ABREAST])
+            _abreast(workload, findings.baseline, compared[first : first + _SYSTEMS_ABREAST])
             for first in range(0, len(compared), _SYSTEMS_ABREAST)
         ),
         Text(legend, style="dim"),
     )
 
 
-def _tests_of(workload: WorkloadFindings, baseline: str, compared: list[str]) -> Table:
+def _abreast(workload: WorkloadFindings, baseline: str, compared: list[str]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(Text(f"  relative to {baseline}"), width=22, overflow="fold")
+    table.add_column(Text(f"  relative to {baseline}"), width=24, overflow="fold")
     for system in compared:
         table.add_column(Text(system), justify="right", max_width=16, overflow="fold")
-    for index in workload.by_metric:
-        found = {s.system: s.comparison for s in index.standings}
-        table.add_row(Text(f"  {index.label}"), *(_sign(found.get(name)) for name in compared))
+    for label, comparisons in _lines_of(workload):
+        found = {pair.system: pair for pair in against(comparisons, baseline)}
+        table.add_row(Text(f"  {label}"), *(_sign(found.get(name)) for name in compared))
     return table
+
+
+def _lines_of(workload: WorkloadFindings) -> list[tuple[str, tuple[Comparison, ...]]]:
+    """The tests of a suite; the levels of a course where there is one metric."""
+    if workload.by_metric:
+        return [(index.label, index.comparisons) for index in workload.by_metric]
+    return [
+        (row.cell.at_label, row.cell.comparisons)
+        for table in course_tables(workload)[:1]
+        for row in table.rows
+    ]
 
 
 def _counts(findings: Findings) -> str:
