@@ -20,9 +20,7 @@ class Trial:
     def __init__(self, directory: Path, workload: str, parameters: dict[str, Any]) -> None:
         """Run it to its end."""
         unpinned = ConditionsWanted(unpinned=True)
-        job = Job(
-            workload=workload, parameters=parameters, directory=directory, conditions=unpinned
-        )
+        job = Job(workload=workload, parameters=parameters, target=directory, conditions=unpinned)
         self.spent, answer = timed([ENGINE, "run"], directory, job.message())
         self.events = list(read_events(answer.splitlines()))
 

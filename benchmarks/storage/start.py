@@ -26,7 +26,7 @@ def comparisons() -> list[Comparison]:
 def _start_ms(directory: Path) -> float:
     """From before the process is made to the message that announces the first timed region."""
     parameters = {"file": MIB, "record": 4_096, "tests": ["write"]}
-    job = Job(workload="iozone", parameters=parameters, directory=directory).message()
+    job = Job(workload="iozone", parameters=parameters, target=directory).message()
     seen_s = None
     begin = time.perf_counter()
     with subprocess.Popen([ENGINE, "run"], stdin=PIPE, stdout=PIPE) as process:

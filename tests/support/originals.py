@@ -63,7 +63,7 @@ def ours(workload: str, directory: Path, **parameters: Any) -> list[Call]:
     job = Job(
         workload=workload,
         parameters=values,
-        directory=directory,
+        target=directory,
         conditions=ConditionsWanted(unpinned=True),
     )
     engine = Engine.find().path

@@ -44,7 +44,6 @@ class Card(Message):
     parameters: dict[str, Any]
     metrics: list[MetricCard]
     grid: list[str]
-    target: Literal["directory", "far"]
     usual: dict[str, Any]
     smoke: dict[str, Any]
 

@@ -34,6 +34,7 @@ class TrialRecord(Frozen):
     samples: tuple[Sample, ...]
     intervals: tuple[Interval, ...]
     connections: tuple[Connection, ...]
+    """How the kernel saw each TCP connection, from time to time."""
     warnings: tuple[WarningNote, ...]
     end: End | None
     file: str
