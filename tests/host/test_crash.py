@@ -1,5 +1,6 @@
 """Killed at any moment while it changes the host: the next start puts everything back."""
 
+import json
 import random
 import signal
 import subprocess
@@ -7,42 +8,60 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from support.hosts import assert_as_before, host_state, needs_root
+from support.networks import left_behind, parameters
 from tiltyard.host.ledger import recover
 
 UP_AND_DOWN = """
-import sys
+import json, sys
 from pathlib import Path
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
+work, name, settings = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
 with Ledger() as ledger:
-    work = Path(sys.argv[1])
-    settings = {"filesystem": "ext2", "backing": {"image": "16M"}, "scheduler": "mq-deadline"}
-    system = kind("loop-image").system("ext2", settings, Site(work, work, ledger))
-    print("ready", flush=True)
+    system = kind(name).system(name, settings, Site(work, work, ledger))
+    print(ledger.token, flush=True)
     while True:
-        (system.bring_up().target / "file").write_bytes(b"x" * 100_000)
+        target = system.bring_up().target
+        if isinstance(target, Path):
+            (target / "file").write_bytes(b"x" * 100_000)
         system.take_down()
 """
+IMAGE = {"filesystem": "ext2", "backing": {"image": "16M"}, "scheduler": "mq-deadline"}
+ENDS = {"congestion_control": "cubic", "sysctl": {"net.core.netdev_max_backlog": 4321}}
 
 
 @needs_root
-def test_killed_at_random_moments(tmp_path: Path, state: Path) -> None:
-    before = host_state(tmp_path)
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("loop-image", IMAGE),
+        ("pair", {**ENDS, "busy_poll": 7, "rate": "500mbit"}),
+        ("loopback", ENDS),
+    ],
+)
+def test_killed_at_random_moments(
+    tmp_path: Path, state: Path, kind: str, settings: dict[str, object]
+) -> None:
+    before, parameters_before = host_state(tmp_path), parameters()
+    argv = (sys.executable, "-c", UP_AND_DOWN, str(tmp_path), kind, json.dumps(settings))
     moments = random.Random(4711)
-    left_behind = 0
+    said = []
     for _ in range(12):
-        process = subprocess.Popen(
-            (sys.executable, "-c", UP_AND_DOWN, str(tmp_path)), stdout=subprocess.PIPE
-        )
-        with process:
+        with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
-            assert process.stdout.readline() == b"ready\n"
+            token = process.stdout.readline().decode().strip()
+            assert token
             time.sleep(moments.uniform(0, 0.4))
             process.send_signal(signal.SIGKILL)
-        left_behind += len(recover())
+        said += recover()
         assert_as_before(before, tmp_path)
+        assert parameters() == parameters_before
+        assert left_behind(token) == []
         assert not list(tmp_path.iterdir())
         assert not list(state.iterdir())
-    assert left_behind > 12, "the kills came too early to show anything"
+    assert len(said) > 12, "the kills came too early to show anything"
+    assert all(line.startswith("an earlier run was killed: ") for line in said)

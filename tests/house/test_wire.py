@@ -1,6 +1,8 @@
 """The lab's reader of the wire against the schema that the engine's types generate."""
 
 import json
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from pydantic import BaseModel
 
 from tiltyard import wire
 from tiltyard.executors.engine import Engine
+from tiltyard.executors.far import FarEngine
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "schema/wire.schema.json").read_text())
 TYPES = {
@@ -57,33 +60,41 @@ def test_every_event_has_a_reader() -> None:
     }  # fmt: skip
 
 
-def test_the_engine_keeps_to_the_schema(tmp_path: Path) -> None:
-    import subprocess
+@pytest.fixture(scope="module")
+def far() -> Iterator[dict[str, object]]:
+    """A far end on loopback."""
+    engine = FarEngine((str(Engine.find().path), "serve", "--until-eof", "--port", "0"))
+    yield {"address": "127.0.0.1", "port": engine.port}
+    engine.stop()
 
-    engine = Engine.find()
+
+@pytest.mark.parametrize("card", Engine.find().describe().workloads, ids=lambda card: card.name)
+def test_the_engine_keeps_to_the_schema(
+    card: wire.Card, far: dict[str, object], tmp_path: Path
+) -> None:
     validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/Event", "$defs": SCHEMA["$defs"]})
-    for card in engine.describe().workloads:
-        job = {
-            "protocol": wire.PROTOCOL,
-            "workload": card.name,
-            "parameters": card.smoke,
-            "target": {"directory": str(tmp_path)},
-        }
-        done = subprocess.run(
-            [str(engine.path), "run"],
-            input=json.dumps(job),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        lines = done.stdout.splitlines()
-        for line in lines:
-            validator.validate(json.loads(line))
-        events = list(wire.read_events(lines))
-        assert events[0].type == "hello"
-        assert events[-1].type == "end"
-        assert events[-1].data.outcome == "done"
-        assert {event.data.metric for event in events if event.type == "sample"} == {
-            metric.name for metric in card.metrics
-        }
-        assert list(tmp_path.iterdir()) == []
+    job = {
+        "protocol": wire.PROTOCOL,
+        "workload": card.name,
+        "parameters": card.smoke,
+        "target": {"far": far} if card.target == "far" else {"directory": str(tmp_path)},
+    }
+    done = subprocess.run(
+        [str(Engine.find().path), "run"],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    for line in lines:
+        validator.validate(json.loads(line))
+    events = list(wire.read_events(lines))
+    assert events[0].type == "hello"
+    assert events[-1].type == "end"
+    assert events[-1].data.outcome == "done"
+    assert (events[-1].data.network is not None) == (card.target == "far")
+    assert {event.data.metric for event in events if event.type == "sample"} == {
+        metric.name for metric in card.metrics
+    }
+    assert list(tmp_path.iterdir()) == []

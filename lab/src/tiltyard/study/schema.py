@@ -74,7 +74,10 @@ def _settings(kinds: Sequence[Kind], definitions: Json) -> Json:
         for name, setting in _embedded(schema, kind.name, definitions)["properties"].items():
             found.setdefault(name, []).append(setting)
     for name, schemas in found.items():
-        definitions[f"setting.{name}"] = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+        first, *others = schemas
+        alike = all(other == first for other in others)
+        several = {"anyOf": schemas, "description": first.get("description", "")}
+        definitions[f"setting.{name}"] = first if alike else several
     return {name: {"$ref": f"#/$defs/setting.{name}"} for name in found}
 
 
