@@ -1,5 +1,6 @@
 """Start the far end of a connection, and end it: an engine that serves."""
 
+import contextlib
 import os
 import selectors
 import subprocess
@@ -24,11 +25,12 @@ class FarEngine:
     It ends when we close it, and also when we die: then the kernel closes it.
     """
 
-    def __init__(self, argv: Sequence[str]) -> None:
+    def __init__(self, argv: Sequence[str], first_words: bytes = b"") -> None:
         """Start it and wait until it listens.
 
         Args:
             argv: the command that serves and ends at the end of its input.
+            first_words: what it reads first.
 
         Raises:
             TiltyardError: if it does not listen; the message has its own words.
@@ -42,6 +44,7 @@ class FarEngine:
             start_new_session=True,
         )
         try:
+            self._say(first_words)
             self.listening = self._await()
         except BaseException:
             self.stop()
@@ -56,7 +59,8 @@ class FarEngine:
         """End it and wait for its end; harmless when it has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         for end in (self._process.terminate, self._process.kill):
             try:
                 self._process.wait(_ENDS_S)
@@ -66,6 +70,13 @@ class FarEngine:
         self._process.wait()
         self._process.stdout.close()
         self._stderr.close()
+
+    def _say(self, words: bytes) -> None:
+        """Write to its input; one that has ended already is found out by its silence."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(words)
+            self._process.stdin.flush()
 
     def _await(self) -> Listening:
         """Its first line."""

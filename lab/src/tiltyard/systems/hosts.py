@@ -24,13 +24,13 @@ from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
-from tiltyard.systems.serving import keep_secret
+from tiltyard.systems.serving import fresh_secret
 from tiltyard.systems.steps import Steps
 
 SSH = Tool("ssh", "openssh-client", ("-V",), "far ends on other hosts cannot be reached")
 _ALWAYS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 _ANSWER_S = 30
-_ENGINE, _SECRET = "tiltyard-engine", "secret"
+_ENGINE = "tiltyard-engine"
 
 
 class HostsSettings(PlacedSettings):
@@ -97,9 +97,8 @@ class Hosts(System):
         """Copy the engine and a fresh secret there, and start it."""
         settings = self._settings
         try:
-            address = _resolved(self._name())
-            directory, secret = self._copy()
-            self._engine = self._serve(directory, address)
+            address, secret = _resolved(self._name()), fresh_secret()
+            self._engine = self._serve(self._copy(), address, secret)
             return Up(
                 target=FarEnd(address=address, port=self._engine.port, secret=secret),
                 commands=self._steps.executed,
@@ -117,29 +116,26 @@ class Hosts(System):
             self._engine = None
         self._steps.undo()
 
-    def _copy(self) -> tuple[str, str]:
-        """A directory there with all that the far end needs, and the secret that is in it."""
+    def _copy(self) -> str:
+        """A directory there, with the engine in it."""
         directory = self._site.ledger.name("far")
         self._steps.record(MadeOverSsh(ssh=self._ssh, directory=directory))
-        self._steps.run((*self._ssh, f"mkdir -m 700 {directory}"))
-        put = f"umask 077 && cat > {directory}/{_ENGINE} && chmod 700 {directory}/{_ENGINE}"
+        engine = f"{directory}/{_ENGINE}"
+        put = f"mkdir -m 700 {directory} && cat > {engine} && chmod 700 {engine}"
         self._steps.run((*self._ssh, put), stdin=Engine.find().path)
-        kept = self._site.work / self._site.ledger.name(_SECRET)
-        secret = keep_secret(self._steps, kept)
-        put = f"umask 077 && cat > {directory}/{_SECRET}"
-        self._steps.run((*self._ssh, put), stdin=kept)
-        return directory, secret
+        return directory
 
-    def _serve(self, directory: str, address: str) -> FarEngine:
-        """Start it; the shell there makes way for it."""
+    def _serve(self, directory: str, address: str, secret: str) -> FarEngine:
+        """Start it. The secret goes through ssh to a file there, and into nobody's arguments."""
         settings = self._settings
+        file = f"{directory}/secret"
+        keep = f'umask 077 && read -r secret && printf %s "$secret" > {file}'
         words = [
             *on_cpus(settings.far_cpus), f"{directory}/{_ENGINE}", "serve", "--until-eof",
-            "--bind", address, "--port", str(settings.port),
-            "--secret-file", f"{directory}/{_SECRET}",
+            "--bind", address, "--port", str(settings.port), "--secret-file", file,
             *(("--data-ports", settings.data_ports) if settings.data_ports else ()),
         ]  # fmt: skip
-        return FarEngine((*self._ssh, f"exec {' '.join(words)}"))
+        return FarEngine((*self._ssh, f"{keep} && exec {' '.join(words)}"), f"{secret}\n".encode())
 
     def _facts(self, address: str) -> dict[str, str]:
         """What both kernels say."""

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-from pathlib import Path
 
 from tiltyard.executors.engine import Engine, FarEnd
 from tiltyard.executors.far import FarEngine
@@ -39,7 +38,8 @@ class Serving:
         Raises:
             TiltyardError: if it does not listen.
         """
-        secret = keep_secret(self._steps, self._secret_file)
+        secret = fresh_secret()
+        self._keep(secret)
         self._steps.record(StartedServer(secret_file=self._secret_file))
         served = ("serve", "--until-eof", "--bind", address, "--port", "0")
         engine = str(Engine.find().path)
@@ -59,12 +59,14 @@ class Serving:
             self._engine.stop()
             self._engine = None
 
+    def _keep(self, secret: str) -> None:
+        """The secret in a file that only we can read."""
+        self._steps.record(MadeFile(path=self._secret_file))
+        file = os.open(self._secret_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(file, "w") as handle:
+            handle.write(secret)
 
-def keep_secret(steps: Steps, path: Path) -> str:
-    """A fresh secret in a file that only we can read."""
-    secret = secrets.token_hex(32)
-    steps.record(MadeFile(path=path))
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(file, "w") as handle:
-        handle.write(secret)
-    return secret
+
+def fresh_secret() -> str:
+    """A secret that nobody can guess."""
+    return secrets.token_hex(32)

@@ -1,0 +1,97 @@
+"""Tiny studies over a network: on a pair of namespaces, on loopback, and by ssh."""
+
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.networks import left_behind
+from support.runs import Watcher, go_on, place, plan_of
+from support.sshd import sshd
+from tiltyard.executors.engine import Engine
+from tiltyard.plan.model import Plan
+from tiltyard.run.read import read_run
+from tiltyard.run.record import RunRecord
+from tiltyard.run.runner import run_study
+from tiltyard.study.model import SystemSpec, WorkloadSpec
+
+BYTES = 2**20
+STREAM = WorkloadSpec(
+    name="tcp_stream", use="tcp_stream", parameters={"message": "4k", "bytes": BYTES}
+)
+
+
+def system(name: str, kind: str, **settings: object) -> SystemSpec:
+    """A system of two ends."""
+    return SystemSpec.model_validate(
+        {"name": name, "levels": {"which": name}, "kind": kind, "settings": settings}
+    )
+
+
+def carry_out(root: Path, *systems: SystemSpec) -> tuple[Plan, RunRecord]:
+    """Two blocks of one tiny workload; every trial of it is done."""
+    plan = plan_of(systems, workloads=(STREAM,), blocks=2)
+    folder = place(root, plan)
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    record = read_run(folder, plan)
+    assert [trial.reason for trial in record.trials] == [None] * 2 * len(systems)
+    for trial in record.trials:
+        assert trial.end is not None
+        assert trial.end.network is not None
+        near, far = trial.end.network.near, trial.end.network.far
+        assert near.sent_bytes == far.received_bytes == BYTES
+    return plan, record
+
+
+@needs_root
+def test_each_block_has_a_fresh_pair(tmp_path: Path) -> None:
+    _, record = carry_out(
+        tmp_path,
+        system("1500", "pair", mtu=1500),
+        system("9000", "pair", mtu=9000, near_cpus=[0], far_cpus=[0]),
+    )
+    for prepared in record.prepared:
+        made = [command.argv[1:3] for command in prepared.commands]
+        assert made.count(("netns", "add")) == 2
+        assert prepared.facts["MTU"] == prepared.system
+    segments = {
+        trial.key.system: {connection.mss_bytes for connection in trial.connections}
+        for trial in record.trials
+    }
+    assert all(mss <= int(name) for name, seen in segments.items() for mss in seen)
+    placed = [trial.hello for trial in record.trials if trial.key.system == "9000"]
+    assert all(hello is not None and hello.conditions.cpus == [0] for hello in placed)
+    assert left_behind(str(tmp_path)) == []
+
+
+def test_loopback_needs_no_root(tmp_path: Path) -> None:
+    _, record = carry_out(
+        tmp_path, system("IPv4", "loopback"), system("IPv6", "loopback", family="ipv6")
+    )
+    protocols = {
+        prepared.system: prepared.facts["Internet Protocol"] for prepared in record.prepared
+    }
+    assert protocols == {"IPv4": "IPv4", "IPv6": "IPv6"}
+
+
+def test_a_far_end_by_ssh(tmp_path: Path) -> None:
+    with sshd(tmp_path / "server") as server:
+        options = {"ssh_options": server.options, "data_ports": "23100-23110"}
+        carry_out(tmp_path / "study", system("there", "hosts", far=server.far, **options))
+        assert not list(server.home.iterdir())
+
+
+@needs_root
+def test_a_pair_that_cannot_come_up_fails_its_trials_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = system("good", "pair")
+    bad = system("bad", "pair", offloads={"tx-checksum-ipv4": True})
+    plan = plan_of((good, bad), workloads=(STREAM,), blocks=1)
+    folder = place(tmp_path, plan)
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    outcomes = {trial.key.system: trial for trial in read_run(folder, plan).trials}
+    assert outcomes["good"].outcome == "done"
+    assert outcomes["bad"].reason is not None
+    assert outcomes["bad"].reason.startswith("bad did not come up: ")
+    assert "tx-checksum-ipv4" in outcomes["bad"].reason
