@@ -12,12 +12,16 @@ from tiltyard.study.load import read_study
 from tiltyard.study.model import Study
 from tiltyard.systems import KINDS
 from tiltyard.systems.filesystems import FILESYSTEMS
+from tiltyard.systems.pair_settings import PairSettings
 
 NAMES = [entry.name for entry in FILESYSTEMS]
 
 
+SETTINGS = PairSettings.model_fields.keys()
+
+
 def compare(*names: str, workloads: tuple[str, ...] = ("postmark",)) -> str:
-    return compare_study(names, workloads, CATALOGUE, NAMES)
+    return compare_study(names, workloads, CATALOGUE, NAMES, SETTINGS)
 
 
 def study(text: str) -> Study:
@@ -80,6 +84,35 @@ def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def _both(value: object) -> dict[str, object]:
+    """A setting that is the same at both ends."""
+    return {"near": value, "far": value}
+
+
+def over_a_network(*names: str) -> dict[str, object]:
+    """Name of each system → the setting that was varied."""
+    written = study(compare(*names, workloads=("tcp_stream",)))
+    (setting,) = written.systems[0].levels
+    return {system.name: system.settings[setting] for system in written.systems}
+
+
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        (("mtu=1500", "mtu=9000"), [1500, 9000]),
+        (("rate=500mbit", "rate=475mbit"), ["500mbit", "475mbit"]),
+        (("qdisc=pfifo limit 10", "qdisc=noqueue"), [_both("pfifo limit 10"), _both("noqueue")]),
+        (("offloads={}", "offloads={ tso = false }"), [_both({}), _both({"tso": False})]),
+    ],
+)
+def test_settings_of_a_pair(names: tuple[str, ...], values: list[object]) -> None:
+    assert over_a_network(*names) == dict(zip(names, values, strict=True))
+
+
+def test_a_setting_against_itself() -> None:
+    assert over_a_network("mtu=9000", "mtu=9000") == {"mtu=9000-a": 9000, "mtu=9000-b": 9000}
+
+
 def test_paths_that_name_themselves_are_a_list(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
@@ -96,6 +129,9 @@ def test_paths_that_name_themselves_are_a_list(tmp_path: Path) -> None:
         (("ext4", "ext5"), '"ext5" is neither a file system nor a directory.*Did you mean "ext4"'),
         (("ext4", "."), '"ext4" is a file system, and others are directories.*./ext4'),
         ((".", "/no/such/place"), '"/no/such/place" is neither'),
+        (("mtu=1500", "ext4"), '"ext4" is not a setting with a value'),
+        (("mtu=1500", "mtu"), '"mtu" is not a setting with a value'),
+        (("mtu=1500", "rate=1gbit"), "mtu and rate: compare varies one setting"),
     ],
 )
 def test_what_cannot_be_compared(names: tuple[str, ...], message: str) -> None:

@@ -8,20 +8,19 @@ from cyclopts import Parameter
 
 def compare(
     *systems: str,
-    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"], negative=())] = (
-        "postmark",
-    ),
+    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"], negative=())] = (),
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
     folder: Path | None = None,
 ) -> int:
-    """Compare file systems, or directories, without writing a study file first.
+    """Compare file systems, directories or network settings, without writing a study file first.
 
     ```
     tiltyard compare ext4 xfs btrfs --workload postmark
     tiltyard compare ext4 xfs -w iozone -w postmark --budget "20 min"
     tiltyard compare /mnt/old /mnt/new          # directories: no root needed
+    tiltyard compare mtu=1500 mtu=9000 -w tcp_stream
     tiltyard compare ext4 ext4                  # A/A: does this host see ghosts?
     ```
 
@@ -29,9 +28,11 @@ def compare(
     on with it.
 
     Args:
-        systems: File systems (made on a fresh loop-backed image in each block; needs root), or
-            existing directories.
-        workload: A workload to run (see `tiltyard workloads`); may be given again.
+        systems: File systems (made on a fresh loop-backed image in each block; needs root),
+            existing directories, or a setting of a pair of network namespaces with its value
+            (made fresh in each block; needs root).
+        workload: A workload to run (see `tiltyard workloads`); may be given again. By default
+            postmark, and tcp_stream over a network.
         blocks: Exactly so many blocks; by default 7 to 20, until everything is decided.
         budget: Begin no further block after this time: "45 min".
         seed: Seed of the random order; by default drawn.
@@ -46,13 +47,18 @@ def compare(
     from tiltyard.study.load import read_study
     from tiltyard.systems import KINDS
     from tiltyard.systems.filesystems import FILESYSTEMS
+    from tiltyard.systems.pair_settings import PairSettings
 
+    settings = PairSettings.model_fields.keys()
+    network = any(system.partition("=")[0] in settings for system in systems)
+    workload = workload or ("tcp_stream" if network else "postmark",)
     catalogue = Engine.find().describe()
     text = compare_study(
         systems,
         workload,
         catalogue,
         [filesystem.name for filesystem in FILESYSTEMS],
+        settings,
         blocks=blocks,
         budget=budget,
         seed=seed,

@@ -1,6 +1,7 @@
 """The study that ``tiltyard compare`` writes: the same that one would write by hand."""
 
 import os
+import tomllib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -16,32 +17,35 @@ def compare_study(
     workloads: Sequence[str],
     catalogue: Catalogue,
     filesystems: Collection[str],
+    settings: Collection[str] = (),
     *,
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
 ) -> str:
-    """The text of a study: file systems or directories, each workload at its usual size.
+    """The text of a study: file systems, directories or settings, each workload at its usual size.
 
     A name of a file system means that file system; a directory of the same name is written
-    ``./ext4``. A name given twice is compared with itself (A/A): ``ext4-a`` and ``ext4-b``.
+    ``./ext4``. ``mtu=9000`` means a pair of network namespaces with that setting. A name given
+    twice is compared with itself (A/A): ``ext4-a`` and ``ext4-b``.
 
     Args:
-        names: File systems, or paths of existing directories.
+        names: File systems, paths of existing directories, or settings with a value each.
         workloads: Names in the catalogue.
         catalogue: What the engine can run.
         filesystems: Names of the file systems that can be made.
+        settings: Names of the settings that can be compared.
         blocks: Exactly so many blocks; by default the standard profile.
         budget: Wall time as it is typed: ``45 min``.
         seed: Seed of the random order; by default drawn.
 
     Raises:
-        UsageError: if a name is neither, both sorts are mixed, or a workload is unknown.
+        UsageError: if a name is none of these, sorts are mixed, or a workload is unknown.
     """
     if len(names) < 2:
         raise UsageError("comparing needs two names or more: tiltyard compare ext4 xfs")
     cards = [_card(workload, catalogue) for workload in workloads]
-    setting, values = _values(names, filesystems)
+    setting, values = _values(names, filesystems, settings)
     labels = _labels(names)
     head: dict[str, TomlValue | None] = {"question": _question(labels, workloads), "seed": seed}
     precision: dict[str, TomlValue | None] = {"blocks": blocks, "budget": budget}
@@ -63,10 +67,14 @@ def _card(workload: str, catalogue: Catalogue) -> Card:
     return card
 
 
-def _values(names: Sequence[str], filesystems: Collection[str]) -> tuple[str, list[str]]:
-    """The setting that is varied, and a value of it for each name."""
+def _values(
+    names: Sequence[str], filesystems: Collection[str], settings: Collection[str]
+) -> tuple[str, list[str]]:
+    """The setting that is varied, and a value of it for each name, as TOML."""
     if all(name in filesystems for name in names):
-        return "filesystem", list(names)
+        return "filesystem", [toml_value(name) for name in names]
+    if any(name.partition("=")[0] in settings for name in names):
+        return _assigned(names, settings)
     for name in names:
         if name not in filesystems and not Path(name).is_dir():
             raise UsageError(
@@ -82,7 +90,27 @@ def _values(names: Sequence[str], filesystems: Collection[str]) -> tuple[str, li
                 f"a directory of that name is written {os.curdir}{os.sep}{name}"
             )
     # A study's paths are relative to its folder; these were typed relative to where one stands.
-    return "directory", [str(Path(name).absolute()) for name in names]
+    return "directory", [toml_value(str(Path(name).absolute())) for name in names]
+
+
+def _assigned(names: Sequence[str], settings: Collection[str]) -> tuple[str, list[str]]:
+    """The setting of ``mtu=1500`` and ``mtu=9000``, and the two values."""
+    keys = [name.partition("=")[0] for name in names]
+    for key, name in zip(keys, names, strict=True):
+        if "=" not in name or key not in settings:
+            raise UsageError(f'"{name}" is not a setting with a value, as others are: mtu=9000')
+        if key != keys[0]:
+            raise UsageError(f"{keys[0]} and {key}: compare varies one setting, a study several")
+    return keys[0], [_as_toml(name.partition("=")[2]) for name in names]
+
+
+def _as_toml(typed: str) -> str:
+    """A value as it stands in a study: text needs no quotes on a command line."""
+    try:
+        alone = tomllib.loads(f"value = {typed}").keys() == {"value"}
+    except tomllib.TOMLDecodeError:
+        alone = False
+    return typed if alone else toml_value(typed)
 
 
 def _labels(names: Sequence[str]) -> list[str]:
@@ -97,11 +125,11 @@ def _labels(names: Sequence[str]) -> list[str]:
 
 
 def _factor(labels: Sequence[str], values: Sequence[str]) -> str:
-    """The levels: a list where they name themselves, else a table."""
-    if list(labels) == list(values):
-        return toml_value(values)
+    """The levels, whose values are TOML: a list where they name themselves, else a table."""
+    if [toml_value(label) for label in labels] == list(values):
+        return f"[{', '.join(values)}]"
     levels = zip(labels, values, strict=True)
-    return f"{{ {', '.join(f'{toml_key(name)} = {toml_value(v)}' for name, v in levels)} }}"
+    return f"{{ {', '.join(f'{toml_key(name)} = {value}' for name, value in levels)} }}"
 
 
 def _question(labels: Sequence[str], workloads: Sequence[str]) -> str:
