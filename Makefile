@@ -39,12 +39,14 @@ conformance: setup-dev ## the long statistical checks (not part of `test`)
 
 build: $(ENGINE) ## the engine only, one static binary
 
-setup: $(ENGINE) $(VENV)/.installed ## engine in release mode, lab in a local environment, mkfs tools
+setup: $(ENGINE) $(VENV)/.installed ## engine in release mode, lab in a local environment, tools
 	@scripts/install-tools xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs e2fsprogs:mkfs.ext4
+	@scripts/install-tools iproute2:ip ethtool:ethtool procps:sysctl
 
 setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools chromium:chromium
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
+	@scripts/install-tools openssh-server:sshd openssh-client:ssh
 
 # One static binary: nothing but one file to copy onto a system under test.
 $(ENGINE): $(RUST_SOURCES) | $(VENV)/.created

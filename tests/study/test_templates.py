@@ -36,8 +36,8 @@ def without_comment_marks(text: str, *, examples: bool) -> list[str]:
     ]
 
 
-def test_there_are_three() -> None:
-    assert template_names() == ["directories", "filesystems", "mount-options"]
+def test_there_are_four() -> None:
+    assert template_names() == ["directories", "filesystems", "mount-options", "network"]
 
 
 @pytest.mark.parametrize("name", template_names())

@@ -17,12 +17,13 @@ def new(
     ```
     tiltyard new spool                      # file systems on a fresh image
     tiltyard new disks -t directories       # two directories, no root needed
+    tiltyard new link -t network            # two ends of a network
     tiltyard check spool && tiltyard run spool
     ```
 
     Args:
         folder: The study folder to make.
-        template: What is compared: filesystems, mount-options or directories.
+        template: What is compared: filesystems, mount-options, directories or network.
     """
     from tiltyard.cli.console import say
     from tiltyard.errors import RefusedError

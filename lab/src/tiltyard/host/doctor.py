@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import TiltyardError
+from tiltyard.host import commands
 from tiltyard.host.facts import NONE_SEEN, virtualisation
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.mounts import mounts
@@ -52,6 +53,7 @@ def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -
         _root(),
         _engine(engine),
         _loop_devices(),
+        _network_pairs(),
         *(_tool(tool) for tool in tools),
         _state(),
         _space(directory),
@@ -66,11 +68,12 @@ def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -
 def _root() -> Check:
     """Fresh file systems need root."""
     if os.geteuid() == 0:
-        return Check("root", "ok", "fresh file systems can be made and mounted")
+        return Check("root", "ok", "fresh file systems and pairs of network namespaces can be made")
     return Check(
         "root",
         "limited",
-        "directories can be compared; root would add fresh file systems on images",
+        "directories and loopback can be compared; root would add fresh file systems and pairs of "
+        "network namespaces",
         "sudo tiltyard …",
     )
 
@@ -88,6 +91,18 @@ def _loop_devices() -> Check:
     if Path("/dev/loop-control").exists():
         return Check("loop devices", "ok", "images can be mounted")
     return Check("loop devices", "limited", "images cannot be mounted", "modprobe loop")
+
+
+def _network_pairs() -> Check:
+    """Whether the kernel joins two network namespaces; tried in one that is gone again."""
+    name = "network pairs"
+    if os.geteuid() != 0:
+        return Check(name, "limited", "only root can make network namespaces", "sudo tiltyard …")
+    try:
+        commands.run(("unshare", "--net", "ip", "link", "add", "type", "veth"))
+    except TiltyardError as error:
+        return Check(name, "limited", f"two ends cannot be joined here: {error}", "modprobe veth")
+    return Check(name, "ok", "two network namespaces can be joined by virtual devices")
 
 
 def _tool(tool: Tool) -> Check:
