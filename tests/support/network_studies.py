@@ -43,8 +43,8 @@ def _rising(lossy: bool, metric: str, point: dict[str, int | str]) -> float:
 def _stream(points: Sequence[dict[str, int | str]], *, lossy: bool) -> Shape:
     return Shape(
         metrics=(
-            card("throughput", "throughput", "B/s"),
-            card("throughput_sent", "throughput as sent", "B/s", role="detail"),
+            card("throughput", "throughput received", "B/s"),
+            card("throughput_sent", "throughput sent", "B/s", role="detail"),
             *((card("loss", "loss", "1", "lower", "detail"),) if lossy else ()),
             card("send_time", "time of a send", "s", "lower", "detail"),
             *_ends("s/B"),
@@ -180,7 +180,9 @@ def _with_ends(trial: TrialRecord) -> TrialRecord:
             "sent_bytes": 0, "sends": 0, "busy": 0.47, "receives": 2_100_000,
             "received_bytes": 8_300_000_000 if lossy else 9_400_000_000,
             "granted": {"receive_buffer": 131_072},
-            "counters": {"UdpRcvbufErrors": 107_320} if lossy else {"TcpRetransSegs": 3},
+            "counters": {"UdpRcvbufErrors": 107_320, "UdpInDatagrams": 2_100_000}
+            if lossy
+            else {"TcpRetransSegs": 3},
         }
     )  # fmt: skip
     connections = (
@@ -189,7 +191,7 @@ def _with_ends(trial: TrialRecord) -> TrialRecord:
         else tuple(
             Connection(
                 t_s=0.1 * tick, flow=0, end="near", rtt_s=4.1e-5, rtt_variance_s=3e-6,
-                cwnd_segments=10 + tick, retransmits=0, delivery_rate=1.1e9,
+                cwnd_segments=10 + tick, mss_bytes=1448, retransmits=0, delivery_rate=1.1e9,
             )
             for tick in range(1, 4)
         )

@@ -8,12 +8,12 @@ from typing import Final
 from tiltyard.analysis.amounts import compatible, scale_of_difference, span
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Index
+from tiltyard.analysis.network import between_hosts
 from tiltyard.analysis.words import Family
-from tiltyard.plan.model import Design
+from tiltyard.plan.model import Design, Plan
 
-HERE: Final = "on this host"
 THROUGHPUT: Final = " throughput"
-"""Metrics whose names end in this word are told as more of it, not as faster."""
+"""A metric with this word in its name is told as more of it, not as faster."""
 
 
 @dataclass(frozen=True)
@@ -29,34 +29,39 @@ class Rivals:
         return [contrast for contrast in self.against if contrast.verdict in verdicts]
 
 
-def answer(index: Index, judged: Judged, design: Design, family: Family) -> str:
+def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
     """One sentence on one workload: the best system against each of the others.
 
     Open comparisons come first: a system that is not separated from another one is not called
     the best.
     """
-    topic = judged.quantity.topic
+    topic, design, here = judged.quantity.topic, plan.design, _here(plan)
     ranked = [standing.system for standing in index.standings]
     if len(ranked) < 2:
-        return f"No verdict on {topic} {HERE}: fewer than two systems have been measured."
+        return f"No verdict on {topic} {here}: fewer than two systems have been measured."
     best, *others = dict.fromkeys((*ranked, *judged.systems))
     rivals = Rivals(best, tuple(judged.between(best, other) for other in others))
     if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
-        return _too_early(topic, rivals, design)
+        return _too_early(topic, rivals, design, here)
     parts = [
         _open(topic, rivals, family),
         _equivalent(topic, rivals, design),
         _different(topic, rivals),
         _invalid(topic, rivals),
     ]
-    text = f"{'; '.join(filter(None, parts))} {HERE}."
+    text = f"{'; '.join(filter(None, parts))} {here}."
     return text if text.startswith(rivals.best) else text[0].upper() + text[1:]
 
 
-def _too_early(topic: str, rivals: Rivals, design: Design) -> str:
+def _here(plan: Plan) -> str:
+    """Where the verdicts hold."""
+    return "between these hosts" if between_hosts(plan) else "on this host"
+
+
+def _too_early(topic: str, rivals: Rivals, design: Design, here: str) -> str:
     blocks = min(len(contrast.differences) for contrast in rivals.against)
     return (
-        f"No verdict yet on {topic} {HERE}: {blocks} of the {design.looks[0].blocks} blocks "
+        f"No verdict yet on {topic} {here}: {blocks} of the {design.looks[0].blocks} blocks "
         "of the first look are there."
     )
 
@@ -122,14 +127,12 @@ def _clause(contrast: Contrast, topic: str, first: bool) -> str:
         word = "times as many" if factor else "more" if more else "fewer"
         return _counted(f"{amount} {word}", "as" if factor else "than", contrast, first)
     where = f" in {topic}"
-    if quantity.metric.endswith(THROUGHPUT):
-        where = f" in {topic.replace(THROUGHPUT, '', 1)}"
-        word = (
-            f"times the{THROUGHPUT} of"
-            if factor
-            else f"{'more' if more else 'less'}{THROUGHPUT} than"
-        )
-        return _worded("has", f"{amount} {word}", contrast, where, first)
+    named, throughput, _ = quantity.metric.partition(THROUGHPUT)
+    if throughput:
+        where = f" in {named}{topic.removeprefix(quantity.metric)}"
+        word = "times the" if factor else "more" if more else "less"
+        joint = "of" if factor else "than"
+        return _worded("has", f"{amount} {word}{throughput} {joint}", contrast, where, first)
     word = "times as fast as" if factor else "faster than" if more else "slower than"
     return _worded("is", f"{amount} {word}", contrast, where, first)
 

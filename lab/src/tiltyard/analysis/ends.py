@@ -1,5 +1,6 @@
 """What the two ends of a network saw while a workload ran: CPU, amounts, counters, connections."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,6 +17,8 @@ Ends: TypeAlias = dict[str, dict[str, dict[str, str]]]
 """End → fact → system → text."""
 
 ENDS: Final[tuple[End, ...]] = ("near", "far")
+TROUBLE: Final = re.compile("Err|Drop|Retrans|Loss|Lost|Fail|Discard|Timeout|Overflow|Prune|OFO")
+"""Counters of the kernel that tell of trouble; the others only count traffic."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def _amounts(own: Sequence[Seen]) -> Iterator[tuple[str, str]]:
     if receives := typical(lambda side: side.receives):
         amount = _size(typical(lambda side: side.received_bytes))
         yield "received", f"{amount} in {receives:,.0f} calls"
-    for name in sorted({name for one in own for name in one.side.counters}):
+    for name in sorted({name for one in own for name in one.side.counters if TROUBLE.search(name)}):
         yield name, f"{median(one.side.counters.get(name, 0) for one in own):,.0f}"
 
 

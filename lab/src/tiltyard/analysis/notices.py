@@ -8,6 +8,7 @@ import numpy as np
 from tiltyard.analysis.contrast import Contrast
 from tiltyard.analysis.disturbances import disturbances
 from tiltyard.analysis.model import Notice
+from tiltyard.analysis.network import ends_notice, network_notices
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
@@ -22,6 +23,7 @@ def notices(plan: Plan, run: RunRecord, judged: Sequence[JudgedWorkload]) -> Ite
     """All notices: the trials first, then the evidence, then the limits of any claim."""
     contrasts = [contrast for found in judged for contrast in found.contrasts]
     yield from disturbances(run.trials)
+    yield from network_notices(run, [found.measured for found in judged])
     yield from _looks(plan, contrasts)
     yield from _resumed(run)
     yield from _tails(contrasts)
@@ -111,11 +113,15 @@ def _noise(judged: JudgedWorkload) -> Iterator[Notice]:
 
 def _limits(plan: Plan, run: RunRecord) -> Iterator[Notice]:
     """How far any claim of this study reaches."""
-    yield Notice(
-        severity="note",
-        text="One machine, one device: the verdicts are about this host, not about all hosts.",
-        advice="Repeat the study on another machine before generalising.",
-    )
+    network = all(workload.target == "far" for workload in plan.workloads)
+    if network:
+        yield ends_notice(plan)
+    else:
+        yield Notice(
+            severity="note",
+            text="One machine, one device: the verdicts are about this host, not about all hosts.",
+            advice="Repeat the study on another machine before generalising.",
+        )
     if any(system.settings.get("reset") == "mkfs" for system in plan.systems):
         yield Notice(
             severity="note",
@@ -126,5 +132,5 @@ def _limits(plan: Plan, run: RunRecord) -> Iterator[Notice]:
         yield Notice(
             severity="note",
             text=f"The host is a virtual machine ({hypervisor}): what its neighbours do is in the "
-            "noise, and its disks may be cached outside of it.",
+            f"noise{'' if network else ', and its disks may be cached outside of it'}.",
         )

@@ -10,6 +10,8 @@ from tiltyard.wire import Sample
 
 PERCENTILES: Final = ("p50", "p90", "p99", "p999")
 """Percentiles of single operations that are reported, by their names on the wire."""
+TIMED: Final = 100
+"""Fewer operations have no percentiles worth the name."""
 _NS: Final = 1e-9
 
 
@@ -30,6 +32,7 @@ class Readings:
     def put(self, place: tuple[int, int], sample: Sample) -> None:
         """What the trial at a place (block, system) read."""
         self.values[place] = sample.value
-        if sample.latency_ns is not None:
-            found = (getattr(sample.latency_ns, name) for name in PERCENTILES)
+        timed = sample.latency_ns
+        if timed is not None and timed.count >= TIMED:
+            found = (getattr(timed, name) for name in PERCENTILES)
             self.percentiles[place] = [np.nan if ns is None else ns * _NS for ns in found]

@@ -119,7 +119,7 @@ def workload_findings(
     )
     return _findings(
         measured,
-        answer(index, judged.index, plan.design, headline.family),
+        answer(index, judged.index, plan, headline.family),
         index,
         by_metric=_by_metric(judged, cells, plan.baseline, grid),
         cells=cells,

@@ -27,6 +27,8 @@ class _Panel:
 
     title: str
     cells: tuple[Cell, ...]
+    values: tuple[float, ...]
+    """All values of the metric: panels of one metric have one scale."""
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -75,23 +77,25 @@ def _panels(workload: WorkloadFindings, along: Course) -> list[_Panel]:
     """Every metric in every case, the time of one operation last."""
     latencies = workload.latencies.cells if workload.latencies else ()
     panels: dict[tuple[str, str], list[Cell]] = {}
+    values: dict[str, list[float]] = {}
     for cell in (*workload.cells, *latencies):
         panels.setdefault((cell.metric, along.case(cell.at)), []).append(cell)
+        values.setdefault(cell.metric, []).extend(v for s in cell.summaries for v in s.values)
     return [
         _Panel(
             title=", ".join(filter(None, (cells[0].label, case))),
             cells=tuple(sorted(cells, key=lambda cell: along.axis.level(cell.at))),
+            values=tuple(values[metric]),
         )
-        for (_, case), cells in panels.items()
+        for (metric, case), cells in panels.items()
     ]
 
 
 def _drawn(
     findings: Findings, along: Course, panel: _Panel, names: dict[str, str], plot_px: int
 ) -> Spec:
-    values = [v for cell in panel.cells for s in cell.summaries for v in s.values]
-    factor, unit = display_unit(max(values, default=1.0), panel.cells[0].shown_in)
-    scale = scale_of(value / factor for value in values)
+    factor, unit = display_unit(max(panel.values, default=1.0), panel.cells[0].shown_in)
+    scale = scale_of(value / factor for value in panel.values)
     places = places_of(along, len(names), plot_px)
     better = "" if panel.cells[0].direction == "higher" else " (less is better)"
     colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": None}

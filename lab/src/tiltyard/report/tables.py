@@ -4,7 +4,7 @@ Only arrangement: every figure is one of the findings.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tiltyard.analysis.axes import Course
@@ -40,6 +40,11 @@ class Table:
     """Geometric mean over the rows, where it was judged."""
     averages: tuple[Average, ...] = ()
 
+    @property
+    def is_time(self) -> bool:
+        """Whether the metric is the mean of the operations' times."""
+        return all(row.cell.unit == "s" for row in self.rows)
+
 
 def course_tables(workload: WorkloadFindings) -> list[Table]:
     """The headline metrics along the course of a workload, latencies last; none for a map."""
@@ -67,7 +72,7 @@ def percentile_tables(cells: Iterable[Cell], workload: WorkloadFindings) -> list
     """The metrics among some cells of which single operations were timed."""
     along = course(workload)
     timed = [cell for cell in cells if any(s.percentiles for s in cell.summaries)]
-    return [_table(own, along) for _, own in _by_metric(timed)]
+    return [_percentiles(own, along) for _, own in _by_metric(timed)]
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,13 @@ def _table(
         index=index if len(cells) > 1 else None,
         averages=averages if len(cells) > 1 else (),
     )
+
+
+def _percentiles(cells: tuple[Cell, ...], along: Course | None) -> Table:
+    """Of the operations behind a metric, which need not be a time itself."""
+    shortest = min(min(s.percentiles.values()) for c in cells for s in c.summaries if s.percentiles)
+    factor, unit = display_unit(shortest, cells[0].shown_in if cells[0].unit == "s" else "s")
+    return replace(_table(cells, along), factor=factor, unit=unit)
 
 
 def _rows(cells: tuple[Cell, ...], along: Course | None) -> Iterator[Row]:
