@@ -11,6 +11,7 @@ pub mod failure;
 pub mod flow;
 pub mod lifeline;
 pub mod near;
+pub mod netperf;
 pub mod region;
 pub mod serve;
 pub mod side;

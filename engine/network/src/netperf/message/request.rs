@@ -1,0 +1,154 @@
+//! What the near end asks the far end to do.
+
+/// "Leave it as the system has it", where a number is asked for.
+pub const KEEP: i32 = -1;
+
+/// IPv4 in the word of the family.
+pub const FAMILY_IPV4: i32 = 4;
+/// IPv6 in the word of the family.
+pub const FAMILY_IPV6: i32 = 6;
+
+/// The far end shall send.
+pub const SEND: i32 = 2;
+/// The far end shall receive.
+pub const RECEIVE: i32 = 4;
+
+/// Bits of [`Request::flags`] and [`super::Response::flags`].
+pub mod flag {
+    /// `TCP_NODELAY`.
+    pub const NO_DELAY: u32 = 0x1;
+    /// A connection for every transaction.
+    pub const CONNECTION_TEST: u32 = 0x4;
+    /// Use of the CPUs is wanted.
+    pub const MEASURE_CPU: u32 = 0x8;
+    /// UDP without checksums.
+    pub const CHECKSUM_OFF: u32 = 0x10;
+    /// Packets may leave the directly attached network; also: the name of the congestion
+    /// control is wanted.
+    pub const ROUTING_ALLOWED: u32 = 0x20;
+    /// TCP Fast Open.
+    pub const FAST_OPEN: u32 = 0x800;
+    /// Answer from the address that the datagram came to.
+    pub const PACKET_INFO: u32 = 0x2000;
+    /// Connect the UDP socket after the first datagram.
+    pub const CONNECTED: u32 = 0x4000;
+    /// `TCP_DEFER_ACCEPT`.
+    pub const DEFER_ACCEPT: u32 = 0x8000;
+    /// Discovery of the path's MTU.
+    pub const MTU_DISCOVERY: u32 = 0x1_0000;
+    /// `SO_KEEPALIVE`.
+    pub const KEEP_ALIVE: u32 = 0x8000_0000;
+}
+
+/// How data are moved in one direction; sizes in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moves {
+    /// Size of each call; [`KEEP`] or zero for that of the socket's buffer.
+    pub size: i32,
+    /// Every buffer begins at a multiple of this…
+    pub align: i32,
+    /// … and so far behind it.
+    pub offset: i32,
+    /// Buffers in the ring; zero for as many as fill the socket's buffer.
+    pub width: i32,
+}
+
+impl Default for Moves {
+    fn default() -> Self {
+        Self {
+            size: KEEP,
+            align: 8,
+            offset: 0,
+            width: 0,
+        }
+    }
+}
+
+/// A test, as the far end is told of it; "send" and "receive" are what the far end shall do.
+/// A classic request carries less than this; what it lacks, it has by default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// How the far end sends.
+    pub send: Moves,
+    /// How the far end receives.
+    pub receive: Moves,
+    /// `SO_SNDBUF` of the far end, in bytes.
+    pub send_buffer: i32,
+    /// `SO_RCVBUF` of the far end, in bytes.
+    pub receive_buffer: i32,
+    /// Size of a request in bytes; [`KEEP`] for a stream.
+    pub request_size: i32,
+    /// Size of a response in bytes.
+    pub response_size: i32,
+    /// Bits of [`flag`].
+    pub flags: u32,
+    /// What the near end believes that the far CPUs do in a second when idle.
+    pub cpu_rate: f32,
+    /// In seconds; negative for bytes or transactions; zero for "until I end it".
+    pub length: i32,
+    /// Where the far end shall wait for data; zero for any.
+    pub port: u32,
+    /// [`FAMILY_IPV4`], [`FAMILY_IPV6`] or zero.
+    pub family: i32,
+    /// `SOCK_STREAM` or `SOCK_DGRAM`.
+    pub socket_type: i32,
+    /// `IPPROTO_TCP` or `IPPROTO_UDP`.
+    pub protocol: i32,
+    /// [`SEND`], [`RECEIVE`], both, or neither.
+    pub direction: i32,
+    /// Where the near end's data come from.
+    pub near_port: u32,
+    /// Operations in each interval, for a far end that keeps a pace.
+    pub burst: i32,
+    /// Such an interval, in µs.
+    pub interval_us: i32,
+    /// Words of the near end's address; zero when it is not bound to one.
+    pub near_address: [u32; 4],
+    /// Words of the address at which the far end shall wait; zero for any.
+    pub far_address: [u32; 4],
+    /// `SO_PRIORITY`.
+    pub priority: i32,
+    /// `IP_TOS` or `IPV6_TCLASS`.
+    pub tos: i32,
+    /// Name of the congestion control, up to the first zero.
+    pub congestion: [u8; 16],
+    /// Name of the file that the far end fills its buffers from.
+    pub fill: [u8; 32],
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            send: Moves::default(),
+            receive: Moves::default(),
+            send_buffer: KEEP,
+            receive_buffer: KEEP,
+            request_size: KEEP,
+            response_size: KEEP,
+            flags: flag::ROUTING_ALLOWED,
+            cpu_rate: 0.0,
+            length: 0,
+            port: 0,
+            family: 0,
+            socket_type: 1,
+            protocol: 6,
+            direction: 0,
+            near_port: 0,
+            burst: 0,
+            interval_us: 0,
+            near_address: [0; 4],
+            far_address: [0; 4],
+            priority: KEEP,
+            tos: KEEP,
+            congestion: [0; 16],
+            fill: [0; 32],
+        }
+    }
+}
+
+impl Request {
+    /// Whether the far end shall measure the use of its CPUs.
+    pub fn measures_cpu(&self) -> bool {
+        self.flags & flag::MEASURE_CPU != 0
+    }
+}

@@ -1,0 +1,4 @@
+//! netperf's wire, from both sides: [`client`] drives a stock netserver, [`server`] is driven by
+//! a stock netperf. What is said on the control connection is in [`message`], for both.
+
+pub mod message;
