@@ -1,0 +1,113 @@
+//! What a test came to.
+
+use std::time::SystemTime;
+
+use kit::histogram::Histogram;
+
+/// Use of the CPUs of one end while the test ran, as shares of all of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CpuUse {
+    /// Not idle, 0 … 1.
+    pub busy: f64,
+    /// In programs.
+    pub user: f64,
+    /// In the kernel.
+    pub system: f64,
+    /// Idle, and something waited for a disk.
+    pub iowait: f64,
+    /// In interrupts.
+    pub irq: f64,
+    /// In software interrupts.
+    pub softirq: f64,
+    /// Number of the busiest.
+    pub peak_cpu: u32,
+    /// How busy that one was.
+    pub peak_busy: f64,
+}
+
+/// The buffer of a socket in one direction, in bytes; `None` where the other end did not tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SocketBuffer {
+    /// What was asked for.
+    pub asked: Option<u32>,
+    /// What the kernel said before the connection was there.
+    pub initial: Option<u32>,
+    /// What it said at the end.
+    pub last: Option<u32>,
+}
+
+/// One end.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Side {
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Calls that sent them.
+    pub sends: u64,
+    /// Datagrams for which there was no room.
+    pub failed_sends: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Calls that received them.
+    pub receives: u64,
+    /// Transactions ended.
+    pub transactions: u64,
+    /// How long this end says that it took, in seconds.
+    pub elapsed_s: f64,
+    /// `SO_SNDBUF`.
+    pub send_buffer: SocketBuffer,
+    /// `SO_RCVBUF`.
+    pub receive_buffer: SocketBuffer,
+    /// Bytes of each send; `None` where this end does not send or did not tell.
+    pub send_size: Option<u32>,
+    /// Bytes asked for by each receive.
+    pub receive_size: Option<u32>,
+    /// Buffers in the ring of the sender.
+    pub send_width: Option<u32>,
+    /// Buffers in the ring of the receiver.
+    pub receive_width: Option<u32>,
+    /// Number of CPUs; `None` where the other end did not tell.
+    pub cpus: Option<u32>,
+    /// Use of the CPUs, if it was measured: from `/proc/stat`, method `S`, at the near end.
+    pub cpu: Option<CpuUse>,
+    /// How it was measured: a number of netperf's own, 9 for `/proc/stat`.
+    pub cpu_method: Option<u32>,
+    /// Segments that TCP sent again.
+    pub retransmits: Option<u64>,
+    /// Name of the congestion control.
+    pub congestion: Option<String>,
+    /// The TOS byte as granted.
+    pub tos: Option<u8>,
+    /// The priority as granted.
+    pub priority: Option<u32>,
+}
+
+/// A test and its figures.
+#[derive(Clone)]
+pub struct Outcome {
+    /// This end.
+    pub near: Side,
+    /// The netserver's.
+    pub far: Side,
+    /// From before the first connect to after the last byte was drained, in seconds; a classic
+    /// request's begins after the connect.
+    pub elapsed_s: f64,
+    /// Thereof spent waiting for the pace, in seconds.
+    pub paced_s: f64,
+    /// `TCP_MAXSEG` of the connection, in bytes.
+    pub segment_size: Option<u32>,
+    /// Durations of operations, if they were to be kept.
+    pub latencies: Option<Histogram>,
+    /// Whether a stop was asked for before the test's own end.
+    pub was_stopped: bool,
+}
+
+/// What was done since the figures before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interim {
+    /// Bytes (sent, or received where the far end sends) or transactions.
+    pub units: u64,
+    /// In how many seconds.
+    pub elapsed_s: f64,
+    /// Until when.
+    pub end: SystemTime,
+}
