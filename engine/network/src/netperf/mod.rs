@@ -2,4 +2,6 @@
 //! a stock netperf. What is said on the control connection is in [`message`], for both.
 
 pub mod client;
+mod control;
+mod data;
 pub mod message;

@@ -1,29 +1,9 @@
 //! What a test came to.
 
-use std::time::SystemTime;
-
 use kit::histogram::Histogram;
 
-/// Use of the CPUs of one end while the test ran, as shares of all of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct CpuUse {
-    /// Not idle, 0 … 1.
-    pub busy: f64,
-    /// In programs.
-    pub user: f64,
-    /// In the kernel.
-    pub system: f64,
-    /// Idle, and something waited for a disk.
-    pub iowait: f64,
-    /// In interrupts.
-    pub irq: f64,
-    /// In software interrupts.
-    pub softirq: f64,
-    /// Number of the busiest.
-    pub peak_cpu: u32,
-    /// How busy that one was.
-    pub peak_busy: f64,
-}
+pub use crate::netperf::data::alarm::Interim;
+pub use crate::netperf::data::cpu::CpuUse;
 
 /// The buffer of a socket in one direction, in bytes; `None` where the other end did not tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -99,15 +79,4 @@ pub struct Outcome {
     pub latencies: Option<Histogram>,
     /// Whether a stop was asked for before the test's own end.
     pub was_stopped: bool,
-}
-
-/// What was done since the figures before.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interim {
-    /// Bytes (sent, or received where the far end sends) or transactions.
-    pub units: u64,
-    /// In how many seconds.
-    pub elapsed_s: f64,
-    /// Until when.
-    pub end: SystemTime,
 }

@@ -1,0 +1,304 @@
+//! The control connection: whole messages, each within its time. It never blocks for longer than
+//! it takes to notice a stop.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use kit::{clock, stop};
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{recv, RecvFlags};
+use socket2::{SockRef, TcpKeepalive};
+
+use super::data::alarm::timespec;
+use super::message::{Generation, Message, LARGEST_BYTES};
+
+/// Between two looks for a stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A peer that has stopped after 256 bytes for so long has said all: it is of the generation
+/// with the small messages. Parts of one message are sent in one go and never so far apart.
+const SMALL_MESSAGE_SILENCE: Duration = Duration::from_millis(300);
+
+/// A message is sent within this, or the peer does not read.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A host that has vanished without a word is noticed within about 20 s.
+const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
+    .with_time(Duration::from_secs(10))
+    .with_interval(Duration::from_secs(3))
+    .with_retries(3);
+
+/// How long to wait for a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Until its first byte.
+    pub begin: Duration,
+    /// From there until its last.
+    pub whole: Duration,
+}
+
+/// Why there is no message.
+#[derive(Debug)]
+pub enum NoMessage {
+    /// The peer has closed the connection between two messages.
+    Closed,
+    /// The peer has closed it within one, or something else is wrong.
+    Broken(io::Error),
+    /// It did not begin in time.
+    Silent,
+    /// It began, and so many bytes of it came.
+    Partial(usize),
+    /// A stop was asked for.
+    Stopped,
+}
+
+impl fmt::Display for NoMessage {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Closed => formatter.write_str("it closed the control connection"),
+            Self::Broken(error) => write!(formatter, "the control connection broke: {error}"),
+            Self::Silent => formatter.write_str("it does not answer"),
+            Self::Partial(bytes) => {
+                write!(formatter, "it stopped after {bytes} bytes of a message")
+            }
+            Self::Stopped => formatter.write_str("interrupted"),
+        }
+    }
+}
+
+/// One end of a control connection.
+pub struct Control {
+    stream: TcpStream,
+    /// Whose messages are spoken.
+    pub generation: Generation,
+    /// Whether a peer that speaks 256 bytes is answered likewise, before it is known.
+    adapts: bool,
+}
+
+impl Control {
+    /// Speaks as `generation` does.
+    ///
+    /// # Errors
+    /// When the kernel refuses an option of the socket.
+    pub fn new(stream: TcpStream, generation: Generation) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(SEND_TIMEOUT))?;
+        SockRef::from(&stream).set_tcp_keepalive(&KEEPALIVE)?;
+        Ok(Self {
+            stream,
+            generation,
+            adapts: false,
+        })
+    }
+
+    /// As [`Control::new`], but finds out from the first message whether the peer is of the
+    /// generation with the small ones.
+    ///
+    /// # Errors
+    /// As [`Control::new`].
+    pub fn adapting(stream: TcpStream, generation: Generation) -> io::Result<Self> {
+        let mut control = Self::new(stream, generation)?;
+        control.adapts = true;
+        Ok(control)
+    }
+
+    /// The address of the peer.
+    ///
+    /// # Errors
+    /// When there is no connection any more.
+    pub fn peer(&self) -> io::Result<SocketAddr> {
+        self.stream.peer_addr()
+    }
+
+    /// The address of this end.
+    ///
+    /// # Errors
+    /// As [`Control::peer`].
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        self.stream.local_addr()
+    }
+
+    /// Sends one message.
+    ///
+    /// # Errors
+    /// Those of send(2); `WouldBlock` when the peer does not read.
+    pub fn send(&mut self, message: &Message) -> io::Result<()> {
+        self.stream.write_all(&message.to_bytes(self.generation))
+    }
+
+    /// Waits for one message.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn receive(&mut self, patience: Patience) -> Result<Message, NoMessage> {
+        let mut bytes = [0; LARGEST_BYTES];
+        let mut received = 0;
+        let mut deadline_ns = after_ns(patience.begin);
+        while received < self.generation.message_bytes() {
+            let wanted = &mut bytes[received..self.generation.message_bytes()];
+            let may_be_all = self.adapts && received == Generation::V2_4.message_bytes();
+            let until_ns = if may_be_all {
+                deadline_ns.min(after_ns(SMALL_MESSAGE_SILENCE))
+            } else {
+                deadline_ns
+            };
+            match self.read(wanted, until_ns)? {
+                Read::Bytes(0) if received == 0 => return Err(NoMessage::Closed),
+                Read::Bytes(0) => {
+                    return Err(NoMessage::Broken(io::ErrorKind::UnexpectedEof.into()));
+                }
+                Read::Bytes(more) => {
+                    if received == 0 {
+                        deadline_ns = after_ns(patience.whole);
+                    }
+                    received += more;
+                }
+                Read::Nothing if may_be_all => self.generation = Generation::V2_4,
+                Read::Nothing if received == 0 => return Err(NoMessage::Silent),
+                Read::Nothing => return Err(NoMessage::Partial(received)),
+            }
+        }
+        self.adapts = false;
+        Ok(Message::from_bytes(&bytes[..received]))
+    }
+
+    fn read(&self, bytes: &mut [u8], deadline_ns: u64) -> Result<Read, NoMessage> {
+        loop {
+            if stop::requested() {
+                return Err(NoMessage::Stopped);
+            }
+            let now_ns = clock::now_ns();
+            if now_ns >= deadline_ns {
+                return Ok(Read::Nothing);
+            }
+            let wait_ns = (deadline_ns - now_ns).min(LOOK.as_nanos() as u64);
+            let mut stream = [PollFd::new(&self.stream, PollFlags::IN)];
+            if poll(&mut stream, Some(&timespec(wait_ns))) != Ok(1) {
+                continue;
+            }
+            match recv(&self.stream, &mut *bytes, RecvFlags::DONTWAIT) {
+                Ok((_, received)) => return Ok(Read::Bytes(received)),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(error) => return Err(NoMessage::Broken(error.into())),
+            }
+        }
+    }
+}
+
+/// The instant so long from now.
+fn after_ns(time: Duration) -> u64 {
+    clock::now_ns().saturating_add(time.as_nanos() as u64)
+}
+
+enum Read {
+    /// So many came; zero at the end.
+    Bytes(usize),
+    /// None, until the deadline.
+    Nothing,
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::netperf::message::Type;
+
+    const PATIENCE: Patience = Patience {
+        begin: Duration::from_millis(200),
+        whole: Duration::from_millis(200),
+    };
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (near, listener.accept().unwrap().0)
+    }
+
+    fn calibrate(generation: Generation) -> Vec<u8> {
+        Message::new(Type::Calibrate.word(), -1).to_bytes(generation)
+    }
+
+    #[test]
+    fn a_message_in_pieces_is_a_message() {
+        let (mut near, far) = pair();
+        let mut control = Control::adapting(far, Generation::V2_7).unwrap();
+        let writer = thread::spawn(move || {
+            for piece in calibrate(Generation::V2_7).chunks(256) {
+                near.write_all(piece).unwrap();
+                thread::sleep(Duration::from_millis(20));
+            }
+            near
+        });
+        let message = control.receive(PATIENCE).unwrap();
+        assert_eq!(Type::of(message.type_word), Some(Type::Calibrate));
+        assert_eq!(control.generation, Generation::V2_7);
+        drop(writer.join().unwrap());
+        assert!(matches!(control.receive(PATIENCE), Err(NoMessage::Closed)));
+    }
+
+    #[test]
+    fn a_small_message_and_silence_tell_the_older_generation() {
+        let (mut near, far) = pair();
+        let mut control = Control::adapting(far, Generation::V2_7).unwrap();
+        near.write_all(&calibrate(Generation::V2_4)).unwrap();
+        let patient = Patience {
+            whole: Duration::from_secs(5),
+            ..PATIENCE
+        };
+        control.receive(patient).unwrap();
+        assert_eq!(control.generation, Generation::V2_4);
+        control.send(&Message::new(3, 0)).unwrap();
+        let mut answer = vec![0; 256];
+        io::Read::read_exact(&mut near, &mut answer).unwrap();
+        assert_eq!(Message::from_bytes(&answer).type_word, 3);
+    }
+
+    #[test]
+    fn what_does_not_come_in_time_is_given_up() {
+        let (mut near, far) = pair();
+        let mut control = Control::new(far, Generation::V2_7).unwrap();
+        assert!(matches!(control.receive(PATIENCE), Err(NoMessage::Silent)));
+        near.write_all(&[1; 100]).unwrap();
+        let end = control.receive(PATIENCE);
+        assert!(matches!(end, Err(NoMessage::Partial(100))));
+        near.write_all(&[1; 100]).unwrap();
+        drop(near);
+        assert!(matches!(
+            control.receive(PATIENCE),
+            Err(NoMessage::Broken(_))
+        ));
+    }
+
+    /// A byte now and then does not prolong the time that a message has.
+    #[test]
+    fn a_slow_message_does_not_hold_the_reader() {
+        let (mut near, far) = pair();
+        let mut control = Control::new(far, Generation::V2_7).unwrap();
+        let writer = thread::spawn(move || {
+            // Until the reader has had enough and closes.
+            while near.write_all(&[1]).is_ok() {
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let begin_ns = clock::now_ns();
+        assert!(matches!(
+            control.receive(PATIENCE),
+            Err(NoMessage::Partial(_))
+        ));
+        assert!(clock::now_ns() - begin_ns < 2_000_000_000);
+        drop(control);
+        writer.join().unwrap();
+    }
+}

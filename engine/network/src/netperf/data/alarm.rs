@@ -1,0 +1,437 @@
+//! What ends a loop: a thread of its own that waits for the end of time, for the other end to
+//! vanish, for silence, or for a stop. The loop itself only looks at a flag; where it hangs in a
+//! system call, a signal gets it out of there, again and again until it has come.
+//!
+//! The same thread takes interim figures, from a counter that the loop keeps, so that the loop
+//! needs no clock for them.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Once;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use kit::{clock, stop};
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
+
+use super::cpu;
+
+/// Between two looks for a stop or for silence.
+const LOOK_NS: u64 = 50_000_000;
+/// Between two signals to a loop that has not come yet.
+const REPEAT_NS: u64 = 2_000_000;
+
+/// What was done since the figures before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interim {
+    /// Bytes (sent, or received where the far end sends) or transactions.
+    pub units: u64,
+    /// In how many seconds.
+    pub elapsed_s: f64,
+    /// Until when.
+    pub end: SystemTime,
+}
+
+/// Where interim figures go, and how far apart they are.
+pub struct Interims<'a> {
+    /// Distance between two.
+    pub every: Duration,
+    /// Gets each of them, in the alarm's thread.
+    pub observer: &'a mut (dyn FnMut(Interim) + Send),
+}
+
+/// Silence: the counter stands still.
+#[derive(Debug, Clone, Copy)]
+pub struct Silence {
+    /// Counts only so long after the begin, and once anything at all was counted.
+    pub from: Duration,
+    /// How long it must last.
+    pub lasts: Duration,
+}
+
+/// When the alarm rings.
+#[derive(Default)]
+pub struct Settings<'a> {
+    /// So long after the begin.
+    pub at: Option<Duration>,
+    /// When the other end has closed this connection.
+    pub control: Option<BorrowedFd<'a>>,
+    /// When there is silence.
+    pub silence: Option<Silence>,
+    /// Not an end: figures on the way.
+    pub interims: Option<Interims<'a>>,
+}
+
+/// Why it rang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The time was over.
+    Time,
+    /// The other end closed the control connection.
+    Vanished,
+    /// There was silence.
+    Silence,
+    /// SIGINT or SIGTERM.
+    Stop,
+}
+
+/// The last sign of life before silence.
+#[derive(Debug)]
+pub struct LastSign {
+    /// When, on [`clock::now_ns`].
+    pub at_ns: u64,
+    /// The CPUs' times then.
+    pub cpu: Option<cpu::Times>,
+}
+
+/// How it came out.
+#[derive(Debug, Default)]
+pub struct Ending {
+    /// Why the alarm rang; `None` if the loop ended before.
+    pub cause: Option<Cause>,
+    /// If it was for silence, since when.
+    pub last_sign: Option<LastSign>,
+}
+
+/// The loop's view of it.
+pub struct Alarm {
+    rang: AtomicBool,
+    units: AtomicU64,
+}
+
+impl Alarm {
+    /// Whether the loop shall end.
+    #[inline]
+    pub fn rang(&self) -> bool {
+        self.rang.load(Ordering::Relaxed)
+    }
+
+    /// Tells how much has been done in all.
+    #[inline]
+    pub fn count(&self, units: u64) {
+        self.units.store(units, Ordering::Relaxed);
+    }
+}
+
+/// Executes `body` in this thread, under an alarm.
+///
+/// # Errors
+/// When the kernel has no descriptor or no thread for it.
+pub fn under<R>(settings: Settings, body: impl FnOnce(&Alarm) -> R) -> io::Result<(R, Ending)> {
+    install_signal();
+    let cancel = eventfd(0, EventfdFlags::CLOEXEC)?;
+    let alarm = Alarm {
+        rang: AtomicBool::new(false),
+        units: AtomicU64::new(0),
+    };
+    // SAFETY: names the calling thread, which outlives the scope.
+    let loop_thread = unsafe { libc::pthread_self() };
+    thread::scope(|scope| {
+        let watch = Watch {
+            alarm: &alarm,
+            cancel: cancel.as_fd(),
+            settings,
+            loop_thread,
+            start_ns: clock::now_ns(),
+        };
+        let watching = thread::Builder::new()
+            .name("alarm".to_owned())
+            .spawn_scoped(scope, move || watch.keep())?;
+        let cancelled = Cancel(&cancel);
+        let result = body(&alarm);
+        drop(cancelled);
+        let ending = watching.join().expect("the alarm's thread does not panic");
+        Ok((result, ending))
+    })
+}
+
+/// Ends the watch, also when the loop panics.
+struct Cancel<'a>(&'a OwnedFd);
+
+impl Drop for Cancel<'_> {
+    fn drop(&mut self) {
+        // Fails only at a counter of 2^64 - 1, and this is the first of it.
+        let _ = rustix::io::write(self.0, &1_u64.to_ne_bytes());
+    }
+}
+
+/// What the alarm's thread has.
+struct Watch<'l, 's> {
+    alarm: &'l Alarm,
+    cancel: BorrowedFd<'l>,
+    settings: Settings<'s>,
+    loop_thread: libc::pthread_t,
+    start_ns: u64,
+}
+
+impl Watch<'_, '_> {
+    fn keep(mut self) -> Ending {
+        let mut meter = Meter::new(self.start_ns, self.settings.interims.take());
+        let mut quiet = Quiet::default();
+        let cause = loop {
+            let now_ns = clock::now_ns();
+            let due_ns = meter.due_ns().min(now_ns + LOOK_NS);
+            let due_ns = due_ns.min(self.instant_ns(self.settings.at));
+            match self.wait(due_ns.saturating_sub(now_ns)) {
+                Wake::Cancelled => break None,
+                Wake::Vanished => break Some(Cause::Vanished),
+                Wake::Timeout => {}
+            }
+            let now_ns = clock::now_ns();
+            meter.look(now_ns, self.units());
+            if stop::requested() {
+                break Some(Cause::Stop);
+            }
+            if now_ns >= self.instant_ns(self.settings.at) {
+                break Some(Cause::Time);
+            }
+            let silence = self.settings.silence;
+            if silence.is_some_and(|silence| {
+                now_ns >= self.instant_ns(Some(silence.from))
+                    && quiet.lasts(now_ns, self.units(), silence.lasts)
+            }) {
+                break Some(Cause::Silence);
+            }
+        };
+        if cause.is_some() {
+            self.ring();
+        }
+        meter.finish(clock::now_ns(), self.units());
+        Ending {
+            cause,
+            last_sign: quiet.since.filter(|_| cause == Some(Cause::Silence)),
+        }
+    }
+
+    fn units(&self) -> u64 {
+        self.alarm.units.load(Ordering::Relaxed)
+    }
+
+    fn instant_ns(&self, after: Option<Duration>) -> u64 {
+        after.map_or(u64::MAX, |after| {
+            self.start_ns.saturating_add(after.as_nanos() as u64)
+        })
+    }
+
+    /// Waits for the loop to end, or the control connection to be closed.
+    fn wait(&self, timeout_ns: u64) -> Wake {
+        let mut watched = vec![PollFd::from_borrowed_fd(self.cancel, PollFlags::IN)];
+        watched.extend(
+            self.settings
+                .control
+                .map(|control| PollFd::from_borrowed_fd(control, PollFlags::RDHUP)),
+        );
+        if poll(&mut watched, Some(&timespec(timeout_ns))).is_err() {
+            return Wake::Timeout;
+        }
+        let heard = |index: usize| {
+            watched
+                .get(index)
+                .is_some_and(|fd| !fd.revents().is_empty())
+        };
+        match (heard(0), heard(1)) {
+            (true, _) => Wake::Cancelled,
+            (false, true) => Wake::Vanished,
+            (false, false) => Wake::Timeout,
+        }
+    }
+
+    /// Gets the loop out of whatever call it hangs in. It may just be on its way into one.
+    fn ring(&mut self) {
+        self.alarm.rang.store(true, Ordering::Relaxed);
+        self.settings.control = None;
+        loop {
+            // SAFETY: the thread exists: it is in `under`, which waits for this one.
+            unsafe { libc::pthread_kill(self.loop_thread, signal()) };
+            if let Wake::Cancelled = self.wait(REPEAT_NS) {
+                return;
+            }
+        }
+    }
+}
+
+enum Wake {
+    Cancelled,
+    Vanished,
+    Timeout,
+}
+
+/// Since when the counter stands still.
+#[derive(Default)]
+struct Quiet {
+    seen: u64,
+    since: Option<LastSign>,
+}
+
+impl Quiet {
+    fn lasts(&mut self, now_ns: u64, units: u64, enough: Duration) -> bool {
+        if units == 0 || units != self.seen {
+            self.seen = units;
+            self.since = None;
+            return false;
+        }
+        let since = self.since.get_or_insert_with(|| LastSign {
+            at_ns: now_ns,
+            cpu: cpu::Times::now(),
+        });
+        now_ns - since.at_ns >= enough.as_nanos() as u64
+    }
+}
+
+/// Takes interim figures.
+struct Meter<'a> {
+    interims: Option<Interims<'a>>,
+    last_ns: u64,
+    last_units: u64,
+}
+
+impl<'a> Meter<'a> {
+    fn new(start_ns: u64, interims: Option<Interims<'a>>) -> Self {
+        Self {
+            interims,
+            last_ns: start_ns,
+            last_units: 0,
+        }
+    }
+
+    fn due_ns(&self) -> u64 {
+        self.interims.as_ref().map_or(u64::MAX, |interims| {
+            self.last_ns + interims.every.as_nanos() as u64
+        })
+    }
+
+    fn look(&mut self, now_ns: u64, units: u64) {
+        if now_ns >= self.due_ns() {
+            self.finish(now_ns, units);
+        }
+    }
+
+    /// Reports what has been done since the last report, however short that was.
+    fn finish(&mut self, now_ns: u64, units: u64) {
+        let Some(interims) = &mut self.interims else {
+            return;
+        };
+        (interims.observer)(Interim {
+            units: units - self.last_units,
+            elapsed_s: (now_ns - self.last_ns) as f64 / 1e9,
+            end: SystemTime::now(),
+        });
+        (self.last_ns, self.last_units) = (now_ns, units);
+    }
+}
+
+pub(crate) fn timespec(nanoseconds: u64) -> Timespec {
+    Timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as i64,
+        tv_nsec: (nanoseconds % 1_000_000_000) as i64,
+    }
+}
+
+/// A signal that nobody else uses.
+fn signal() -> libc::c_int {
+    libc::SIGRTMIN() + 4
+}
+
+/// Its handler does nothing; that there is one makes system calls fail with `EINTR`.
+fn install_signal() {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        // SAFETY: an all-zero sigaction is valid, and without SA_RESTART; the handler is empty.
+        let status = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+            libc::sigaction(signal(), &action, std::ptr::null_mut())
+        };
+        assert_eq!(status, 0, "a real-time signal can be handled");
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// Hangs in read(2) until the alarm gets it out.
+    fn hang(alarm: &Alarm) -> u32 {
+        let (near, _far) = UnixStream::pair().unwrap();
+        let mut interrupted = 0;
+        while !alarm.rang() {
+            let read = rustix::io::read(&near, &mut [0]);
+            assert_eq!(read, Err(rustix::io::Errno::INTR));
+            interrupted += 1;
+        }
+        interrupted
+    }
+
+    #[test]
+    fn rings_in_time_and_ends_a_call_that_hangs() {
+        let settings = Settings {
+            at: Some(Duration::from_millis(30)),
+            ..Settings::default()
+        };
+        let start_ns = clock::now_ns();
+        let (interrupted, ending) = under(settings, hang).unwrap();
+        assert!(clock::now_ns() - start_ns >= 30_000_000);
+        assert!(interrupted >= 1);
+        assert_eq!(ending.cause, Some(Cause::Time));
+    }
+
+    #[test]
+    fn rings_when_the_other_end_vanishes() {
+        let (control, other) = UnixStream::pair().unwrap();
+        let settings = Settings {
+            control: Some(control.as_fd()),
+            ..Settings::default()
+        };
+        drop(other);
+        let (_, ending) = under(settings, hang).unwrap();
+        assert_eq!(ending.cause, Some(Cause::Vanished));
+    }
+
+    #[test]
+    fn silence_counts_only_after_a_sign_of_life() {
+        let settings = || Settings {
+            at: Some(Duration::from_millis(300)),
+            silence: Some(Silence {
+                from: Duration::ZERO,
+                lasts: Duration::from_millis(60),
+            }),
+            ..Settings::default()
+        };
+        let (_, ending) = under(settings(), hang).unwrap();
+        assert_eq!(ending.cause, Some(Cause::Time));
+        let (_, ending) = under(settings(), |alarm| {
+            alarm.count(1);
+            hang(alarm)
+        })
+        .unwrap();
+        assert_eq!(ending.cause, Some(Cause::Silence));
+        assert!(ending.last_sign.is_some());
+    }
+
+    #[test]
+    fn interim_figures_add_up() {
+        let mut figures = Vec::new();
+        let mut observer = |interim: Interim| figures.push(interim);
+        let settings = Settings {
+            interims: Some(Interims {
+                every: Duration::from_millis(20),
+                observer: &mut observer,
+            }),
+            ..Settings::default()
+        };
+        let (_, ending) = under(settings, |alarm| {
+            for units in 1..=50 {
+                alarm.count(units);
+                thread::sleep(Duration::from_millis(1));
+            }
+        })
+        .unwrap();
+        assert_eq!(ending.cause, None);
+        assert!(figures.len() >= 2, "{figures:?}");
+        assert_eq!(figures.iter().map(|figure| figure.units).sum::<u64>(), 50);
+    }
+}

@@ -1,0 +1,197 @@
+//! A connection for every transaction, from both ends.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
+
+use rustix::io::Errno;
+use rustix::net::{accept_with, SocketFlags};
+use socket2::Socket;
+
+use super::call::{named, CallError, Called};
+use super::exchange::{receive_whole, send_whole, Arrival, Messages};
+use super::link::Link;
+use super::ring::Ring;
+use super::socket::{self, Options, Transport};
+use super::work::Work;
+
+/// What the first connection was like, all being alike.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Specimen {
+    /// What TCP knew of it.
+    pub transport: Transport,
+    /// `SO_SNDBUF` and `SO_RCVBUF` before it was closed, in bytes.
+    pub buffers: (u32, u32),
+}
+
+impl Specimen {
+    fn of(socket: &Socket) -> Called<Self> {
+        Ok(Self {
+            transport: Transport::of(socket),
+            buffers: socket::buffers(socket)?,
+        })
+    }
+}
+
+/// What is exchanged over each connection; nothing, in a test of connections alone.
+pub struct Messengers<'a> {
+    /// Requests, of the one end or the other.
+    pub requests: &'a mut Ring,
+    /// Responses.
+    pub responses: &'a mut Ring,
+}
+
+/// Opens connections, each from a port of its own.
+pub struct Dialer<'a> {
+    /// The far end.
+    pub far: SocketAddr,
+    /// The address of this end; unspecified for any.
+    pub near: IpAddr,
+    /// Where its ports are taken from.
+    pub ports: Range<u16>,
+    /// The port whose turn it is.
+    pub port: u16,
+    /// What each socket is told.
+    pub options: &'a Options,
+    /// Whether a connection that fails is tried again.
+    pub retry: bool,
+}
+
+impl Dialer<'_> {
+    /// The next connection; `None` if the work ended first.
+    fn dial(&mut self, work: &Work) -> Called<Option<Socket>> {
+        while work.goes_on() {
+            let near = SocketAddr::new(self.near, self.next_port());
+            let socket = socket::open(self.far, false, self.options)?;
+            let bound = socket.bind(&near.into());
+            match bound.and_then(|()| socket.connect(&self.far.into())) {
+                Ok(()) => return Ok(Some(socket)),
+                Err(error) if self.is_passing(&error) => {}
+                Err(error) => return named("connect", Err(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A port that is taken is none of the far end's business.
+    fn is_passing(&self, error: &io::Error) -> bool {
+        self.retry
+            || matches!(
+                error.raw_os_error(),
+                Some(libc::EINTR | libc::EADDRINUSE | libc::EADDRNOTAVAIL)
+            )
+    }
+
+    fn next_port(&mut self) -> u16 {
+        let port = self.port;
+        self.port = if port + 1 >= self.ports.end {
+            self.ports.start
+        } else {
+            port + 1
+        };
+        // Over loopback both ends take theirs from the same numbers.
+        if port == self.far.port() && self.ports.len() > 1 {
+            return self.next_port();
+        }
+        port
+    }
+}
+
+/// Opens a connection, sends a request and waits for the response, if there are any, and for the
+/// far end to close; until the end of the work.
+///
+/// # Errors
+/// The call that failed.
+pub fn ask(
+    dialer: &mut Dialer,
+    mut messengers: Option<Messengers>,
+    work: &mut Work,
+) -> Called<Option<Specimen>> {
+    let mut specimen = None;
+    while work.goes_on() {
+        let began_ns = work.begin();
+        let Some(socket) = dialer.dial(work)? else {
+            break;
+        };
+        let mut link = Link::connected(socket);
+        if let Some(Messengers {
+            requests,
+            responses,
+        }) = &mut messengers
+        {
+            let is_over = !send_whole(&link, requests, work)?
+                || !matches!(
+                    receive_whole(&mut link, responses, Messages::InStream, work)?,
+                    Arrival::Whole
+                );
+            if is_over {
+                break;
+            }
+        }
+        if specimen.is_none() {
+            specimen = Some(Specimen::of(&link.socket)?);
+        }
+        if !wait_for_close(&mut link, work)? {
+            break;
+        }
+        drop(link);
+        work.tally.transactions += 1;
+        work.end(began_ns, 1, work.tally.transactions);
+    }
+    Ok(specimen)
+}
+
+/// `false` if the work ended first.
+fn wait_for_close(link: &mut Link, work: &Work) -> Called<bool> {
+    while work.goes_on() {
+        match link.receive(&mut [0]) {
+            Ok(0) | Err(Errno::CONNRESET) => return Ok(true),
+            // More than was agreed on: not what was waited for.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(CallError::new("recv", error)),
+        }
+    }
+    Ok(false)
+}
+
+/// Accepts connections, answers the request of each, if there are any, and closes; until the end
+/// of the work.
+///
+/// # Errors
+/// The call that failed.
+pub fn answer(
+    listener: &Socket,
+    mut messengers: Option<Messengers>,
+    work: &mut Work,
+) -> Called<Option<Specimen>> {
+    let mut specimen = None;
+    while work.goes_on() {
+        let mut link = match accept_with(listener, SocketFlags::CLOEXEC) {
+            Ok(socket) => Link::connected(socket.into()),
+            Err(Errno::INTR | Errno::CONNABORTED) => continue,
+            Err(error) => return Err(CallError::new("accept", error)),
+        };
+        if let Some(Messengers {
+            requests,
+            responses,
+        }) = &mut messengers
+        {
+            match receive_whole(&mut link, requests, Messages::InStream, work)? {
+                Arrival::Whole => {}
+                // Somebody who had nothing to ask.
+                Arrival::Over | Arrival::Lost => continue,
+                Arrival::Cut => break,
+            }
+            if !send_whole(&link, responses, work)? {
+                continue;
+            }
+        }
+        if specimen.is_none() {
+            specimen = Some(Specimen::of(&link.socket)?);
+        }
+        drop(link);
+        work.tally.transactions += 1;
+        work.end(0, 1, work.tally.transactions);
+    }
+    Ok(specimen)
+}

@@ -1,0 +1,12 @@
+//! What both ends do with the data: sockets, rings of buffers, the loops, and what ends them.
+
+pub mod alarm;
+pub mod call;
+pub mod connections;
+pub mod cpu;
+pub mod exchange;
+pub mod link;
+pub mod ring;
+pub mod socket;
+pub mod stream;
+pub mod work;
