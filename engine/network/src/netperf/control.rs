@@ -39,6 +39,8 @@ pub struct Patience {
     pub begin: Duration,
     /// From there until its last.
     pub whole: Duration,
+    /// From when a stop is asked for; no longer than both.
+    pub after_stop: Duration,
 }
 
 /// Why there is no message.
@@ -137,6 +139,7 @@ impl Control {
     pub fn receive(&mut self, patience: Patience) -> Result<Message, NoMessage> {
         let mut bytes = [0; LARGEST_BYTES];
         let mut received = 0;
+        let mut stop = Stop::within(patience.after_stop);
         let mut deadline_ns = after_ns(patience.begin);
         while received < self.generation.message_bytes() {
             let wanted = &mut bytes[received..self.generation.message_bytes()];
@@ -146,7 +149,7 @@ impl Control {
             } else {
                 deadline_ns
             };
-            match self.read(wanted, until_ns)? {
+            match self.read(wanted, until_ns, &mut stop)? {
                 Read::Bytes(0) if received == 0 => return Err(NoMessage::Closed),
                 Read::Bytes(0) => {
                     return Err(NoMessage::Broken(io::ErrorKind::UnexpectedEof.into()));
@@ -166,12 +169,12 @@ impl Control {
         Ok(Message::from_bytes(&bytes[..received]))
     }
 
-    fn read(&self, bytes: &mut [u8], deadline_ns: u64) -> Result<Read, NoMessage> {
+    fn read(&self, bytes: &mut [u8], deadline_ns: u64, stop: &mut Stop) -> Result<Read, NoMessage> {
         loop {
-            if stop::requested() {
+            let now_ns = clock::now_ns();
+            if stop.is_due(now_ns) {
                 return Err(NoMessage::Stopped);
             }
-            let now_ns = clock::now_ns();
             if now_ns >= deadline_ns {
                 return Ok(Read::Nothing);
             }
@@ -192,6 +195,28 @@ impl Control {
 /// The instant so long from now.
 fn after_ns(time: Duration) -> u64 {
     clock::now_ns().saturating_add(time.as_nanos() as u64)
+}
+
+/// A stop that leaves some time to end in good order.
+struct Stop {
+    grace: Duration,
+    due_ns: Option<u64>,
+}
+
+impl Stop {
+    fn within(grace: Duration) -> Self {
+        Self {
+            grace,
+            due_ns: None,
+        }
+    }
+
+    fn is_due(&mut self, now_ns: u64) -> bool {
+        if self.due_ns.is_none() && stop::requested() {
+            self.due_ns = Some(now_ns.saturating_add(self.grace.as_nanos() as u64));
+        }
+        self.due_ns.is_some_and(|due_ns| now_ns >= due_ns)
+    }
 }
 
 enum Read {
@@ -218,6 +243,7 @@ mod tests {
     const PATIENCE: Patience = Patience {
         begin: Duration::from_millis(200),
         whole: Duration::from_millis(200),
+        after_stop: Duration::ZERO,
     };
 
     fn pair() -> (TcpStream, TcpStream) {

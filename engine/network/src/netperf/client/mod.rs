@@ -1,7 +1,16 @@
 //! The near end: drives a stock netserver, or ours.
 
+mod far;
+mod near;
+mod netserver;
 mod outcome;
+mod request;
+mod run;
+mod source;
 mod test;
 
-pub use outcome::{CpuUse, Interim, Outcome, Side, SocketBuffer};
+pub use crate::netperf::data::alarm::Interim;
+pub use crate::netperf::data::cpu::CpuUse;
+pub use netserver::{Netserver, Site};
+pub use outcome::{Outcome, Side, SocketBuffer};
 pub use test::{Burst, End, Extent, Kind, Moves, Test};

@@ -2,8 +2,7 @@
 
 use kit::histogram::Histogram;
 
-pub use crate::netperf::data::alarm::Interim;
-pub use crate::netperf::data::cpu::CpuUse;
+use crate::netperf::data::cpu::CpuUse;
 
 /// The buffer of a socket in one direction, in bytes; `None` where the other end did not tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

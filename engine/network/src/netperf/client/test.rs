@@ -169,8 +169,6 @@ pub struct Test {
     pub kind: Kind,
     /// How long.
     pub extent: Extent,
-    /// The release of the netserver: how it is spoken to.
-    pub generation: Generation,
     /// This end.
     pub near: End,
     /// The netserver's.
@@ -217,7 +215,6 @@ impl Test {
         Self {
             kind,
             extent,
-            generation: Generation::default(),
             near: End::default(),
             far: End::default(),
             request_size: 1,

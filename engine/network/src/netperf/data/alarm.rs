@@ -44,10 +44,12 @@ pub struct Interims<'a> {
 /// Silence: the counter stands still.
 #[derive(Debug, Clone, Copy)]
 pub struct Silence {
-    /// Counts only so long after the begin, and once anything at all was counted.
+    /// Counts only so long after the begin.
     pub from: Duration,
     /// How long it must last.
     pub lasts: Duration,
+    /// Whether it counts before anything at all was counted.
+    pub from_nothing: bool,
 }
 
 /// When the alarm rings.
@@ -189,7 +191,7 @@ impl Watch<'_, '_> {
             let silence = self.settings.silence;
             if silence.is_some_and(|silence| {
                 now_ns >= self.instant_ns(Some(silence.from))
-                    && quiet.lasts(now_ns, self.units(), silence.lasts)
+                    && quiet.lasts(now_ns, self.units(), silence)
             }) {
                 break Some(Cause::Silence);
             }
@@ -265,8 +267,9 @@ struct Quiet {
 }
 
 impl Quiet {
-    fn lasts(&mut self, now_ns: u64, units: u64, enough: Duration) -> bool {
-        if units == 0 || units != self.seen {
+    fn lasts(&mut self, now_ns: u64, units: u64, silence: Silence) -> bool {
+        let is_waiting = units == 0 && !silence.from_nothing;
+        if is_waiting || units != self.seen {
             self.seen = units;
             self.since = None;
             return false;
@@ -275,7 +278,7 @@ impl Quiet {
             at_ns: now_ns,
             cpu: cpu::Times::now(),
         });
-        now_ns - since.at_ns >= enough.as_nanos() as u64
+        now_ns - since.at_ns >= silence.lasts.as_nanos() as u64
     }
 }
 
@@ -398,6 +401,7 @@ mod tests {
             silence: Some(Silence {
                 from: Duration::ZERO,
                 lasts: Duration::from_millis(60),
+                from_nothing: false,
             }),
             ..Settings::default()
         };

@@ -15,7 +15,7 @@ use super::ring::Ring;
 use super::socket::{self, Options, Transport};
 use super::work::Work;
 
-/// What the first connection was like, all being alike.
+/// What a connection was like at its end; where there were many, the first, all being alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Specimen {
     /// What TCP knew of it.
@@ -25,7 +25,11 @@ pub struct Specimen {
 }
 
 impl Specimen {
-    fn of(socket: &Socket) -> Called<Self> {
+    /// As `socket` is now.
+    ///
+    /// # Errors
+    /// The option that the kernel does not tell.
+    pub fn of(socket: &Socket) -> Called<Self> {
         Ok(Self {
             transport: Transport::of(socket),
             buffers: socket::buffers(socket)?,

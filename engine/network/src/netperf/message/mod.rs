@@ -15,7 +15,7 @@ mod types;
 mod words;
 
 pub use address::{address_of, words_of};
-pub use request::{flag, Moves, Request, KEEP, RECEIVE, SEND};
+pub use request::{flag, Moves, Request, FAMILY_IPV4, FAMILY_IPV6, KEEP, RECEIVE, SEND};
 pub use response::Response;
 pub use results::{CpuPercent, Results, PROC_STAT};
 pub use types::{TestType, Type};

@@ -1,0 +1,184 @@
+//! The near end as it stands before the far end is asked: socket, buffers, and a file to send.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use kit::failure::{bad_parameter, failure};
+use socket2::Socket;
+use wire::{Failure, FailureKind};
+
+use super::source::{self, SourceFile};
+use super::test::{Kind, Moves, Test};
+use crate::netperf::data::call::{named, CallError, Called};
+use crate::netperf::data::ring::{Ring, Shape};
+use crate::netperf::data::socket::{self, Options};
+
+/// The longest UDP payload over IPv4, in bytes.
+const DATAGRAM_BYTES_MAX: u32 = 65_507;
+/// Requests on the way at most, besides the one that is waited for.
+const BURST_MAX: u32 = 65_536;
+
+/// The near end.
+pub struct NearEnd<'a> {
+    /// What it is to do.
+    pub test: &'a Test,
+    /// Where the data go, or come from.
+    pub far: SocketAddr,
+    /// What its sockets are told.
+    pub options: Options,
+    /// Its address; unspecified for any.
+    pub address: IpAddr,
+    /// Its socket, not yet connected, until it is taken. A connection test makes others.
+    pub socket: Option<Socket>,
+    /// `SO_SNDBUF` and `SO_RCVBUF` before there is a connection, in bytes.
+    pub initial: (u32, u32),
+    /// What it sends from.
+    pub send: Option<Ring>,
+    /// What it receives into.
+    pub receive: Option<Ring>,
+    /// What it sends with sendfile(2), and how much with each call, in bytes.
+    pub file: Option<(SourceFile, u32)>,
+}
+
+impl<'a> NearEnd<'a> {
+    /// Gets everything ready. `local` is the address of this end of the control connection.
+    ///
+    /// # Errors
+    /// `BadJob` for what cannot be, `Io` and `HostLacks` from the kernel.
+    pub fn prepare(test: &'a Test, far: SocketAddr, local: IpAddr) -> Result<Self, Failure> {
+        check(test)?;
+        let options = options_of(test);
+        let address = address_of(test, far, local)?;
+        let refused = |error: CallError| failure(FailureKind::Io, format!("data socket: {error}"));
+        let socket = socket::open(far, test.kind.is_udp(), &options).map_err(refused)?;
+        bind(&socket, test, address).map_err(refused)?;
+        let initial = socket::buffers(&socket).map_err(refused)?;
+        let mut end = Self {
+            test,
+            far,
+            options,
+            address,
+            socket: Some(socket),
+            initial,
+            send: None,
+            receive: None,
+            file: None,
+        };
+        end.make_buffers()?;
+        Ok(end)
+    }
+
+    /// The address and port of the data socket, as far as it is bound.
+    pub fn bound(&self) -> SocketAddr {
+        let local = self.socket.as_ref().and_then(|socket| {
+            let local = socket.local_addr().ok()?;
+            local.as_socket()
+        });
+        local.unwrap_or_else(|| SocketAddr::new(self.address, 0))
+    }
+
+    fn make_buffers(&mut self) -> Result<(), Failure> {
+        let (test, near) = (self.test, &self.test.near);
+        let (send_buffer, receive_buffer) = self.initial;
+        let is_exchange = test.kind.is_exchange();
+        let size_of = |moves: &Moves, buffer: u32, message: u32| match moves.size {
+            _ if is_exchange => message,
+            Some(size) if size > 0 => size,
+            _ if test.kind.is_udp() => buffer.min(DATAGRAM_BYTES_MAX),
+            _ => buffer,
+        };
+        let shape_of = |moves: &Moves, size: u32, buffer: u32| {
+            let shape = Shape {
+                size,
+                align: moves.align,
+                offset: moves.offset,
+                width: moves.width.unwrap_or(1),
+            };
+            match moves.width {
+                None if !is_exchange => shape.wide_enough_for(buffer.into()),
+                _ => shape,
+            }
+        };
+        let send_size = size_of(&near.send, send_buffer, test.request_size);
+        let send_shape = shape_of(&near.send, send_size, send_buffer);
+        if test.kind == Kind::TcpSendfile {
+            let bytes = u64::from(send_size) * u64::from(send_shape.width);
+            let file = SourceFile::new(near.fill.as_deref(), bytes)?;
+            self.file = Some((file, send_size));
+        } else if test.kind.sends() {
+            self.send = Some(source::ring(send_shape, near.fill.as_deref())?);
+        }
+        if test.kind.receives() {
+            let size = size_of(&near.receive, receive_buffer, test.response_size);
+            let shape = shape_of(&near.receive, size, receive_buffer);
+            self.receive = Some(source::ring(shape, None)?);
+        }
+        Ok(())
+    }
+}
+
+fn check(test: &Test) -> Result<(), Failure> {
+    if test.burst > BURST_MAX {
+        let message = format!("burst: at most {BURST_MAX}, not {}", test.burst);
+        return Err(bad_parameter("burst", message));
+    }
+    if test.kind.is_exchange() && (test.request_size == 0 || test.response_size == 0) {
+        let message = "request_size, response_size: at least 1 byte each";
+        return Err(bad_parameter("request_size", message));
+    }
+    if test.kind.is_connection_test() && test.client_ports.is_empty() {
+        let message = format!("client_ports: none in {:?}", test.client_ports);
+        return Err(bad_parameter("client_ports", message));
+    }
+    Ok(())
+}
+
+fn options_of(test: &Test) -> Options {
+    let is_udp = test.kind.is_udp();
+    Options {
+        send_buffer: test.near.send_buffer,
+        receive_buffer: test.near.receive_buffer,
+        no_delay: test.no_delay,
+        cork: test.cork,
+        keep_alive: test.keep_alive,
+        dont_route: !test.routing,
+        priority: test.near.priority,
+        tos: test.near.tos,
+        congestion: test.near.congestion.clone(),
+        mtu_discovery: test.mtu_discovery,
+        segment_size: test.segment_size,
+        pacing_rate: test.pacing_rate,
+        receive_timeout: test.patience.filter(|_| is_udp),
+        report_drops: is_udp && test.kind.sends(),
+        no_checksum: false,
+        reuse_address: test.kind.is_connection_test() || test.near.port > 0,
+    }
+}
+
+/// The address that data sockets of this end are bound to. A far end that sends datagrams has
+/// to be told one.
+fn address_of(test: &Test, far: SocketAddr, local: IpAddr) -> Result<IpAddr, Failure> {
+    let address = match test.near.address {
+        Some(address) => address,
+        None if test.kind == Kind::UdpMaerts => local,
+        None if far.is_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
+        None => Ipv4Addr::UNSPECIFIED.into(),
+    };
+    if address.is_ipv6() == far.is_ipv6() {
+        return Ok(address);
+    }
+    let message = format!(
+        "near.address: {address} and {} are of two families",
+        far.ip()
+    );
+    Err(bad_parameter("near.address", message))
+}
+
+/// TCP is bound only if there is something to bind it to.
+fn bind(socket: &Socket, test: &Test, address: IpAddr) -> Called<()> {
+    let is_told = test.near.port > 0 || test.near.address.is_some();
+    if test.kind.is_connection_test() || !(test.kind.is_udp() || is_told) {
+        return Ok(());
+    }
+    let wanted = SocketAddr::new(address, test.near.port);
+    named("bind", socket.bind(&wanted.into()))
+}

@@ -1,0 +1,211 @@
+//! A netserver, and what is said to it.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use kit::failure::{failure, interrupted};
+use kit::{clock, pace, stop};
+use socket2::{Domain, Protocol, Socket, Type as SocketType};
+use wire::{Failure, FailureKind};
+
+use super::far::far_side;
+use super::near::NearEnd;
+use super::outcome::Outcome;
+use super::request::request_of;
+use super::run::{self, Why};
+use super::test::Test;
+use crate::netperf::control::{Control, NoMessage, Patience};
+use crate::netperf::data::alarm::Interim;
+use crate::netperf::message::{Generation, Message, Response, TestType};
+
+/// The control connection is there within this, or not at all.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// A netserver answers a request within this.
+const ANSWER: Patience = Patience {
+    begin: Duration::from_secs(20),
+    whole: Duration::from_secs(5),
+    after_stop: Duration::ZERO,
+};
+/// It tells its results within this after the near end has done its part.
+const RESULTS: Patience = Patience {
+    begin: Duration::from_secs(120),
+    whole: Duration::from_secs(5),
+    after_stop: Duration::from_secs(10),
+};
+/// Its errno for a type of request that it has never heard of.
+const UNKNOWN_TEST: i32 = 998;
+
+/// Where a netserver is, and how it is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Where it listens.
+    pub far: SocketAddr,
+    /// The address and port of this end of the control connection.
+    pub near: Option<SocketAddr>,
+    /// The word that it wants to hear first.
+    pub passphrase: Option<String>,
+    /// Its release.
+    pub generation: Generation,
+}
+
+/// A netserver that listens to us.
+pub struct Netserver {
+    site: Site,
+    control: Control,
+    /// A classic test was run: stock servers leave a timer behind that kills the next.
+    is_spent: bool,
+}
+
+impl Netserver {
+    /// Opens a control connection.
+    ///
+    /// # Errors
+    /// `Far` when there is none to be had.
+    pub fn connect(site: Site) -> Result<Self, Failure> {
+        let stream = dial(&site).map_err(|error| {
+            let message = format!("no netserver answers at {}: {error}", site.far);
+            failure(FailureKind::Far, message)
+        })?;
+        let control = Control::new(stream, site.generation);
+        let control = control.map_err(|error| {
+            let message = format!("control connection to {}: {error}", site.far);
+            failure(FailureKind::Io, message)
+        })?;
+        let mut netserver = Self {
+            site,
+            control,
+            is_spent: false,
+        };
+        if let Some(word) = netserver.site.passphrase.clone() {
+            netserver.say(&Message::passphrase(&word))?;
+        }
+        Ok(netserver)
+    }
+
+    /// Runs one test. A stop ends it early; what was measured until then is given.
+    ///
+    /// # Errors
+    /// `BadJob` for what cannot be asked for, `Far` when the netserver refuses or vanishes, `Io`
+    /// when the kernel refuses a call of ours.
+    pub fn run(
+        &mut self,
+        test: &Test,
+        observer: &mut (dyn FnMut(Interim) + Send),
+    ) -> Result<Outcome, Failure> {
+        if self.is_spent {
+            *self = Self::connect(self.site.clone())?;
+        }
+        let far = self.data_address(test)?;
+        let local = self.control.local();
+        let local = local.map_err(|error| self.complaint(error))?;
+        let mut near = NearEnd::prepare(test, far, local.ip())?;
+        let (test_type, request) = request_of(test, self.site.generation, near.bound(), far)?;
+        self.is_spent = test_type != TestType::Omni;
+        self.say(&Message::request(test_type, &request, test.far.cpu))?;
+        let response = self.hear(ANSWER)?.to_response(test_type);
+        let port = port_of(&response).ok_or_else(|| {
+            self.complaint(format!("it names {} as the port for data", response.port))
+        })?;
+        near.far.set_port(port);
+        wait(test.wait)?;
+        let times_connect = test_type == TestType::Omni || test.kind.is_connection_test();
+        let measured = run::run(&mut near, times_connect, self.control.as_fd(), observer);
+        let mut outcome = measured.map_err(|why| self.failure_of(why))?;
+        let results = self.hear(RESULTS)?;
+        let results = results.to_results(test_type, self.site.generation);
+        outcome.far = far_side(test, test_type, &response, &results);
+        Ok(outcome)
+    }
+
+    fn say(&mut self, message: &Message) -> Result<(), Failure> {
+        let sent = self.control.send(message);
+        sent.map_err(|error| self.complaint(format!("it cannot be spoken to: {error}")))
+    }
+
+    /// An answer that is not an error.
+    fn hear(&mut self, patience: Patience) -> Result<Message, Failure> {
+        let heard = self.control.receive(patience);
+        let message = heard.map_err(|why| self.no_answer(&why))?;
+        match message.status {
+            0 => Ok(message),
+            UNKNOWN_TEST => Err(self.complaint("it does not know this test".to_owned())),
+            errno => {
+                let error = io::Error::from_raw_os_error(errno);
+                Err(self.complaint(format!("it reports an error of its own: {error}")))
+            }
+        }
+    }
+
+    /// Why nothing was heard, and what may be behind it.
+    fn no_answer(&self, why: &NoMessage) -> Failure {
+        let small = Generation::V2_4.message_bytes();
+        let is_small = self.site.generation == Generation::V2_4;
+        let hint = match why {
+            NoMessage::Stopped => return interrupted(),
+            NoMessage::Partial(bytes) if *bytes == small && !is_small => {
+                ": it is a netserver 2.4, which has to be spoken to as such"
+            }
+            NoMessage::Silent if is_small => ": it may be newer than 2.4",
+            _ => "",
+        };
+        self.complaint(format!("{why}{hint}"))
+    }
+
+    /// A test that came to nothing.
+    fn failure_of(&self, why: Why) -> Failure {
+        match why {
+            Why::Call(error) => failure(
+                FailureKind::Io,
+                format!("data of {}: {error}", self.site.far),
+            ),
+            Why::Far(what) => self.complaint(what),
+        }
+    }
+
+    fn complaint(&self, what: impl std::fmt::Display) -> Failure {
+        let message = format!("netserver at {}: {what}", self.site.far);
+        failure(FailureKind::Far, message)
+    }
+
+    /// Where the data go: to the same address as the control connection unless told otherwise.
+    fn data_address(&self, test: &Test) -> Result<SocketAddr, Failure> {
+        let peer = self.control.peer();
+        let peer = peer.map_err(|error| self.complaint(error))?;
+        Ok(match test.far.address {
+            // The peer's own would bring along the scope of a link-local address.
+            Some(given) if given != peer.ip() => SocketAddr::new(given, 0),
+            _ => peer,
+        })
+    }
+}
+
+fn dial(site: &Site) -> io::Result<TcpStream> {
+    let socket = Socket::new(
+        Domain::for_address(site.far),
+        SocketType::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    if let Some(near) = site.near {
+        socket.set_reuse_address(true)?;
+        socket.bind(&near.into())?;
+    }
+    socket.connect_timeout(&site.far.into(), CONNECT_TIMEOUT)?;
+    Ok(socket.into())
+}
+
+fn port_of(response: &Response) -> Option<u16> {
+    u16::try_from(response.port).ok().filter(|&port| port > 0)
+}
+
+/// Waits, unless a stop is asked for.
+fn wait(time: Duration) -> Result<(), Failure> {
+    if time > Duration::ZERO {
+        pace::wait_until(clock::now_ns() + time.as_nanos() as u64);
+    }
+    if stop::requested() {
+        return Err(interrupted());
+    }
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! What the near end does, under the clock.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use kit::clock;
+use kit::histogram::Histogram;
+use kit::splitmix::SplitMix;
+
+use super::near::NearEnd;
+use super::outcome::{Outcome, Side, SocketBuffer};
+use super::test::{Extent, Kind, Test};
+use crate::netperf::data::alarm::{
+    self, Alarm, Cause, Ending, Interim, Interims, Settings, Silence,
+};
+use crate::netperf::data::call::{named, CallError, Called};
+use crate::netperf::data::connections::{self, Dialer, Messengers, Specimen};
+use crate::netperf::data::cpu::Times;
+use crate::netperf::data::exchange::{self, Messages};
+use crate::netperf::data::link::Link;
+use crate::netperf::data::ring::Ring;
+use crate::netperf::data::stream;
+use crate::netperf::data::work::{Pace, Tally, Work, UNLIMITED};
+use crate::netperf::message::PROC_STAT;
+
+/// So long after its time, a far end that sends has to be done.
+const FAR_GRACE: Duration = Duration::from_secs(4);
+/// Datagrams of a far end that sends are over when none has come for so long.
+const FAR_SILENCE: Duration = Duration::from_millis(300);
+/// A test that is to end by a count has come to a halt when nothing moves for so long.
+const HALT: Duration = Duration::from_secs(60);
+/// The far end has taken everything within this.
+const DRAIN: Duration = Duration::from_secs(120);
+/// Empty datagrams that tell the end: one might be lost.
+const FAREWELLS: usize = 3;
+
+/// Why there is no outcome.
+pub enum Why {
+    /// The kernel here refused a call.
+    Call(CallError),
+    /// It is the far end's fault.
+    Far(String),
+}
+
+impl From<CallError> for Why {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+/// What the loop left.
+struct Done {
+    begin: Begin,
+    tally: Tally,
+    latencies: Option<Histogram>,
+    paced_ns: u64,
+    is_complete: bool,
+    link: Option<Link>,
+    specimen: Option<Specimen>,
+}
+
+/// The instant from which everything counts.
+struct Begin {
+    at_ns: u64,
+    cpu: Option<Times>,
+}
+
+impl Begin {
+    fn now(measure_cpu: bool) -> Self {
+        let cpu = measure_cpu.then(Times::now).flatten();
+        Self {
+            cpu,
+            at_ns: clock::now_ns(),
+        }
+    }
+}
+
+/// Runs the test of `near`. The clock starts before the connect if `times_connect`, else after.
+///
+/// # Errors
+/// Why it came to nothing.
+pub fn run(
+    near: &mut NearEnd,
+    times_connect: bool,
+    control: BorrowedFd,
+    observer: &mut (dyn FnMut(Interim) + Send),
+) -> Result<Outcome, Why> {
+    let test = near.test;
+    let settings = settings(test, control, observer);
+    let ran = alarm::under(settings, |alarm| transfer(near, times_connect, alarm));
+    let (done, ending) = named("alarm", ran)?;
+    let mut done = done?;
+    judge(test, &done, &ending)?;
+
+    let mut last = done.specimen.take().unwrap_or_default();
+    if let Some(link) = &mut done.link {
+        last = Specimen::of(&link.socket)?;
+        say_farewell(link, test.kind);
+    }
+    let cpu = test.near.measure_cpu.then(Times::now).flatten();
+    let end_ns = match ending.last_sign {
+        Some(sign) => sign.at_ns,
+        None => clock::now_ns(),
+    };
+    let elapsed_s = end_ns.saturating_sub(done.begin.at_ns) as f64 / 1e9;
+    let mut side = side(near, &done.tally, &last);
+    side.elapsed_s = elapsed_s;
+    if let (Some(after), Some(before)) = (cpu, done.begin.cpu) {
+        side.cpus = Some(after.cpus());
+        side.cpu = Some(after.since(&before));
+        side.cpu_method = Some(PROC_STAT as u32);
+    }
+    Ok(Outcome {
+        near: side,
+        far: Side::default(),
+        elapsed_s,
+        paced_s: done.paced_ns as f64 / 1e9,
+        segment_size: last.transport.segment_size,
+        latencies: done.latencies,
+        was_stopped: ending.cause == Some(Cause::Stop),
+    })
+}
+
+fn settings<'a>(
+    test: &Test,
+    control: BorrowedFd<'a>,
+    observer: &'a mut (dyn FnMut(Interim) + Send),
+) -> Settings<'a> {
+    let far_sends = !test.kind.sends() && test.kind.receives();
+    let mut settings = Settings {
+        control: Some(control),
+        interims: test.interim.map(|every| Interims { every, observer }),
+        ..Settings::default()
+    };
+    match test.extent {
+        Extent::Seconds(seconds) => {
+            let length = Duration::from_secs(seconds.into());
+            settings.at = Some(if far_sends {
+                length + FAR_GRACE
+            } else {
+                length
+            });
+            settings.silence = (test.kind == Kind::UdpMaerts).then_some(Silence {
+                from: length,
+                lasts: FAR_SILENCE,
+                from_nothing: true,
+            });
+        }
+        Extent::Count(_) => {
+            settings.silence = Some(Silence {
+                from: Duration::ZERO,
+                lasts: HALT,
+                from_nothing: true,
+            });
+        }
+        Extent::Endless => {}
+    }
+    settings
+}
+
+/// Connects, if there is something to connect, and moves the data.
+fn transfer(near: &mut NearEnd, times_connect: bool, alarm: &Alarm) -> Called<Done> {
+    let test = near.test;
+    let limit = match test.extent {
+        Extent::Count(count) => count,
+        Extent::Seconds(_) | Extent::Endless => UNLIMITED,
+    };
+    let mut work = Work::new(alarm, limit);
+    work.latencies = test.latencies.then(Histogram::new);
+    let mut begin = Begin::now(test.near.measure_cpu);
+    let mut link = None;
+    if !test.kind.is_connection_test() {
+        link = Some(connect(near)?);
+        if !times_connect {
+            begin = Begin::now(test.near.measure_cpu);
+        }
+    }
+    work.pace = test
+        .near
+        .pace
+        .map(|pace| Pace::new(pace.operations, pace.every));
+    let specimen = match &mut link {
+        None => call(near, &mut work)?,
+        Some(link) => move_data(near, link, &mut work).map(|()| None)?,
+    };
+    Ok(Done {
+        begin,
+        is_complete: work.left() == 0,
+        tally: work.tally,
+        latencies: work.latencies,
+        paced_ns: work.paced_ns,
+        link,
+        specimen,
+    })
+}
+
+fn connect(near: &mut NearEnd) -> Called<Link> {
+    let taken = near.socket.take().ok_or(io::ErrorKind::NotConnected.into());
+    let socket = named("socket", taken)?;
+    let test = near.test;
+    if test.kind.is_udp() && !test.near.connected {
+        return Ok(Link::towards(socket, near.far));
+    }
+    named("connect", socket.connect(&near.far.into()))?;
+    Ok(Link::connected(socket))
+}
+
+fn move_data(near: &mut NearEnd, link: &mut Link, work: &mut Work) -> Called<()> {
+    let messages = if near.test.kind.is_udp() {
+        Messages::Datagrams
+    } else {
+        Messages::InStream
+    };
+    match (&mut near.send, &mut near.receive, &near.file) {
+        (Some(requests), Some(responses), _) => {
+            exchange::ask(link, requests, responses, messages, near.test.burst, work)
+        }
+        (Some(ring), None, _) => stream::send(link, ring, work),
+        (None, Some(ring), _) => stream::receive(link, ring, work),
+        (None, None, Some((file, size))) => {
+            stream::send_file(link, file.as_fd(), file.bytes, *size, work)
+        }
+        (None, None, None) => Ok(()),
+    }
+}
+
+/// Opens one connection after the other.
+fn call(near: &mut NearEnd, work: &mut Work) -> Called<Option<Specimen>> {
+    let ports = near.test.client_ports.clone();
+    let random = SplitMix::new(clock::now_ns()).below(ports.len() as u64) as u16;
+    let mut dialer = Dialer {
+        far: near.far,
+        near: near.address,
+        port: ports.start + random,
+        ports,
+        options: &near.options,
+        retry: near.test.retry_connect,
+    };
+    let messengers = match (&mut near.send, &mut near.receive) {
+        (Some(requests), Some(responses)) => Some(Messengers {
+            requests,
+            responses,
+        }),
+        _ => None,
+    };
+    connections::ask(&mut dialer, messengers, work)
+}
+
+/// Whether what was done is a test that came to its end.
+fn judge(test: &Test, done: &Done, ending: &Ending) -> Result<(), Why> {
+    let far_may_end = test.kind.receives() && !test.kind.sends();
+    let what = match ending.cause {
+        Some(Cause::Vanished) => "it closed the control connection in the middle of the test",
+        Some(Cause::Silence) if matches!(test.extent, Extent::Count(_)) && !done.is_complete => {
+            "nothing has come or gone for a minute"
+        }
+        None if !done.is_complete && !far_may_end => {
+            "it closed the data connection in the middle of the test"
+        }
+        _ => return Ok(()),
+    };
+    Err(Why::Far(what.to_owned()))
+}
+
+/// Tells the far end that this was all. TCP waits until it has taken everything.
+fn say_farewell(link: &mut Link, kind: Kind) {
+    if !kind.is_udp() {
+        link.close_gracefully(DRAIN);
+        return;
+    }
+    for _ in 0..FAREWELLS {
+        // A far end that does not hear any of them has a clock.
+        let _ = link.send(&[]);
+    }
+}
+
+fn side(near: &NearEnd, tally: &Tally, last: &Specimen) -> Side {
+    let buffer = |asked, initial, last| SocketBuffer {
+        asked,
+        initial: Some(initial),
+        // No connection was ever there to look at.
+        last: (last > 0).then_some(last),
+    };
+    let file_size = near.file.as_ref().map(|(_, size)| *size);
+    let shape = |ring: &Option<Ring>| ring.as_ref().map(Ring::shape);
+    let (send, receive) = (shape(&near.send), shape(&near.receive));
+    Side {
+        sent_bytes: tally.sent_bytes,
+        sends: tally.sends,
+        failed_sends: tally.failed_sends,
+        received_bytes: tally.received_bytes,
+        receives: tally.receives,
+        transactions: tally.transactions,
+        send_buffer: buffer(near.options.send_buffer, near.initial.0, last.buffers.0),
+        receive_buffer: buffer(near.options.receive_buffer, near.initial.1, last.buffers.1),
+        send_size: send.map(|shape| shape.size).or(file_size),
+        receive_size: receive.map(|shape| shape.size),
+        send_width: send.map(|shape| shape.width),
+        receive_width: receive.map(|shape| shape.width),
+        retransmits: last.transport.retransmits,
+        congestion: last.transport.congestion.clone(),
+        tos: near.options.tos,
+        priority: near.options.priority,
+        ..Side::default()
+    }
+}
