@@ -5,3 +5,4 @@ pub mod client;
 mod control;
 mod data;
 pub mod message;
+pub mod server;

@@ -149,8 +149,8 @@ fn options_of(test: &Test) -> Options {
         pacing_rate: test.pacing_rate,
         receive_timeout: test.patience.filter(|_| is_udp),
         report_drops: is_udp && test.kind.sends(),
-        no_checksum: false,
         reuse_address: test.kind.is_connection_test() || test.near.port > 0,
+        ..Options::default()
     }
 }
 

@@ -77,9 +77,14 @@ pub fn request_of(
         request.interval_us = i32::try_from(pace.every.as_micros()).unwrap_or(i32::MAX);
     }
     if test_type != TestType::Omni {
-        // An older far end takes zero, not less, for the size of its socket's buffer.
-        for moves in [&mut request.send, &mut request.receive] {
-            moves.size = moves.size.max(0);
+        // Here zero, not less, stands for what is not said.
+        for size in [
+            &mut request.send.size,
+            &mut request.receive.size,
+            &mut request.request_size,
+            &mut request.response_size,
+        ] {
+            *size = (*size).max(0);
         }
     }
     Ok((test_type, request))

@@ -268,12 +268,13 @@ struct Quiet {
 
 impl Quiet {
     fn lasts(&mut self, now_ns: u64, units: u64, silence: Silence) -> bool {
-        let is_waiting = units == 0 && !silence.from_nothing;
-        if is_waiting || units != self.seen {
-            self.seen = units;
-            self.since = None;
+        if units == 0 && !silence.from_nothing {
             return false;
         }
+        if units != self.seen {
+            self.since = None;
+        }
+        self.seen = units;
         let since = self.since.get_or_insert_with(|| LastSign {
             at_ns: now_ns,
             cpu: cpu::Times::now(),

@@ -9,6 +9,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::call::{named, Called};
 
+/// For how long a connection without data is kept back, in seconds.
+const DEFER_ACCEPT_S: libc::c_int = 5;
+
 /// What a data socket is told. Nothing is set that is not said.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
@@ -32,6 +35,8 @@ pub struct Options {
     pub congestion: Option<String>,
     /// `IP_MTU_DISCOVER`, `IPV6_MTU_DISCOVER`: never fragment.
     pub mtu_discovery: bool,
+    /// `TCP_DEFER_ACCEPT`: nobody is accepted who has not sent anything.
+    pub defer_accept: bool,
     /// `TCP_MAXSEG` in bytes.
     pub segment_size: Option<u32>,
     /// `SO_MAX_PACING_RATE` in bytes per second.
@@ -146,6 +151,15 @@ fn set_tcp(socket: &Socket, options: &Options) -> Called<()> {
     }
     if options.cork {
         named("TCP_CORK", socket.set_tcp_cork(true))?;
+    }
+    if options.defer_accept {
+        let set = set_int(
+            socket,
+            libc::IPPROTO_TCP,
+            libc::TCP_DEFER_ACCEPT,
+            DEFER_ACCEPT_S,
+        );
+        named("TCP_DEFER_ACCEPT", set)?;
     }
     if let Some(name) = &options.congestion {
         named("TCP_CONGESTION", socket.set_tcp_congestion(name.as_bytes()))?;

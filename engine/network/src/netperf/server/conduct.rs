@@ -1,0 +1,152 @@
+//! Conducting one test: what the far end gets ready and grants, before the data come.
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use kit::{clock, stop};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::param::clock_ticks_per_second;
+use socket2::Socket;
+
+use super::door;
+use super::plan::{Errno, Plan};
+use super::play::play;
+use super::Limits;
+use crate::netperf::control::Control;
+use crate::netperf::data::call::CallError;
+use crate::netperf::data::ring::Ring;
+use crate::netperf::data::socket;
+use crate::netperf::message::{flag, Message, Request, Response, Results, TestType};
+
+/// The first data come within this, or the client has forgotten us.
+const FIRST_DATA: Duration = Duration::from_secs(60);
+/// Between two looks for a stop.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+
+/// Everything that is ready before the client is answered.
+pub struct Stage {
+    /// What is to be done.
+    pub plan: Plan,
+    /// Bytes or transactions after which this end has done its part.
+    pub limit: u64,
+    /// Where data come in.
+    pub socket: Socket,
+    /// `SO_SNDBUF` and `SO_RCVBUF` before there is a connection, in bytes.
+    pub buffers: (u32, u32),
+    /// What is sent.
+    pub send: Option<Ring>,
+    /// What is received into.
+    pub receive: Option<Ring>,
+}
+
+/// Does this end's part of `test`, and tells the client.
+///
+/// # Errors
+/// What the client is still to be told.
+pub fn conduct(
+    test: TestType,
+    request: &Request,
+    control: &mut Control,
+    limits: &Limits,
+) -> Result<(), Errno> {
+    let mut stage = Stage::set(request, control, limits)?;
+    let response = Message::response(test, &stage.response(request));
+    control.send(&response).map_err(|_| Errno(libc::EPIPE))?;
+    let results = if stage.has_visitor(control) {
+        play(&mut stage, control, limits).map_err(|error| Errno(error.errno()))?
+    } else {
+        Results::default()
+    };
+    // The client waits for this connection to be closed before it listens to us.
+    drop(stage);
+    let results = Message::results(test, &results, control.generation);
+    control.send(&results).map_err(|_| Errno(libc::EPIPE))
+}
+
+impl Stage {
+    fn set(request: &Request, control: &Control, limits: &Limits) -> Result<Self, Errno> {
+        let told = |error: CallError| Errno(error.errno());
+        let mut local = control.local().map_err(|_| Errno(libc::ENOTCONN))?;
+        local.set_ip(local.ip().to_canonical());
+        let plan = Plan::of(request, local, limits)?;
+        let socket = door::open(&plan, limits)?;
+        let buffers = socket::buffers(&socket).map_err(told)?;
+        let ring = |moves, message, buffer| {
+            let shape = plan.shape(moves, message, buffer)?;
+            Ring::new(shape, &[]).map_err(|_| Errno(libc::ENOMEM))
+        };
+        let send = plan
+            .sends
+            .then(|| ring(&request.send, request.response_size, buffers.0))
+            .transpose()?;
+        let receive = plan
+            .receives
+            .then(|| ring(&request.receive, request.request_size, buffers.1))
+            .transpose()?;
+        Ok(Self {
+            limit: plan.limit(request, limits),
+            plan,
+            socket,
+            buffers,
+            send,
+            receive,
+        })
+    }
+
+    fn response(&self, request: &Request) -> Response {
+        let shape = |ring: &Option<Ring>| {
+            ring.as_ref().map_or((0, 0), |ring| {
+                let shape = ring.shape();
+                (shape.size as i32, shape.width as i32)
+            })
+        };
+        let (send_size, send_width) = shape(&self.send);
+        let (receive_size, receive_width) = shape(&self.receive);
+        let bound = self.socket.local_addr().ok();
+        let port = bound.and_then(|address| Some(address.as_socket()?.port()));
+        let cpu_rate = if self.plan.measures_cpu {
+            clock_ticks_per_second() as f32
+        } else {
+            0.0
+        };
+        Response {
+            receive_buffer: self.buffers.1 as i32,
+            receive_size,
+            receive_width,
+            send_buffer: self.buffers.0 as i32,
+            send_size,
+            send_width,
+            flags: request.flags & (flag::NO_DELAY | flag::MEASURE_CPU),
+            cpu_rate,
+            length: request.length,
+            port: port.unwrap_or(0).into(),
+            priority: request.priority,
+            tos: request.tos,
+        }
+    }
+
+    /// Waits for the first connection or datagram, so that time begins with the test. `false`
+    /// when the client has gone, does not come, or a stop is asked for.
+    fn has_visitor(&self, control: &Control) -> bool {
+        if !self.plan.receives && self.plan.is_udp {
+            return true;
+        }
+        let deadline_ns = clock::now_ns() + FIRST_DATA.as_nanos() as u64;
+        while clock::now_ns() < deadline_ns && !stop::requested() {
+            let mut watched = [
+                PollFd::new(&self.socket, PollFlags::IN),
+                PollFd::from_borrowed_fd(control.as_fd(), PollFlags::RDHUP),
+            ];
+            // An interrupted poll is repeated like one that has seen nothing.
+            let _ = poll(&mut watched, Some(&LOOK));
+            let [data, control] = watched.map(|fd| !fd.revents().is_empty());
+            if data || control {
+                return data;
+            }
+        }
+        false
+    }
+}

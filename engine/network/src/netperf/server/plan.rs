@@ -1,0 +1,247 @@
+//! What a request comes to, once its numbers are found to be sensible. They come from anybody.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use super::Limits;
+use crate::netperf::data::ring::Shape;
+use crate::netperf::data::socket::Options;
+use crate::netperf::data::work::UNLIMITED;
+use crate::netperf::message::{address_of, flag, Moves, Request, FAMILY_IPV6, RECEIVE, SEND};
+
+/// The longest UDP payload over IPv4, in bytes.
+const DATAGRAM_BYTES_MAX: u32 = 65_507;
+
+/// Why a request is refused, as the client is told of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+/// How long a test goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// So long.
+    Timed(Duration),
+    /// So many bytes or transactions.
+    Counted(u64),
+    /// Until the client ends it.
+    Endless,
+}
+
+/// A test of which this is the far end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Whether it is done with UDP.
+    pub is_udp: bool,
+    /// Whether this end sends.
+    pub sends: bool,
+    /// Whether it receives.
+    pub receives: bool,
+    /// Whether every transaction has a connection of its own.
+    pub is_connection_test: bool,
+    /// How long.
+    pub extent: Extent,
+    /// What data sockets are told.
+    pub options: Options,
+    /// Whether a UDP socket is connected to whoever sends first.
+    pub connects: bool,
+    /// Where data are waited for; port zero for any.
+    pub address: SocketAddr,
+    /// Where datagrams go that nobody has asked for.
+    pub client: Option<SocketAddr>,
+    /// Operations in an interval, for a paced sender.
+    pub pace: Option<(u32, Duration)>,
+    /// Whether use of the CPUs is measured.
+    pub measures_cpu: bool,
+}
+
+impl Plan {
+    /// What `request` asks for. `local` is the address that the client knows this end by.
+    ///
+    /// # Errors
+    /// What the client is to be told.
+    pub fn of(request: &Request, local: SocketAddr, limits: &Limits) -> Result<Self, Errno> {
+        let is_udp = match (request.protocol, request.socket_type) {
+            (libc::IPPROTO_TCP, libc::SOCK_STREAM) => false,
+            (libc::IPPROTO_UDP, libc::SOCK_DGRAM) => true,
+            _ => return Err(Errno(libc::EPROTONOSUPPORT)),
+        };
+        let is_set = |bit| request.flags & bit != 0;
+        let sends = request.direction & SEND != 0;
+        let receives = request.direction & RECEIVE != 0;
+        let is_connection_test = is_set(flag::CONNECTION_TEST);
+        // A connection test has both directions or none, anything else one or both.
+        if is_connection_test && (is_udp || sends != receives)
+            || !is_connection_test && !sends && !receives
+        {
+            return Err(Errno(libc::EINVAL));
+        }
+        let client = client_of(request);
+        if is_udp && sends && !receives && client.is_none() {
+            return Err(Errno(libc::EDESTADDRREQ));
+        }
+        Ok(Self {
+            is_udp,
+            sends,
+            receives,
+            is_connection_test,
+            extent: extent_of(request, limits)?,
+            options: options_of(request, is_udp, sends),
+            connects: is_set(flag::CONNECTED),
+            address: bind_address(request, local)?,
+            client,
+            pace: pace_of(request),
+            measures_cpu: request.measures_cpu(),
+        })
+    }
+
+    /// Whether requests are answered.
+    pub fn is_exchange(&self) -> bool {
+        self.sends && self.receives
+    }
+
+    /// Whether transactions, not bytes, are counted.
+    pub fn counts_transactions(&self) -> bool {
+        self.is_exchange() || self.is_connection_test
+    }
+
+    /// The ring for one direction; `message` is the size of a request or response, `buffer` that
+    /// of the socket's buffer, in bytes.
+    ///
+    /// # Errors
+    /// `EINVAL` for one that may not be.
+    pub fn shape(&self, moves: &Moves, message: i32, buffer: u32) -> Result<Shape, Errno> {
+        let is_exchange = self.is_exchange();
+        let size = match if is_exchange { message } else { moves.size } {
+            size if size > 0 => size as u32,
+            _ if is_exchange => return Err(Errno(libc::EINVAL)),
+            _ if self.is_udp => buffer.min(DATAGRAM_BYTES_MAX),
+            _ => buffer,
+        };
+        let unsigned = |value: i32| u32::try_from(value).map_err(|_| Errno(libc::EINVAL));
+        let mut shape = Shape {
+            size,
+            align: unsigned(moves.align)?.max(1),
+            offset: unsigned(moves.offset)?,
+            width: unsigned(moves.width)?,
+        };
+        if shape.width == 0 {
+            shape = if is_exchange {
+                Shape { width: 1, ..shape }
+            } else {
+                shape.wide_enough_for(buffer.into())
+            };
+        }
+        shape.check().map_err(|_| Errno(libc::EINVAL))?;
+        Ok(shape)
+    }
+
+    /// Bytes or transactions after which this end has done its part. Data that come over TCP end
+    /// with the connection; of datagrams any number may be lost.
+    pub fn limit(&self, request: &Request, limits: &Limits) -> u64 {
+        let wanted = match self.extent {
+            Extent::Counted(count) if self.sends || self.is_connection_test => count,
+            _ => UNLIMITED,
+        };
+        let Some(bytes) = limits.bytes else {
+            return wanted;
+        };
+        if self.counts_transactions() {
+            wanted.min(bytes / transaction_bytes(request))
+        } else {
+            wanted.min(bytes)
+        }
+    }
+}
+
+fn transaction_bytes(request: &Request) -> u64 {
+    let bytes = |size: i32| u64::try_from(size).unwrap_or(0);
+    (bytes(request.request_size) + bytes(request.response_size)).max(1)
+}
+
+fn extent_of(request: &Request, limits: &Limits) -> Result<Extent, Errno> {
+    let length = u64::from(request.length.unsigned_abs());
+    let both = request.direction == SEND | RECEIVE;
+    let per_unit = if both { transaction_bytes(request) } else { 1 };
+    match request.length {
+        0 => Ok(Extent::Endless),
+        1.. if length > limits.test.as_secs() => Err(Errno(libc::ETIME)),
+        1.. => Ok(Extent::Timed(Duration::from_secs(length))),
+        _ if limits
+            .bytes
+            .is_some_and(|bytes| length.saturating_mul(per_unit) > bytes) =>
+        {
+            Err(Errno(libc::EFBIG))
+        }
+        _ => Ok(Extent::Counted(length)),
+    }
+}
+
+fn options_of(request: &Request, is_udp: bool, sends: bool) -> Options {
+    let is_set = |bit| request.flags & bit != 0;
+    let positive = |value: i32| u32::try_from(value).ok().filter(|&value| value > 0);
+    let name = &request.congestion;
+    let end = name
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(name.len());
+    let congestion = String::from_utf8_lossy(&name[..end]).into_owned();
+    Options {
+        send_buffer: positive(request.send_buffer),
+        receive_buffer: positive(request.receive_buffer),
+        no_delay: is_set(flag::NO_DELAY),
+        keep_alive: is_set(flag::KEEP_ALIVE),
+        dont_route: !is_set(flag::ROUTING_ALLOWED),
+        priority: positive(request.priority),
+        tos: u8::try_from(request.tos).ok().filter(|&tos| tos > 0),
+        congestion: (!congestion.is_empty()).then_some(congestion),
+        mtu_discovery: is_set(flag::MTU_DISCOVERY),
+        defer_accept: is_set(flag::DEFER_ACCEPT),
+        report_drops: is_udp && sends,
+        no_checksum: is_udp && is_set(flag::CHECKSUM_OFF),
+        reuse_address: !is_udp,
+        ..Options::default()
+    }
+}
+
+/// Where to wait for data: where the client says; else where it has found us, unless the data
+/// come by the other family of addresses.
+fn bind_address(request: &Request, mut local: SocketAddr) -> Result<SocketAddr, Errno> {
+    let port = u16::try_from(request.port).map_err(|_| Errno(libc::EINVAL))?;
+    let is_v6 = match request.family {
+        0 => local.is_ipv6(),
+        family => family == FAMILY_IPV6,
+    };
+    let given = address_of(request.family, request.far_address);
+    if given.is_none() && local.is_ipv6() == is_v6 {
+        // As it is: the scope of a link-local address goes with it.
+        local.set_port(port);
+        return Ok(local);
+    }
+    let other: IpAddr = match (is_v6, local.ip().is_loopback()) {
+        (true, true) => Ipv6Addr::LOCALHOST.into(),
+        (true, false) => Ipv6Addr::UNSPECIFIED.into(),
+        (false, true) => Ipv4Addr::LOCALHOST.into(),
+        (false, false) => Ipv4Addr::UNSPECIFIED.into(),
+    };
+    Ok(SocketAddr::new(given.unwrap_or(other), port))
+}
+
+fn client_of(request: &Request) -> Option<SocketAddr> {
+    let port = u16::try_from(request.near_port)
+        .ok()
+        .filter(|&port| port > 0)?;
+    Some(SocketAddr::new(
+        address_of(request.family, request.near_address)?,
+        port,
+    ))
+}
+
+fn pace_of(request: &Request) -> Option<(u32, Duration)> {
+    let operations = u32::try_from(request.burst)
+        .ok()
+        .filter(|&burst| burst > 0)?;
+    let interval_us = u64::try_from(request.interval_us)
+        .ok()
+        .filter(|&us| us > 0)?;
+    Some((operations, Duration::from_micros(interval_us)))
+}

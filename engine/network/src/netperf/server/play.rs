@@ -1,0 +1,225 @@
+//! The far end's part of a test, under the clock.
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use kit::clock;
+use rustix::io::Errno;
+use rustix::net::{accept_with, SocketFlags};
+
+use super::conduct::Stage;
+use super::plan::{Extent, Plan};
+use super::Limits;
+use crate::netperf::control::Control;
+use crate::netperf::data::alarm::{self, Alarm, Ending, Settings, Silence};
+use crate::netperf::data::call::{named, CallError, Called};
+use crate::netperf::data::connections::{self, Messengers, Specimen};
+use crate::netperf::data::cpu::Times;
+use crate::netperf::data::exchange::{self, Messages};
+use crate::netperf::data::link::Link;
+use crate::netperf::data::stream;
+use crate::netperf::data::work::{Pace, Tally, Work};
+use crate::netperf::message::{CpuPercent, Results, KEEP, PROC_STAT};
+
+/// A client that decides when it is over does so within this after its time.
+const GRACE: Duration = Duration::from_secs(4);
+/// One that sends over TCP may have much on the way, over a slow path.
+const DRAIN_GRACE: Duration = Duration::from_secs(60);
+/// A client whose time is over, and who is silent for so long, has ended.
+const SILENCE: Duration = Duration::from_millis(300);
+/// Datagrams that were counted, and of which none has come for so long, are lost.
+const LOST: Duration = Duration::from_secs(1);
+/// A client still has requests on the way when the last one that counts was answered.
+const LEFTOVERS: Duration = Duration::from_secs(1);
+/// Empty datagrams that tell the end: one might be lost.
+const FAREWELLS: usize = 3;
+
+/// What the loop left.
+struct Played {
+    tally: Tally,
+    link: Option<Link>,
+    specimen: Option<Specimen>,
+}
+
+/// Does this end's part.
+///
+/// # Errors
+/// The call that failed.
+pub fn play(stage: &mut Stage, control: &Control, limits: &Limits) -> Called<Results> {
+    let before = stage.plan.measures_cpu.then(Times::now).flatten();
+    let begin_ns = clock::now_ns();
+    let settings = settings(&stage.plan, control, limits);
+    let ran = alarm::under(settings, |alarm| move_data(stage, alarm));
+    let (played, ending) = named("alarm", ran)?;
+    let mut played = played?;
+    let rang = ending.cause.is_some();
+    let (end_ns, after) = end(&stage.plan, ending);
+
+    let mut last = played.specimen.take().unwrap_or_default();
+    if let Some(link) = &mut played.link {
+        last = Specimen::of(&link.socket)?;
+        say_farewell(link, &stage.plan, rang);
+    }
+    let mut results = results_of(stage, &played.tally, &last);
+    results.elapsed_s = (end_ns.saturating_sub(begin_ns) as f64 / 1e9) as f32;
+    if let (Some(after), Some(before)) = (after, before) {
+        count_cpu(&mut results, &before, &after);
+    }
+    Ok(results)
+}
+
+fn settings<'a>(plan: &Plan, control: &'a Control, limits: &Limits) -> Settings<'a> {
+    // TCP itself tells when all has come.
+    let ends_itself = !plan.is_udp && !plan.is_connection_test && !plan.is_exchange();
+    let (at, silence) = match plan.extent {
+        Extent::Timed(length) if !plan.receives && plan.sends => (length, None),
+        Extent::Timed(length) if ends_itself => (length + DRAIN_GRACE, None),
+        Extent::Timed(length) => (length + GRACE, Some((length, SILENCE))),
+        Extent::Counted(_) if plan.is_udp && !plan.sends => {
+            (limits.test, Some((Duration::ZERO, LOST)))
+        }
+        Extent::Counted(_) | Extent::Endless => (limits.test, None),
+    };
+    Settings {
+        at: Some(at),
+        control: Some(control.as_fd()),
+        silence: silence.map(|(from, lasts)| Silence {
+            from,
+            lasts,
+            from_nothing: false,
+        }),
+        ..Settings::default()
+    }
+}
+
+fn move_data(stage: &mut Stage, alarm: &Alarm) -> Called<Played> {
+    let plan = &stage.plan;
+    let mut work = Work::new(alarm, stage.limit);
+    work.pace = plan
+        .pace
+        .filter(|_| plan.sends)
+        .map(|(operations, every)| Pace::new(operations, every));
+    if plan.is_connection_test {
+        let messengers = match (&mut stage.receive, &mut stage.send) {
+            (Some(requests), Some(responses)) => Some(Messengers {
+                requests,
+                responses,
+            }),
+            _ => None,
+        };
+        let specimen = connections::answer(&stage.socket, messengers, &mut work)?;
+        return Ok(Played {
+            tally: work.tally,
+            link: None,
+            specimen,
+        });
+    }
+    let mut link = link(stage, &work)?;
+    if let Some(link) = &mut link {
+        match (&mut stage.receive, &mut stage.send) {
+            (Some(requests), Some(responses)) => {
+                let messages = if stage.plan.is_udp {
+                    Messages::Datagrams
+                } else {
+                    Messages::InStream
+                };
+                let connects = stage.plan.connects;
+                exchange::answer(link, requests, responses, messages, connects, &mut work)?;
+            }
+            (Some(ring), None) => stream::receive(link, ring, &mut work)?,
+            (None, Some(ring)) => stream::send(link, ring, &mut work)?,
+            (None, None) => {}
+        }
+    }
+    Ok(Played {
+        tally: work.tally,
+        link,
+        specimen: None,
+    })
+}
+
+/// The data path; `None` if the work ended before there was one.
+fn link(stage: &Stage, work: &Work) -> Called<Option<Link>> {
+    if stage.plan.is_udp {
+        let socket = named("socket", stage.socket.try_clone())?;
+        return Ok(Some(match stage.plan.client {
+            Some(client) if !stage.plan.receives => Link::towards(socket, client),
+            _ => Link::replying(socket),
+        }));
+    }
+    while work.goes_on() {
+        match accept_with(&stage.socket, SocketFlags::CLOEXEC) {
+            Ok(socket) => return Ok(Some(Link::connected(socket.into()))),
+            Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(error) => return Err(CallError::new("accept", error)),
+        }
+    }
+    Ok(None)
+}
+
+/// When the test was over, and the CPUs' times then: for one that fell silent, when it did.
+fn end(plan: &Plan, ending: Ending) -> (u64, Option<Times>) {
+    match ending.last_sign {
+        Some(sign) => (sign.at_ns, sign.cpu),
+        None => (
+            clock::now_ns(),
+            plan.measures_cpu.then(Times::now).flatten(),
+        ),
+    }
+}
+
+/// Lets the client know that this was all.
+fn say_farewell(link: &mut Link, plan: &Plan, rang: bool) {
+    if plan.is_udp && plan.sends && !plan.receives {
+        for _ in 0..FAREWELLS {
+            // A client that does not hear any of them has a clock.
+            let _ = link.send(&[]);
+        }
+    } else if !plan.is_udp && plan.is_exchange() && !rang {
+        // To close on a request that was not read would destroy the response before it.
+        link.close_gracefully(LEFTOVERS);
+    }
+}
+
+fn results_of(stage: &Stage, tally: &Tally, last: &Specimen) -> Results {
+    // Before any connection the buffers are as they were made.
+    let known = |last: u32, initial: u32| if last > 0 { last } else { initial } as i32;
+    let mut congestion = [0; 16];
+    if let Some(name) = &last.transport.congestion {
+        let length = name.len().min(congestion.len() - 1);
+        congestion[..length].copy_from_slice(&name.as_bytes()[..length]);
+    }
+    Results {
+        received_bytes: tally.received_bytes,
+        receives: tally.receives as u32,
+        receive_buffer: known(last.buffers.1, stage.buffers.1),
+        sent_bytes: tally.sent_bytes,
+        sends: tally.sends as u32,
+        send_buffer: known(last.buffers.0, stage.buffers.0),
+        failed_sends: tally.failed_sends as u32,
+        transactions: tally.transactions as u32,
+        retransmits: last
+            .transport
+            .retransmits
+            .map_or(KEEP, |count| count as i32),
+        cpus: Times::now().map_or(1, |times| times.cpus()) as i32,
+        congestion,
+        ..Results::default()
+    }
+}
+
+fn count_cpu(results: &mut Results, before: &Times, after: &Times) {
+    let used = after.since(before);
+    let percent = |share: f64| (share * 100.0) as f32;
+    results.cpu = CpuPercent {
+        busy: percent(used.busy),
+        user: percent(used.user),
+        system: percent(used.system),
+        iowait: percent(used.iowait),
+        irq: percent(used.irq),
+        softirq: percent(used.softirq),
+    };
+    results.cpu_method = PROC_STAT;
+    results.peak_cpu = used.peak_cpu as i32;
+    results.peak_percent = percent(used.peak_busy);
+}
