@@ -39,7 +39,7 @@ pub fn request_of(
         send_buffer: word("far.send_buffer", test.far.send_buffer)?,
         receive_buffer: word("far.receive_buffer", test.far.receive_buffer)?,
         flags: flags(test),
-        length: length(test)?,
+        length: length(test, test_type)?,
         port: test.far.port.into(),
         family: if far.is_ipv6() {
             FAMILY_IPV6
@@ -108,23 +108,28 @@ fn flags(test: &Test) -> u32 {
 
 /// Seconds, or less than zero for a number of bytes or transactions. One that a word cannot hold
 /// is left to the near end, as far as that decides when there are no more.
-fn length(test: &Test) -> Result<i32, Failure> {
-    match test.extent {
-        Extent::Endless => Ok(0),
-        Extent::Seconds(seconds) => word("seconds", Some(seconds)),
-        Extent::Count(count) => match i32::try_from(count) {
-            Ok(count) => Ok(-count),
-            Err(_) if matches!(test.kind, Kind::TcpStream | Kind::TcpSendfile | Kind::TcpRr) => {
-                Ok(0)
-            }
-            Err(_) => Err(bad_parameter(
-                "count",
-                format!(
-                    "count: netperf's wire carries at most {} for this test, not {count}",
-                    i32::MAX
-                ),
-            )),
-        },
+fn length(test: &Test, test_type: TestType) -> Result<i32, Failure> {
+    let count = match test.extent {
+        Extent::Endless => return Ok(0),
+        Extent::Seconds(seconds) => return word("seconds", Some(seconds)),
+        Extent::Count(count) => count,
+    };
+    let near_ends = matches!(test.kind, Kind::TcpStream | Kind::TcpSendfile | Kind::TcpRr);
+    match (test_type, i32::try_from(count)) {
+        // Classic streams know no number of bytes: taken for seconds it is time enough.
+        (TestType::TcpStream, count) => Ok(count.unwrap_or(i32::MAX)),
+        (TestType::TcpMaerts, _) => Err(bad_parameter(
+            "count",
+            "count: a netserver 2.4 that sends does so for a time, not for a number of bytes",
+        )),
+        (_, Ok(count)) => Ok(-count),
+        (_, Err(_)) if near_ends => Ok(0),
+        (_, Err(_)) => {
+            let most = i32::MAX;
+            let message =
+                format!("count: netperf's wire carries at most {most} for this test, not {count}");
+            Err(bad_parameter("count", message))
+        }
     }
 }
 

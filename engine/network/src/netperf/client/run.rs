@@ -256,7 +256,7 @@ fn judge(test: &Test, done: &Done, ending: &Ending) -> Result<(), Why> {
             "nothing has come or gone for a minute"
         }
         None if !done.is_complete && !far_may_end => {
-            "it closed the data connection in the middle of the test"
+            "it closed the data socket in the middle of the test"
         }
         _ => return Ok(()),
     };

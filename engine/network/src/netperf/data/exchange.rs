@@ -116,7 +116,7 @@ pub(super) fn send_whole(link: &Link, ring: &mut Ring, work: &mut Work) -> Calle
                 return Ok(true);
             }
             Err(Errno::INTR) => {}
-            Err(Errno::PIPE | Errno::CONNRESET) => return Ok(false),
+            Err(Errno::PIPE | Errno::CONNRESET | Errno::CONNREFUSED) => return Ok(false),
             Err(error) => return Err(CallError::new("send", error)),
         }
     }
@@ -149,7 +149,7 @@ pub(super) fn receive_whole(
             }
             Err(Errno::AGAIN) => return Ok(Arrival::Lost),
             Err(Errno::INTR) => {}
-            Err(Errno::CONNRESET) => return Ok(Arrival::Over),
+            Err(Errno::CONNRESET | Errno::CONNREFUSED) => return Ok(Arrival::Over),
             Err(error) => return Err(CallError::new("recv", error)),
         }
     }

@@ -27,7 +27,7 @@ pub fn send(link: &Link, ring: &mut Ring, work: &mut Work) -> Called<()> {
             }
             Err(Errno::NOBUFS | Errno::NOMEM) => work.tally.failed_sends += 1,
             Err(Errno::INTR) => {}
-            Err(Errno::PIPE | Errno::CONNRESET) => break,
+            Err(Errno::PIPE | Errno::CONNRESET | Errno::CONNREFUSED) => break,
             Err(error) => return Err(CallError::new("send", error)),
         }
     }
@@ -51,7 +51,7 @@ pub fn receive(link: &mut Link, ring: &mut Ring, work: &mut Work) -> Called<()> 
                 work.end(began_ns, received as u64, work.tally.received_bytes);
             }
             Err(Errno::INTR) => {}
-            Err(Errno::CONNRESET) => break,
+            Err(Errno::CONNRESET | Errno::CONNREFUSED) => break,
             Err(error) => return Err(CallError::new("recv", error)),
         }
     }
@@ -83,7 +83,7 @@ pub fn send_file(
                 work.end(began_ns, sent as u64, work.tally.sent_bytes);
             }
             Err(Errno::INTR) => {}
-            Err(Errno::PIPE | Errno::CONNRESET) => break,
+            Err(Errno::PIPE | Errno::CONNRESET | Errno::CONNREFUSED) => break,
             Err(error) => return Err(CallError::new("sendfile", error)),
         }
     }

@@ -52,7 +52,7 @@ pub fn conduct(
     control: &mut Control,
     limits: &Limits,
 ) -> Result<(), Errno> {
-    let mut stage = Stage::set(request, control, limits)?;
+    let mut stage = Stage::set(test, request, control, limits)?;
     let response = Message::response(test, &stage.response(request));
     control.send(&response).map_err(|_| Errno(libc::EPIPE))?;
     let results = if stage.has_visitor(control) {
@@ -67,11 +67,16 @@ pub fn conduct(
 }
 
 impl Stage {
-    fn set(request: &Request, control: &Control, limits: &Limits) -> Result<Self, Errno> {
+    fn set(
+        test: TestType,
+        request: &Request,
+        control: &Control,
+        limits: &Limits,
+    ) -> Result<Self, Errno> {
         let told = |error: CallError| Errno(error.errno());
         let mut local = control.local().map_err(|_| Errno(libc::ENOTCONN))?;
         local.set_ip(local.ip().to_canonical());
-        let plan = Plan::of(request, local, limits)?;
+        let plan = Plan::of(test, request, local, limits)?;
         let socket = door::open(&plan, limits)?;
         let buffers = socket::buffers(&socket).map_err(told)?;
         let ring = |moves, message, buffer| {

@@ -7,7 +7,9 @@ use super::Limits;
 use crate::netperf::data::ring::Shape;
 use crate::netperf::data::socket::Options;
 use crate::netperf::data::work::UNLIMITED;
-use crate::netperf::message::{address_of, flag, Moves, Request, FAMILY_IPV6, RECEIVE, SEND};
+use crate::netperf::message::{
+    address_of, flag, Moves, Request, TestType, FAMILY_IPV6, RECEIVE, SEND,
+};
 
 /// The longest UDP payload over IPv4, in bytes.
 const DATAGRAM_BYTES_MAX: u32 = 65_507;
@@ -59,7 +61,12 @@ impl Plan {
     ///
     /// # Errors
     /// What the client is to be told.
-    pub fn of(request: &Request, local: SocketAddr, limits: &Limits) -> Result<Self, Errno> {
+    pub fn of(
+        test: TestType,
+        request: &Request,
+        local: SocketAddr,
+        limits: &Limits,
+    ) -> Result<Self, Errno> {
         let is_udp = match (request.protocol, request.socket_type) {
             (libc::IPPROTO_TCP, libc::SOCK_STREAM) => false,
             (libc::IPPROTO_UDP, libc::SOCK_DGRAM) => true,
@@ -84,7 +91,7 @@ impl Plan {
             sends,
             receives,
             is_connection_test,
-            extent: extent_of(request, limits)?,
+            extent: extent_of(test, request, limits)?,
             options: options_of(request, is_udp, sends),
             connects: is_set(flag::CONNECTED),
             address: bind_address(request, local)?,
@@ -158,12 +165,16 @@ fn transaction_bytes(request: &Request) -> u64 {
     (bytes(request.request_size) + bytes(request.response_size)).max(1)
 }
 
-fn extent_of(request: &Request, limits: &Limits) -> Result<Extent, Errno> {
+/// Classic streams have a length in seconds or, with nothing to tell it by, in bytes: one that
+/// is too long may be either, and ends when the client ends it.
+fn extent_of(test: TestType, request: &Request, limits: &Limits) -> Result<Extent, Errno> {
+    let may_be_bytes = matches!(test, TestType::TcpStream | TestType::TcpMaerts);
     let length = u64::from(request.length.unsigned_abs());
     let both = request.direction == SEND | RECEIVE;
     let per_unit = if both { transaction_bytes(request) } else { 1 };
     match request.length {
         0 => Ok(Extent::Endless),
+        1.. if length > limits.test.as_secs() && may_be_bytes => Ok(Extent::Endless),
         1.. if length > limits.test.as_secs() => Err(Errno(libc::ETIME)),
         1.. => Ok(Extent::Timed(Duration::from_secs(length))),
         _ if limits
