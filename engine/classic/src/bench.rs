@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use network::netperf::client::{Interim, Outcome, Site, Test};
 use serde_json::{Map, Value};
 use wire::{ConditionsWanted, Event, Failure, Job, Target, Warning, PROTOCOL};
 
@@ -27,6 +28,21 @@ pub trait Host {
         job: &Job,
         listener: &mut dyn FnMut(&mut dyn Host, &Event),
     ) -> Result<(), Failure>;
+
+    /// Opens a control connection to a netserver.
+    ///
+    /// # Errors
+    /// What kept it from being opened.
+    fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure>;
+}
+
+/// A netserver that listens to us.
+pub trait Netserver {
+    /// Runs a test once; figures on the way go to `observer`.
+    ///
+    /// # Errors
+    /// Why it came to nothing.
+    fn run(&mut self, test: &Test, observer: &mut dyn FnMut(Interim)) -> Result<Outcome, Failure>;
 }
 
 /// How a tool shows what a job found.
@@ -68,6 +84,14 @@ impl<'a> Bench<'a> {
     /// Tells people something that does not belong to the table.
     pub fn remark(&mut self, text: &str) {
         self.host.remark(text);
+    }
+
+    /// Opens a control connection to a netserver.
+    ///
+    /// # Errors
+    /// What kept it from being opened.
+    pub fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure> {
+        self.host.call_netserver(site)
     }
 
     /// Executes one job and prints what `printer` makes of it, or its events when JSON is

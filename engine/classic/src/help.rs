@@ -19,6 +19,9 @@ pub fn of(tool: &dyn Tool) -> String {
         .iter()
         .partition(|choice| choice.takes == Takes::LeftOut);
     text += &section("Options", &known);
+    for (title, choices) in tool.further_choices() {
+        text += &section(title, &choices.iter().collect::<Vec<_>>());
+    }
     text += &section(
         "Options of every classic tool here",
         &common::CHOICES.iter().collect::<Vec<_>>(),
@@ -42,6 +45,7 @@ fn section(title: &str, choices: &[&Choice]) -> String {
 fn spelt(choice: &Choice) -> String {
     match choice.takes {
         Takes::Value(what) => format!("{} {what}", choice.name),
+        Takes::Optional(what, _) => format!("{} [{what}]", choice.name),
         Takes::Nothing | Takes::LeftOut => choice.name.to_owned(),
     }
 }
@@ -56,7 +60,11 @@ mod tests {
         for tool in TOOLS {
             let help = of(*tool);
             assert!(help.contains(tool.about()));
-            for choice in tool.choices().iter().chain(common::CHOICES) {
+            let further = tool
+                .further_choices()
+                .iter()
+                .flat_map(|(_, choices)| *choices);
+            for choice in tool.choices().iter().chain(common::CHOICES).chain(further) {
                 assert!(help.contains(&spelt(choice)), "{}", choice.name);
             }
         }

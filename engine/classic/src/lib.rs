@@ -17,6 +17,7 @@ mod fdtree;
 mod fs_mark;
 pub mod help;
 mod iozone;
+mod netperf;
 pub mod options;
 pub mod overwrite;
 mod places;
@@ -43,6 +44,7 @@ pub static TOOLS: &[&dyn Tool] = &[
     &aio_stress::AioStress,
     &fdtree::Fdtree,
     &compilebench::Compilebench,
+    &netperf::Netperf,
 ];
 
 /// A tool that can be called by its name.
@@ -60,6 +62,11 @@ pub trait Tool: Sync {
 
     /// Its options, from which help and the reading of the command line are derived.
     fn choices(&self) -> &'static [Choice];
+
+    /// Tables of options that may stand in places of their own, and what help calls each.
+    fn further_choices(&self) -> &'static [(&'static str, &'static [Choice])] {
+        &[]
+    }
 
     /// Does what the command line asks for.
     ///
@@ -155,6 +162,12 @@ mod tests {
             _: &wire::Job,
             _: &mut dyn FnMut(&mut dyn Host, &wire::Event),
         ) -> Result<(), Failure> {
+            Err(kit::failure::interrupted())
+        }
+        fn call_netserver(
+            &mut self,
+            _: network::netperf::client::Site,
+        ) -> Result<Box<dyn bench::Netserver>, Failure> {
             Err(kit::failure::interrupted())
         }
     }

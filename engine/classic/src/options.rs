@@ -32,6 +32,17 @@ impl Choice {
         Self { name, takes, about }
     }
 
+    /// An option that takes the next word as its value if that begins so; called `what` in help.
+    pub const fn optional(
+        name: &'static str,
+        what: &'static str,
+        begins: Begins,
+        about: &'static str,
+    ) -> Self {
+        let takes = Takes::Optional(what, begins);
+        Self { name, takes, about }
+    }
+
     /// An option of the original that is refused; `about` says why, or what to do instead.
     pub const fn left_out(name: &'static str, about: &'static str) -> Self {
         let takes = Takes::LeftOut;
@@ -45,8 +56,29 @@ pub enum Takes {
     Nothing,
     /// A value, called so in help.
     Value(&'static str),
+    /// A value, called so in help, if the next word begins like one.
+    Optional(&'static str, Begins),
     /// The original has it and we have not: it is refused by name.
     LeftOut,
+}
+
+/// How a word begins that is the value of the option before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    /// With a digit.
+    Digit,
+    /// With anything but a dash.
+    NoDash,
+}
+
+impl Begins {
+    fn fits(self, word: &OsStr) -> bool {
+        match (self, word.as_encoded_bytes().first()) {
+            (_, None) => false,
+            (Self::Digit, Some(first)) => first.is_ascii_digit(),
+            (Self::NoDash, Some(first)) => *first != b'-',
+        }
+    }
 }
 
 /// An option that was given.
@@ -144,6 +176,7 @@ pub fn read(choices: &[Choice], arguments: Vec<OsString>) -> Result<Line, Failur
                 let message = format!("option {name} needs a value: {name} {what}");
                 bad_parameter(&name, message)
             })?,
+            Takes::Optional(_, begins) => optional(&mut parser, begins),
             Takes::LeftOut => {
                 let message = format!("option {name} is left out here: {}", choice.about);
                 return Err(bad_parameter(&name, message));
@@ -155,6 +188,14 @@ pub fn read(choices: &[Choice], arguments: Vec<OsString>) -> Result<Line, Failur
         });
     }
     Ok(line)
+}
+
+/// The next word, if it begins like a value; else nothing. What is joined to the letter is never
+/// one: `-cC` is two options.
+fn optional(parser: &mut lexopt::Parser, begins: Begins) -> OsString {
+    let next = parser.try_raw_args();
+    let value = next.and_then(|mut words| words.next_if(|word| begins.fits(word)));
+    value.unwrap_or_default()
 }
 
 fn unknown(name: &str) -> Failure {
@@ -177,6 +218,8 @@ mod tests {
         Choice::value("-+p", "SHARE", "share"),
         Choice::left_out("-Z", "it needs a printer; use paper"),
         Choice::flag("--makej", "as make -j"),
+        Choice::optional("-c", "RATE", Begins::Digit, "measure"),
+        Choice::optional("-o", "LIST", Begins::NoDash, "print"),
     ];
 
     fn read_text(text: &str) -> Result<Line, Failure> {
@@ -203,6 +246,22 @@ mod tests {
         let expected = [given("-+p", "40"), given("--makej", ""), given("-s", "-1")];
         assert_eq!(line.options, expected);
         assert_eq!(line.operands, ["one", "two"]);
+    }
+
+    #[test]
+    fn an_optional_value_is_known_by_how_it_begins() {
+        let line = read_text("-c 100 -ac -o a,b -o -c word").unwrap();
+        let expected = [
+            given("-c", "100"),
+            given("-a", ""),
+            given("-c", ""),
+            given("-o", "a,b"),
+            given("-o", ""),
+            given("-c", ""),
+        ];
+        assert_eq!(line.options, expected);
+        assert_eq!(line.operands, ["word"]);
+        assert_eq!(read_text("-o").unwrap().options, [given("-o", "")]);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use classic::bench::Host;
+use classic::bench::{Host, Netserver};
 use classic::Tool;
+use network::netperf::client::{self, Site};
 use wire::{Event, Failure, Job};
 
 use crate::output::{self, Output};
@@ -49,5 +50,9 @@ impl Host for Stage {
         listener: &mut dyn FnMut(&mut dyn Host, &Event),
     ) -> Result<(), Failure> {
         session::carry_out(job, &mut |event| listener(self, event))
+    }
+
+    fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure> {
+        Ok(Box::new(client::Netserver::connect(site)?))
     }
 }

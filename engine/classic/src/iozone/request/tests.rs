@@ -10,7 +10,7 @@ fn every_option_of_the_table_is_taken_or_refused_by_name() {
     for choice in CHOICES {
         match choice.takes {
             Takes::Nothing => assert_eq!(read(choice.name).unwrap().options.len(), 1),
-            Takes::Value(_) => {
+            Takes::Value(_) | Takes::Optional(..) => {
                 let line = format!("{} 4", choice.name);
                 assert_eq!(read(&line).unwrap().options.len(), 1);
             }

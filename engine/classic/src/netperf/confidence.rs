@@ -1,0 +1,148 @@
+//! How often a test is repeated: until the interval of confidence around the mean is narrow
+//! enough.
+//!
+//! The whole width of the interval, relative to the mean, is 2·t·√(s²/n)/mean, where t is Student's
+//! for n−1 degrees of freedom and s² the variance of the sample. The original writes s²/n as the
+//! variance of the population over n−1, which is the same.
+
+use super::figures::Figures;
+
+/// Two-sided quantiles of Student's distribution for 1 to 29 degrees of freedom: 95 %.
+const T_95: [f64; 29] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045,
+];
+
+/// Likewise, 99 %.
+const T_99: [f64; 29] = [
+    63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012,
+    2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779,
+    2.771, 2.763, 2.756,
+];
+
+/// How sure the interval is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    Percent95,
+    Percent99,
+}
+
+impl Level {
+    /// In percent.
+    pub fn percent(self) -> u32 {
+        match self {
+            Self::Percent95 => 95,
+            Self::Percent99 => 99,
+        }
+    }
+
+    fn t(self, count: usize) -> f64 {
+        let table = match self {
+            Self::Percent95 => &T_95,
+            Self::Percent99 => &T_99,
+        };
+        table[count - 2]
+    }
+}
+
+/// What is to be reached, as -i and -I say it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Goal {
+    pub level: Level,
+    /// Whole width of the interval, as a share of the mean.
+    pub width: f64,
+    /// Repetitions that are done in any case.
+    pub fewest: usize,
+    /// Repetitions after which there are no more; 30 at most.
+    pub most: usize,
+    /// Whether the use of CPUs is left out of it.
+    pub result_only: bool,
+}
+
+impl Default for Goal {
+    fn default() -> Self {
+        Self {
+            level: Level::Percent99,
+            width: 0.05,
+            fewest: 3,
+            most: 10,
+            result_only: false,
+        }
+    }
+}
+
+/// Whole widths of the intervals, as shares of the means.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Widths {
+    pub result: f64,
+    pub near_cpu: f64,
+    pub far_cpu: f64,
+}
+
+impl Goal {
+    /// How wide the intervals are after these repetitions; `None` after one.
+    pub fn widths(&self, repetitions: &[Figures]) -> Option<Widths> {
+        if repetitions.len() < 2 {
+            return None;
+        }
+        let width = |of: fn(&Figures) -> f64| {
+            let values: Vec<f64> = repetitions.iter().map(of).collect();
+            relative_width(&values, self.level)
+        };
+        Some(Widths {
+            result: width(|figures| figures.throughput),
+            // What was not measured does not vary.
+            near_cpu: width(|figures| figures.near.busy.unwrap_or_default()),
+            far_cpu: width(|figures| figures.far.busy.unwrap_or_default()),
+        })
+    }
+
+    /// Whether these widths are narrow enough.
+    pub fn is_met(&self, widths: &Widths) -> bool {
+        let Widths {
+            result,
+            near_cpu,
+            far_cpu,
+        } = *widths;
+        let widest = match self.result_only {
+            true => result,
+            false => result.max(near_cpu).max(far_cpu),
+        };
+        widest <= self.width
+    }
+
+    /// Whether the test is to be repeated once more after these repetitions.
+    pub fn wants_more(&self, repetitions: &[Figures]) -> bool {
+        let count = repetitions.len();
+        let is_met = self.widths(repetitions);
+        let is_met = is_met.is_some_and(|widths| self.is_met(&widths));
+        count < self.fewest || (count < self.most && !is_met)
+    }
+}
+
+fn relative_width(values: &[f64], level: Level) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    if squares == 0.0 {
+        return 0.0;
+    }
+    2.0 * level.t(values.len()) * (squares / (count - 1.0) / count).sqrt() / mean
+}
+
+/// What is said above the table when the goal was not reached.
+pub fn warning(widths: &Widths) -> String {
+    format!(
+        "!!! WARNING\n\
+         !!! Desired confidence was not achieved within the specified iterations.\n\
+         !!! This implies that there was variability in the test environment that\n\
+         !!! must be investigated before going further.\n\
+         !!! Confidence intervals: Throughput      : {:.3}%\n\
+         !!!                       Local CPU util  : {:.3}%\n\
+         !!!                       Remote CPU util : {:.3}%\n\n",
+        100.0 * widths.result,
+        100.0 * widths.near_cpu,
+        100.0 * widths.far_cpu,
+    )
+}

@@ -1,0 +1,89 @@
+//! `netperf`: its options, its tables and its selectors, over the control connection of netperf's
+//! own wire.
+//!
+//! Differences from the original: an option or a selector that is not known is an error; -I 99 is
+//! a level, and leaves the width at 5 %; every test has the options of the omni tests; up to as
+//! many repetitions are run as -i says, in every test; the rates of UDP_STREAM and of the
+//! selectors are means over the repetitions; -f b prints bits; nothing wraps at 2³²; MAERTS with
+//! CPUs names the same sockets as without; alignments are told where the original tells an
+//! offset; without headings, -k has a line for every value that there is.
+
+mod banner;
+mod choices;
+mod confidence;
+mod driver;
+mod ends;
+mod figures;
+mod interim;
+mod report;
+mod request;
+mod run;
+mod selectors;
+mod table;
+mod units;
+mod words;
+
+use std::ffi::{OsStr, OsString};
+
+use wire::Failure;
+
+use self::choices::{GLOBAL, SPECIFIC};
+use self::request::{Asks, Request};
+use crate::bench::Bench;
+use crate::options::Choice;
+use crate::{help, Tool};
+
+/// The release whose tables these are.
+const RELEASE: &str = "2.7.1";
+
+/// The tool.
+pub struct Netperf;
+
+impl Tool for Netperf {
+    fn names(&self) -> &'static [&'static str] {
+        &["netperf"]
+    }
+
+    fn about(&self) -> &'static str {
+        "streams, requests and connections over TCP and UDP, against a netserver"
+    }
+
+    fn operands(&self) -> &'static str {
+        "[-- TEST-OPTIONS]"
+    }
+
+    fn choices(&self) -> &'static [Choice] {
+        GLOBAL
+    }
+
+    fn further_choices(&self) -> &'static [(&'static str, &'static [Choice])] {
+        &[("Options of the test, behind --", SPECIFIC)]
+    }
+
+    fn run(&self, arguments: Vec<OsString>, bench: &mut Bench) -> Result<(), Failure> {
+        let command = command_line(self.names()[0], &arguments);
+        let mut request = Request::read(arguments)?;
+        request.output.command = command;
+        match request.asks {
+            Some(Asks::Help) => bench.print(&help::of(self)),
+            Some(Asks::Version) => bench.print(&format!(
+                "Netperf version {RELEASE} (Tiltyard {})\n",
+                env!("CARGO_PKG_VERSION")
+            )),
+            Some(Asks::Selectors(mode)) => bench.print(&selectors::names(mode)),
+            None => {
+                for remark in &request.remarks {
+                    bench.remark(remark);
+                }
+                run::run(request, bench)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn command_line(name: &str, arguments: &[OsString]) -> String {
+    let words = arguments.iter().map(|word| OsStr::to_string_lossy(word));
+    let words: Vec<_> = [name.into()].into_iter().chain(words).collect();
+    words.join(" ")
+}

@@ -1,0 +1,82 @@
+//! What all repetitions of a test came to.
+
+use kit::histogram::Histogram;
+use network::netperf::client::{Outcome, Side};
+use wire::Latency;
+
+use super::confidence::{Goal, Widths};
+use super::ends::Ends;
+use super::figures::Figures;
+use super::request::Request;
+
+/// Letters of netperf's methods of measuring the use of CPUs, by number.
+const METHODS: &[u8] = b"UIPTLRNKSCEMO";
+
+/// That of /proc/stat, which is used at the near end.
+const PROC_STAT: u8 = b'S';
+
+/// The repetitions of a test, summed up.
+pub struct Report<'r> {
+    pub request: &'r Request,
+    pub ends: &'r Ends,
+    /// The means.
+    pub figures: Figures,
+    /// The last repetition, whose counts and sizes are shown.
+    pub last: Outcome,
+    pub repetitions: usize,
+    /// Of the intervals of confidence, if they were asked for.
+    pub widths: Option<Widths>,
+    /// The durations of the operations of all repetitions, if they were kept.
+    pub latency: Option<Latency>,
+}
+
+impl<'r> Report<'r> {
+    /// Sums up a test that was repeated, the last time with `last`.
+    pub fn of(
+        request: &'r Request,
+        ends: &'r Ends,
+        repetitions: &[Figures],
+        latencies: &Histogram,
+        last: Outcome,
+    ) -> Self {
+        let goal = request.goal.as_ref();
+        Self {
+            request,
+            ends,
+            figures: Figures::mean(repetitions),
+            last,
+            repetitions: repetitions.len(),
+            widths: goal.and_then(|goal| goal.widths(repetitions)),
+            latency: latencies.to_wire(),
+        }
+    }
+
+    /// The goal, and the intervals that missed it.
+    pub fn missed(&self) -> Option<(&Goal, &Widths)> {
+        let both = self.request.goal.as_ref().zip(self.widths.as_ref());
+        both.filter(|(goal, widths)| !goal.is_met(widths))
+    }
+
+    /// The letter of the method by which the use of the CPUs was measured here.
+    pub fn near_method(&self) -> char {
+        match self.last.near.cpu {
+            Some(_) => PROC_STAT.into(),
+            None => 'U',
+        }
+    }
+
+    /// The same of the far end.
+    pub fn far_method(&self) -> char {
+        method(&self.last.far)
+    }
+}
+
+fn method(side: &Side) -> char {
+    let number = match side.cpu {
+        Some(_) => side.cpu_method.unwrap_or_default(),
+        None => 0,
+    };
+    METHODS
+        .get(number as usize)
+        .map_or('?', |&letter| letter.into())
+}

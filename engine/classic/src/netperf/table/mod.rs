@@ -1,0 +1,83 @@
+//! The tables of the classic tests.
+
+mod histogram;
+mod rr;
+mod stream;
+mod udp;
+
+pub use self::histogram::histogram;
+use super::figures::Load;
+use super::report::Report;
+
+/// What a field says that was not measured.
+const UNKNOWN: f64 = -1.0;
+
+/// All that is printed of a test when it is done.
+pub fn table(report: &Report) -> String {
+    let kind = report.request.test.kind;
+    match (kind.counts_transactions(), kind.is_udp()) {
+        (true, _) => rr::table(report),
+        (false, true) => udp::table(report),
+        (false, false) => stream::table(report),
+    }
+}
+
+/// Which parts are printed.
+struct Parts {
+    /// One figure only.
+    figure: bool,
+    headings: bool,
+    row: bool,
+    extra: bool,
+    /// Whether CPUs were measured.
+    with_cpu: bool,
+}
+
+impl Parts {
+    fn of(report: &Report) -> Self {
+        let output = &report.request.output;
+        let test = &report.request.test;
+        let row = matches!(output.verbosity, 1 | 2);
+        Self {
+            figure: output.verbosity == 0,
+            headings: row && output.headers,
+            row,
+            extra: output.verbosity > 1,
+            with_cpu: test.near.measure_cpu || test.far.measure_cpu,
+        }
+    }
+}
+
+/// The brand, which only stands where no headings are.
+fn brand<'r>(report: &'r Report) -> &'r str {
+    let output = &report.request.output;
+    match &output.brand {
+        Some(brand) if !output.headers => brand,
+        _ => "",
+    }
+}
+
+/// A size, or -1 where it is not known.
+fn size(size: Option<u32>) -> i64 {
+    size.map_or(-1, i64::from)
+}
+
+/// The one figure with CPUs measured: service demand here, or of the far end if only that was
+/// measured, and the method.
+fn demand(report: &Report) -> (f64, char) {
+    match report.request.test.near.measure_cpu {
+        true => (service_demand(&report.figures.near), report.near_method()),
+        false => (service_demand(&report.figures.far), report.far_method()),
+    }
+}
+
+fn busy_percent(load: &Load) -> f64 {
+    load.busy.map_or(UNKNOWN, |busy| 100.0 * busy)
+}
+
+fn service_demand(load: &Load) -> f64 {
+    load.service_demand_us.unwrap_or(UNKNOWN)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! TCP_RR and UDP_RR, TCP_CRR and TCP_CC.
+
+use network::netperf::client::Kind;
+
+use super::{brand, busy_percent, demand, histogram, service_demand, size, Parts};
+use crate::netperf::report::Report;
+use crate::netperf::units::Unit;
+
+pub fn table(report: &Report) -> String {
+    let parts = Parts::of(report);
+    let mut text = String::new();
+    if parts.figure {
+        text += &figure(report, parts.with_cpu);
+    }
+    if parts.headings {
+        text += &match parts.with_cpu {
+            true => headings_with_cpu(report),
+            false => headings(report),
+        };
+    }
+    if parts.row {
+        text += &rows(report, parts.with_cpu);
+    }
+    if parts.extra {
+        text += &extra(report);
+        text += &histogram(report, "\nHistogram of request/response times\n");
+    }
+    text
+}
+
+/// Tests with a connection for each transaction print less.
+fn connects(report: &Report) -> bool {
+    report.request.test.kind.is_connection_test()
+}
+
+/// What stands behind the figures, with the blank before it.
+fn tail(report: &Report) -> String {
+    match connects(report) {
+        true => String::new(),
+        false => format!(" {}", brand(report)),
+    }
+}
+
+fn figure(report: &Report, with_cpu: bool) -> String {
+    let tail = tail(report);
+    if !with_cpu {
+        return format!("{:7.2}{tail}\n", report.figures.throughput);
+    }
+    let (demand, method) = demand(report);
+    match connects(report) {
+        true => format!("{demand:6.3}\n"),
+        false => format!("{demand:6.3} {method}{tail}\n"),
+    }
+}
+
+/// Whether bytes are shown instead of transactions. With connections, the headings stay.
+fn shows_bytes(report: &Report) -> bool {
+    report.request.unit() != Unit::Transactions && !connects(report)
+}
+
+fn headings(report: &Report) -> String {
+    if shows_bytes(report) {
+        return format!(
+            "Local /Remote\n\
+             Socket Size   Request  Resp.   Elapsed  \n\
+             Send   Recv   Size     Size    Time     Throughput \n\
+             bytes  Bytes  bytes    bytes   secs.    {}/sec   \n\n",
+            report.request.unit().name()
+        );
+    }
+    "Local /Remote\n\
+     Socket Size   Request  Resp.   Elapsed  Trans.\n\
+     Send   Recv   Size     Size    Time     Rate         \n\
+     bytes  Bytes  bytes    bytes   secs.    per sec   \n\n"
+        .to_owned()
+}
+
+fn headings_with_cpu(report: &Report) -> String {
+    let (what, unit, per) = match shows_bytes(report) {
+        true => ("Tput  ", report.request.unit().name(), "KB"),
+        false => ("Trans.", "Rate", "Tr"),
+    };
+    let methods = match connects(report) {
+        true => "%      %     ".to_owned(),
+        false => format!("% {}    % {}   ", report.near_method(), report.far_method()),
+    };
+    format!(
+        "Local /Remote\n\
+         Socket Size   Request Resp.  Elapsed {what}   CPU    CPU    S.dem   S.dem\n\
+         Send   Recv   Size    Size   Time    {unit:<8.8} local  remote local   remote\n\
+         bytes  bytes  bytes   bytes  secs.   per sec  {methods} us/{per}   us/{per}\n\n"
+    )
+}
+
+fn rows(report: &Report, with_cpu: bool) -> String {
+    let (near, far) = (&report.last.near, &report.last.far);
+    let test = &report.request.test;
+    let figures = &report.figures;
+    let sockets = format!(
+        "{:<6} {:<6}",
+        size(near.send_buffer.initial),
+        size(near.receive_buffer.initial)
+    );
+    let (request, response) = (test.request_size, test.response_size);
+    let tail = tail(report);
+    let first = match with_cpu {
+        true => format!(
+            "{request:<6}  {response:<6} {:<6.2}  {:<6.2}   {:<6.2} {:<6.2} {:<6.3}  {:<6.3}{tail}",
+            figures.elapsed_s,
+            figures.throughput,
+            busy_percent(&figures.near),
+            busy_percent(&figures.far),
+            service_demand(&figures.near),
+            service_demand(&figures.far),
+        ),
+        false => {
+            // Tests with connections have no brand, but the blanks before it.
+            let tail = if connects(report) {
+                "   "
+            } else {
+                &format!("  {tail}")
+            };
+            format!(
+                "{request:<6}   {response:<6}  {:<6.2}   {:7.2}{tail}",
+                figures.elapsed_s, figures.throughput
+            )
+        }
+    };
+    format!(
+        "{sockets} {first}\n{:<6} {:<6}\n",
+        size(far.send_buffer.initial),
+        size(far.receive_buffer.initial)
+    )
+}
+
+fn extra(report: &Report) -> String {
+    let test = &report.request.test;
+    let buffers = format!(
+        "{:5}  {:5}   {:5}  {:5}",
+        test.near.send.align,
+        test.far.receive.align,
+        test.near.send.offset,
+        test.far.receive.offset
+    );
+    if connects(report) {
+        return format!(
+            "\nAlignment      Offset\n\
+             Local  Remote  Local  Remote\n\
+             Send   Recv    Send   Recv\n\
+             {buffers}\n"
+        );
+    }
+    if test.kind == Kind::UdpRr {
+        return String::new();
+    }
+    let [outbound, inbound, ..] = report.figures.rates;
+    format!(
+        "Alignment      Offset         RoundTrip  Trans    Throughput\n\
+         Local  Remote  Local  Remote  Latency    Rate     {:<8.8}/s\n\
+         Send   Recv    Send   Recv    usec/Tran  per sec  Outbound   Inbound\n\
+         {buffers}   {:<6.3}   {:<6.3} {outbound:<6.3}    {inbound:<6.3}\n",
+        report.request.unit().of_bytes().name(),
+        report.figures.round_trip_us.unwrap_or_default(),
+        report.figures.transactions,
+    )
+}

@@ -1,0 +1,100 @@
+//! UDP_STREAM: what was sent, and below it what arrived.
+
+use network::netperf::client::Kind;
+
+use super::{busy_percent, histogram, service_demand, size, Parts};
+use crate::netperf::figures::Load;
+use crate::netperf::report::Report;
+
+pub fn table(report: &Report) -> String {
+    let parts = Parts::of(report);
+    let mut text = String::new();
+    if parts.figure {
+        text += &figure(report, parts.with_cpu);
+    }
+    if parts.headings {
+        text += &headings(report, parts.with_cpu);
+    }
+    if parts.row {
+        text += &rows(report, parts.with_cpu);
+    }
+    if parts.extra {
+        text += &histogram(report, "\nHistogram of time spent in send() call\n");
+    }
+    text
+}
+
+fn figure(report: &Report, with_cpu: bool) -> String {
+    match with_cpu {
+        true => {
+            let (demand, method) = super::demand(report);
+            format!("{demand:6.2} {method}\n")
+        }
+        false => format!("{:7.2}\n", sent_and_received(report).0),
+    }
+}
+
+fn headings(report: &Report, with_cpu: bool) -> String {
+    let unit = report.request.unit().name();
+    if !with_cpu {
+        return format!(
+            "Socket  Message  Elapsed      Messages                \n\
+             Size    Size     Time         Okay Errors   Throughput\n\
+             bytes   bytes    secs            #      #   {unit}/sec\n\n"
+        );
+    }
+    let (near, far) = (report.near_method(), report.far_method());
+    format!(
+        "Socket  Message  Elapsed      Messages                   CPU      Service\n\
+         Size    Size     Time         Okay Errors   Throughput   Util     Demand\n\
+         bytes   bytes    secs            #      #   {unit}/sec % {near}{far}     us/KB\n\n"
+    )
+}
+
+fn rows(report: &Report, with_cpu: bool) -> String {
+    let (near, far) = (&report.last.near, &report.last.far);
+    let (sender, receiver) = match is_received(report) {
+        true => (far, near),
+        false => (near, far),
+    };
+    let figures = &report.figures;
+    let (send_load, receive_load) = match is_received(report) {
+        true => (&figures.far, &figures.near),
+        false => (&figures.near, &figures.far),
+    };
+    let (sent, received) = sent_and_received(report);
+    let tail = |rate: f64, load: &Load| match with_cpu {
+        true => format!(
+            "{rate:7.1}     {:<6.2}   {:<6.3}",
+            busy_percent(load),
+            service_demand(load)
+        ),
+        false => format!("{rate:7.2}"),
+    };
+    let elapsed_s = figures.elapsed_s;
+    format!(
+        "{:6}  {:6}   {elapsed_s:<7.2}   {:7} {:6}    {}\n\
+         {:6}           {elapsed_s:<7.2}   {:7}           {}\n\n",
+        size(sender.send_buffer.initial),
+        size(sender.send_size),
+        sender.sends,
+        sender.failed_sends,
+        tail(sent, send_load),
+        size(receiver.receive_buffer.initial),
+        receiver.receives,
+        tail(received, receive_load),
+    )
+}
+
+/// Rates at which datagrams were sent and arrived.
+fn sent_and_received(report: &Report) -> (f64, f64) {
+    let [near_sent, near_received, far_sent, far_received] = report.figures.rates;
+    match is_received(report) {
+        true => (far_sent, near_received),
+        false => (near_sent, far_received),
+    }
+}
+
+fn is_received(report: &Report) -> bool {
+    report.request.test.kind == Kind::UdpMaerts
+}
