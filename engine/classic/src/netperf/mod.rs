@@ -19,6 +19,8 @@ mod report;
 mod request;
 mod run;
 mod selectors;
+#[cfg(test)]
+mod specimen;
 mod table;
 mod units;
 mod words;

@@ -4,7 +4,7 @@ use kit::histogram::Histogram;
 use network::netperf::client::{Outcome, Side};
 use wire::Latency;
 
-use super::confidence::{Goal, Widths};
+use super::confidence::Widths;
 use super::ends::Ends;
 use super::figures::Figures;
 use super::request::Request;
@@ -51,10 +51,10 @@ impl<'r> Report<'r> {
         }
     }
 
-    /// The goal, and the intervals that missed it.
-    pub fn missed(&self) -> Option<(&Goal, &Widths)> {
-        let both = self.request.goal.as_ref().zip(self.widths.as_ref());
-        both.filter(|(goal, widths)| !goal.is_met(widths))
+    /// The intervals, if they are wider than asked for.
+    pub fn missed(&self) -> Option<&Widths> {
+        let goal = self.request.goal.as_ref()?;
+        self.widths.as_ref().filter(|widths| !goal.is_met(widths))
     }
 
     /// The letter of the method by which the use of the CPUs was measured here.
@@ -79,4 +79,10 @@ fn method(side: &Side) -> char {
     METHODS
         .get(number as usize)
         .map_or('?', |&letter| letter.into())
+}
+
+/// The middle of the histogram's bucket that begins at `lowest_ns`: it is 1/64 as wide.
+pub fn middle_ns(lowest_ns: u64) -> u64 {
+    let magnitude = lowest_ns.checked_ilog2().unwrap_or_default();
+    lowest_ns + (1 << magnitude.saturating_sub(6)) / 2
 }

@@ -8,14 +8,14 @@ use network::netperf::message::Generation;
 use wire::Failure;
 
 use super::banner::banner;
-use super::confidence::warning;
+use super::confidence;
 use super::ends::Ends;
 use super::figures::Figures;
 use super::interim;
 use super::report::Report;
 use super::request::{Mode, Request};
 use super::selectors::{self, Selection};
-use super::table::table;
+use super::table;
 use super::units::Unit;
 use crate::bench::{Bench, Netserver};
 
@@ -142,9 +142,17 @@ fn units_of_interim(request: &Request, unit: Unit) -> u64 {
 
 /// The chosen figures, or the table below a warning if the goal was missed.
 fn text(report: &Report, selection: Option<&Selection>) -> String {
-    if let Some(selection) = selection {
-        return selectors::print(report, selection);
+    match selection {
+        Some(selection) if report.request.output.verbosity > 1 => {
+            selectors::print(report, selection) + &table::durations(report)
+        }
+        Some(selection) => selectors::print(report, selection),
+        None => {
+            let warning = report.missed().map(confidence::warning);
+            warning.unwrap_or_default() + &table::table(report)
+        }
     }
-    let warning = report.missed().map(|(_, widths)| warning(widths));
-    warning.unwrap_or_default() + &table(report)
 }
+
+#[cfg(test)]
+mod tests;

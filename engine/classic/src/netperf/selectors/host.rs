@@ -4,7 +4,7 @@ use network::netperf::client::Burst;
 use wire::Latency;
 
 use super::{deprecated, known, quoted, selector, text, two, whole, zero, Selector};
-use crate::netperf::report::Report;
+use crate::netperf::report::{middle_ns, Report};
 
 pub const SELECTORS: &[Selector] = &[
     selector("LOCAL_SYSNAME", "Local|Sysname", deprecated),
@@ -233,12 +233,11 @@ fn micros(ns: u64) -> Option<String> {
     whole(ns / 1_000)
 }
 
-/// Standard deviation of the sample, from the buckets of the histogram: each is at most 1/64 wide.
+/// Standard deviation of the sample, from the middles of the histogram's buckets.
 fn deviation_ns(latency: &Latency) -> f64 {
-    let squares = latency
-        .buckets
-        .iter()
-        .map(|&(lowest_ns, count)| count as f64 * (lowest_ns as f64 - latency.mean).powi(2));
+    let squares = latency.buckets.iter().map(|&(lowest_ns, count)| {
+        count as f64 * (middle_ns(lowest_ns) as f64 - latency.mean).powi(2)
+    });
     (squares.sum::<f64>() / (latency.count.max(2) - 1) as f64).sqrt()
 }
 

@@ -1,6 +1,6 @@
 //! The durations of the operations, in decades of ten cells.
 
-use crate::netperf::report::Report;
+use crate::netperf::report::{middle_ns, Report};
 
 /// The rows, and how many µs a cell is wide.
 const ROWS: [(&str, u64); 8] = [
@@ -22,7 +22,7 @@ pub fn histogram(report: &Report, heading: &str) -> String {
     let mut cells = [[0_u64; 10]; ROWS.len()];
     let mut longer = 0;
     for &(lowest_ns, count) in &latency.buckets {
-        let us = lowest_ns / 1_000;
+        let us = middle_ns(lowest_ns) / 1_000;
         match ROWS.iter().position(|(_, width_us)| us < 10 * width_us) {
             Some(row) => cells[row][(us / ROWS[row].1) as usize] += count,
             None => longer += count,

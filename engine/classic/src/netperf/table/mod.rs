@@ -5,7 +5,7 @@ mod rr;
 mod stream;
 mod udp;
 
-pub use self::histogram::histogram;
+use self::histogram::histogram;
 use super::figures::Load;
 use super::report::Report;
 
@@ -20,6 +20,19 @@ pub fn table(report: &Report) -> String {
         (false, true) => udp::table(report),
         (false, false) => stream::table(report),
     }
+}
+
+/// The histogram that stands below chosen figures.
+pub fn durations(report: &Report) -> String {
+    let kind = report.request.test.kind;
+    let what = match (kind.is_connection_test(), kind.sends(), kind.receives()) {
+        (true, true, _) => "connect/request/response/close",
+        (true, ..) => "connect/close",
+        (false, true, true) => "request/response",
+        (false, true, false) => "send",
+        (false, ..) => "recv",
+    };
+    histogram(report, &format!("\nHistogram of {what} times\n"))
 }
 
 /// Which parts are printed.

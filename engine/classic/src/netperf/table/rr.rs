@@ -103,9 +103,13 @@ fn rows(report: &Report, with_cpu: bool) -> String {
     );
     let (request, response) = (test.request_size, test.response_size);
     let tail = tail(report);
+    let gap = match test.kind {
+        Kind::TcpRr => "  ",
+        _ => "   ",
+    };
     let first = match with_cpu {
         true => format!(
-            "{request:<6}  {response:<6} {:<6.2}  {:<6.2}   {:<6.2} {:<6.2} {:<6.3}  {:<6.3}{tail}",
+            "{request:<6}  {response:<6} {:<6.2}  {:<6.2}{gap}{:<6.2} {:<6.2} {:<6.3}  {:<6.3}{tail}",
             figures.elapsed_s,
             figures.throughput,
             busy_percent(&figures.near),
