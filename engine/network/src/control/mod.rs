@@ -19,5 +19,6 @@
 //! to the order, to the size or to the time is disconnected.
 
 pub mod frame;
+pub mod introduction;
 pub mod message;
 pub mod secret;

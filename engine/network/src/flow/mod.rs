@@ -9,15 +9,17 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use socket2::Socket;
+use socket2::{SockAddr, Socket};
 
 /// One flow at one end.
 #[derive(Debug, Clone)]
 pub struct Flow {
     /// Its number, from 0, the same at both ends.
     pub number: u32,
-    /// Connected, blocking.
+    /// Blocking; connected, unless there is a `peer`.
     pub socket: Arc<Socket>,
+    /// Where datagrams go of a socket that is not connected.
+    pub peer: Option<SockAddr>,
     /// What has been moved so far, for those who look on.
     pub tally: Arc<Tally>,
 }
@@ -28,7 +30,16 @@ impl Flow {
         Self {
             number,
             socket: Arc::new(socket),
+            peer: None,
             tally: Arc::default(),
+        }
+    }
+
+    /// Of a socket of datagrams that names the other end with each.
+    pub fn unconnected(number: u32, socket: Socket, peer: SockAddr) -> Self {
+        Self {
+            peer: Some(peer),
+            ..Self::new(number, socket)
         }
     }
 

@@ -26,7 +26,8 @@ impl Ring {
     /// `ENOMEM`; `InvalidInput` when they would be larger than [`RING_BYTES_MAX`].
     pub fn new(size_bytes: u64, width: u64) -> io::Result<Self> {
         // Each begins on a cache line.
-        let stride = size_bytes.max(1).next_multiple_of(64);
+        let stride = size_bytes.max(1).checked_next_multiple_of(64);
+        let stride = stride.unwrap_or(u64::MAX);
         let all = stride.saturating_mul(width.max(1));
         if all > RING_BYTES_MAX {
             return Err(io::ErrorKind::InvalidInput.into());

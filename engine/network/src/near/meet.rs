@@ -1,30 +1,37 @@
 //! Connecting the flows with where the far end is ready.
 
-use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use kit::histogram::Histogram;
-use socket2::{Domain, Protocol, Socket, Type};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use socket2::{Domain, SockAddr, Socket, Type};
 use wire::Failure;
 
+use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Transport, Work};
-use crate::failure::far;
+use crate::failure::{far, refused};
 use crate::flow::Flow;
 use crate::socket::SocketOptions;
 
 const CONNECT: Duration = Duration::from_secs(10);
+/// How long datagrams may be lost before we give up.
+const INSIST: Duration = Duration::from_secs(15);
+/// Between an introduction and the first repetition; each takes twice as long to follow.
+const REPEAT: Duration = Duration::from_millis(100);
 
 /// Between which addresses flows go.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// Of the far end.
-    pub address: IpAddr,
-    /// Of this one, where it matters.
+    /// Of the far end's control connection.
+    pub far: SocketAddr,
+    /// Of this end, where it matters.
     pub local: Option<IpAddr>,
 }
 
-/// Connects all flows of `part`; tells how long each took.
+/// Connects all flows of `part`; tells how long each took, where connecting means anything.
 ///
 /// # Errors
 /// `Far` when one cannot be connected; `Io` or `HostLacks` when an option is not granted.
@@ -34,56 +41,145 @@ pub fn connect(
     place: Place,
     options: &SocketOptions,
 ) -> Result<(Vec<Flow>, Histogram), Failure> {
+    let introduction = Introduction::of(&ready.token);
     let mut connects = Histogram::new();
-    let flow = |number| {
-        let socket = match part.transport {
-            Transport::Tcp => connect_tcp(ready, place, options, &mut connects)?,
-            Transport::Udp | Transport::Unix => return Err(far("not spoken yet")),
-        };
-        introduce(&socket, ready, number).map_err(|error| cannot(place, &error))?;
-        Ok(Flow::new(number, socket))
+    let flow = |number: u32| match part.transport {
+        Transport::Udp => pair_datagrams(number, ready, place, options),
+        Transport::Tcp => {
+            let address = at_port(place.far, ready.ports.first())?;
+            let new = || socket(address, Type::STREAM, place.local);
+            let connected = connect_stream(new, &address.into(), part, options, &mut connects)?;
+            let socket = connected.map_err(|error| cannot(place, &error))?;
+            introduced(Flow::new(number, socket), place, &introduction)
+        }
+        Transport::Unix => {
+            let path = ready.path.as_deref().unwrap_or(Path::new(""));
+            let address = SockAddr::unix(path).map_err(|error| unseen(path, &error))?;
+            let new = || Socket::new(Domain::UNIX, Type::STREAM, None);
+            let connected = connect_stream(new, &address, part, options, &mut connects)?;
+            let socket = connected.map_err(|error| unseen(path, &error))?;
+            introduced(Flow::new(number, socket), place, &introduction)
+        }
     };
     let flows = (0..part.flows).map(flow).collect::<Result<_, Failure>>()?;
     Ok((flows, connects))
 }
 
-fn connect_tcp(
+/// Introduces flows of datagrams, which may be lost, again and again until something is heard on
+/// `control`.
+///
+/// # Errors
+/// `Far` when nothing is heard, or the far host sends back that nobody is there.
+pub fn insist(
+    flows: &[Flow],
+    ready: &Ready,
+    place: Place,
+    control: &TcpStream,
+) -> Result<(), Failure> {
+    let introduction = Introduction::of(&ready.token);
+    let until = Instant::now() + INSIST;
+    let mut pause = REPEAT;
+    while Instant::now() < until {
+        let said = flows
+            .iter()
+            .try_for_each(|flow| introduce(flow, &introduction));
+        if is_heard(control, pause) {
+            return Ok(());
+        }
+        said.map_err(|error| cannot(place, &error))?;
+        pause *= 2;
+    }
+    Err(cannot(place, &ErrorKind::TimedOut.into()))
+}
+
+/// A flow from a socket of its own to the far end's socket of that number.
+fn pair_datagrams(
+    number: u32,
     ready: &Ready,
     place: Place,
     options: &SocketOptions,
+) -> Result<Flow, Failure> {
+    let address = at_port(place.far, ready.ports.get(number as usize))?;
+    let wrong = |error: io::Error| cannot(place, &error);
+    let socket = socket(address, Type::DGRAM, place.local).map_err(wrong)?;
+    options.apply(&socket, Transport::Udp)?;
+    if options.unconnected {
+        return Ok(Flow::unconnected(number, socket, address.into()));
+    }
+    socket.connect(&address.into()).map_err(wrong)?;
+    Ok(Flow::new(number, socket))
+}
+
+/// A connection; the outer failure is an option's.
+fn connect_stream(
+    new: impl Fn() -> io::Result<Socket>,
+    address: &SockAddr,
+    part: &Work,
+    options: &SocketOptions,
     connects: &mut Histogram,
-) -> Result<Socket, Failure> {
-    let port = ready.ports.first().copied().unwrap_or_default();
-    let address = SocketAddr::new(place.address, port);
-    let new = || -> io::Result<Socket> {
-        let domain = Domain::for_address(address);
-        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-        if let Some(local) = place.local {
-            socket.bind(&SocketAddr::new(local, 0).into())?;
-        }
-        Ok(socket)
-    };
-    let socket = new().map_err(|error| cannot(place, &error))?;
-    options.apply(&socket, Transport::Tcp)?;
+) -> Result<io::Result<Socket>, Failure> {
+    let socket = new().map_err(|error| refused("make a socket", &error))?;
+    options.apply(&socket, part.transport)?;
     let began = Instant::now();
-    socket
-        .connect_timeout(&address.into(), CONNECT)
-        .map_err(|error| cannot(place, &error))?;
+    let connected = socket.connect_timeout(address, CONNECT);
     connects.record(began.elapsed().as_nanos() as u64);
+    Ok(connected.map(|()| socket))
+}
+
+/// A socket of the right family, bound where that matters.
+fn socket(address: SocketAddr, kind: Type, local: Option<IpAddr>) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), kind, None)?;
+    if let Some(local) = local {
+        socket.bind(&SocketAddr::new(local, 0).into())?;
+    }
     Ok(socket)
 }
 
+/// The far end at a data port; the scope of a link-local address stays.
+fn at_port(mut far_end: SocketAddr, port: Option<&u16>) -> Result<SocketAddr, Failure> {
+    let port = port.ok_or_else(|| far("the far end opened too few ports for data"))?;
+    far_end.set_port(*port);
+    Ok(far_end)
+}
+
+/// A connection that has said which flow it is.
+fn introduced(flow: Flow, place: Place, introduction: &Introduction) -> Result<Flow, Failure> {
+    introduce(&flow, introduction).map_err(|error| cannot(place, &error))?;
+    Ok(flow)
+}
+
 /// Says which flow this is.
-fn introduce(socket: &Socket, ready: &Ready, number: u32) -> io::Result<()> {
-    let mut words = ready.token.clone().into_bytes();
-    words.extend(number.to_be_bytes());
-    (&*socket).write_all(&words)
+fn introduce(flow: &Flow, introduction: &Introduction) -> io::Result<()> {
+    let words = introduction.words(flow.number);
+    let sent = match &flow.peer {
+        Some(peer) => flow.socket.send_to(&words, peer)?,
+        None => flow.socket.send(&words)?,
+    };
+    match sent == words.len() {
+        true => Ok(()),
+        false => Err(ErrorKind::WriteZero.into()),
+    }
+}
+
+/// Whether there is something on `control` within `time`.
+fn is_heard(control: &TcpStream, time: Duration) -> bool {
+    let mut fds = [PollFd::new(control, PollFlags::IN | PollFlags::RDHUP)];
+    let time = Timespec::try_from(time).ok();
+    poll(&mut fds, time.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 fn cannot(place: Place, error: &io::Error) -> Failure {
-    let address = place.address;
+    let address = place.far.ip();
     far(format!(
         "cannot connect for data with the far end at {address}: {error}; if a firewall is \
          between, give \"serve --data-ports\" a range that it lets pass"
+    ))
+}
+
+fn unseen(path: &Path, error: &io::Error) -> Failure {
+    far(format!(
+        "cannot connect with the far end's socket {}: {error}; Unix sockets need both ends on one \
+         host, run by one user",
+        path.display()
     ))
 }

@@ -13,7 +13,9 @@ use serde_json::Map;
 use socket2::{Domain, Protocol, Socket, Type};
 use wire::{Failure, FarEnd, Interval, WhichEnd};
 
-use crate::control::message::{Greeting, Hello, Ready, Report, ToFar, ToNear, Work, VERSION};
+use crate::control::message::{
+    Greeting, Hello, Ready, Report, ToFar, ToNear, Transport, Work, VERSION,
+};
 use crate::control::{frame, secret};
 use crate::failure::{far, refused};
 use crate::flow::Flow;
@@ -130,10 +132,13 @@ impl Far {
             .peer_addr()
             .map_err(|error| self.lost(&error))?;
         let place = meet::Place {
-            address: address.ip(),
+            far: address,
             local: self.local,
         };
         let (flows, connects) = meet::connect(part, &ready, place, options)?;
+        if part.transport == Transport::Udp {
+            meet::insist(&flows, &ready, place, &self.control)?;
+        }
         self.expect("connected", |said| matches!(said, ToNear::Connected))?;
         self.say(&ToFar::Begin)?;
         self.expect("begun", |said| matches!(said, ToNear::Begun))?;

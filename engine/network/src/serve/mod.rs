@@ -95,12 +95,18 @@ impl Server {
         addresses.filter_map(Result::ok).collect()
     }
 
-    /// Serves until a stop is asked for.
+    /// Serves until a stop of this process is asked for.
     pub fn run(&self) {
+        self.run_until(&AtomicBool::new(false));
+    }
+
+    /// Serves until `is_over`, which is looked at now and then, or a stop is asked for.
+    pub fn run_until(&self, is_over: &AtomicBool) {
         let busy = Arc::new(AtomicBool::new(false));
         let mut served = false;
         let is_done = |served| self.offer.once && served && !busy.load(Ordering::SeqCst);
-        while !(stop::requested() || is_done(served)) {
+        let is_stopped = || stop::requested() || is_over.load(Ordering::Relaxed);
+        while !(is_stopped() || is_done(served)) {
             let mut came = false;
             for listener in &self.listeners {
                 if let Ok((stream, _)) = listener.accept() {

@@ -10,7 +10,7 @@ use kit::PassProbe;
 use socket2::SockRef;
 use wire::{ConditionsWanted, Failure, WhichEnd};
 
-use super::meet::Meeting;
+use super::meet::{self, Meeting};
 use super::Offer;
 use crate::control::message::{Greeting, Report, Role, ToFar, ToNear, Work, VERSION};
 use crate::control::{frame, secret};
@@ -98,13 +98,14 @@ impl Session<'_> {
             .map_err(|error| refused("find the own address", &error))?;
         let meeting = Meeting::open(work, at, self.offer.data_ports.as_ref())?;
         self.say(&ToNear::Ready(meeting.ready.clone()))?;
-        let flows = meeting.gather(work.flows)?;
-        drop(meeting);
+        let flows = meeting.gather(&self.stream)?;
         self.say(&ToNear::Connected)?;
         match self.hear()? {
             ToFar::Begin => {}
             _ => return Err(far("\"begin\" was to come")),
         }
+        meet::clear(&flows, work.transport)
+            .map_err(|error| refused("clear the sockets", &error))?;
         self.say(&ToNear::Begun)?;
         let region = self.attend(work, &flows)?;
         match self.hear()? {

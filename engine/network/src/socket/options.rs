@@ -34,6 +34,9 @@ pub struct SocketOptions {
     /// SO_BUSY_POLL: microseconds for which a receiver looks itself before it sleeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_poll_us: Option<u32>,
+    /// A socket of datagrams is left unconnected: each call names the other end.
+    #[serde(skip_serializing_if = "is_off")]
+    pub unconnected: bool,
 }
 
 fn is_off(on: &bool) -> bool {
@@ -66,7 +69,7 @@ impl SocketOptions {
                 set(&format!("TCP_CONGESTION {name:?}"), done)?;
             }
         }
-        if let Some(dscp) = self.dscp {
+        if let Some(dscp) = self.dscp.filter(|_| transport != Transport::Unix) {
             let tos = u32::from(dscp) << 2;
             let is_v6 = socket
                 .domain()

@@ -1,0 +1,77 @@
+//! Flows of datagrams: a socket for each, which learns from an introduction who is at the other
+//! end.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+
+use rustix::net::{recv, recvfrom, RecvFlags};
+use socket2::{SockAddr, Socket};
+use wire::Failure;
+
+use super::{Meeting, Patience};
+use crate::control::introduction::Introduction;
+use crate::failure::refused;
+use crate::flow::Flow;
+
+/// Waits until each socket has been told whose it is.
+pub fn gather(
+    meeting: Meeting,
+    introduction: &Introduction,
+    control: &TcpStream,
+) -> Result<Vec<Flow>, Failure> {
+    let patience = Patience::new(control);
+    let is_connected = !meeting.work.options.unconnected;
+    let cannot = |error: io::Error| refused("connect a socket of datagrams", &error);
+    let mut awaited: Vec<(u32, Socket)> = (0..).zip(meeting.sockets).collect();
+    let mut here = Vec::with_capacity(awaited.len());
+    while !awaited.is_empty() {
+        patience.wait(awaited.iter().map(|(_, socket)| socket.as_fd()))?;
+        let mut silent = Vec::new();
+        for (number, socket) in awaited {
+            let Some(peer) = introduced(&socket, introduction, number) else {
+                silent.push((number, socket));
+                continue;
+            };
+            socket.set_nonblocking(false).map_err(cannot)?;
+            here.push(if is_connected {
+                socket.connect(&peer).map_err(cannot)?;
+                Flow::new(number, socket)
+            } else {
+                Flow::unconnected(number, socket, peer)
+            });
+        }
+        awaited = silent;
+    }
+    here.sort_by_key(|flow| flow.number);
+    Ok(here)
+}
+
+/// Who said the right words; whatever else came is thrown away.
+fn introduced(socket: &Socket, introduction: &Introduction, number: u32) -> Option<SockAddr> {
+    let mut words = [0; 128];
+    loop {
+        match recvfrom(socket, &mut words, RecvFlags::DONTWAIT) {
+            Ok((length, _, Some(peer)))
+                if introduction.number(&words[..length]) == Some(number) =>
+            {
+                let peer = std::net::SocketAddr::try_from(peer).ok()?;
+                return Some(peer.into());
+            }
+            // An error that an earlier datagram met says nothing of the next.
+            Ok(_) | Err(rustix::io::Errno::CONNREFUSED | rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Throws away what has come.
+pub fn clear(flow: &Flow) -> io::Result<()> {
+    loop {
+        match recv(&*flow.socket, &mut [0u8; 1][..], RecvFlags::DONTWAIT) {
+            Ok(_) | Err(rustix::io::Errno::CONNREFUSED | rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

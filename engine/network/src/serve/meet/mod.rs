@@ -1,0 +1,188 @@
+//! Where the flows of one measurement come to: opened for it, and closed when all have come.
+
+mod datagrams;
+mod directory;
+mod streams;
+
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::ops::RangeInclusive;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+use std::{io, iter};
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use socket2::{Domain, Socket, Type};
+use wire::Failure;
+
+use self::directory::Directory;
+use crate::control::introduction::Introduction;
+use crate::control::message::{Ready, Transport, Work};
+use crate::control::secret;
+use crate::failure::{far, refused};
+use crate::flow::Flow;
+
+/// How long flows may take to come.
+const COMING: Duration = Duration::from_secs(20);
+/// Between two looks at a stop request.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
+/// Where flows of one measurement come to.
+pub struct Meeting<'a> {
+    work: &'a Work,
+    sockets: Vec<Socket>,
+    /// What the near end is told.
+    pub ready: Ready,
+    /// Where a Unix socket is; removed with this.
+    _directory: Option<Directory>,
+}
+
+impl<'a> Meeting<'a> {
+    /// Opens it at the address that the client came to.
+    ///
+    /// # Errors
+    /// When no port is free, or an option is not granted.
+    pub fn open(
+        work: &'a Work,
+        at: SocketAddr,
+        ports: Option<&RangeInclusive<u16>>,
+    ) -> Result<Self, Failure> {
+        let cannot = |error: io::Error| refused("wait for data connections", &error);
+        let mut meeting = Self {
+            work,
+            sockets: Vec::new(),
+            ready: Ready {
+                ports: Vec::new(),
+                path: None,
+                token: secret::nonce().map_err(cannot)?,
+            },
+            _directory: None,
+        };
+        let at = match at.ip().to_canonical() {
+            // An IPv4 client of a socket for both families.
+            IpAddr::V4(ip) => SocketAddr::new(ip.into(), 0),
+            IpAddr::V6(_) => at,
+        };
+        match work.transport {
+            Transport::Tcp => meeting.sockets = bind(at, ports, Type::STREAM, 1)?,
+            Transport::Udp => meeting.sockets = bind(at, ports, Type::DGRAM, work.flows)?,
+            Transport::Unix => {
+                let directory = Directory::new().map_err(cannot)?;
+                let path = directory.path().join("flows");
+                meeting.sockets = vec![streams::bind_unix(&path).map_err(cannot)?];
+                meeting.ready.path = Some(path);
+                meeting._directory = Some(directory);
+            }
+        }
+        for socket in &meeting.sockets {
+            // Accepted sockets have the options of the one that listens.
+            work.options.apply(socket, work.transport)?;
+            socket.set_nonblocking(true).map_err(cannot)?;
+            let address = socket.local_addr().map_err(cannot)?;
+            let port = address.as_socket().map(|address| address.port());
+            meeting.ready.ports.extend(port);
+            if work.transport != Transport::Udp {
+                let waiting = work.flows.min(4_096) as i32;
+                socket.listen(waiting).map_err(cannot)?;
+            }
+        }
+        Ok(meeting)
+    }
+
+    /// Waits until all flows are here; strangers are turned away.
+    ///
+    /// # Errors
+    /// `Far` when they do not come, or something is heard on `control` meanwhile.
+    pub fn gather(self, control: &TcpStream) -> Result<Vec<Flow>, Failure> {
+        let introduction = Introduction::of(&self.ready.token);
+        match self.work.transport {
+            Transport::Udp => datagrams::gather(self, &introduction, control),
+            Transport::Tcp | Transport::Unix => streams::gather(self, &introduction, control),
+        }
+    }
+}
+
+/// Throws away what has come over `flows` until now: introductions are repeated, and the last ones
+/// may come when the flow is long known.
+///
+/// # Errors
+/// As recv(2).
+pub fn clear(flows: &[Flow], transport: Transport) -> io::Result<()> {
+    match transport {
+        Transport::Udp => flows.iter().try_for_each(datagrams::clear),
+        Transport::Tcp | Transport::Unix => Ok(()),
+    }
+}
+
+/// The patience of a meeting.
+struct Patience<'a> {
+    until: Instant,
+    control: &'a TcpStream,
+}
+
+impl<'a> Patience<'a> {
+    fn new(control: &'a TcpStream) -> Self {
+        Self {
+            until: Instant::now() + COMING,
+            control,
+        }
+    }
+
+    /// Waits until one of `sockets` has something, or for a moment.
+    fn wait<'s>(&self, sockets: impl Iterator<Item = BorrowedFd<'s>>) -> Result<(), Failure> {
+        if Instant::now() > self.until {
+            return Err(far("not all data connections came"));
+        }
+        if kit::stop::requested() {
+            return Err(far("the far end was stopped"));
+        }
+        let mut fds = vec![PollFd::new(self.control, PollFlags::IN | PollFlags::RDHUP)];
+        fds.extend(sockets.map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)));
+        // Interrupted or not: what is there is found without it.
+        let _ = poll(&mut fds, Some(&LOOK));
+        match fds[0].revents().is_empty() {
+            true => Ok(()),
+            false => Err(far("the near end gave up while its flows were awaited")),
+        }
+    }
+}
+
+/// `count` sockets, each with the first port that is free.
+fn bind(
+    mut at: SocketAddr,
+    ports: Option<&RangeInclusive<u16>>,
+    kind: Type,
+    count: u32,
+) -> Result<Vec<Socket>, Failure> {
+    let count = count as usize;
+    let mut candidates: Box<dyn Iterator<Item = u16>> = match ports {
+        Some(ports) => Box::new(ports.clone()),
+        None => Box::new(iter::repeat_n(0, count)),
+    };
+    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+    let mut sockets = Vec::new();
+    while sockets.len() < count {
+        let Some(port) = candidates.next() else {
+            let ip = at.ip();
+            let wanted = format!("find a port for each data connection at {ip}");
+            return Err(refused(wanted, &last));
+        };
+        at.set_port(port);
+        match bind_one(at, kind) {
+            Ok(socket) => sockets.push(socket),
+            Err(error) => last = error,
+        }
+    }
+    Ok(sockets)
+}
+
+fn bind_one(address: SocketAddr, kind: Type) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), kind, None)?;
+    // A port of connections that are long closed may be taken again; one of datagrams that is
+    // taken would be shared.
+    socket.set_reuse_address(kind == Type::STREAM)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
+}

@@ -1,0 +1,63 @@
+//! Flows of every transport find each other, over IPv4, IPv6 and names, and nobody else gets in.
+
+mod common;
+
+use common::Served;
+use kit::team::{Finish, Member};
+use kit::PassProbe;
+use network::control::message::{Messages, Receive, Role, Transport, Work};
+use network::flow::Flow;
+use network::near::Far;
+use network::socket::SocketOptions;
+use wire::Failure;
+
+const MESSAGE: &[u8] = b"eight by";
+
+fn work(transport: Transport, options: SocketOptions) -> Work {
+    let messages = Messages {
+        bytes: 4_096,
+        width: None,
+    };
+    Work {
+        transport,
+        role: Role::Receive(Receive { messages }),
+        flows: 3,
+        threads: 3,
+        options,
+        cpus: Vec::new(),
+        longest_s: 5.0,
+        look_s: 0.1,
+    }
+}
+
+/// Each flow sends its number of messages and one more.
+fn send(flow: &Flow, member: &mut Member<PassProbe>) -> Result<(), Failure> {
+    member.start()?;
+    for _ in 0..=flow.number {
+        let sent = match &flow.peer {
+            Some(peer) => flow.socket.send_to(MESSAGE, peer),
+            None => flow.socket.send(MESSAGE),
+        };
+        assert_eq!(sent.unwrap(), MESSAGE.len());
+    }
+    let _ = flow.socket.shutdown(std::net::Shutdown::Write);
+    Ok(())
+}
+
+fn received_bytes(ip: &str, transport: Transport, options: SocketOptions) -> u64 {
+    let served = Served::at(ip);
+    let mut far = Far::dial(&served.far()).unwrap();
+    let work = work(transport, options.clone());
+    let measured = far.measure(&work, &options, Finish::Everyone, send);
+    measured.unwrap().far.side.received_bytes
+}
+
+#[test]
+fn flows_meet_whatever_moves_the_data() {
+    for ip in ["127.0.0.1", "::1"] {
+        for transport in [Transport::Tcp, Transport::Udp, Transport::Unix] {
+            let bytes = received_bytes(ip, transport, SocketOptions::default());
+            assert_eq!(bytes, 6 * MESSAGE.len() as u64, "{ip}, {transport:?}");
+        }
+    }
+}
