@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Access, Connection, Event, Interval, Network, Progress, Sample, Warning};
+use wire::{Access, Connection, Event, Interval, Network, Progress, Sample, Side, Warning};
 
 use crate::probe::Reading;
 
@@ -22,7 +22,7 @@ pub struct Totals {
     pub counters: BTreeMap<String, u64>,
     /// Where the data came from.
     pub access: Option<Access>,
-    /// What both ends of the network saw.
+    /// What both ends of the network saw, over all timed regions.
     pub network: Option<Network>,
 }
 
@@ -70,9 +70,28 @@ impl<'a> Ledger<'a> {
         (self.emit)(Event::Sample(sample));
     }
 
-    /// Emits how the kernel saw a connection.
-    pub fn connection(&mut self, connection: Connection) {
-        (self.emit)(Event::Connection(connection));
+    /// Adds one timed region between two ends: its reading as [`Ledger::add`] does, what both ends
+    /// saw, and how the kernel saw the connections, on the time axis of the intervals.
+    pub fn add_network(
+        &mut self,
+        reading: &Reading,
+        network: Network,
+        connections: impl IntoIterator<Item = Connection>,
+    ) {
+        let before_s = self.totals.timed_ns as f64 / 1e9;
+        for mut connection in connections {
+            connection.t_s += before_s;
+            (self.emit)(Event::Connection(connection));
+        }
+        let shares_s = [before_s, reading.elapsed_ns as f64 / 1e9];
+        self.totals.network = Some(match self.totals.network.take() {
+            None => network,
+            Some(before) => Network {
+                near: both(before.near, network.near, shares_s),
+                far: both(before.far, network.far, shares_s),
+            },
+        });
+        self.add(reading);
     }
 
     /// Emits something the reader of the result should know.
@@ -85,10 +104,81 @@ impl<'a> Ledger<'a> {
     }
 }
 
+/// One end over two regions that lasted `shares_s`; what was granted is told of the later one.
+fn both(before: Side, mut later: Side, shares_s: [f64; 2]) -> Side {
+    let [before_s, later_s] = shares_s;
+    let all_s = before_s + later_s;
+    if all_s > 0.0 {
+        later.busy = (before.busy * before_s + later.busy * later_s) / all_s;
+    }
+    later.user_s += before.user_s;
+    later.system_s += before.system_s;
+    later.sent_bytes += before.sent_bytes;
+    later.received_bytes += before.received_bytes;
+    later.sends += before.sends;
+    later.receives += before.receives;
+    for (name, count) in before.counters {
+        *later.counters.entry(name).or_default() += count;
+    }
+    later
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{PassProbe, Probe};
+
+    fn side(busy: f64, count: u64) -> Side {
+        Side {
+            cpus: 2,
+            busy,
+            user_s: 0.5,
+            system_s: 0.25,
+            sent_bytes: count,
+            received_bytes: 10 * count,
+            sends: 2 * count,
+            receives: 3 * count,
+            granted: [("mss".to_owned(), count.into())].into_iter().collect(),
+            counters: [("TcpInSegs".to_owned(), count)].into(),
+        }
+    }
+
+    fn connection(t_s: f64) -> Connection {
+        let text = format!(
+            r#"{{"t_s":{t_s},"flow":0,"end":"near","rtt_s":0.1,"rtt_variance_s":0.1,
+                "cwnd_segments":10,"mss_bytes":1448,"retransmits":0}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn both_ends_are_summed_over_all_regions_on_one_time_axis() {
+        let mut times_s = Vec::new();
+        let mut emit = |event| {
+            if let Event::Connection(connection) = event {
+                times_s.push(connection.t_s);
+            }
+        };
+        let mut ledger = Ledger::new(&mut emit);
+        for (elapsed_ns, busy, count) in [(1_000_000_000, 0.2, 1), (3_000_000_000, 0.6, 5)] {
+            let mut reading = PassProbe::new().finish_at(0);
+            (reading.elapsed_ns, reading.slices) = (elapsed_ns, Vec::new());
+            let network = Network {
+                near: side(busy, count),
+                far: side(0.0, 0),
+            };
+            ledger.add_network(&reading, network, [connection(0.5)]);
+        }
+        let near = ledger.totals.network.unwrap().near;
+        let sum = Side {
+            user_s: 1.0,
+            system_s: 0.5,
+            granted: side(0.0, 5).granted,
+            ..side((0.2 + 3.0 * 0.6) / 4.0, 6)
+        };
+        assert_eq!(near, sum);
+        assert_eq!(times_s, [0.5, 1.5]);
+    }
 
     #[test]
     fn intervals_of_all_regions_sum_to_the_totals_on_one_time_axis() {

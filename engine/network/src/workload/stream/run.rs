@@ -109,12 +109,8 @@ impl Walk<'_> {
         for sample in measures::samples(&figures) {
             ledger.sample(sample);
         }
-        ledger.add(reading);
-        let connections = [&measured.near.connections, &measured.far.connections];
-        for connection in connections.into_iter().flatten() {
-            ledger.connection(connection.clone());
-        }
-        ledger.totals.network = Some(Network { near, far });
+        let connections = [measured.near.connections, measured.far.connections].concat();
+        ledger.add_network(reading, Network { near, far }, connections);
         Ok(())
     }
 
