@@ -71,7 +71,7 @@ impl Omni {
             let (first, second) = (pair.first.is_some(), pair.second.is_some());
             match given.name {
                 "-m" | "-M" => {
-                    self.implied |= u32::from(first) * SEND | u32::from(second) * RECEIVE;
+                    self.implied |= (u32::from(first) * SEND) | (u32::from(second) * RECEIVE);
                 }
                 "-r" => self.implied |= SEND | RECEIVE,
                 _ => {}
