@@ -1,5 +1,8 @@
 """Tiny studies over a network: on a pair of namespaces, on loopback, and by ssh."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,19 @@ def test_loopback_needs_no_root(tmp_path: Path) -> None:
         prepared.system: prepared.facts["Internet Protocol"] for prepared in record.prepared
     }
     assert protocols == {"IPv4": "IPv4", "IPv6": "IPv6"}
+
+
+def test_a_pair_in_a_users_own_namespaces(tmp_path: Path) -> None:
+    plan = plan_of((system("a", "pair"),), workloads=(STREAM,), blocks=1)
+    folder = place(tmp_path, plan)
+    run = f"mount -t tmpfs tmpfs /run && exec {sys.executable} -m support.runs {tmp_path}"
+    subprocess.run(
+        ("unshare", "--map-root-user", "--net", "--mount", "sh", "-c", run),
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    (trial,) = read_run(folder, plan).trials
+    assert trial.outcome == "done", trial.reason
 
 
 def test_a_far_end_by_ssh(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ WATCHED = (
 @contextmanager
 def systems_of(kind_name: str, home: Path) -> Iterator[Make]:
     """Makes systems that share a ledger; afterwards they are down, and nothing of them is left."""
+    home.mkdir(exist_ok=True)
     before, made = parameters(), list[System]()
     with Ledger() as ledger:
         site = Site(root=home, work=home, ledger=ledger)
@@ -40,7 +41,7 @@ def systems_of(kind_name: str, home: Path) -> Iterator[Make]:
             one.take_down()
     assert left_behind(ledger.token) == []
     assert parameters() == before
-    assert not list(home.iterdir())
+    assert not [path for path in home.iterdir() if ledger.token in path.name]
 
 
 def parameters() -> dict[str, str]:

@@ -7,12 +7,13 @@ process, and :func:`recover` may take back what that process could not: after ki
 power failure.
 """
 
+import contextlib
 import fcntl
 import json
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -90,6 +91,14 @@ class Ledger:
     def holds(self, change: Change) -> bool:
         """Whether a change is recorded and not taken back."""
         return change in self._outstanding.values()
+
+    def elsewhere(self) -> Iterator[tuple[int, Change]]:
+        """Changes of other processes that are not taken back, each with the process's number."""
+        for path in self.path.parent.glob("*.jsonl"):
+            if path != self.path:
+                with contextlib.suppress(FileNotFoundError):
+                    for _, change in _outstanding(path.read_bytes()):
+                        yield int(path.name.partition("-")[0]), change
 
     def undo(self, change: Change) -> str | None:
         """Take one change back and say what was done; harmless if it is not outstanding.

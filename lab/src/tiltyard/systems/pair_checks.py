@@ -33,7 +33,7 @@ _TRY = ("unshare", "--net")
 def check_pair(settings: PairSettings) -> list[Problem]:
     """Everything that can be seen beforehand, without changing anything."""
     if os.geteuid() != 0:
-        remedy = 'sudo; without root: kind = "loopback" in [systems]'
+        remedy = 'sudo; or kind = "loopback"; or namespaces of your own (guide "Without root")'
         return [Problem("error", "only root can make network namespaces", remedy)]
     if lacking := [tool for tool in TOOLS if find_program(tool.command) is None]:
         return [

@@ -73,6 +73,7 @@ def _set(steps: Steps, key: str, value: str) -> None:
     before = sysctls.read(key)
     if before == value:
         return
+    steps.insist_alone(lambda one: isinstance(one, SetSysctl) and one.key == key, key)
     steps.record(SetSysctl(key=key, before=before, value=value))
     steps.run(("sysctl", "-q", "-w", f"{key}={value}"))
     if (now := sysctls.read(key)) != value:

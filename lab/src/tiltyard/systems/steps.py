@@ -1,9 +1,11 @@
 """The steps of one turn of a system: each is in the ledger before it is taken."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from tiltyard.errors import RefusedError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.systems.kind import Site
@@ -33,6 +35,19 @@ class Steps:
         """Write down a change that is about to be made."""
         self._changes.append(change)
         return self._site.ledger.record(change)
+
+    def insist_alone(self, same: Callable[[Change], bool], what: str) -> None:
+        """Make sure that no other run has changed the same thing: it could not be put back.
+
+        Raises:
+            RefusedError: if one has.
+        """
+        for pid, change in self._site.ledger.elsewhere():
+            if same(change):
+                raise RefusedError(
+                    f"{what} is set by another run (process {pid}); wait for its end. "
+                    "If it was killed: tiltyard restore"
+                )
 
     def run(self, argv: tuple[str, ...], stdin: Path = Path(os.devnull)) -> commands.Output:
         """Take a step, and keep its command for the record."""
