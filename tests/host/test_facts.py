@@ -7,7 +7,7 @@ from tiltyard.host import packages
 from tiltyard.host.doctor import Check, examine
 from tiltyard.host.facts import ABSENT, host_facts
 from tiltyard.host.mounts import Mount
-from tiltyard.host.packages import Tool, install_command
+from tiltyard.host.packages import Tool, install_command, load_command
 
 
 def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
@@ -26,6 +26,13 @@ def test_the_kernel_command_line_stays_private(tmp_path: Path) -> None:
 def checks(tmp_path: Path, *tools: Tool) -> dict[str, Check]:
     found = examine(tools, lambda: "1.2.3", tmp_path)
     return {check.name: check for check in found}
+
+
+def test_a_module_is_named_only_where_there_are_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltyard.host.packages.Path.is_dir", lambda _: True)
+    assert load_command("veth") == "modprobe veth"
+    monkeypatch.setattr("tiltyard.host.packages.Path.is_dir", lambda _: False)
+    assert load_command("veth") == "a kernel with veth: this one has no modules"
 
 
 def test_the_doctor_looks_at_everything(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_a_step_that_fails_leaves_nothing(
 @pytest.mark.parametrize(
     ("settings", "text", "remedy"),
     [
-        ({"qdisc": "nonesuch limit 5"}, '"nonesuch limit 5" is not taken: ', "modprobe sch_"),
+        ({"qdisc": "nonesuch limit 5"}, '"nonesuch limit 5" is not taken: ', "sch_nonesuch"),
         ({"qdisc": "pfifo limit many"}, '"pfifo limit many" is not taken: ', "man tc-pfifo"),
         ({"offloads": {"tzo": True}}, 'no offload "tzo"', "tso"),
         ({"congestion_control": "vegan"}, 'no congestion control "vegan"; it has', "tcp_vegan"),

@@ -19,7 +19,7 @@ from tiltyard.host import commands
 from tiltyard.host.facts import NONE_SEEN, virtualisation
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.mounts import mounts
-from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.host.packages import Tool, find_program, install_command, load_command
 from tiltyard.units import format_size
 
 _CACHESTAT = 451
@@ -101,7 +101,9 @@ def _network_pairs() -> Check:
     try:
         commands.run(("unshare", "--net", "ip", "link", "add", "type", "veth"))
     except TiltyardError as error:
-        return Check(name, "limited", f"two ends cannot be joined here: {error}", "modprobe veth")
+        return Check(
+            name, "limited", f"two ends cannot be joined here: {error}", load_command("veth")
+        )
     return Check(name, "ok", "two network namespaces can be joined by virtual devices")
 
 

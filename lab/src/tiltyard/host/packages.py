@@ -1,7 +1,9 @@
 """External programs: is one here, and which one command installs it?"""
 
+import os
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 _INSTALL = {
     "apt-get": "apt-get install -y --no-install-recommends",
@@ -37,3 +39,10 @@ def install_command(*packages: str) -> str:
     names = " ".join(dict.fromkeys(packages))
     manager = next((name for name in _INSTALL if shutil.which(name)), None)
     return f"{_INSTALL[manager]} {names}" if manager else f"install the package {names}"
+
+
+def load_command(module: str) -> str:
+    """What brings a part of the kernel that is not there: a module, if this kernel has modules."""
+    if Path("/lib/modules", os.uname().release).is_dir():
+        return f"modprobe {module}"
+    return f"a kernel with {module}: this one has no modules"

@@ -10,7 +10,7 @@ import os
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.links import SHORT_NAMES
-from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.host.packages import Tool, find_program, install_command, load_command
 from tiltyard.study.problems import perhaps
 from tiltyard.systems.ends import ENDS
 from tiltyard.systems.kind import Problem
@@ -41,7 +41,9 @@ def check_pair(settings: PairSettings) -> list[Problem]:
             for tool in lacking
         ]
     if refused := _refusal(("ip", "link", "add", "near", "type", "veth", "peer", "name", "far")):
-        return [Problem("error", f"this kernel makes no veth devices: {refused}", "modprobe veth")]
+        return [
+            Problem("error", f"this kernel makes no veth devices: {refused}", load_command("veth"))
+        ]
     return [
         *_qdisc_problems(settings),
         *_offload_problems(settings),
@@ -55,7 +57,7 @@ def _refusal(argv: tuple[str, ...]) -> str:
     try:
         commands.run((*_TRY, *argv))
     except TiltyardError as error:
-        return str(error).partition(": ")[2]
+        return str(error).partition(": ")[2].removeprefix("Error: ").rstrip(".")
     return ""
 
 

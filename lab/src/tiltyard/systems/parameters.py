@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
 from tiltyard.host.network_changes import SetSysctl
-from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.host.packages import Tool, find_program, install_command, load_command
 from tiltyard.study.problems import perhaps
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.steps import Steps
@@ -87,4 +87,4 @@ def _unknown_congestion_control(wanted: str) -> list[Problem]:
     if wanted in available:
         return []
     text = f'this kernel has no congestion control "{wanted}"; it has {", ".join(available)}'
-    return [Problem("error", text, f"modprobe tcp_{wanted}")]
+    return [Problem("error", text, load_command(f"tcp_{wanted}"))]
