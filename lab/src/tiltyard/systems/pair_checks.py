@@ -68,9 +68,8 @@ def _qdisc_problems(settings: PairSettings) -> list[Problem]:
         setup = ("tc", "qdisc", "add", "dev", "lo", "root", *words)
         if words and (refused := _refusal(setup)):
             text = f'the queueing discipline "{" ".join(words)}" is not taken: {refused}'
-            remedy = (
-                f"modprobe sch_{words[0]}" if "unknown" in refused.lower() else f"man tc-{words[0]}"
-            )
+            unknown = "unknown" in refused.lower()
+            remedy = load_command(f"sch_{words[0]}") if unknown else f"man tc-{words[0]}"
             found.append(Problem("error", text, remedy))
     return found
 
