@@ -3,7 +3,16 @@
 import pytest
 
 from support.specimen import GRID, comparison, iozone, pairs
-from tiltyard.charts.figures import against, interval_text, ratio_text, turned, with_unit
+from tiltyard.charts.figures import (
+    advantage_text,
+    against,
+    between,
+    interval_text,
+    percent_better,
+    ratio_text,
+    turned,
+    with_unit,
+)
 from tiltyard.charts.grid import grid_of
 
 CLEAR = comparison("xfs", "ext4", [1.24, 1.26, 1.31, 1.33, 1.36, 1.39])
@@ -38,6 +47,24 @@ def test_every_system_meets_the_baseline_once_wherever_it_stands() -> None:
         ("c", "b", pytest.approx(2.0)),
     ]
     assert [pair.verdict for pair in meeting] == ["slower", "faster"]
+
+
+def test_an_advantage_is_more_of_a_rate_and_less_of_a_time() -> None:
+    assert advantage_text(CLEAR, "higher") == "+31.4 %"
+    assert advantage_text(turned(CLEAR), "lower") == "+23.9 %"
+    assert advantage_text(turned(CLEAR), "higher") == "−23.9 %"
+    assert advantage_text(EARLY, "higher") == "–"
+    assert percent_better(1.0, "higher") == "0.0 %"
+    assert percent_better(18.5, "higher", 0) == "+1,750 %"
+
+
+def test_two_systems_are_found_whichever_way_they_were_stored() -> None:
+    found = pairs({"a": [1.0] * 6, "b": [2.0] * 6, "c": [4.0] * 6})
+    for system, other, ratio in (("b", "a", 2), ("a", "b", 0.5), ("c", "b", 2)):
+        pair = between(found, system, other)
+        assert pair is not None
+        assert (pair.system, pair.against, pair.ratio) == (system, other, pytest.approx(ratio))
+    assert between(found, "a", "d") is None
 
 
 def test_units_stand_in_the_head() -> None:

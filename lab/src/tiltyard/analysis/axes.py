@@ -61,9 +61,11 @@ class Axis:
         """Numeric levels together: ``messages of 32 B to 65,507 B``, ``1 to 8 threads``."""
         ordered = sorted(set(levels))
         sized = self.is_sized(ordered)
-        texts = [self.text(level) for level in ordered if not (sized and level == AUTOMATIC)]
-        reach = texts[0] if len(texts) == 1 else f"{texts[0]} {_joint(texts)} {texts[-1]}"
-        if sized and ordered[0] == AUTOMATIC:
+        automatic = sized and ordered[0] == AUTOMATIC
+        texts = [self.text(level) for level in ordered[automatic:]]
+        joint = "and" if len(ordered) == 2 else "to"
+        reach = f" {joint} ".join(dict.fromkeys((texts[0], texts[-1])))
+        if automatic:
             reach = f"auto and {reach}"
         if self.names[0] in COUNTED:
             return f"{reach} {self.name}"
@@ -153,10 +155,6 @@ def course_of(points: Sequence[Point]) -> Course | None:
     others = tuple(axis for axis in axes if axis != longest)
     course = Course(longest, tuple(sorted(int(level) for level in levels[longest])), others)
     return course if len({course.case(point) for point in points}) <= CASES else None
-
-
-def _joint(texts: Sequence[str]) -> str:
-    return "and" if len(texts) == 2 else "to"
 
 
 def _size_text(size_bytes: int) -> str:

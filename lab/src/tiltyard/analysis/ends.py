@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from statistics import median
 from typing import Final, Literal, TypeAlias
 
@@ -72,12 +71,15 @@ def _amounts(own: Sequence[Seen]) -> Iterator[tuple[str, str]]:
     if receives := typical(lambda side: side.receives):
         amount = _size(typical(lambda side: side.received_bytes))
         yield "received", f"{amount} in {receives:,.0f} calls"
-    for name in sorted({name for one in own for name in one.side.counters if TROUBLE.search(name)}):
-        yield name, f"{median(one.side.counters.get(name, 0) for one in own):,.0f}"
+    troubles = {name for one in own for name in one.side.counters if TROUBLE.search(name)}
+    for name in sorted(troubles):
+        if count := median(one.side.counters.get(name, 0) for one in own):
+            yield name, f"{count:,.0f}"
 
 
 def _connections(own: Sequence[Seen]) -> Iterator[tuple[str, str]]:
-    """TCP_INFO: the median over the instants of a trial, then over trials."""
+    """TCP_INFO where data are sent: the median over the instants of a trial, then over trials."""
+    own = [one for one in own if one.side.sends]
 
     def typical(read: Callable[[Connection], float | None]) -> float | None:
         series = [
@@ -94,25 +96,36 @@ def _connections(own: Sequence[Seen]) -> Iterator[tuple[str, str]]:
 
 
 def _granted(own: Sequence[Seen]) -> Iterator[tuple[str, str]]:
-    """Options as granted; everything that was granted where that differs between blocks."""
-    for option in dict.fromkeys(option for one in own for option in one.side.granted):
-        granted = [one.side.granted for one in own if option in one.side.granted]
-        texts = sorted(option_text(options[option]) for options in granted)
-        yield (
-            f"{option.replace('_', ' ')}, granted",
-            " or ".join(text for text, _ in groupby(texts)),
-        )
+    """Options as granted: the buffers that were in use, then all others together."""
+    for option, moved in (("send_buffer", "sends"), ("receive_buffer", "receives")):
+        sizes = [
+            size
+            for one in own
+            if getattr(one.side, moved) and isinstance(size := one.side.granted.get(option), int)
+        ]
+        if sizes:
+            ends = dict.fromkeys((format_size(min(sizes)), format_size(max(sizes))))
+            yield option.replace("_", " "), " to ".join(ends)
+    others = dict.fromkeys(option for one in own for option in one.side.granted)
+    texts = [_option(own, option) for option in others if not option.endswith("_buffer")]
+    if texts:
+        yield "options granted", ", ".join(texts)
 
 
-def option_text(value: object) -> str:
+def _option(own: Sequence[Seen], option: str) -> str:
+    """``nodelay off``; everything that was granted where that differs between blocks."""
+    granted = [one.side.granted for one in own if option in one.side.granted]
+    texts = dict.fromkeys(_text(options[option]) for options in granted)
+    return f"{option.replace('_', ' ')} {' or '.join(sorted(texts))}"
+
+
+def _text(value: object) -> str:
     """An option's value as a person reads it."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, int):
-        return f"{value:,}"
     if isinstance(value, list):
-        return ", ".join(map(option_text, value))
-    return str(value)
+        return " ".join(map(_text, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _size(size_bytes: float) -> str:

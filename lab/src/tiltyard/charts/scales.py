@@ -12,7 +12,7 @@ from tiltyard.charts.theme import SMALL_PX
 
 _WIDE_RANGE = 20
 """Values that differ by more than this factor are drawn on a logarithmic scale."""
-_LADDER = (1, 2, 5)
+_LADDERS = ((1, 2, 5), (1, 3), (1,))
 _MANY_TICKS = 7
 _SPREAD = 0.36
 """Room that the systems share at one level, as a share of the distance of levels."""
@@ -57,9 +57,9 @@ class Scale:
         return math.log(value) if self.logarithmic else value
 
     def _ticks(self) -> list[float]:
-        """1, 2, 5 in each decade; where that would be many, 1 alone."""
+        """Round numbers in each decade, as many as are read easily."""
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        for steps in (_LADDER, _LADDER[:1]):
+        for steps in _LADDERS:
             ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
             inside = [tick for tick in ticks if self.low <= tick <= self.high]
             if len(inside) <= _MANY_TICKS:

@@ -1,0 +1,175 @@
+"""A network study on paper and in the terminal: every figure is one of the findings."""
+
+import re
+from html import unescape
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from support.network_studies import MESSAGES, network_study
+from support.reading import Reading
+from support.synthetic import synthetic_study
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Findings, WorkloadFindings
+from tiltyard.charts.figures import advantage_text, between, interval_text, ratio_text
+from tiltyard.report.html import render_html
+from tiltyard.report.tables import by_factor, course_tables, details_along, details_apart
+from tiltyard.report.terminal import verdicts
+from tiltyard.units import format_number
+
+FACTORS = {"kernel": ("linux-6.1", "linux-6.18"), "tuning": ("out-of-box", "optimized")}
+FOUR = [f"{kernel} {tuning}" for kernel in FACTORS["kernel"] for tuning in FACTORS["tuning"]]
+
+
+@pytest.fixture(scope="module")
+def findings() -> Findings:
+    """Streams that lose nothing and something, and request/response; two systems."""
+    return analyse(*network_study(blocks=7, effects={"optimized": 1.2}))
+
+
+@pytest.fixture(scope="module")
+def page(findings: Findings) -> str:
+    return render_html(findings)
+
+
+@pytest.fixture(scope="module")
+def four() -> Findings:
+    """Two factors of two levels."""
+    effects = {FOUR[1]: 1.1, FOUR[2]: 3.2, FOUR[3]: 3.5}
+    return analyse(*network_study(FOUR, ("tcp_stream",), 7, effects, FACTORS))
+
+
+def workload_of(findings: Findings, name: str) -> WorkloadFindings:
+    return next(workload for workload in findings.workloads if workload.name == name)
+
+
+def rows_of(page: str, section: int) -> list[str]:
+    """The text of each row of a table in the section of a workload; 0 is all before them."""
+    start = page.index(f'id="workload-{section}"') if section else 0
+    part = page[start : page.index("</section>", start)]
+    rows = re.findall(r"<tr[ >].*?</tr>", part, re.DOTALL)
+    return [" ".join(unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in rows]
+
+
+def test_each_message_has_its_values_in_megabits_and_its_advantage(
+    findings: Findings, page: str
+) -> None:
+    rows = rows_of(page, 1)
+    (table,) = course_tables(workload_of(findings, "tcp_stream"))
+    assert (table.unit, table.factor) == ("Mbit/s", 1e6 / 8)
+    assert [row.level for row in table.rows] == [f"{size:,}" for size in MESSAGES]
+    for row in table.rows:
+        pair = between(row.cell.comparisons, "optimized", "out-of-box")
+        assert pair is not None
+        values = " ".join(format_number(s.median / 125_000, 4) for s in row.cell.summaries)
+        judged = f"{advantage_text(pair, 'higher')} {ratio_text(pair)} ({interval_text(pair)})"
+        assert f"{row.level} {values} ▲ {judged}" in rows
+
+
+def test_the_mean_over_messages_is_that_of_the_index(findings: Findings, page: str) -> None:
+    index = workload_of(findings, "tcp_stream").index
+    (comparison,) = index.comparisons
+    (row,) = (row for row in rows_of(page, 1) if row.startswith("geometric mean"))
+    assert advantage_text(comparison, "higher") in row
+    assert f"({interval_text(comparison)})" in row
+
+
+def test_latency_is_in_microseconds_with_both_means(findings: Findings, page: str) -> None:
+    workload = workload_of(findings, "tcp_rr")
+    transactions, latency = course_tables(workload)
+    assert (transactions.unit, latency.unit) == ("/s", "µs")
+    assert workload.latencies is not None
+    rows = rows_of(page, 3)
+    means = " ".join(format_number(1e6 * a.value, 4) for a in workload.latencies.averages)
+    assert any(row.startswith(f"arithmetic mean {means} +16.") for row in rows)
+    assert sum(row.startswith("geometric mean") for row in rows) == 2
+
+
+def test_percentiles_of_single_operations_are_listed(findings: Findings, page: str) -> None:
+    workload = workload_of(findings, "tcp_rr")
+    assert workload.latencies is not None
+    rows = rows_of(page, 3)
+    summaries = workload.latencies.cells[0].summaries
+    told = " ".join(
+        format_number(1e6 * seconds)
+        for s in summaries
+        for seconds in (s.median, *s.percentiles.values())
+    )
+    assert f"1 {told}" in rows
+
+
+def test_what_was_lost_and_what_it_cost_stand_beside_it(findings: Findings, page: str) -> None:
+    workload = workload_of(findings, "udp_stream")
+    beside = details_along(workload)
+    assert beside is not None
+    heads = {table.label: table.unit for table in beside.tables}
+    assert heads == {
+        "throughput sent": "Mbit/s",
+        "loss": "%",
+        "time of a send": "µs",
+        "CPU use, near": "%",
+        "CPU use, far": "%",
+        "service demand, near": "µs/KB",
+        "service demand, far": "µs/KB",
+    }
+    assert details_apart(workload) == []
+    lossless = next(row for row in rows_of(page, 2) if row.startswith("32 ● out-of-box"))
+    assert " 0 " in lossless
+
+
+def test_the_ends_are_shown(findings: Findings, page: str) -> None:
+    rows = rows_of(page, 2)
+    assert "near end" in rows
+    assert "far end" in rows
+    assert "UdpRcvbufErrors 107,320 107,320" in rows
+    for facts in workload_of(findings, "udp_stream").ends.values():
+        for fact, values in facts.items():
+            assert " ".join((fact, *values.values())) in rows
+
+
+def test_a_lossy_stream_is_warned_of(page: str) -> None:
+    assert "udp_stream lost data: out-of-box up to" in Reading(page).text
+
+
+def test_two_factors_have_a_table_each(four: Findings) -> None:
+    assert [own[0].factor for own in by_factor(four)] == ["kernel", "tuning"]
+    page = render_html(four)
+    heads = [row for row in rows_of(page, 1) if row.startswith("message, bytes")]
+    assert heads[0] == f"message, bytes {' '.join(FOUR)} linux-6.18 over linux-6.1"
+    assert heads[1] == "message, bytes optimized over out-of-box"
+    assert "throughput received: what tuning is worth" in Reading(page).text
+
+
+def test_a_map_has_no_course() -> None:
+    findings = analyse(*synthetic_study(workloads=("iozone",), blocks=3))
+    (workload,) = findings.workloads
+    assert course_tables(workload) == []
+    assert details_along(workload) is None
+
+
+def test_before_the_first_look_there_are_values_and_dashes() -> None:
+    findings = analyse(*network_study(workloads=("tcp_rr",), blocks=2))
+    rows = rows_of(render_html(findings), 1)
+    assert any(re.fullmatch(r"1 [\d,]+ [\d,]+ –", row) for row in rows)
+
+
+def test_throughput_stands_beside_si_in_the_ranked_table(findings: Findings, page: str) -> None:
+    best = workload_of(findings, "tcp_stream").index.standings[0]
+    told = f"{format_number(8 * best.value / 1e9)} {format_number(best.value / 1e6)} MB/s"
+    assert any(told in row for row in rows_of(page, 0))
+
+
+def test_in_the_terminal_each_size_has_a_line(findings: Findings) -> None:
+    console = Console(file=StringIO(), width=80, color_system=None)
+    console.print(verdicts(findings, Path("report/index.html")))
+    assert isinstance(console.file, StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    for row in course_tables(workload_of(findings, "tcp_stream"))[0].rows:
+        (comparison,) = row.cell.comparisons
+        assert any(
+            line.startswith(f"  {row.cell.at_label} ") and f"{ratio_text(comparison)} ▲" in line
+            for line in lines
+        )

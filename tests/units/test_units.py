@@ -1,0 +1,47 @@
+"""Numbers as they are printed."""
+
+import pytest
+
+from tiltyard.units import display_unit, format_number, format_value, reading_unit
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "printed"),
+    [
+        (1.21e9, "B/s", "1.21 GB/s"),
+        (18_400, "1/s", "18,400 /s"),
+        (3.2e-3, "s", "3.20 ms"),
+        (0, "s", "0 s"),
+        (9.41e9 / 8, "bit/s", "9.41 Gbit/s"),
+        (67.21e6 / 8, "bit/s", "67.2 Mbit/s"),
+        (0, "bit/s", "0 bit/s"),
+        (50.4e-6, "µs", "50.4 µs"),
+        (2.3e-3, "µs", "2,300 µs"),
+        (0, "µs", "0 µs"),
+        (1.003e-6 / 1024, "s/B", "1.00 µs/KB"),
+        (0.117, "1", "11.7 %"),
+        (0, "1", "0 %"),
+        (5, "", "5.00"),
+        (float("inf"), "B/s", "–"),
+    ],
+)
+def test_a_value_has_three_digits_and_its_unit(value: float, unit: str, printed: str) -> None:
+    assert format_value(value, unit) == printed
+
+
+def test_of_a_network_throughput_is_in_bits_and_time_in_microseconds() -> None:
+    assert reading_unit("B/s", network=True) == "bit/s"
+    assert reading_unit("s", network=True) == "µs"
+    assert reading_unit("1/s", network=True) == "1/s"
+    assert reading_unit("B/s", network=False) == "B/s"
+
+
+def test_bits_are_an_eighth_of_a_byte() -> None:
+    factor, name = display_unit(1.25e9, "bit/s")
+    assert (1.25e9 / factor, name) == (10.0, "Gbit/s")
+
+
+def test_more_digits_where_they_are_asked_for() -> None:
+    assert format_number(1_044.92, 4) == "1,045"
+    assert format_number(37.956, 4) == "37.96"
+    assert format_number(1_234_567) == "1,230,000"
