@@ -56,6 +56,18 @@ def test_the_same_study_and_seed_make_the_same_plan(frozen: Freeze) -> None:
     assert frozen().hash == frozen().hash
 
 
+def test_a_directory_is_not_written_down_so_that_older_plans_keep_their_hash(
+    frozen: Freeze,
+) -> None:
+    plan = frozen()
+    assert {workload.target for workload in plan.workloads} == {"directory"}
+    assert b'"target"' not in plan.document()
+    far = tuple(workload.model_copy(update={"target": "far"}) for workload in plan.workloads)
+    network = plan.model_copy(update={"workloads": far})
+    assert Plan.model_validate_json(network.document()) == network
+    assert network.hash != plan.hash
+
+
 def test_what_the_engine_refuses_is_told_by_line(folder: StudyFolder, frozen: Freeze) -> None:
     folder.study.write_text(folder.study.read_text().replace("4k", "3k"))
     with pytest.raises(StudyFileError) as caught:

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from support.network_studies import network_study
+from tiltyard.analysis.findings import analyse
 from tiltyard.charts.theme import DARK, LIGHT
+from tiltyard.report.html import render_html
 
 CHROMIUM = shutil.which("chromium")
 PHONE_PX = 380
@@ -58,6 +61,12 @@ def test_by_day_on_a_phone(page: str, tmp_path: Path) -> None:
     assert found["sticks_out"] == []
     assert found["paper"] == rgb(LIGHT["paper"])
     assert {rgb(LIGHT[name]) for name in ("series-2", "better-1", "ink")} <= set(found["paints"])
+
+
+def test_a_network_study_on_a_phone(tmp_path: Path) -> None:
+    findings = analyse(*network_study(blocks=7, effects={"optimized": 1.2}))
+    found = probed(render_html(findings), tmp_path)
+    assert found["sticks_out"] == []
 
 
 def test_by_night(page: str, tmp_path: Path) -> None:

@@ -132,18 +132,22 @@ def places_of(along: Course, systems: int, width_px: int) -> Places:
 
 
 def _labelled(along: Course, at: Mapping[int, float], width_px: int) -> dict[int, str]:
-    """Labels that fit: the largest level first, then downwards wherever there is room."""
-    span = max(at.values()) - min(at.values())
-    chosen: dict[int, str] = {}
-    free = math.inf
-    for level in sorted(at, reverse=True):
-        text = along.text(level)
-        half_px = (0.58 * SMALL_PX * len(text) + 10) / 2
-        centre = width_px * (at[level] - min(at.values())) / span
-        if centre + half_px <= free:
-            chosen[level] = text
-            free = centre - half_px
-    return dict(sorted(chosen.items()))
+    """As many labels as fit: every level, or every second, third … one, the largest among them."""
+    px_each = width_px / (max(at.values()) - min(at.values()))
+    largest_first = sorted(at, key=at.__getitem__, reverse=True)
+    for step in range(1, len(at) + 1):
+        texts = {level: along.text(level) for level in largest_first[::step]}
+        if all(
+            px_each * (at[level] - at[lower]) >= _label_px(texts[level], texts[lower])
+            for level, lower in pairwise(texts)
+        ):
+            break
+    return dict(reversed(texts.items()))
+
+
+def _label_px(one: str, other: str) -> float:
+    """Distance that the centres of two labels need."""
+    return 0.58 * SMALL_PX * (len(one) + len(other)) / 2 + 10
 
 
 def apart(shares: Mapping[str, float], least: float) -> dict[str, float]:
