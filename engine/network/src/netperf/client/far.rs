@@ -5,8 +5,15 @@ use super::test::Test;
 use crate::netperf::data::cpu::CpuUse;
 use crate::netperf::message::{Response, Results, TestType};
 
-/// What the far end granted and counted. A classic type tells less.
-pub fn far_side(test: &Test, test_type: TestType, response: &Response, results: &Results) -> Side {
+/// What the far end granted and counted. A classic type tells less, and bytes not at all or in
+/// one word, which overflows: they follow from the messages, of which all are whole.
+pub fn far_side(
+    test: &Test,
+    test_type: TestType,
+    message_size: Option<u32>,
+    response: &Response,
+    results: &Results,
+) -> Side {
     let is_omni = test_type == TestType::Omni;
     let tells_last = is_omni || test_type == TestType::TcpStream;
     let buffer = |asked, initial: i32, last: i32| SocketBuffer {
@@ -16,14 +23,26 @@ pub fn far_side(test: &Test, test_type: TestType, response: &Response, results: 
     };
     let sends = test.kind.receives();
     let receives = test.kind.sends();
+    let (received_bytes, sent_bytes) = match test_type {
+        TestType::UdpStream => (
+            u64::from(results.receives) * u64::from(message_size.unwrap_or(0)),
+            0,
+        ),
+        TestType::TcpRr | TestType::TcpCrr | TestType::UdpRr => (
+            u64::from(results.transactions) * u64::from(test.request_size),
+            u64::from(results.transactions) * u64::from(test.response_size),
+        ),
+        _ => (results.received_bytes, results.sent_bytes),
+    };
     Side {
-        sent_bytes: results.sent_bytes,
+        sent_bytes,
         sends: results.sends.into(),
         failed_sends: results.failed_sends.into(),
-        received_bytes: results.received_bytes,
+        received_bytes,
         receives: results.receives.into(),
         transactions: results.transactions.into(),
-        elapsed_s: results.elapsed_s.into(),
+        // One that subtracts seconds that it did not wait gets below zero.
+        elapsed_s: f64::from(results.elapsed_s).max(0.0),
         send_buffer: buffer(
             test.far.send_buffer,
             response.send_buffer,

@@ -110,12 +110,12 @@ impl Netserver {
         })?;
         near.far.set_port(port);
         wait(test.wait)?;
-        let times_connect = test_type == TestType::Omni || test.kind.is_connection_test();
-        let measured = run::run(&mut near, times_connect, self.control.as_fd(), observer);
+        let measured = run::run(&mut near, test_type, self.control.as_fd(), observer);
         let mut outcome = measured.map_err(|why| self.failure_of(why))?;
         let results = self.hear(RESULTS)?;
         let results = results.to_results(test_type, self.site.generation);
-        outcome.far = far_side(test, test_type, &response, &results);
+        let message_size = outcome.near.send_size;
+        outcome.far = far_side(test, test_type, message_size, &response, &results);
         Ok(outcome)
     }
 
@@ -144,7 +144,7 @@ impl Netserver {
         let is_small = self.site.generation == Generation::V2_4;
         let hint = match why {
             NoMessage::Stopped => return interrupted(),
-            NoMessage::Partial(bytes) if *bytes == small && !is_small => {
+            NoMessage::Partial(bytes) if bytes % small == 0 && !is_small => {
                 ": it is a netserver 2.4, which has to be spoken to as such"
             }
             NoMessage::Silent if is_small => ": it may be newer than 2.4",

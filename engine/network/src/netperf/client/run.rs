@@ -22,7 +22,7 @@ use crate::netperf::data::link::Link;
 use crate::netperf::data::ring::Ring;
 use crate::netperf::data::stream;
 use crate::netperf::data::work::{Pace, Tally, Work, UNLIMITED};
-use crate::netperf::message::PROC_STAT;
+use crate::netperf::message::{TestType, PROC_STAT};
 
 /// So long after its time, a far end that sends has to be done.
 const FAR_GRACE: Duration = Duration::from_secs(4);
@@ -76,19 +76,20 @@ impl Begin {
     }
 }
 
-/// Runs the test of `near`. The clock starts before the connect if `times_connect`, else after.
+/// Runs the test of `near`, whose far end was asked by a request of type `test_type`. The clock
+/// starts before the connect of an omni test, after that of a classic one.
 ///
 /// # Errors
 /// Why it came to nothing.
 pub fn run(
     near: &mut NearEnd,
-    times_connect: bool,
+    test_type: TestType,
     control: BorrowedFd,
     observer: &mut (dyn FnMut(Interim) + Send),
 ) -> Result<Outcome, Why> {
     let test = near.test;
     let settings = settings(test, control, observer);
-    let ran = alarm::under(settings, |alarm| transfer(near, times_connect, alarm));
+    let ran = alarm::under(settings, |alarm| transfer(near, test_type, alarm));
     let (done, ending) = named("alarm", ran)?;
     let mut done = done?;
     judge(test, &done, &ending)?;
@@ -96,7 +97,7 @@ pub fn run(
     let mut last = done.specimen.take().unwrap_or_default();
     if let Some(link) = &mut done.link {
         last = Specimen::of(&link.socket)?;
-        say_farewell(link, test.kind);
+        say_farewell(link, test.kind, test_type);
     }
     let cpu = test.near.measure_cpu.then(Times::now).flatten();
     let end_ns = match ending.last_sign {
@@ -160,7 +161,7 @@ fn settings<'a>(
 }
 
 /// Connects, if there is something to connect, and moves the data.
-fn transfer(near: &mut NearEnd, times_connect: bool, alarm: &Alarm) -> Called<Done> {
+fn transfer(near: &mut NearEnd, test_type: TestType, alarm: &Alarm) -> Called<Done> {
     let test = near.test;
     let limit = match test.extent {
         Extent::Count(count) => count,
@@ -172,7 +173,7 @@ fn transfer(near: &mut NearEnd, times_connect: bool, alarm: &Alarm) -> Called<Do
     let mut link = None;
     if !test.kind.is_connection_test() {
         link = Some(connect(near)?);
-        if !times_connect {
+        if test_type != TestType::Omni {
             begin = Begin::now(test.near.measure_cpu);
         }
     }
@@ -263,15 +264,16 @@ fn judge(test: &Test, done: &Done, ending: &Ending) -> Result<(), Why> {
     Err(Why::Far(what.to_owned()))
 }
 
-/// Tells the far end that this was all. TCP waits until it has taken everything.
-fn say_farewell(link: &mut Link, kind: Kind) {
+/// Tells the far end that this was all. TCP waits until it has taken everything; a classic far
+/// end takes a datagram without content for an error.
+fn say_farewell(link: &mut Link, kind: Kind, test_type: TestType) {
     if !kind.is_udp() {
         link.close_gracefully(DRAIN);
-        return;
-    }
-    for _ in 0..FAREWELLS {
-        // A far end that does not hear any of them has a clock.
-        let _ = link.send(&[]);
+    } else if test_type == TestType::Omni {
+        for _ in 0..FAREWELLS {
+            // A far end that does not hear any of them has a clock.
+            let _ = link.send(&[]);
+        }
     }
 }
 

@@ -55,13 +55,11 @@ pub fn conduct(
     let mut stage = Stage::set(test, request, control, limits)?;
     let response = Message::response(test, &stage.response(request));
     control.send(&response).map_err(|_| Errno(libc::EPIPE))?;
-    let results = if stage.has_visitor(control) {
+    let (results, _link) = if stage.has_visitor(control) {
         play(&mut stage, control, limits).map_err(|error| Errno(error.errno()))?
     } else {
-        Results::default()
+        (Results::default(), None)
     };
-    // The client waits for this connection to be closed before it listens to us.
-    drop(stage);
     let results = Message::results(test, &results, control.generation);
     control.send(&results).map_err(|_| Errno(libc::EPIPE))
 }

@@ -1,5 +1,6 @@
 //! The far end's part of a test, under the clock.
 
+use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -29,8 +30,6 @@ const DRAIN_GRACE: Duration = Duration::from_secs(60);
 const SILENCE: Duration = Duration::from_millis(300);
 /// Datagrams that were counted, and of which none has come for so long, are lost.
 const LOST: Duration = Duration::from_secs(1);
-/// A client still has requests on the way when the last one that counts was answered.
-const LEFTOVERS: Duration = Duration::from_secs(1);
 /// Empty datagrams that tell the end: one might be lost.
 const FAREWELLS: usize = 3;
 
@@ -41,31 +40,35 @@ struct Played {
     specimen: Option<Specimen>,
 }
 
-/// Does this end's part.
+/// Does this end's part. The data path stays open as long as the link lives: to close it before
+/// the client has read everything might destroy what is on the way.
 ///
 /// # Errors
 /// The call that failed.
-pub fn play(stage: &mut Stage, control: &Control, limits: &Limits) -> Called<Results> {
+pub fn play(
+    stage: &mut Stage,
+    control: &Control,
+    limits: &Limits,
+) -> Called<(Results, Option<Link>)> {
     let before = stage.plan.measures_cpu.then(Times::now).flatten();
     let begin_ns = clock::now_ns();
     let settings = settings(&stage.plan, control, limits);
     let ran = alarm::under(settings, |alarm| move_data(stage, alarm));
     let (played, ending) = named("alarm", ran)?;
     let mut played = played?;
-    let rang = ending.cause.is_some();
     let (end_ns, after) = end(&stage.plan, ending);
 
     let mut last = played.specimen.take().unwrap_or_default();
-    if let Some(link) = &mut played.link {
+    if let Some(link) = &played.link {
         last = Specimen::of(&link.socket)?;
-        say_farewell(link, &stage.plan, rang);
+        say_farewell(link, &stage.plan);
     }
     let mut results = results_of(stage, &played.tally, &last);
     results.elapsed_s = (end_ns.saturating_sub(begin_ns) as f64 / 1e9) as f32;
     if let (Some(after), Some(before)) = (after, before) {
         count_cpu(&mut results, &before, &after);
     }
-    Ok(results)
+    Ok((results, played.link))
 }
 
 fn settings<'a>(plan: &Plan, control: &'a Control, limits: &Limits) -> Settings<'a> {
@@ -169,15 +172,15 @@ fn end(plan: &Plan, ending: Ending) -> (u64, Option<Times>) {
 }
 
 /// Lets the client know that this was all.
-fn say_farewell(link: &mut Link, plan: &Plan, rang: bool) {
+fn say_farewell(link: &Link, plan: &Plan) {
     if plan.is_udp && plan.sends && !plan.receives {
         for _ in 0..FAREWELLS {
             // A client that does not hear any of them has a clock.
             let _ = link.send(&[]);
         }
-    } else if !plan.is_udp && plan.is_exchange() && !rang {
-        // To close on a request that was not read would destroy the response before it.
-        link.close_gracefully(LEFTOVERS);
+    } else if !plan.is_udp {
+        // It may have closed its end, and be gone.
+        let _ = link.socket.shutdown(Shutdown::Write);
     }
 }
 
