@@ -59,7 +59,7 @@ pub fn far_side(
         receive_width: known(response.receive_width).filter(|_| receives),
         cpus: known(results.cpus),
         cpu: (test.far.measure_cpu && results.cpu_method > 0).then(|| cpu_use(results)),
-        cpu_method: known(results.cpu_method),
+        cpu_method: known(results.cpu_method).filter(|_| test.far.measure_cpu),
         retransmits: u64::try_from(results.retransmits)
             .ok()
             .filter(|_| is_omni && !test.kind.is_udp()),

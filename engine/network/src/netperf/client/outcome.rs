@@ -48,7 +48,7 @@ pub struct Side {
     pub cpus: Option<u32>,
     /// Use of the CPUs, if it was measured: from `/proc/stat`, method `S`, at the near end.
     pub cpu: Option<CpuUse>,
-    /// How it was measured: a number of netperf's own, 9 for `/proc/stat`.
+    /// How it was measured: a number of netperf's own, 8 for `/proc/stat`.
     pub cpu_method: Option<u32>,
     /// Segments that TCP sent again.
     pub retransmits: Option<u64>,

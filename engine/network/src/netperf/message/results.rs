@@ -1,7 +1,7 @@
 //! What the far end counted.
 
 /// In [`Results::cpu_method`]: from `/proc/stat`.
-pub const PROC_STAT: i32 = 9;
+pub const PROC_STAT: i32 = 8;
 
 /// Shares of the time of all CPUs, in percent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

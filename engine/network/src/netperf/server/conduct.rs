@@ -72,9 +72,11 @@ impl Stage {
         limits: &Limits,
     ) -> Result<Self, Errno> {
         let told = |error: CallError| Errno(error.errno());
-        let mut local = control.local().map_err(|_| Errno(libc::ENOTCONN))?;
+        let gone = |_| Errno(libc::ENOTCONN);
+        let peer = control.peer().map_err(gone)?.ip().to_canonical();
+        let mut local = control.local().map_err(gone)?;
         local.set_ip(local.ip().to_canonical());
-        let plan = Plan::of(test, request, local, limits)?;
+        let plan = Plan::of(test, request, (peer, local), limits)?;
         let socket = door::open(&plan, limits)?;
         let buffers = socket::buffers(&socket).map_err(told)?;
         let ring = |moves, message, buffer| {

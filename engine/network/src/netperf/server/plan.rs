@@ -57,14 +57,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What `request` asks for. `local` is the address that the client knows this end by.
+    /// What `request` asks for. The client is at `peer`, and knows this end as `local`.
     ///
     /// # Errors
     /// What the client is to be told.
     pub fn of(
         test: TestType,
         request: &Request,
-        local: SocketAddr,
+        (peer, local): (IpAddr, SocketAddr),
         limits: &Limits,
     ) -> Result<Self, Errno> {
         let is_udp = match (request.protocol, request.socket_type) {
@@ -82,10 +82,11 @@ impl Plan {
         {
             return Err(Errno(libc::EINVAL));
         }
-        let client = client_of(request);
-        if is_udp && sends && !receives && client.is_none() {
-            return Err(Errno(libc::EDESTADDRREQ));
-        }
+        let client = if is_udp && sends && !receives {
+            Some(client_of(request, peer)?)
+        } else {
+            None
+        };
         Ok(Self {
             is_udp,
             sends,
@@ -237,14 +238,15 @@ fn bind_address(request: &Request, mut local: SocketAddr) -> Result<SocketAddr, 
     Ok(SocketAddr::new(given.unwrap_or(other), port))
 }
 
-fn client_of(request: &Request) -> Option<SocketAddr> {
-    let port = u16::try_from(request.near_port)
-        .ok()
-        .filter(|&port| port > 0)?;
-    Some(SocketAddr::new(
-        address_of(request.family, request.near_address)?,
-        port,
-    ))
+/// Where datagrams go that are only sent: to the client itself, and to nobody else on its word.
+fn client_of(request: &Request, peer: IpAddr) -> Result<SocketAddr, Errno> {
+    let port = u16::try_from(request.near_port).unwrap_or(0);
+    let address = address_of(request.family, request.near_address).unwrap_or(peer);
+    match port {
+        0 => Err(Errno(libc::EDESTADDRREQ)),
+        _ if address.to_canonical() != peer => Err(Errno(libc::EACCES)),
+        _ => Ok(SocketAddr::new(address, port)),
+    }
 }
 
 fn pace_of(request: &Request) -> Option<(u32, Duration)> {

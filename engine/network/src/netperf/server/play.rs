@@ -146,8 +146,8 @@ fn link(stage: &Stage, work: &Work) -> Called<Option<Link>> {
     if stage.plan.is_udp {
         let socket = named("socket", stage.socket.try_clone())?;
         return Ok(Some(match stage.plan.client {
-            Some(client) if !stage.plan.receives => Link::towards(socket, client),
-            _ => Link::replying(socket),
+            Some(client) => Link::towards(socket, client),
+            None => Link::replying(socket),
         }));
     }
     while work.goes_on() {
