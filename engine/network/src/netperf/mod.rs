@@ -6,3 +6,6 @@ mod control;
 mod data;
 pub mod message;
 pub mod server;
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,9 @@ mod test;
 
 pub use crate::netperf::data::alarm::Interim;
 pub use crate::netperf::data::cpu::CpuUse;
+#[cfg(test)]
+pub(in crate::netperf) use request::request_of;
+
 pub use netserver::{Netserver, Site};
 pub use outcome::{Outcome, Side, SocketBuffer};
 pub use test::{Burst, End, Extent, Kind, Moves, Test};

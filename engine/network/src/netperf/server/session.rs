@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kit::{clock, place};
 use rustix::param::clock_ticks_per_second;
+use rustix::thread::CpuSet;
 
 use super::conduct::conduct;
 use super::plan::Errno;
@@ -66,7 +67,10 @@ fn knows_passphrase(control: &mut Control, limits: &Limits) -> bool {
 struct Gone;
 
 fn respond(message: &Message, control: &mut Control, limits: &Limits) -> Result<(), Gone> {
-    if let Some(cpu) = message.cpu() {
+    if let Some(cpu) = message
+        .cpu()
+        .filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPU)
+    {
         // As the original: what cannot be is not done, and not told.
         let _ = place::pin_to(cpu);
     }

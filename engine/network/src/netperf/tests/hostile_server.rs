@@ -1,0 +1,128 @@
+//! Servers that are not netserver. Whatever they do, the client says what is wrong.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::netperf::message::{Message, Response, TestType};
+
+/// A server for one client, that does `part` when it has heard the request.
+fn impostor(part: impl FnOnce(&mut TcpStream) + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        client.read_exact(&mut [0; 656]).unwrap();
+        part(&mut client);
+    });
+    address
+}
+
+fn failure_with(test: &Test, part: impl FnOnce(&mut TcpStream) + Send + 'static) -> String {
+    let failure = run_at(site(impostor(part)), test).err().expect("a failure");
+    assert_eq!(failure.kind, wire::FailureKind::Far, "{}", failure.message);
+    failure.message
+}
+
+fn accept(client: &mut TcpStream, port: u16) {
+    let response = Response {
+        port: port.into(),
+        ..Response::default()
+    };
+    let message = Message::response(TestType::Omni, &response);
+    client
+        .write_all(&message.to_bytes(Generation::V2_7))
+        .unwrap();
+}
+
+#[test]
+fn an_errno_is_told_in_words() {
+    let test = counted(Kind::TcpRr, 10);
+    let answering = |errno| {
+        failure_with(&test, move |client| {
+            let message = Message::new(98, errno);
+            client
+                .write_all(&message.to_bytes(Generation::V2_7))
+                .unwrap();
+        })
+    };
+    assert!(answering(libc::EACCES).contains("Permission denied"));
+    assert!(answering(998).contains("does not know this test"));
+}
+
+#[test]
+fn one_that_goes_without_an_answer_is_named() {
+    let message = failure_with(&counted(Kind::TcpRr, 10), |_| {});
+    assert!(message.starts_with("netserver at 127.0.0.1:"), "{message}");
+    assert!(
+        message.contains("closed the control connection"),
+        "{message}"
+    );
+}
+
+#[test]
+fn one_that_is_not_there_is_named() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let failure = Netserver::connect(site(address)).err().unwrap();
+    assert_eq!(failure.kind, wire::FailureKind::Far);
+    assert!(failure
+        .message
+        .contains("no netserver answers at 127.0.0.1:"));
+}
+
+#[test]
+fn one_that_vanishes_in_the_middle_of_a_test_is_noticed() {
+    let mut test = counted(Kind::TcpMaerts, 0);
+    test.extent = Extent::Seconds(1_000);
+    let message = failure_with(&test, |client| {
+        let data = TcpListener::bind("127.0.0.1:0").unwrap();
+        accept(client, data.local_addr().unwrap().port());
+        // The data connection stays, and silent.
+        let connection = data.accept().unwrap();
+        client.shutdown(std::net::Shutdown::Both).unwrap();
+        thread::sleep(std::time::Duration::from_secs(3));
+        drop(connection);
+    });
+    assert!(
+        message.contains("closed the control connection"),
+        "{message}"
+    );
+}
+
+#[test]
+fn one_that_closes_the_data_connection_is_noticed() {
+    let mut test = counted(Kind::TcpRr, 0);
+    test.extent = Extent::Seconds(1_000);
+    let message = failure_with(&test, |client| {
+        let data = TcpListener::bind("127.0.0.1:0").unwrap();
+        accept(client, data.local_addr().unwrap().port());
+        drop(data.accept().unwrap());
+        // It still listens to what it is told.
+        let _ = client.read(&mut [0]);
+    });
+    assert!(message.contains("closed the data socket"), "{message}");
+}
+
+/// Port 0 keeps it from connecting to whatever listens on this machine.
+#[test]
+fn any_answer_is_an_outcome_or_a_failure() {
+    proptest!(ProptestConfig::with_cases(30), |(
+        mut bytes in prop::collection::vec(any::<u8>(), 656), is_error: bool,
+    )| {
+        bytes[8 + 11 * 4..][..4].fill(0);
+        if !is_error {
+            bytes[4..8].fill(0);
+        }
+        let failed = run_at(
+            site(impostor(move |client| client.write_all(&bytes).unwrap())),
+            &counted(Kind::TcpRr, 10),
+        );
+        let message = failed.err().expect("a failure").message;
+        prop_assert!(is_error || message.contains("as the port for data"), "{}", message);
+    });
+}

@@ -1,0 +1,72 @@
+//! Our client against our server, over loopback, and each of them against the worst.
+
+mod hostile_client;
+mod hostile_server;
+mod limits;
+mod pairs;
+mod recorded;
+
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+use std::time::Duration;
+
+use wire::Failure;
+
+use super::client::{Extent, Kind, Netserver, Outcome, Site, Test};
+use super::message::Generation;
+use super::server::{serve, Limits};
+
+/// Where a server with `limits` listens. It ends with the process of the tests: a stop would be
+/// one for all of them.
+fn server_at(address: &str, limits: Limits) -> SocketAddr {
+    let listener = TcpListener::bind(address).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || serve(&[listener], &limits));
+    address
+}
+
+fn server(limits: Limits) -> SocketAddr {
+    server_at("127.0.0.1:0", limits)
+}
+
+fn site(far: SocketAddr) -> Site {
+    Site {
+        far,
+        near: None,
+        passphrase: None,
+        generation: Generation::default(),
+    }
+}
+
+fn run_at(site: Site, test: &Test) -> Result<Outcome, Failure> {
+    Netserver::connect(site)?.run(test, &mut |_| {})
+}
+
+/// Runs `test` against a server of its own.
+fn run(test: &Test) -> Outcome {
+    run_at(site(server(Limits::default())), test).unwrap_or_else(|failure| {
+        panic!("{:?}: {}", test.kind, failure.message);
+    })
+}
+
+/// `count` bytes or transactions of `kind`, with sizes that any socket takes.
+fn counted(kind: Kind, count: u64) -> Test {
+    let mut test = Test::new(kind, Extent::Count(count));
+    test.near.send.size = Some(1_000);
+    test.far.send.size = Some(1_000);
+    test.request_size = 100;
+    test.response_size = 200;
+    test
+}
+
+/// What `attempt` gives once it succeeds, within a few seconds: a place is free a moment after
+/// its client has gone.
+fn soon<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    (0..300).find_map(|_| {
+        let result = attempt();
+        if result.is_none() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        result
+    })
+}
