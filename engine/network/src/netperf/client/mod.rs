@@ -1,16 +1,16 @@
 //! The near end: drives a stock netserver, or ours.
 
-mod far;
 mod near;
 mod netserver;
 mod outcome;
 mod request;
 mod run;
+mod sides;
 mod source;
 mod test;
 
-pub use crate::netperf::data::alarm::Interim;
 pub use crate::netperf::data::cpu::CpuUse;
+pub use crate::netperf::data::interim::Interim;
 #[cfg(test)]
 pub(in crate::netperf) use request::request_of;
 

@@ -10,14 +10,14 @@ use kit::{clock, pace, stop};
 use socket2::{Domain, Protocol, Socket, Type as SocketType};
 use wire::{Failure, FailureKind};
 
-use super::far::far_side;
 use super::near::NearEnd;
 use super::outcome::Outcome;
 use super::request::request_of;
 use super::run::{self, Why};
+use super::sides::far_side;
 use super::test::Test;
 use crate::netperf::control::{Control, NoMessage, Patience};
-use crate::netperf::data::alarm::Interim;
+use crate::netperf::data::interim::Interim;
 use crate::netperf::message::{Generation, Message, Response, TestType};
 
 /// The control connection is there within this, or not at all.

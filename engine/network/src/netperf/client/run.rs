@@ -9,17 +9,16 @@ use kit::histogram::Histogram;
 use kit::splitmix::SplitMix;
 
 use super::near::NearEnd;
-use super::outcome::{Outcome, Side, SocketBuffer};
+use super::outcome::{Outcome, Side};
+use super::sides::near_side;
 use super::test::{Extent, Kind, Test};
-use crate::netperf::data::alarm::{
-    self, Alarm, Cause, Ending, Interim, Interims, Settings, Silence,
-};
+use crate::netperf::data::alarm::{self, Alarm, Cause, Ending, Settings, Silence};
 use crate::netperf::data::call::{named, CallError, Called};
 use crate::netperf::data::connections::{self, Dialer, Messengers, Specimen};
 use crate::netperf::data::cpu::Times;
 use crate::netperf::data::exchange::{self, Messages};
+use crate::netperf::data::interim::{Interim, Interims};
 use crate::netperf::data::link::Link;
-use crate::netperf::data::ring::Ring;
 use crate::netperf::data::stream;
 use crate::netperf::data::work::{Pace, Tally, Work, UNLIMITED};
 use crate::netperf::message::{TestType, PROC_STAT};
@@ -105,7 +104,7 @@ pub fn run(
         None => clock::now_ns(),
     };
     let elapsed_s = end_ns.saturating_sub(done.begin.at_ns) as f64 / 1e9;
-    let mut side = side(near, &done.tally, &last);
+    let mut side = near_side(near, &done.tally, &last);
     side.elapsed_s = elapsed_s;
     if let (Some(after), Some(before)) = (cpu, done.begin.cpu) {
         side.cpus = Some(after.cpus());
@@ -274,36 +273,5 @@ fn say_farewell(link: &mut Link, kind: Kind, test_type: TestType) {
             // A far end that does not hear any of them has a clock.
             let _ = link.send(&[]);
         }
-    }
-}
-
-fn side(near: &NearEnd, tally: &Tally, last: &Specimen) -> Side {
-    let buffer = |asked, initial, last| SocketBuffer {
-        asked,
-        initial: Some(initial),
-        // No connection was ever there to look at.
-        last: (last > 0).then_some(last),
-    };
-    let file_size = near.file.as_ref().map(|(_, size)| *size);
-    let shape = |ring: &Option<Ring>| ring.as_ref().map(Ring::shape);
-    let (send, receive) = (shape(&near.send), shape(&near.receive));
-    Side {
-        sent_bytes: tally.sent_bytes,
-        sends: tally.sends,
-        failed_sends: tally.failed_sends,
-        received_bytes: tally.received_bytes,
-        receives: tally.receives,
-        transactions: tally.transactions,
-        send_buffer: buffer(near.options.send_buffer, near.initial.0, last.buffers.0),
-        receive_buffer: buffer(near.options.receive_buffer, near.initial.1, last.buffers.1),
-        send_size: send.map(|shape| shape.size).or(file_size),
-        receive_size: receive.map(|shape| shape.size),
-        send_width: send.map(|shape| shape.width),
-        receive_width: receive.map(|shape| shape.width),
-        retransmits: last.transport.retransmits,
-        congestion: last.transport.congestion.clone(),
-        tos: near.options.tos,
-        priority: near.options.priority,
-        ..Side::default()
     }
 }

@@ -10,36 +10,18 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Once;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use kit::{clock, stop};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 
 use super::cpu;
+use super::interim::{Interims, Meter};
 
 /// Between two looks for a stop or for silence.
 const LOOK_NS: u64 = 50_000_000;
 /// Between two signals to a loop that has not come yet.
 const REPEAT_NS: u64 = 2_000_000;
-
-/// What was done since the figures before.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interim {
-    /// Bytes (sent, or received where the far end sends) or transactions.
-    pub units: u64,
-    /// In how many seconds.
-    pub elapsed_s: f64,
-    /// Until when.
-    pub end: SystemTime,
-}
-
-/// Where interim figures go, and how far apart they are.
-pub struct Interims<'a> {
-    /// Distance between two.
-    pub every: Duration,
-    /// Gets each of them, in the alarm's thread.
-    pub observer: &'a mut (dyn FnMut(Interim) + Send),
-}
 
 /// Silence: the counter stands still.
 #[derive(Debug, Clone, Copy)]
@@ -283,48 +265,6 @@ impl Quiet {
     }
 }
 
-/// Takes interim figures.
-struct Meter<'a> {
-    interims: Option<Interims<'a>>,
-    last_ns: u64,
-    last_units: u64,
-}
-
-impl<'a> Meter<'a> {
-    fn new(start_ns: u64, interims: Option<Interims<'a>>) -> Self {
-        Self {
-            interims,
-            last_ns: start_ns,
-            last_units: 0,
-        }
-    }
-
-    fn due_ns(&self) -> u64 {
-        self.interims.as_ref().map_or(u64::MAX, |interims| {
-            self.last_ns + interims.every.as_nanos() as u64
-        })
-    }
-
-    fn look(&mut self, now_ns: u64, units: u64) {
-        if now_ns >= self.due_ns() {
-            self.finish(now_ns, units);
-        }
-    }
-
-    /// Reports what has been done since the last report, however short that was.
-    fn finish(&mut self, now_ns: u64, units: u64) {
-        let Some(interims) = &mut self.interims else {
-            return;
-        };
-        (interims.observer)(Interim {
-            units: units - self.last_units,
-            elapsed_s: (now_ns - self.last_ns) as f64 / 1e9,
-            end: SystemTime::now(),
-        });
-        (self.last_ns, self.last_units) = (now_ns, units);
-    }
-}
-
 pub(crate) fn timespec(nanoseconds: u64) -> Timespec {
     Timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
@@ -353,90 +293,4 @@ fn install_signal() {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::net::UnixStream;
-
-    use super::*;
-
-    /// Hangs in read(2) until the alarm gets it out.
-    fn hang(alarm: &Alarm) -> u32 {
-        let (near, _far) = UnixStream::pair().unwrap();
-        let mut interrupted = 0;
-        while !alarm.rang() {
-            let read = rustix::io::read(&near, &mut [0]);
-            assert_eq!(read, Err(rustix::io::Errno::INTR));
-            interrupted += 1;
-        }
-        interrupted
-    }
-
-    #[test]
-    fn rings_in_time_and_ends_a_call_that_hangs() {
-        let settings = Settings {
-            at: Some(Duration::from_millis(30)),
-            ..Settings::default()
-        };
-        let start_ns = clock::now_ns();
-        let (interrupted, ending) = under(settings, hang).unwrap();
-        assert!(clock::now_ns() - start_ns >= 30_000_000);
-        assert!(interrupted >= 1);
-        assert_eq!(ending.cause, Some(Cause::Time));
-    }
-
-    #[test]
-    fn rings_when_the_other_end_vanishes() {
-        let (control, other) = UnixStream::pair().unwrap();
-        let settings = Settings {
-            control: Some(control.as_fd()),
-            ..Settings::default()
-        };
-        drop(other);
-        let (_, ending) = under(settings, hang).unwrap();
-        assert_eq!(ending.cause, Some(Cause::Vanished));
-    }
-
-    #[test]
-    fn silence_counts_only_after_a_sign_of_life() {
-        let settings = || Settings {
-            at: Some(Duration::from_millis(300)),
-            silence: Some(Silence {
-                from: Duration::ZERO,
-                lasts: Duration::from_millis(60),
-                from_nothing: false,
-            }),
-            ..Settings::default()
-        };
-        let (_, ending) = under(settings(), hang).unwrap();
-        assert_eq!(ending.cause, Some(Cause::Time));
-        let (_, ending) = under(settings(), |alarm| {
-            alarm.count(1);
-            hang(alarm)
-        })
-        .unwrap();
-        assert_eq!(ending.cause, Some(Cause::Silence));
-        assert!(ending.last_sign.is_some());
-    }
-
-    #[test]
-    fn interim_figures_add_up() {
-        let mut figures = Vec::new();
-        let mut observer = |interim: Interim| figures.push(interim);
-        let settings = Settings {
-            interims: Some(Interims {
-                every: Duration::from_millis(20),
-                observer: &mut observer,
-            }),
-            ..Settings::default()
-        };
-        let (_, ending) = under(settings, |alarm| {
-            for units in 1..=50 {
-                alarm.count(units);
-                thread::sleep(Duration::from_millis(1));
-            }
-        })
-        .unwrap();
-        assert_eq!(ending.cause, None);
-        assert!(figures.len() >= 2, "{figures:?}");
-        assert_eq!(figures.iter().map(|figure| figure.units).sum::<u64>(), 50);
-    }
-}
+mod tests;

@@ -12,7 +12,8 @@ use super::call::{named, CallError, Called};
 use super::exchange::{receive_whole, send_whole, Arrival, Messages};
 use super::link::Link;
 use super::ring::Ring;
-use super::socket::{self, Options, Transport};
+use super::socket::{self, Options};
+use super::transport::Transport;
 use super::work::Work;
 
 /// What a connection was like at its end; where there were many, the first, all being alike.

@@ -1,9 +1,45 @@
-//! The far end's side of an outcome, from what it said.
+//! Both sides of an outcome: of this end from what it did, of the far end from what it said.
 
+use super::near::NearEnd;
 use super::outcome::{Side, SocketBuffer};
 use super::test::Test;
+use crate::netperf::data::connections::Specimen;
 use crate::netperf::data::cpu::CpuUse;
+use crate::netperf::data::ring::Ring;
+use crate::netperf::data::work::Tally;
 use crate::netperf::message::{Response, Results, TestType};
+
+/// What this end was told, and counted. `last` is what its connection was like at the end.
+pub fn near_side(near: &NearEnd, tally: &Tally, last: &Specimen) -> Side {
+    let buffer = |asked, initial, last| SocketBuffer {
+        asked,
+        initial: Some(initial),
+        // No connection was ever there to look at.
+        last: (last > 0).then_some(last),
+    };
+    let file_size = near.file.as_ref().map(|(_, size)| *size);
+    let shape = |ring: &Option<Ring>| ring.as_ref().map(Ring::shape);
+    let (send, receive) = (shape(&near.send), shape(&near.receive));
+    Side {
+        sent_bytes: tally.sent_bytes,
+        sends: tally.sends,
+        failed_sends: tally.failed_sends,
+        received_bytes: tally.received_bytes,
+        receives: tally.receives,
+        transactions: tally.transactions,
+        send_buffer: buffer(near.options.send_buffer, near.initial.0, last.buffers.0),
+        receive_buffer: buffer(near.options.receive_buffer, near.initial.1, last.buffers.1),
+        send_size: send.map(|shape| shape.size).or(file_size),
+        receive_size: receive.map(|shape| shape.size),
+        send_width: send.map(|shape| shape.width),
+        receive_width: receive.map(|shape| shape.width),
+        retransmits: last.transport.retransmits,
+        congestion: last.transport.congestion.clone(),
+        tos: near.options.tos,
+        priority: near.options.priority,
+        ..Side::default()
+    }
+}
 
 /// What the far end granted and counted. A classic type tells less, and bytes not at all or in
 /// one word, which overflows: they follow from the messages, of which all are whole.

@@ -1,0 +1,93 @@
+use std::net::TcpListener;
+use std::thread;
+
+use super::*;
+use crate::netperf::message::Type;
+
+const PATIENCE: Patience = Patience {
+    begin: Duration::from_millis(200),
+    whole: Duration::from_millis(200),
+    after_stop: Duration::ZERO,
+};
+
+fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (near, listener.accept().unwrap().0)
+}
+
+fn calibrate(generation: Generation) -> Vec<u8> {
+    Message::new(Type::Calibrate.word(), -1).to_bytes(generation)
+}
+
+#[test]
+fn a_message_in_pieces_is_a_message() {
+    let (mut near, far) = pair();
+    let mut control = Control::adapting(far, Generation::V2_7).unwrap();
+    let writer = thread::spawn(move || {
+        for piece in calibrate(Generation::V2_7).chunks(256) {
+            near.write_all(piece).unwrap();
+            thread::sleep(Duration::from_millis(20));
+        }
+        near
+    });
+    let message = control.receive(PATIENCE).unwrap();
+    assert_eq!(Type::of(message.type_word), Some(Type::Calibrate));
+    assert_eq!(control.generation, Generation::V2_7);
+    drop(writer.join().unwrap());
+    assert!(matches!(control.receive(PATIENCE), Err(NoMessage::Closed)));
+}
+
+#[test]
+fn a_small_message_and_silence_tell_the_older_generation() {
+    let (mut near, far) = pair();
+    let mut control = Control::adapting(far, Generation::V2_7).unwrap();
+    near.write_all(&calibrate(Generation::V2_4)).unwrap();
+    let patient = Patience {
+        whole: Duration::from_secs(5),
+        ..PATIENCE
+    };
+    control.receive(patient).unwrap();
+    assert_eq!(control.generation, Generation::V2_4);
+    control.send(&Message::new(3, 0)).unwrap();
+    let mut answer = vec![0; 256];
+    io::Read::read_exact(&mut near, &mut answer).unwrap();
+    assert_eq!(Message::from_bytes(&answer).type_word, 3);
+}
+
+#[test]
+fn what_does_not_come_in_time_is_given_up() {
+    let (mut near, far) = pair();
+    let mut control = Control::new(far, Generation::V2_7).unwrap();
+    assert!(matches!(control.receive(PATIENCE), Err(NoMessage::Silent)));
+    near.write_all(&[1; 100]).unwrap();
+    let end = control.receive(PATIENCE);
+    assert!(matches!(end, Err(NoMessage::Partial(100))));
+    near.write_all(&[1; 100]).unwrap();
+    drop(near);
+    assert!(matches!(
+        control.receive(PATIENCE),
+        Err(NoMessage::Broken(_))
+    ));
+}
+
+/// A byte now and then does not prolong the time that a message has.
+#[test]
+fn a_slow_message_does_not_hold_the_reader() {
+    let (mut near, far) = pair();
+    let mut control = Control::new(far, Generation::V2_7).unwrap();
+    let writer = thread::spawn(move || {
+        // Until the reader has had enough and closes.
+        while near.write_all(&[1]).is_ok() {
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let begin_ns = clock::now_ns();
+    assert!(matches!(
+        control.receive(PATIENCE),
+        Err(NoMessage::Partial(_))
+    ));
+    assert!(clock::now_ns() - begin_ns < 2_000_000_000);
+    drop(control);
+    writer.join().unwrap();
+}

@@ -1,0 +1,86 @@
+use std::os::unix::net::UnixStream;
+
+use super::*;
+use crate::netperf::data::interim::Interim;
+
+/// Hangs in read(2) until the alarm gets it out.
+fn hang(alarm: &Alarm) -> u32 {
+    let (near, _far) = UnixStream::pair().unwrap();
+    let mut interrupted = 0;
+    while !alarm.rang() {
+        let read = rustix::io::read(&near, &mut [0]);
+        assert_eq!(read, Err(rustix::io::Errno::INTR));
+        interrupted += 1;
+    }
+    interrupted
+}
+
+#[test]
+fn rings_in_time_and_ends_a_call_that_hangs() {
+    let settings = Settings {
+        at: Some(Duration::from_millis(30)),
+        ..Settings::default()
+    };
+    let start_ns = clock::now_ns();
+    let (interrupted, ending) = under(settings, hang).unwrap();
+    assert!(clock::now_ns() - start_ns >= 30_000_000);
+    assert!(interrupted >= 1);
+    assert_eq!(ending.cause, Some(Cause::Time));
+}
+
+#[test]
+fn rings_when_the_other_end_vanishes() {
+    let (control, other) = UnixStream::pair().unwrap();
+    let settings = Settings {
+        control: Some(control.as_fd()),
+        ..Settings::default()
+    };
+    drop(other);
+    let (_, ending) = under(settings, hang).unwrap();
+    assert_eq!(ending.cause, Some(Cause::Vanished));
+}
+
+#[test]
+fn silence_counts_only_after_a_sign_of_life() {
+    let settings = || Settings {
+        at: Some(Duration::from_millis(300)),
+        silence: Some(Silence {
+            from: Duration::ZERO,
+            lasts: Duration::from_millis(60),
+            from_nothing: false,
+        }),
+        ..Settings::default()
+    };
+    let (_, ending) = under(settings(), hang).unwrap();
+    assert_eq!(ending.cause, Some(Cause::Time));
+    let (_, ending) = under(settings(), |alarm| {
+        alarm.count(1);
+        hang(alarm)
+    })
+    .unwrap();
+    assert_eq!(ending.cause, Some(Cause::Silence));
+    assert!(ending.last_sign.is_some());
+}
+
+#[test]
+fn interim_figures_add_up() {
+    let mut figures = Vec::new();
+    let mut observer = |interim: Interim| figures.push(interim);
+    let settings = Settings {
+        interims: Some(Interims {
+            every: Duration::from_millis(20),
+            observer: &mut observer,
+        }),
+        ..Settings::default()
+    };
+    let (_, ending) = under(settings, |alarm| {
+        for units in 1..=50 {
+            alarm.count(units);
+            thread::sleep(Duration::from_millis(1));
+        }
+    })
+    .unwrap();
+    assert_eq!(ending.cause, None);
+    assert!(figures.len() >= 2, "{figures:?}");
+    assert_eq!(figures.iter().map(|figure| figure.units).sum::<u64>(), 50);
+}
