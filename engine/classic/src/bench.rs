@@ -1,8 +1,10 @@
 //! What a tool works on: it hands over jobs, and says what to print of their events.
 
+use std::net::TcpListener;
 use std::path::Path;
 
 use network::netperf::client::{Interim, Outcome, Site, Test};
+use network::netperf::server::Limits;
 use serde_json::{Map, Value};
 use wire::{ConditionsWanted, Event, Failure, Job, Target, Warning, PROTOCOL};
 
@@ -34,15 +36,31 @@ pub trait Host {
     /// # Errors
     /// What kept it from being opened.
     fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure>;
+
+    /// Is a netserver, until a stop is asked for; if `in_background`, in a process of its own.
+    ///
+    /// # Errors
+    /// What kept it from serving.
+    fn serve_netperf(
+        &mut self,
+        listeners: &[TcpListener],
+        limits: &Limits,
+        in_background: bool,
+    ) -> Result<(), Failure>;
 }
 
 /// A netserver that listens to us.
 pub trait Netserver {
-    /// Runs a test once; figures on the way go to `observer`.
+    /// Runs a test once, on `cpu` if one is named; figures on the way go to `observer`.
     ///
     /// # Errors
     /// Why it came to nothing.
-    fn run(&mut self, test: &Test, observer: &mut dyn FnMut(Interim)) -> Result<Outcome, Failure>;
+    fn run(
+        &mut self,
+        test: &Test,
+        cpu: Option<u32>,
+        observer: &mut dyn FnMut(Interim),
+    ) -> Result<Outcome, Failure>;
 }
 
 /// How a tool shows what a job found.
@@ -74,6 +92,11 @@ impl<'a> Bench<'a> {
         self.common.force
     }
 
+    /// Whether events are wanted instead of the tool's own text.
+    pub fn wants_json(&self) -> bool {
+        self.common.json
+    }
+
     /// Prints text of the tool's own, unless JSON is wanted.
     pub fn print(&mut self, text: &str) {
         if !self.common.json {
@@ -92,6 +115,19 @@ impl<'a> Bench<'a> {
     /// What kept it from being opened.
     pub fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure> {
         self.host.call_netserver(site)
+    }
+
+    /// Is a netserver, until a stop is asked for; if `in_background`, in a process of its own.
+    ///
+    /// # Errors
+    /// What kept it from serving.
+    pub fn serve_netperf(
+        &mut self,
+        listeners: &[TcpListener],
+        limits: &Limits,
+        in_background: bool,
+    ) -> Result<(), Failure> {
+        self.host.serve_netperf(listeners, limits, in_background)
     }
 
     /// Executes one job and prints what `printer` makes of it, or its events when JSON is

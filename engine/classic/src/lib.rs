@@ -18,6 +18,7 @@ mod fs_mark;
 pub mod help;
 mod iozone;
 mod netperf;
+mod netserver;
 pub mod options;
 pub mod overwrite;
 mod places;
@@ -45,6 +46,7 @@ pub static TOOLS: &[&dyn Tool] = &[
     &fdtree::Fdtree,
     &compilebench::Compilebench,
     &netperf::Netperf,
+    &netserver::Netserver,
 ];
 
 /// A tool that can be called by its name.
@@ -168,6 +170,14 @@ mod tests {
             &mut self,
             _: network::netperf::client::Site,
         ) -> Result<Box<dyn bench::Netserver>, Failure> {
+            Err(kit::failure::interrupted())
+        }
+        fn serve_netperf(
+            &mut self,
+            _: &[std::net::TcpListener],
+            _: &network::netperf::server::Limits,
+            _: bool,
+        ) -> Result<(), Failure> {
             Err(kit::failure::interrupted())
         }
     }

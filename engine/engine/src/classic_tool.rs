@@ -1,13 +1,16 @@
 //! The engine as a classic tool: its jobs are executed, and its table is printed.
 
 use std::ffi::OsString;
+use std::net::TcpListener;
 use std::process::ExitCode;
 
 use classic::bench::{Host, Netserver};
 use classic::Tool;
 use network::netperf::client::{self, Site};
+use network::netperf::server::{self, Limits};
 use wire::{Event, Failure, Job};
 
+use crate::background::{self, Side};
 use crate::output::{self, Output};
 use crate::{exit, session};
 
@@ -54,5 +57,18 @@ impl Host for Stage {
 
     fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure> {
         Ok(Box::new(client::Netserver::connect(site)?))
+    }
+
+    fn serve_netperf(
+        &mut self,
+        listeners: &[TcpListener],
+        limits: &Limits,
+        in_background: bool,
+    ) -> Result<(), Failure> {
+        if in_background && background::go()? == Side::Left {
+            return Ok(());
+        }
+        background::outlive_parent();
+        server::serve(listeners, limits)
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! stdout carries the protocol and nothing else; what people should read goes to stderr.
 
+mod background;
 mod classic_tool;
 mod cli;
 mod exit;

@@ -106,6 +106,9 @@ fn allowed_cpus() -> io::Result<Vec<u32>> {
 
 /// Pins the calling thread to one CPU.
 pub fn pin_to(cpu: u32) -> io::Result<()> {
+    if cpu as usize >= CpuSet::MAX_CPU {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     let mut set = CpuSet::new();
     set.set(cpu as usize);
     Ok(sched_setaffinity(None, &set)?)

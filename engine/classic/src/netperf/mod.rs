@@ -27,10 +27,13 @@ mod words;
 
 use std::ffi::{OsStr, OsString};
 
+use kit::failure::bad_parameter;
 use wire::Failure;
 
 use self::choices::{GLOBAL, SPECIFIC};
 use self::request::{Asks, Request};
+pub use self::request::{Family, Place, CONTROL_PORT};
+pub use self::words::fitting;
 use crate::bench::Bench;
 use crate::options::Choice;
 use crate::{help, Tool};
@@ -63,15 +66,13 @@ impl Tool for Netperf {
     }
 
     fn run(&self, arguments: Vec<OsString>, bench: &mut Bench) -> Result<(), Failure> {
+        refuse_json(bench)?;
         let command = command_line(self.names()[0], &arguments);
         let mut request = Request::read(arguments)?;
         request.output.command = command;
         match request.asks {
             Some(Asks::Help) => bench.print(&help::of(self)),
-            Some(Asks::Version) => bench.print(&format!(
-                "Netperf version {RELEASE} (Tiltyard {})\n",
-                env!("CARGO_PKG_VERSION")
-            )),
+            Some(Asks::Version) => bench.print(&version("Netperf")),
             Some(Asks::Selectors(mode)) => bench.print(&selectors::names(mode)),
             None => {
                 for remark in &request.remarks {
@@ -82,6 +83,25 @@ impl Tool for Netperf {
         }
         Ok(())
     }
+}
+
+/// What -V prints.
+pub fn version(name: &str) -> String {
+    let own = env!("CARGO_PKG_VERSION");
+    format!("{name} version {RELEASE} (Tiltyard {own})\n")
+}
+
+/// There is no job whose events could be written.
+///
+/// # Errors
+/// `BadJob` when JSON is wanted.
+pub fn refuse_json(bench: &Bench) -> Result<(), Failure> {
+    if bench.wants_json() {
+        let message = "option --json: netperf's wire has no events; for machines there are \
+                       -- -k and -- -o, and the workloads tcp_stream, tcp_rr and others";
+        return Err(bad_parameter("--json", message));
+    }
+    Ok(())
 }
 
 fn command_line(name: &str, arguments: &[OsString]) -> String {

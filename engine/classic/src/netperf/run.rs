@@ -105,7 +105,7 @@ fn repeat(
     let mut latencies = Histogram::new();
     let mut interims = 0;
     loop {
-        let outcome = netserver.run(&request.test, &mut |mut interim| {
+        let outcome = netserver.run(&request.test, request.cpu, &mut |mut interim| {
             interim.units *= units_of_interim(request, unit);
             bench.print(&interim::lines(
                 request.output.mode,

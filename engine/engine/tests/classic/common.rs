@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -31,16 +31,21 @@ impl Bench {
         self.home.path().join("work")
     }
 
-    /// Calls the tool with `line`, and `input` on its standard input.
-    pub fn call(&self, line: &str, input: &str) -> Output {
-        let mut child = Command::new(self.home.path().join(self.tool))
+    /// Starts the tool with `line`; its standard streams are pipes.
+    pub fn start(&self, line: &str) -> Child {
+        Command::new(self.home.path().join(self.tool))
             .args(line.split_whitespace())
             .current_dir(self.work())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap();
+            .unwrap()
+    }
+
+    /// Calls the tool with `line`, and `input` on its standard input.
+    pub fn call(&self, line: &str, input: &str) -> Output {
+        let mut child = self.start(line);
         // A tool that reads nothing may have ended already.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap()

@@ -6,5 +6,6 @@ mod compilebench;
 mod fdtree;
 mod fs_mark;
 mod iozone;
+mod netperf;
 mod postmark;
 mod tiotest;

@@ -71,7 +71,8 @@ impl Omni {
             let (first, second) = (pair.first.is_some(), pair.second.is_some());
             match given.name {
                 "-m" | "-M" => {
-                    self.implied |= (u32::from(first) * SEND) | (u32::from(second) * RECEIVE);
+                    self.implied |= if first { SEND } else { 0 };
+                    self.implied |= if second { RECEIVE } else { 0 };
                 }
                 "-r" => self.implied |= SEND | RECEIVE,
                 _ => {}

@@ -1,10 +1,12 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::net::TcpListener;
 use std::rc::Rc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use kit::failure::failure;
 use network::netperf::client::Interim;
+use network::netperf::server::Limits;
 use wire::{Event, FailureKind, Job};
 
 use super::*;
@@ -26,7 +28,12 @@ struct Player {
 }
 
 impl Netserver for Player {
-    fn run(&mut self, test: &Test, observer: &mut dyn FnMut(Interim)) -> Result<Outcome, Failure> {
+    fn run(
+        &mut self,
+        test: &Test,
+        _: Option<u32>,
+        observer: &mut dyn FnMut(Interim),
+    ) -> Result<Outcome, Failure> {
         self.asked.borrow_mut().push(test.clone());
         if let Some(every) = test.interim {
             observer(Interim {
@@ -55,6 +62,10 @@ impl Host for Stage {
         _: &mut dyn FnMut(&mut dyn Host, &Event),
     ) -> Result<(), Failure> {
         Err(failure(FailureKind::Internal, "netperf has no jobs"))
+    }
+
+    fn serve_netperf(&mut self, _: &[TcpListener], _: &Limits, _: bool) -> Result<(), Failure> {
+        Err(failure(FailureKind::Internal, "netperf serves nobody"))
     }
 
     fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure> {
