@@ -1,4 +1,5 @@
-//! A timed region at one end: all flows start together, one thread each, and others look on.
+//! A timed region at one end: all flows start together, in a thread each or several in one, and
+//! others look on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -6,10 +7,10 @@ use std::time::Duration;
 
 use kit::slices::Slice;
 use kit::team::{self, Finish, Member, Outcome};
-use kit::{clock, Probe};
+use kit::{clock, place, Probe};
 use wire::{Connection, Failure, Interval, Side, Timing, WhichEnd};
 
-use crate::flow::Flow;
+use crate::flow::{Flow, Notes};
 use crate::side::Sight;
 use crate::socket::tcp_info;
 
@@ -17,16 +18,16 @@ use crate::socket::tcp_info;
 const LOOKS_MAX: usize = 2_000;
 
 /// What a region gave.
-pub struct Region<T> {
+pub struct Region {
     /// What the threads did; its slices are the looks when the clock was read around the whole.
-    pub outcome: Outcome<T>,
+    pub outcome: Outcome<Notes>,
     /// The host meanwhile; what was moved and granted is for others to say.
     pub side: Side,
     /// How the kernel saw the connections.
     pub connections: Vec<Connection>,
 }
 
-impl<T> Region<T> {
+impl Region {
     /// What was moved when.
     pub fn intervals(&self) -> Vec<Interval> {
         let slices = self.outcome.reading.slices.iter();
@@ -39,30 +40,32 @@ impl<T> Region<T> {
     }
 }
 
-/// Executes `work` for each flow in a thread of its own, and looks at all of them every `look`.
+/// Executes `work` in `threads`, among which `flows` are shared out, and looks at all of them every
+/// `look`.
 ///
 /// # Errors
-/// The first failure of any flow; the others are cut.
-pub fn run<P, T, W>(
+/// The first failure of any thread; all flows are cut.
+pub fn run<P, W>(
     end: WhichEnd,
     flows: &[Flow],
+    threads: u32,
     finish: Finish,
     look: Duration,
     work: W,
-) -> Result<Region<T>, Failure>
+) -> Result<Region, Failure>
 where
     P: Probe + Default + Send,
-    T: Send,
-    W: Fn(&Flow, &mut Member<P>) -> Result<T, Failure> + Sync,
+    W: Fn(&[Flow], &mut Member<P>) -> Result<Notes, Failure> + Sync,
 {
     let opened_ns = AtomicU64::new(0);
     let is_over = AtomicBool::new(false);
-    let mut crew: Vec<Flow> = flows.to_vec();
+    let mut crew = shared_out(flows, threads as usize);
     let before = Sight::now();
-    let attend = |flow: &mut Flow, member: &mut Member<P>| {
+    let attend = |group: &mut &[Flow], member: &mut Member<P>| {
+        place::unshare_descriptors();
         member.start()?;
         opened_ns.store(member.opened_ns(), Ordering::Relaxed);
-        let done = work(flow, member);
+        let done = work(group, member);
         member.done();
         done.inspect_err(|_| flows.iter().for_each(Flow::cut))
     };
@@ -77,11 +80,25 @@ where
     if matches!(P::TIMING, Timing::Pass) {
         looks.divide(&mut outcome.reading);
     }
+    let mut side = Sight::now().since(&before);
+    for (&name, &count) in outcome.shares.iter().flat_map(|share| &share.value) {
+        *side.counters.entry(name.to_owned()).or_default() += count;
+    }
     Ok(Region {
         outcome,
-        side: Sight::now().since(&before),
+        side,
         connections: looks.connections,
     })
+}
+
+/// Groups of neighbours, one for each thread, whose sizes differ by one at most; no more threads
+/// than flows.
+fn shared_out(flows: &[Flow], threads: usize) -> Vec<&[Flow]> {
+    let threads = threads.clamp(1, flows.len().max(1));
+    let edge = |thread: usize| thread * flows.len() / threads;
+    (0..threads)
+        .map(|thread| &flows[edge(thread)..edge(thread + 1)])
+        .collect()
 }
 
 /// What an onlooker saw.
@@ -149,6 +166,28 @@ fn look_on(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use socket2::{Domain, Socket, Type};
+
+    #[test]
+    fn flows_are_shared_out_fairly() {
+        let flow = |number| {
+            Flow::new(
+                number,
+                Socket::new(Domain::UNIX, Type::STREAM, None).unwrap(),
+            )
+        };
+        let flows: Vec<Flow> = (0..7).map(flow).collect();
+        let numbers = |threads| -> Vec<Vec<u32>> {
+            let groups = shared_out(&flows, threads).into_iter();
+            groups
+                .map(|group| group.iter().map(|flow| flow.number).collect())
+                .collect()
+        };
+        assert_eq!(numbers(3), [vec![0, 1], vec![2, 3], vec![4, 5, 6]]);
+        assert_eq!(numbers(1), [vec![0, 1, 2, 3, 4, 5, 6]]);
+        assert_eq!(numbers(9).len(), 7);
+        assert_eq!(shared_out(&[], 2).len(), 1);
+    }
 
     #[test]
     fn slices_end_with_the_looks_and_sum_to_the_whole() {

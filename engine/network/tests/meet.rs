@@ -2,12 +2,15 @@
 
 mod common;
 
+use std::net::Shutdown;
+
 use common::Served;
 use kit::team::{Finish, Member};
 use kit::PassProbe;
 use network::control::message::{Messages, Receive, Role, Transport, Work};
-use network::flow::Flow;
-use network::near::Far;
+use network::flow::{Flow, Notes};
+use network::near::{Far, Own};
+use network::placement::Wanted;
 use network::socket::SocketOptions;
 use wire::Failure;
 
@@ -24,31 +27,38 @@ fn work(transport: Transport, options: SocketOptions) -> Work {
         flows: 3,
         threads: 3,
         options,
-        cpus: Vec::new(),
+        placement: Wanted::default(),
         longest_s: 5.0,
         look_s: 0.1,
     }
 }
 
 /// Each flow sends its number of messages and one more.
-fn send(flow: &Flow, member: &mut Member<PassProbe>) -> Result<(), Failure> {
+fn send(flows: &[Flow], member: &mut Member<PassProbe>) -> Result<Notes, Failure> {
     member.start()?;
-    for _ in 0..=flow.number {
-        let sent = match &flow.peer {
-            Some(peer) => flow.socket.send_to(MESSAGE, peer),
-            None => flow.socket.send(MESSAGE),
-        };
-        assert_eq!(sent.unwrap(), MESSAGE.len());
+    for flow in flows {
+        for _ in 0..=flow.number {
+            let sent = match &flow.peer {
+                Some(peer) => flow.socket.send_to(MESSAGE, peer),
+                None => flow.socket.send(MESSAGE),
+            };
+            assert_eq!(sent.unwrap(), MESSAGE.len());
+        }
+        let _ = flow.socket.shutdown(Shutdown::Write);
     }
-    let _ = flow.socket.shutdown(std::net::Shutdown::Write);
-    Ok(())
+    Ok(Notes::new())
 }
 
 fn received_bytes(ip: &str, transport: Transport, options: SocketOptions) -> u64 {
     let served = Served::at(ip);
     let mut far = Far::dial(&served.far()).unwrap();
     let work = work(transport, options.clone());
-    let measured = far.measure(&work, &options, Finish::Everyone, send);
+    let own = Own {
+        options,
+        threads: 2,
+        finish: Finish::Everyone,
+    };
+    let measured = far.measure(&work, &own, send);
     measured.unwrap().far.side.received_bytes
 }
 

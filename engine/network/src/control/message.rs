@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use wire::{Connection, Failure, Interval, Side};
 
 use crate::flow::ring::Ring;
+use crate::placement::Wanted;
 use crate::socket::SocketOptions;
 
 /// Version of these messages; both ends must have the same.
@@ -92,8 +93,8 @@ pub struct Work {
     pub threads: u32,
     /// Options of the far end's sockets.
     pub options: SocketOptions,
-    /// CPUs of the threads, in order; empty: where the scheduler puts them.
-    pub cpus: Vec<u32>,
+    /// Where they run.
+    pub placement: Wanted,
     /// How long the data may flow, in seconds; the far end adds a grace of its own.
     pub longest_s: f64,
     /// Between two looks at connections and counts, in seconds.

@@ -1,15 +1,21 @@
 //! Flows: connections, or pairs of datagram sockets, and the loops that move data over them. The
 //! loops are the same at both ends.
 
+pub mod part;
 pub mod ring;
 pub mod stream;
 
+use std::collections::BTreeMap;
 use std::net::Shutdown;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use socket2::{SockAddr, Socket};
+
+/// What a loop counted beside operations and bytes, by name; in the report of its end it stands
+/// among the counters.
+pub type Notes = BTreeMap<&'static str, u64>;
 
 /// One flow at one end.
 #[derive(Debug, Clone)]

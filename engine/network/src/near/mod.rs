@@ -9,7 +9,6 @@ use std::time::Duration;
 use kit::failure::interrupted;
 use kit::team::{Finish, Member};
 use kit::{histogram::Histogram, stop, Probe};
-use serde_json::Map;
 use socket2::{Domain, Protocol, Socket, Type};
 use wire::{Failure, FarEnd, Interval, WhichEnd};
 
@@ -18,8 +17,9 @@ use crate::control::message::{
 };
 use crate::control::{frame, secret};
 use crate::failure::{far, refused};
-use crate::flow::Flow;
+use crate::flow::{Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Word};
+use crate::placement;
 use crate::region::{self, Region};
 use crate::socket::{keep_alive, SocketOptions};
 
@@ -37,17 +37,28 @@ pub struct Far {
     local: Option<IpAddr>,
 }
 
+/// The near end's part of a measurement.
+#[derive(Debug, Clone)]
+pub struct Own {
+    /// Options of its sockets.
+    pub options: SocketOptions,
+    /// Threads among which the flows are shared out.
+    pub threads: u32,
+    /// When threads that still have work stop.
+    pub finish: Finish,
+}
+
 /// One measurement, of both ends.
-pub struct Measured<T> {
+pub struct Measured {
     /// The near end.
-    pub near: Region<T>,
+    pub near: Region,
     /// The far end.
     pub far: Report,
     /// How long connecting took, of each flow.
     pub connects: Histogram,
 }
 
-impl<T> Measured<T> {
+impl Measured {
     /// What was moved when, as the near end saw it.
     pub fn intervals(&self) -> Vec<Interval> {
         self.near.intervals()
@@ -109,22 +120,15 @@ impl Far {
         self.say(&ToFar::Hello(Hello { version, proof }))
     }
 
-    /// Measures: connects the flows, lets `work` loose on each, and hears what the far end has to
-    /// tell.
+    /// Measures: connects the flows, lets `work` loose on those of each thread, and hears what the
+    /// far end has to tell.
     ///
     /// # Errors
     /// Whatever kept either end from doing its part.
-    pub fn measure<P, T, W>(
-        &mut self,
-        part: &Work,
-        options: &SocketOptions,
-        finish: Finish,
-        work: W,
-    ) -> Result<Measured<T>, Failure>
+    pub fn measure<P, W>(&mut self, part: &Work, own: &Own, work: W) -> Result<Measured, Failure>
     where
         P: Probe + Default + Send,
-        T: Send,
-        W: Fn(&Flow, &mut Member<P>) -> Result<T, Failure> + Sync,
+        W: Fn(&[Flow], &mut Member<P>) -> Result<Notes, Failure> + Sync,
     {
         let ready = self.open(part)?;
         let address = self
@@ -135,7 +139,7 @@ impl Far {
             far: address,
             local: self.local,
         };
-        let (flows, connects) = meet::connect(part, &ready, place, options)?;
+        let (flows, connects) = meet::connect(part, &ready, place, &own.options)?;
         if part.transport == Transport::Udp {
             meet::insist(&flows, &ready, place, &self.control)?;
         }
@@ -147,7 +151,8 @@ impl Far {
         let lifeline = Lifeline::watch(&self.control, flows.clone(), longest, Word::Wrong)
             .map_err(|error| refused("watch over the flows", &error))?;
         let look = Duration::from_secs_f64(part.look_s);
-        let region = region::run(WhichEnd::Near, &flows, finish, look, work);
+        let (threads, finish) = (own.threads, own.finish);
+        let region = region::run(WhichEnd::Near, &flows, threads, finish, look, work);
         let cut = lifeline.end();
         let mut near = self.judge(region, cut)?;
         self.say(&ToFar::Finish)?;
@@ -155,9 +160,11 @@ impl Far {
             ToNear::Report(report) => *report,
             other => return Err(self.unexpected(&other)),
         };
-        near.side.granted = flows.first().map_or_else(Map::new, |flow| {
-            SocketOptions::granted(&flow.socket, part.transport)
-        });
+        near.side.granted = placement::granted();
+        if let Some(flow) = flows.first() {
+            let options = SocketOptions::granted(&flow.socket, part.transport);
+            near.side.granted.extend(options);
+        }
         Ok(Measured {
             near,
             far,
@@ -174,11 +181,11 @@ impl Far {
     }
 
     /// What a region gave, or why it could not be: a cut is the cause of the errors it leads to.
-    fn judge<T>(
+    fn judge(
         &mut self,
-        region: Result<Region<T>, Failure>,
+        region: Result<Region, Failure>,
         cut: Option<Cut>,
-    ) -> Result<Region<T>, Failure> {
+    ) -> Result<Region, Failure> {
         match cut {
             None | Some(Cut::Ended) if !stop::requested() => region,
             Some(Cut::Late) => Err(far(format!(

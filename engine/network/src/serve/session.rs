@@ -4,19 +4,19 @@ use std::io;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use kit::place::Place;
 use kit::team::{Finish, Member};
 use kit::PassProbe;
 use socket2::SockRef;
-use wire::{ConditionsWanted, Failure, WhichEnd};
+use wire::{Failure, WhichEnd};
 
 use super::meet::{self, Meeting};
 use super::Offer;
 use crate::control::message::{Greeting, Report, Role, ToFar, ToNear, Work, VERSION};
 use crate::control::{frame, secret};
 use crate::failure::{far, refused};
-use crate::flow::{stream, Flow};
+use crate::flow::{part, Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Word};
+use crate::placement::{self, Placement};
 use crate::region::{self, Region};
 use crate::socket::{keep_alive, SocketOptions};
 
@@ -86,12 +86,7 @@ impl Session<'_> {
 
     fn measure(&mut self, work: &Work) -> Result<(), Failure> {
         self.check(work)?;
-        let wanted = ConditionsWanted {
-            cpus: work.cpus.clone(),
-            unpinned: work.cpus.is_empty(),
-            keep_awake: false,
-        };
-        let _place = Place::take(&wanted, work.threads as usize)?;
+        let _placement = Placement::take("far", &work.placement, work.threads)?;
         let at = self
             .stream
             .local_addr()
@@ -136,7 +131,7 @@ impl Session<'_> {
     }
 
     /// Lets the flows flow.
-    fn attend(&mut self, work: &Work, flows: &[Flow]) -> Result<Region<()>, Failure> {
+    fn attend(&mut self, work: &Work, flows: &[Flow]) -> Result<Region, Failure> {
         let longest = Duration::from_secs_f64(work.longest_s) + GRACE;
         let lifeline = Lifeline::watch(&self.stream, flows.to_vec(), longest, Word::Ends(QUIET))
             .map_err(|error| refused("watch over the flows", &error))?;
@@ -145,8 +140,8 @@ impl Session<'_> {
             Role::Receive(_) => Finish::Everyone,
         };
         let look = Duration::from_secs_f64(work.look_s);
-        let part = |flow: &Flow, member: &mut Member<PassProbe>| take_part(work, flow, member);
-        let region = region::run(WhichEnd::Far, flows, finish, look, part);
+        let part = |flows: &[Flow], member: &mut Member<PassProbe>| take_part(work, flows, member);
+        let region = region::run(WhichEnd::Far, flows, work.threads, finish, look, part);
         match lifeline.end() {
             None | Some(Cut::Ended) => region,
             Some(Cut::Late) => Err(far("data stopped flowing")),
@@ -165,15 +160,19 @@ impl Session<'_> {
     }
 }
 
-/// The part of one flow.
-fn take_part(work: &Work, flow: &Flow, member: &mut Member<PassProbe>) -> Result<(), Failure> {
+/// The part of one thread.
+fn take_part(
+    work: &Work,
+    flows: &[Flow],
+    member: &mut Member<PassProbe>,
+) -> Result<Notes, Failure> {
     match &work.role {
-        Role::Receive(part) => stream::receive_part(part, flow, member),
-        Role::Send(part) => stream::send_part(part, flow, member),
+        Role::Receive(part) => part::receive(part, work.transport, flows, member),
+        Role::Send(part) => part::send(part, work.transport, flows, member),
     }
 }
 
-fn report(work: &Work, flows: &[Flow], region: Region<()>) -> Report {
+fn report(work: &Work, flows: &[Flow], region: Region) -> Report {
     let intervals = region.intervals();
     let reading = region.outcome.reading;
     let mut side = region.side;
@@ -183,8 +182,10 @@ fn report(work: &Work, flows: &[Flow], region: Region<()>) -> Report {
         }
         Role::Send(_) => (side.sent_bytes, side.sends) = (reading.bytes, reading.operations),
     }
+    side.granted = placement::granted();
     if let Some(flow) = flows.first() {
-        side.granted = SocketOptions::granted(&flow.socket, work.transport);
+        let options = SocketOptions::granted(&flow.socket, work.transport);
+        side.granted.extend(options);
     }
     Report {
         side,

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wire::Failure;
 
+use crate::control::message::Transport;
+use crate::placement::Wanted;
 use crate::socket::SocketOptions;
 
 /// Size of a socket's buffer.
@@ -43,9 +45,13 @@ impl BufferSize {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EndParams {
+    /// Threads among which the flows are shared out; 0: one for each flow.
+    pub threads: u32,
     /// CPUs of its threads, in order. Empty: of the near end as the job's conditions say, of the
     /// far end where its scheduler puts them.
     pub cpus: Vec<u32>,
+    /// NUMA node on whose CPUs and with whose memory its threads work; not together with `cpus`.
+    pub numa_node: Option<u32>,
     /// Name of the congestion control of its sockets; the host's default where left out.
     pub congestion: Option<String>,
     /// Microseconds for which a receiver looks for packets itself before it sleeps
@@ -58,18 +64,53 @@ impl EndParams {
     ///
     /// # Errors
     /// `BadJob`, naming the parameter.
-    pub fn check(&self, end: &str) -> Result<(), Failure> {
+    pub fn check(&self, end: &str, transport: Transport) -> Result<(), Failure> {
+        let blame = |name: &str, what: &str| {
+            let parameter = format!("{end}.{name}");
+            let message = format!("parameter \"{parameter}\": {what}");
+            Err(bad_parameter(&parameter, message))
+        };
+        if self.numa_node.is_some() && !self.cpus.is_empty() {
+            return blame(
+                "numa_node",
+                "\"cpus\" say already where threads run; leave out one",
+            );
+        }
+        if self.congestion.is_some() && transport != Transport::Tcp {
+            return blame("congestion", "only TCP controls congestion; leave it out");
+        }
+        if self.busy_poll_us.is_some() && transport == Transport::Unix {
+            return blame(
+                "busy_poll_us",
+                "there is no network to be polled; leave it out",
+            );
+        }
         match &self.congestion {
             // TCP_CA_NAME_MAX of Linux, with the zero at its end.
             Some(name) if name.is_empty() || name.len() > 15 => {
-                let parameter = format!("{end}.congestion");
-                let message = format!(
-                    "parameter \"{parameter}\": {name:?} is no congestion control; those of a \
-                     host are in /proc/sys/net/ipv4/tcp_available_congestion_control"
+                let what = format!(
+                    "{name:?} is no congestion control; those of a host are in \
+                     /proc/sys/net/ipv4/tcp_available_congestion_control"
                 );
-                Err(bad_parameter(&parameter, message))
+                blame("congestion", &what)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Its threads, for so many flows.
+    pub fn threads(&self, flows: u32) -> u32 {
+        match self.threads {
+            0 => flows,
+            threads => threads.min(flows),
+        }
+    }
+
+    /// Where they run.
+    pub fn placement(&self) -> Wanted {
+        Wanted {
+            cpus: self.cpus.clone(),
+            numa_node: self.numa_node,
         }
     }
 

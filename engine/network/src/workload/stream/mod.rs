@@ -76,7 +76,7 @@ impl Workload for Stream {
     ) -> Result<Box<dyn Trial>, Failure> {
         Ok(Box::new(Plan {
             stream: *self,
-            params: Params::parse(parameters)?,
+            params: Params::parse(parameters, self.transport)?,
             far: far.clone(),
         }))
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use wire::{Failure, Timing};
 
-use crate::control::message::Limit;
+use crate::control::message::{Limit, Transport};
 use crate::workload::ends::{BufferSize, EndParams};
 
 /// Dimensions of the grid.
@@ -106,7 +106,7 @@ impl Params {
     ///
     /// # Errors
     /// `BadJob`, naming the parameter.
-    pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
+    pub fn parse(parameters: &Map<String, Value>, transport: Transport) -> Result<Self, Failure> {
         let params: Self = params::parse(parameters)?;
         for &message in params.message.iter() {
             within("message", message, Size(1)..=MESSAGE_MAX)?;
@@ -128,8 +128,8 @@ impl Params {
         if let Some(dscp) = params.dscp {
             within("dscp", dscp, 0..=63)?;
         }
-        params.near.check("near")?;
-        params.far.check("far")?;
+        params.near.check("near", transport)?;
+        params.far.check("far", transport)?;
         Ok(params)
     }
 

@@ -1,5 +1,6 @@
 //! The walk over the grid.
 
+use kit::team::Finish;
 use kit::{Ledger, OperationProbe, PassProbe, Probe};
 use wire::{Failure, FarEnd, Network, Timing};
 
@@ -7,8 +8,9 @@ use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Direction, Stream};
 use crate::control::message::{Limit, Messages, Receive, Role, Send, Work};
-use crate::flow::stream;
-use crate::near::Far;
+use crate::flow::part;
+use crate::near::{Far, Own};
+use crate::placement::Placement;
 use crate::socket::SocketOptions;
 use crate::workload::ends::{BufferSize, EndParams};
 
@@ -31,6 +33,9 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut far = Far::dial(far)?;
     let cells = params.cells();
+    let threads = cells.iter().map(|cell| params.near.threads(cell.flows));
+    let threads = threads.max().unwrap_or(1);
+    let _placement = Placement::take("near", &params.near.placement(), threads)?;
     let count = cells.len() as f64;
     for (done, cell) in cells.into_iter().enumerate() {
         ledger.progress(done as f64 / count, cell.label());
@@ -66,19 +71,22 @@ impl Walk<'_> {
             Direction::Outward => Role::Receive(receive),
             Direction::Inward => Role::Send(send),
         });
-        let options = self.options(&self.params.near, self.stream.direction);
+        let own = Own {
+            options: self.options(&self.params.near, self.stream.direction),
+            threads: self.params.near.threads(self.cell.flows),
+            finish: match self.stream.direction {
+                Direction::Outward => send.limit.finish(),
+                Direction::Inward => Finish::Everyone,
+            },
+        };
+        let transport = self.stream.transport;
         let measured = match self.stream.direction {
-            Direction::Outward => {
-                far.measure::<P, _, _>(&work, &options, send.limit.finish(), |flow, member| {
-                    stream::send_part(&send, flow, member)
-                })?
-            }
-            Direction::Inward => far.measure::<P, _, _>(
-                &work,
-                &options,
-                kit::team::Finish::Everyone,
-                |flow, member| stream::receive_part(&receive, flow, member),
-            )?,
+            Direction::Outward => far.measure::<P, _>(&work, &own, |flows, member| {
+                part::send(&send, transport, flows, member)
+            })?,
+            Direction::Inward => far.measure::<P, _>(&work, &own, |flows, member| {
+                part::receive(&receive, transport, flows, member)
+            })?,
         };
         let reading = &measured.near.outcome.reading;
         let mut near = measured.near.side.clone();
@@ -140,7 +148,7 @@ impl Walk<'_> {
             transport: self.stream.transport,
             role,
             flows: self.cell.flows,
-            threads: self.cell.flows,
+            threads: self.params.far.threads(self.cell.flows),
             options: self.options(
                 &self.params.far,
                 match self.stream.direction {
@@ -148,7 +156,7 @@ impl Walk<'_> {
                     Direction::Inward => Direction::Outward,
                 },
             ),
-            cpus: self.params.far.cpus.clone(),
+            placement: self.params.far.placement(),
             longest_s: match self.params.limit(self.cell) {
                 Limit::Seconds(seconds) => seconds,
                 Limit::Operations(_) => LONGEST_S,

@@ -1,0 +1,251 @@
+//! Where the threads of an end run, and whose memory they use.
+
+use std::fs;
+use std::io;
+
+use kit::failure::bad_parameter;
+use kit::place::{self, Place};
+use rustix::io::Errno;
+use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Map, Value};
+use wire::{ConditionsWanted, Failure};
+
+use crate::failure::refused;
+
+/// Nodes that a memory policy can name here.
+const NODES_MAX: u32 = 1_024;
+
+/// What is asked for; nothing: where the scheduler, or the conditions of the job, put them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wanted {
+    /// CPUs of the threads, in order.
+    pub cpus: Vec<u32>,
+    /// NUMA node whose CPUs and memory are used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa_node: Option<u32>,
+}
+
+/// Holds for this thread, and the teams that it starts, for as long as it lives.
+pub struct Placement {
+    _place: Place,
+    has_policy: bool,
+    /// Where this thread could run before.
+    before: CpuSet,
+}
+
+impl Placement {
+    /// Places the calling thread and the teams of up to `threads` that it will start; `None` when
+    /// nothing is asked for. `end` is "near" or "far".
+    ///
+    /// # Errors
+    /// `BadJob` for a CPU or node that is not here; `HostLacks` when the kernel refuses.
+    pub fn take(end: &str, wanted: &Wanted, threads: u32) -> Result<Option<Self>, Failure> {
+        let mut cpus = wanted.cpus.clone();
+        if let Some(node) = wanted.numa_node {
+            cpus = cpus_of(node).map_err(|error| no_node(end, node, &error))?;
+        }
+        if cpus.is_empty() {
+            return Ok(None);
+        }
+        let cannot = |error: Errno| refused("place threads on CPUs", &error.into());
+        let before = sched_getaffinity(None).map_err(cannot)?;
+        if !place::team_cpus().is_empty() {
+            // The conditions of the job have pinned this thread; what is said here goes before them.
+            sched_setaffinity(None, &everywhere()).map_err(cannot)?;
+        }
+        let conditions = ConditionsWanted {
+            cpus,
+            unpinned: false,
+            keep_awake: false,
+        };
+        let place = Place::take(&conditions, threads as usize).map_err(|mut failure| {
+            failure.message = failure.message.replace("conditions.", &format!("{end}."));
+            failure.parameter = failure.parameter.map(|_| format!("{end}.cpus"));
+            failure
+        })?;
+        let mut placement = Self {
+            _place: place,
+            has_policy: false,
+            before,
+        };
+        if let Some(node) = wanted.numa_node {
+            prefer(Some(node))
+                .map_err(|error| refused(format!("use the memory of NUMA node {node}"), &error))?;
+            placement.has_policy = true;
+        }
+        Ok(Some(placement))
+    }
+}
+
+impl Drop for Placement {
+    fn drop(&mut self) {
+        // What was granted before, and the default policy, are refused to nobody.
+        let _ = sched_setaffinity(None, &self.before);
+        if self.has_policy {
+            let _ = prefer(None);
+        }
+    }
+}
+
+/// All CPUs; the kernel takes those that there are.
+fn everywhere() -> CpuSet {
+    let mut all = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+    all
+}
+
+/// The placement of this thread's teams, as it was granted.
+pub fn granted() -> Map<String, Value> {
+    let mut granted = Map::new();
+    let cpus = place::team_cpus();
+    if !cpus.is_empty() {
+        granted.insert("cpus".to_owned(), json!(cpus));
+    }
+    if let Some(node) = preferred() {
+        granted.insert("numa_node".to_owned(), json!(node));
+    }
+    granted
+}
+
+/// CPUs of a NUMA node, ascending.
+fn cpus_of(node: u32) -> io::Result<Vec<u32>> {
+    let path = format!("/sys/devices/system/node/node{node}/cpulist");
+    let cpus = parse_list(fs::read_to_string(path)?.trim());
+    match cpus.is_empty() || node >= NODES_MAX {
+        true => Err(io::ErrorKind::NotFound.into()),
+        false => Ok(cpus),
+    }
+}
+
+/// A list as the kernel writes it, `0-3,8`.
+fn parse_list(text: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    text.split(',').filter_map(range).flatten().collect()
+}
+
+fn no_node(end: &str, node: u32, error: &io::Error) -> Failure {
+    let parameter = format!("{end}.numa_node");
+    let message = format!(
+        "parameter \"{parameter}\": that host has no CPUs on a NUMA node {node} ({error}); its \
+         nodes are in /sys/devices/system/node"
+    );
+    bad_parameter(&parameter, message)
+}
+
+/// Lets this thread, and those it starts, take memory of `node` while there is some; `None`: as by
+/// default.
+fn prefer(node: Option<u32>) -> io::Result<()> {
+    let mut mask = [0u64; (NODES_MAX / 64) as usize];
+    let mode = match node {
+        Some(node) => {
+            mask[node as usize / 64] |= 1 << (node % 64);
+            libc::MPOL_PREFERRED
+        }
+        None => libc::MPOL_DEFAULT,
+    };
+    // The kernel takes one bit less than it is told of.
+    let bits = u64::from(NODES_MAX) + 1;
+    // SAFETY: the mask has as many bits as are named.
+    let status = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask.as_ptr(), bits) };
+    match status {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The node whose memory this thread prefers.
+fn preferred() -> Option<u32> {
+    let mut mode: libc::c_int = 0;
+    let mut mask = [0u64; (NODES_MAX / 64) as usize];
+    let (bits, none) = (u64::from(NODES_MAX), std::ptr::null::<u8>());
+    // SAFETY: the mask has as many bits as are named; no address is asked about.
+    let status = unsafe {
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            &raw mut mode,
+            mask.as_mut_ptr(),
+            bits,
+            none,
+            0,
+        )
+    };
+    let is_ours = status == 0 && mode == libc::MPOL_PREFERRED;
+    let node = (0..NODES_MAX).find(|&node| mask[node as usize / 64] >> (node % 64) & 1 == 1);
+    node.filter(|_| is_ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::FailureKind;
+
+    #[test]
+    fn lists_are_read_as_the_kernel_writes_them() {
+        assert_eq!(parse_list("0-2,7"), [0, 1, 2, 7]);
+        assert_eq!(parse_list("5"), [5]);
+        assert!(parse_list("").is_empty());
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let nowhere = Wanted {
+            numa_node: Some(99_999),
+            ..Wanted::default()
+        };
+        let failure = Placement::take("far", &nowhere, 1).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::BadJob);
+        assert_eq!(failure.parameter.as_deref(), Some("far.numa_node"));
+        let nowhere = Wanted {
+            cpus: vec![99_999],
+            ..Wanted::default()
+        };
+        let failure = Placement::take("near", &nowhere, 1).err().unwrap();
+        assert_eq!(failure.parameter.as_deref(), Some("near.cpus"));
+        assert!(
+            failure.message.starts_with("near.cpus: CPU"),
+            "{}",
+            failure.message
+        );
+    }
+
+    #[test]
+    fn nothing_is_placed_that_nobody_asked_for() {
+        assert!(Placement::take("far", &Wanted::default(), 1)
+            .unwrap()
+            .is_none());
+        assert!(granted().is_empty());
+    }
+
+    /// In a thread of its own, since both last as long as the thread.
+    #[test]
+    fn a_node_is_granted_and_given_back() {
+        let check = || {
+            let Ok(cpus) = cpus_of(0) else {
+                // A kernel without NUMA has no directory of nodes.
+                assert!(!std::path::Path::new("/sys/devices/system/node/node0/cpulist").exists());
+                return;
+            };
+            let first = Wanted {
+                numa_node: Some(0),
+                ..Wanted::default()
+            };
+            let placement = Placement::take("near", &first, 1).unwrap();
+            let granted_now = granted();
+            assert_eq!(granted_now["cpus"], json!([cpus[0]]));
+            assert_eq!(granted_now["numa_node"], json!(0));
+            drop(placement);
+            assert!(granted().is_empty());
+            let again = Wanted {
+                cpus: cpus.clone(),
+                ..Wanted::default()
+            };
+            Placement::take("near", &again, 1).expect("the thread may run where it could before");
+        };
+        std::thread::spawn(check).join().unwrap();
+    }
+}
