@@ -77,7 +77,27 @@ where
     T: Send,
     W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync,
 {
-    let gate = Gate::new(crew.len(), finish);
+    execute_when_ready(crew, finish, new_probe, &|| Ok(()), work)
+}
+
+/// As [`execute`]; `ready` is called once when all members have prepared, before the gate opens.
+///
+/// # Errors
+/// As [`execute`], or that of `ready`: the gate then stays closed.
+pub fn execute_when_ready<S, P, T, W>(
+    crew: &mut [S],
+    finish: Finish,
+    new_probe: impl Fn() -> P,
+    ready: &(dyn Fn() -> Result<(), Failure> + Sync),
+    work: W,
+) -> Result<Outcome<T>, Failure>
+where
+    S: Send,
+    P: Probe + Send,
+    T: Send,
+    W: Fn(&mut S, &mut Member<P>) -> Result<T, Failure> + Sync,
+{
+    let gate = Gate::new(crew.len(), finish, ready);
     let cpus = place::team_cpus();
     let results = thread::scope(|scope| {
         let mut threads = Vec::with_capacity(crew.len());
@@ -112,7 +132,7 @@ type Finished<'g, P, T> = (Member<'g, P>, T);
 
 /// The life of a member's thread; `None` when it failed, which the gate knows.
 fn attend<'g, S, P, T, W>(
-    gate: &Gate,
+    gate: &Gate<'_>,
     cpu: Option<u32>,
     mut member: Member<'g, P>,
     state: &mut S,
@@ -176,14 +196,14 @@ pub struct Member<'g, P> {
     /// How long it is held back when the gate has opened: not at all, unless its work says so
     /// before [`Member::start`].
     pub pause: Duration,
-    gate: &'g Gate,
+    gate: &'g Gate<'g>,
     opened_ns: Option<u64>,
     begun_ns: u64,
     done_ns: Option<u64>,
 }
 
 impl<'g, P: Probe> Member<'g, P> {
-    fn new(index: usize, gate: &'g Gate, probe: P) -> Self {
+    fn new(index: usize, gate: &'g Gate<'g>, probe: P) -> Self {
         Self {
             index,
             probe,

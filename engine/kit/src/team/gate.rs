@@ -13,14 +13,18 @@ use crate::clock;
 use crate::failure::failure;
 
 /// Where the members wait for each other, and learn when to stop.
-pub(super) struct Gate {
+pub(super) struct Gate<'r> {
     members: usize,
     finish: Finish,
+    ready: &'r Ready<'r>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
     /// Whether members that still have work shall stop.
     closed: AtomicBool,
 }
+
+/// What is done when all members are here, before the gate opens.
+pub(super) type Ready<'r> = dyn Fn() -> Result<(), Failure> + Sync + 'r;
 
 #[derive(Default)]
 struct Waiting {
@@ -30,12 +34,13 @@ struct Waiting {
     failure: Option<Failure>,
 }
 
-impl Gate {
+impl<'r> Gate<'r> {
     /// For so many members.
-    pub fn new(members: usize, finish: Finish) -> Self {
+    pub fn new(members: usize, finish: Finish, ready: &'r Ready<'r>) -> Self {
         Self {
             members,
             finish,
+            ready,
             waiting: Mutex::default(),
             changed: Condvar::new(),
             closed: AtomicBool::new(false),
@@ -47,7 +52,10 @@ impl Gate {
         let mut waiting = self.lock();
         waiting.arrived += 1;
         if waiting.arrived == self.members && waiting.failure.is_none() {
-            waiting.opened_ns = Some(clock::now_ns());
+            match (self.ready)() {
+                Ok(()) => waiting.opened_ns = Some(clock::now_ns()),
+                Err(failure) => waiting.failure = Some(failure),
+            }
             self.changed.notify_all();
         }
         let undecided =

@@ -190,3 +190,35 @@ fn nobody_waits_for_the_time_when_all_are_done_or_one_has_failed() {
     assert!(execute(&mut [1, 2], long, PassProbe::new, fail).is_err());
     assert!(began.elapsed() < Duration::from_secs(60));
 }
+
+#[test]
+fn what_is_to_be_said_when_all_are_ready_is_said_before_the_gate_opens() {
+    let (prepared, said_at_ns) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let ready = || {
+        assert_eq!(prepared.load(Ordering::SeqCst), 3);
+        said_at_ns.store(clock::now_ns() as usize, Ordering::SeqCst);
+        Ok(())
+    };
+    let work = |_: &mut (), member: &mut Member<PassProbe>| {
+        prepared.fetch_add(1, Ordering::SeqCst);
+        member.start()?;
+        Ok(member.opened_ns())
+    };
+    let crew = &mut [(); 3];
+    let outcome = execute_when_ready(crew, Finish::Everyone, PassProbe::new, &ready, work).unwrap();
+    let said_at_ns = said_at_ns.load(Ordering::SeqCst) as u64;
+    assert!(outcome.shares.iter().all(|share| share.value >= said_at_ns));
+}
+
+#[test]
+fn a_gate_that_may_not_open_lets_nobody_pass() {
+    let ready = || Err(failure(FailureKind::Far, "nobody listens"));
+    let work = |_: &mut (), member: &mut Member<PassProbe>| -> Result<(), Failure> {
+        member.start()?;
+        panic!("passed")
+    };
+    let crew = &mut [(); 2];
+    let after = Finish::After(Duration::from_secs(60));
+    let result = execute_when_ready(crew, after, PassProbe::new, &ready, work);
+    assert_eq!(result.unwrap_err().message, "nobody listens");
+}
