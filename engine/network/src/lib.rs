@@ -17,4 +17,5 @@ pub mod region;
 pub mod serve;
 pub mod side;
 pub mod socket;
+pub mod stop;
 pub mod workload;

@@ -2,14 +2,11 @@
 //! end vanishes, time is up, or a stop was asked for, it cuts them, and whoever waits for one of
 //! them wakes with an error.
 
-use std::net::TcpStream;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use kit::stop;
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
-
+use crate::control::channel::{Channel, Heard};
 use crate::flow::Flow;
 
 /// Between two looks at a stop request.
@@ -24,6 +21,18 @@ pub enum Word {
     Ends(Duration),
 }
 
+/// What flows are watched for.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// How long they may take.
+    pub longest: Duration,
+    /// How many bytes they may move together, as far as there is a limit; looked at ten times a
+    /// second, so that somewhat more may pass.
+    pub bytes: Option<u64>,
+    /// What a word means.
+    pub word: Word,
+}
+
 /// Why flows were cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
@@ -33,6 +42,8 @@ pub enum Cut {
     Vanished,
     /// The work took longer than it may.
     Late,
+    /// More bytes were moved than may be.
+    Exceeded,
     /// A signal.
     Stopped,
 }
@@ -48,15 +59,10 @@ impl Lifeline {
     ///
     /// # Errors
     /// When there can be no thread.
-    pub fn watch(
-        control: &TcpStream,
-        flows: Vec<Flow>,
-        longest: Duration,
-        word: Word,
-    ) -> std::io::Result<Self> {
+    pub fn watch(control: &Channel, flows: Vec<Flow>, terms: Terms) -> std::io::Result<Self> {
         let control = control.try_clone()?;
         let (end, ended) = mpsc::channel();
-        let until = Instant::now().checked_add(longest);
+        let until = Instant::now().checked_add(terms.longest);
         let thread = thread::Builder::new()
             .name("lifeline".into())
             .spawn(move || {
@@ -64,7 +70,7 @@ impl Lifeline {
                     control,
                     flows: &flows,
                     until,
-                    word,
+                    terms,
                 };
                 let cut = watch.until(&ended);
                 if cut.is_some() {
@@ -97,42 +103,48 @@ impl Drop for Lifeline {
 }
 
 struct Watch<'a> {
-    control: TcpStream,
+    control: Channel,
     flows: &'a [Flow],
     until: Option<Instant>,
-    word: Word,
+    terms: Terms,
 }
 
 impl Watch<'_> {
     /// Looks until it is ended (`None`), or there is a reason to cut.
     fn until(&self, ended: &mpsc::Receiver<()>) -> Option<Cut> {
-        let mut quiet: Option<([u64; 2], Instant)> = None;
+        let mut quiet = Quiet::default();
         loop {
             match ended.recv_timeout(LOOK) {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if stop::requested() {
-                return Some(Cut::Stopped);
+            let moved = self.moved();
+            let cut = self.look(moved).or_else(|| self.hear(moved, &mut quiet));
+            if cut.is_some() {
+                return cut;
             }
-            if self.until.is_some_and(|until| Instant::now() > until) {
-                return Some(Cut::Late);
-            }
-            match (heard(&self.control), self.word) {
-                (Heard::Nothing, _) => {}
-                (Heard::Word, Word::Ends(pause)) => {
-                    let moved = self.moved();
-                    match quiet {
-                        Some((before, since)) if before == moved => {
-                            if since.elapsed() >= pause {
-                                return Some(Cut::Ended);
-                            }
-                        }
-                        _ => quiet = Some((moved, Instant::now())),
-                    }
-                }
-                (Heard::Word | Heard::End, _) => return Some(Cut::Vanished),
-            }
+        }
+    }
+
+    /// What can be seen without the other end.
+    fn look(&self, moved: [u64; 2]) -> Option<Cut> {
+        let [_, bytes] = moved;
+        if self.control.is_stopped() {
+            Some(Cut::Stopped)
+        } else if self.until.is_some_and(|until| Instant::now() > until) {
+            Some(Cut::Late)
+        } else if self.terms.bytes.is_some_and(|limit| bytes > limit) {
+            Some(Cut::Exceeded)
+        } else {
+            None
+        }
+    }
+
+    fn hear(&self, moved: [u64; 2], quiet: &mut Quiet) -> Option<Cut> {
+        match (self.control.heard(), self.terms.word) {
+            (Heard::Nothing, _) => None,
+            (Heard::Word, Word::Ends(pause)) => quiet.lasts(moved, pause).then_some(Cut::Ended),
+            (Heard::Word | Heard::End, _) => Some(Cut::Vanished),
         }
     }
 
@@ -142,24 +154,19 @@ impl Watch<'_> {
     }
 }
 
-enum Heard {
-    Nothing,
-    Word,
-    End,
-}
+/// Since when nothing has been moved.
+#[derive(Default)]
+struct Quiet(Option<([u64; 2], Instant)>);
 
-/// What there is on `control`, without taking it.
-fn heard(control: &TcpStream) -> Heard {
-    let mut fds = [PollFd::new(control, PollFlags::IN | PollFlags::RDHUP)];
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    if !poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0) {
-        return Heard::Nothing;
-    }
-    match control.peek(&mut [0]) {
-        Ok(1..) => Heard::Word,
-        _ => Heard::End,
+impl Quiet {
+    /// Whether it has been quiet for that long.
+    fn lasts(&mut self, moved: [u64; 2], pause: Duration) -> bool {
+        match self.0 {
+            Some((before, since)) if before == moved => since.elapsed() >= pause,
+            _ => {
+                self.0 = Some((moved, Instant::now()));
+                false
+            }
+        }
     }
 }

@@ -18,6 +18,7 @@
 //! Each message is its length (four bytes, big-endian) and a JSON document. Whoever does not keep
 //! to the order, to the size or to the time is disconnected.
 
+pub mod channel;
 pub mod frame;
 pub mod introduction;
 pub mod message;

@@ -5,11 +5,13 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use kit::failure::interrupted;
 use kit::histogram::Histogram;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use socket2::{Domain, SockAddr, Socket, Type};
 use wire::Failure;
 
+use crate::control::channel::Channel;
 use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Transport, Work};
 use crate::failure::{far, refused};
@@ -74,22 +76,25 @@ pub fn insist(
     flows: &[Flow],
     ready: &Ready,
     place: Place,
-    control: &TcpStream,
+    control: &Channel,
 ) -> Result<(), Failure> {
     let introduction = Introduction::of(&ready.token);
     let until = Instant::now() + INSIST;
     let mut pause = REPEAT;
-    while Instant::now() < until {
+    while Instant::now() < until && !control.is_stopped() {
         let said = flows
             .iter()
             .try_for_each(|flow| introduce(flow, &introduction));
-        if is_heard(control, pause) {
+        if is_heard(control.stream(), pause) {
             return Ok(());
         }
         said.map_err(|error| cannot(place, &error))?;
         pause *= 2;
     }
-    Err(cannot(place, &ErrorKind::TimedOut.into()))
+    match control.is_stopped() {
+        true => Err(interrupted()),
+        false => Err(cannot(place, &ErrorKind::TimedOut.into())),
+    }
 }
 
 /// A flow from a socket of its own to the far end's socket of that number.

@@ -4,24 +4,27 @@ mod meet;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kit::failure::interrupted;
 use kit::team::{Finish, Member};
-use kit::{histogram::Histogram, stop, Probe};
+use kit::{histogram::Histogram, Probe};
 use socket2::{Domain, Protocol, Socket, Type};
 use wire::{Failure, FarEnd, Interval, WhichEnd};
 
+use crate::control::channel::Channel;
 use crate::control::message::{
     Greeting, Hello, Ready, Report, ToFar, ToNear, Transport, Work, VERSION,
 };
 use crate::control::{frame, secret};
 use crate::failure::{far, refused};
 use crate::flow::{Flow, Notes};
-use crate::lifeline::{Cut, Lifeline, Word};
+use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement;
 use crate::region::{self, Region};
-use crate::socket::{keep_alive, SocketOptions};
+use crate::socket::SocketOptions;
+use crate::stop::Stop;
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -29,10 +32,12 @@ const CONNECT: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_secs(30);
 /// What the work may take beyond the time it was to take.
 const GRACE: Duration = Duration::from_secs(15);
+/// How long the far end may take to say why its connections have ended.
+const CAUSE: Duration = Duration::from_secs(2);
 
 /// A far end that we are connected with.
 pub struct Far {
-    control: TcpStream,
+    control: Channel,
     name: String,
     local: Option<IpAddr>,
 }
@@ -83,7 +88,9 @@ impl Far {
             .map_err(cannot)?;
         let control = first_that(addresses, |address| connect_control(address, end.local));
         let mut far = Self {
-            control: control.map_err(cannot)?,
+            control: control
+                .and_then(|stream| Channel::new(stream, Stop::default()))
+                .map_err(cannot)?,
             name,
             local: end.local,
         };
@@ -144,17 +151,7 @@ impl Far {
             meet::insist(&flows, &ready, place, &self.control)?;
         }
         self.expect("connected", |said| matches!(said, ToNear::Connected))?;
-        self.say(&ToFar::Begin)?;
-        self.expect("begun", |said| matches!(said, ToNear::Begun))?;
-
-        let longest = Duration::from_secs_f64(part.longest_s) + GRACE;
-        let lifeline = Lifeline::watch(&self.control, flows.clone(), longest, Word::Wrong)
-            .map_err(|error| refused("watch over the flows", &error))?;
-        let look = Duration::from_secs_f64(part.look_s);
-        let (threads, finish) = (own.threads, own.finish);
-        let region = region::run(WhichEnd::Near, &flows, threads, finish, look, work);
-        let cut = lifeline.end();
-        let mut near = self.judge(region, cut)?;
+        let mut near = self.flow(part, own, &flows, work)?;
         self.say(&ToFar::Finish)?;
         let far = match self.hear()? {
             ToNear::Report(report) => *report,
@@ -172,6 +169,49 @@ impl Far {
         })
     }
 
+    /// The flows at this end; both ends have prepared before the first instant. From then on the
+    /// lifeline watches over them.
+    fn flow<P, W>(
+        &mut self,
+        part: &Work,
+        own: &Own,
+        flows: &[Flow],
+        work: W,
+    ) -> Result<Region, Failure>
+    where
+        P: Probe + Default + Send,
+        W: Fn(&[Flow], &mut Member<P>) -> Result<Notes, Failure> + Sync,
+    {
+        let lifeline = Mutex::new(None);
+        let far = Mutex::new(&mut *self);
+        let plan = region::Plan {
+            end: WhichEnd::Near,
+            threads: own.threads,
+            finish: own.finish,
+            look: Duration::from_secs_f64(part.look_s),
+            ready: &|| {
+                let watch = locked(&far).begin(part, flows)?;
+                *locked(&lifeline) = Some(watch);
+                Ok(())
+            },
+        };
+        let region = region::run(&plan, flows, work);
+        let cut = locked(&lifeline).take().and_then(Lifeline::end);
+        self.judge(region, cut)
+    }
+
+    fn begin(&mut self, part: &Work, flows: &[Flow]) -> Result<Lifeline, Failure> {
+        self.say(&ToFar::Begin)?;
+        self.expect("begun", |said| matches!(said, ToNear::Begun))?;
+        let terms = Terms {
+            longest: Duration::from_secs_f64(part.longest_s) + GRACE,
+            bytes: None,
+            word: Word::Wrong,
+        };
+        Lifeline::watch(&self.control, flows.to_vec(), terms)
+            .map_err(|error| refused("watch over the flows", &error))
+    }
+
     fn open(&mut self, part: &Work) -> Result<Ready, Failure> {
         self.say(&ToFar::Open(Box::new(part.clone())))?;
         match self.hear()? {
@@ -180,33 +220,50 @@ impl Far {
         }
     }
 
-    /// What a region gave, or why it could not be: a cut is the cause of the errors it leads to.
+    /// What a region gave, or why it could not be: a cut is the cause of the errors that it leads
+    /// to, and what the far end has to say is the cause of errors that come from there.
     fn judge(
         &mut self,
         region: Result<Region, Failure>,
         cut: Option<Cut>,
     ) -> Result<Region, Failure> {
-        match cut {
-            None | Some(Cut::Ended) if !stop::requested() => region,
-            Some(Cut::Late) => Err(far(format!(
+        if self.control.is_stopped() {
+            return Err(interrupted());
+        }
+        match (cut, region) {
+            (None, Ok(region)) => Ok(region),
+            (Some(Cut::Late), _) => Err(far(format!(
                 "data stopped flowing between here and the far end at {}",
                 self.name
             ))),
-            Some(Cut::Vanished) => match self.hear() {
+            (Some(_), _) => match self.hear() {
                 Ok(said) => Err(self.unexpected(&said)),
                 Err(failure) => Err(failure),
             },
-            _ => Err(interrupted()),
+            (None, Err(failure)) => Err(self.cause().unwrap_or(failure)),
+        }
+    }
+
+    /// Why the far end does no more, if it says so or has gone away.
+    fn cause(&mut self) -> Option<Failure> {
+        match self.control.receive(frame::TO_NEAR_BYTES, CAUSE) {
+            Ok(said) => Some(self.unexpected(&said)),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => None,
+            Err(error) => Some(self.lost(&error)),
         }
     }
 
     fn say(&mut self, message: &ToFar) -> Result<(), Failure> {
-        frame::send(&mut self.control, message).map_err(|error| self.lost(&error))
+        match self.control.send(message, ANSWER) {
+            Ok(()) => Ok(()),
+            // It may have said why before it went away.
+            Err(error) => Err(self.cause().unwrap_or_else(|| self.lost(&error))),
+        }
     }
 
     fn hear(&mut self) -> Result<ToNear, Failure> {
-        frame::receive(&mut self.control, frame::TO_NEAR_BYTES, ANSWER)
-            .map_err(|error| self.lost(&error))
+        let heard = self.control.receive(frame::TO_NEAR_BYTES, ANSWER);
+        heard.map_err(|error| self.lost(&error))
     }
 
     fn expect(&mut self, what: &str, is_it: impl Fn(&ToNear) -> bool) -> Result<(), Failure> {
@@ -223,6 +280,7 @@ impl Far {
     fn lost(&self, error: &io::Error) -> Failure {
         let name = &self.name;
         match error.kind() {
+            io::ErrorKind::Interrupted => interrupted(),
             io::ErrorKind::UnexpectedEof
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::BrokenPipe => far(format!(
@@ -255,9 +313,11 @@ fn connect_control(address: SocketAddr, local: Option<IpAddr>) -> io::Result<Tcp
         socket.bind(&SocketAddr::new(local, 0).into())?;
     }
     socket.connect_timeout(&address.into(), CONNECT)?;
-    socket.set_tcp_nodelay(true)?;
-    keep_alive(&socket)?;
     Ok(socket.into())
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first success; else the last error.

@@ -1,25 +1,29 @@
 //! The far end: serves one client after the other, and refuses others meanwhile with a reason.
+//!
+//! ```text
+//! connect ─► door: greeting, hello ─► session: open … report, again and again
+//!            many, one thread         one at a time, with threads of its own
+//! ```
 
+mod door;
+mod limits;
 mod meet;
 mod session;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
 
-use kit::stop;
 use wire::Failure;
 
-use crate::control::frame;
-use crate::control::message::ToNear;
-use crate::failure::refused;
+pub use self::limits::Limits;
 
-/// Between two looks at a stop request.
-const LOOK: Duration = Duration::from_millis(50);
+use self::door::Door;
+use crate::control::channel::Channel;
+use crate::failure::refused;
+use crate::stop::Stop;
 
 /// What the far end offers.
 #[derive(Debug, Clone)]
@@ -40,31 +44,11 @@ pub struct Offer {
     pub once: bool,
 }
 
-/// What clients may ask for.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Longest time that data may flow.
-    pub time: Duration,
-    /// Most flows at once.
-    pub flows: u32,
-    /// Most bytes of one measurement, where there is a limit.
-    pub bytes: Option<u64>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            time: Duration::from_secs(3_600),
-            flows: 256,
-            bytes: None,
-        }
-    }
-}
-
 /// A far end that listens.
 pub struct Server {
     offer: Arc<Offer>,
     listeners: Vec<TcpListener>,
+    stop: Stop,
 }
 
 impl Server {
@@ -86,7 +70,13 @@ impl Server {
         Ok(Self {
             offer: Arc::new(offer),
             listeners,
+            stop: Stop::default(),
         })
+    }
+
+    /// What ends [`Server::run`].
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
     }
 
     /// Where it listens.
@@ -95,62 +85,41 @@ impl Server {
         addresses.filter_map(Result::ok).collect()
     }
 
-    /// Serves until a stop of this process is asked for.
+    /// Serves until a stop is asked for; the client that is served is told so. All threads have
+    /// ended when this returns.
     pub fn run(&self) {
-        self.run_until(&AtomicBool::new(false));
-    }
-
-    /// Serves until `is_over`, which is looked at now and then, or a stop is asked for.
-    pub fn run_until(&self, is_over: &AtomicBool) {
-        let busy = Arc::new(AtomicBool::new(false));
-        let mut served = false;
-        let is_done = |served| self.offer.once && served && !busy.load(Ordering::SeqCst);
-        let is_stopped = || stop::requested() || is_over.load(Ordering::Relaxed);
-        while !(is_stopped() || is_done(served)) {
-            let mut came = false;
-            for listener in &self.listeners {
-                if let Ok((stream, _)) = listener.accept() {
-                    came = true;
-                    served |= self.admit(stream, &busy);
+        let mut door = Door::new(&self.offer);
+        let mut session: Option<JoinHandle<()>> = None;
+        while !self.stop.requested() {
+            if session.as_ref().is_some_and(JoinHandle::is_finished) {
+                end(session.take());
+                if self.offer.once {
+                    break;
                 }
             }
-            if !came {
-                thread::sleep(LOOK);
+            if session.is_none() {
+                session = door.next().and_then(|client| self.begin(client));
             }
+            door.attend(&self.listeners, &self.stop);
         }
+        door.close();
+        end(session);
     }
 
-    /// Gives a client a session of its own, unless there is one already.
-    fn admit(&self, mut stream: TcpStream, busy: &Arc<AtomicBool>) -> bool {
-        let prepared = stream
-            .set_nonblocking(false)
-            .and_then(|()| stream.set_write_timeout(Some(session::PATIENCE)));
-        if prepared.is_err() {
-            return false;
-        }
-        if busy.swap(true, Ordering::SeqCst) {
-            let reason = "busy with another client; try again when it is done".to_owned();
-            // Whoever does not take it has gone away again.
-            let _ = frame::send(&mut stream, &ToNear::Refused(reason));
-            return false;
-        }
-        let (offer, freed) = (Arc::clone(&self.offer), Free(Arc::clone(busy)));
+    /// Gives a client a session of its own; `None` when there can be no thread for it.
+    fn begin(&self, client: Channel) -> Option<JoinHandle<()>> {
+        let offer = Arc::clone(&self.offer);
         let session = thread::Builder::new()
             .name("session".into())
-            .spawn(move || {
-                let _freed = freed;
-                session::serve(&offer, stream);
-            });
-        session.is_ok()
+            .spawn(move || session::serve(&offer, client));
+        session.ok()
     }
 }
 
-/// Makes room for the next client, however a session ends.
-struct Free(Arc<AtomicBool>);
-
-impl Drop for Free {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::SeqCst);
+fn end(session: Option<JoinHandle<()>>) {
+    if let Some(session) = session {
+        // It has caught its own panic.
+        let _ = session.join();
     }
 }
 

@@ -1,99 +1,82 @@
 //! One client from its first word to its last.
 
 use std::io;
-use std::net::TcpStream;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use kit::team::{Finish, Member};
 use kit::PassProbe;
-use socket2::SockRef;
 use wire::{Failure, WhichEnd};
 
+use super::limits::BYTE_LIMIT;
 use super::meet::{self, Meeting};
 use super::Offer;
-use crate::control::message::{Greeting, Report, Role, ToFar, ToNear, Work, VERSION};
-use crate::control::{frame, secret};
+use crate::control::channel::Channel;
+use crate::control::frame;
+use crate::control::message::{Report, Role, ToFar, ToNear, Work};
 use crate::failure::{far, refused};
 use crate::flow::{part, Flow, Notes};
-use crate::lifeline::{Cut, Lifeline, Word};
+use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement::{self, Placement};
 use crate::region::{self, Region};
-use crate::socket::{keep_alive, SocketOptions};
+use crate::socket::SocketOptions;
 
-/// How long the next word may be in coming while we wait for it.
+/// What a client is told when this end is.
+pub const STOPPED: &str = "the far end was stopped";
+/// How long the next word may be in coming while we wait for it, and how long one may be in
+/// going.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a client may think between two measurements.
-const IDLE: Duration = Duration::from_secs(120);
+const IDLE: Duration = Duration::from_secs(30);
+/// How long a client may take to hear why it is served no more.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// What a measurement may take beyond its time.
 const GRACE: Duration = Duration::from_secs(10);
 /// When nothing has come for so long after the end was told, nothing will.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// Serves a client until it has no more to ask, or is refused.
-pub fn serve(offer: &Offer, stream: TcpStream) {
-    let mut session = Session { offer, stream };
-    if let Err(failure) = session.run() {
+pub fn serve(offer: &Offer, channel: Channel) {
+    let mut session = Session { offer, channel };
+    // A defect must not keep the client waiting, and the next one out.
+    let done = catch_unwind(AssertUnwindSafe(|| session.run()))
+        .unwrap_or_else(|_| Err(far("the far end has a defect")));
+    if let Err(failure) = done {
         // A client that went away does not hear it.
-        let _ = frame::send(&mut session.stream, &ToNear::Refused(failure.message));
+        let _ = session
+            .channel
+            .send(&ToNear::Refused(failure.message), FAREWELL);
     }
 }
 
 struct Session<'a> {
     offer: &'a Offer,
-    stream: TcpStream,
+    channel: Channel,
 }
 
 impl Session<'_> {
     fn run(&mut self) -> Result<(), Failure> {
-        let prepared = keep_alive(&SockRef::from(&self.stream));
-        prepared
-            .and_then(|()| self.stream.set_nodelay(true))
-            .map_err(|error| refused("prepare a control connection", &error))?;
-        self.greet()?;
         loop {
-            match frame::receive(&mut self.stream, frame::TO_FAR_BYTES, IDLE) {
+            match self.channel.receive(frame::TO_FAR_BYTES, IDLE) {
                 Ok(ToFar::Open(work)) => self.measure(&work)?,
-                Ok(_) => return Err(far("this was not the time for that word")),
+                Ok(_) => return Err(far("\"open\" was to come")),
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-                Err(error) => return Err(unheard(&error)),
+                Err(error) => return Err(unheard(error)),
             }
-        }
-    }
-
-    fn greet(&mut self) -> Result<(), Failure> {
-        let nonce = secret::nonce().map_err(|error| refused("draw a number", &error))?;
-        self.say(&ToNear::Greeting(Greeting {
-            version: VERSION,
-            engine: self.offer.engine.clone(),
-            nonce: nonce.clone(),
-            wants_proof: self.offer.secret.is_some(),
-        }))?;
-        let hello = match self.hear()? {
-            ToFar::Hello(hello) => hello,
-            _ => return Err(far("the first word is a hello")),
-        };
-        if hello.version != VERSION {
-            return Err(far(format!("version {VERSION} is spoken here")));
-        }
-        let proof = hello.proof.as_deref().unwrap_or_default();
-        match &self.offer.secret {
-            Some(shared) if !secret::proves(shared, &nonce, proof) => {
-                Err(far("the secret is not the right one"))
-            }
-            _ => Ok(()),
         }
     }
 
     fn measure(&mut self, work: &Work) -> Result<(), Failure> {
-        self.check(work)?;
+        self.offer.limits.check(work)?;
         let _placement = Placement::take("far", &work.placement, work.threads)?;
         let at = self
-            .stream
+            .channel
             .local_addr()
             .map_err(|error| refused("find the own address", &error))?;
         let meeting = Meeting::open(work, at, self.offer.data_ports.as_ref())?;
         self.say(&ToNear::Ready(meeting.ready.clone()))?;
-        let flows = meeting.gather(&self.stream)?;
+        let flows = meeting.gather(&self.channel)?;
         self.say(&ToNear::Connected)?;
         match self.hear()? {
             ToFar::Begin => {}
@@ -101,7 +84,6 @@ impl Session<'_> {
         }
         meet::clear(&flows, work.transport)
             .map_err(|error| refused("clear the sockets", &error))?;
-        self.say(&ToNear::Begun)?;
         let region = self.attend(work, &flows)?;
         match self.hear()? {
             ToFar::Finish => {}
@@ -111,52 +93,61 @@ impl Session<'_> {
         self.say(&ToNear::Report(Box::new(report)))
     }
 
-    /// Whether the limits allow it.
-    fn check(&self, work: &Work) -> Result<(), Failure> {
-        let limits = &self.offer.limits;
-        let longest = limits.time.as_secs_f64();
-        if work.flows == 0 || work.flows > limits.flows {
-            return Err(far(format!(
-                "at most {} flows, and one at least",
-                limits.flows
-            )));
-        }
-        if !(work.longest_s > 0.0 && work.longest_s <= longest) {
-            return Err(far(format!("at most {longest} s of data")));
-        }
-        if work.look_s.is_nan() || work.look_s < 0.001 {
-            return Err(far("at most 1000 looks per second"));
-        }
-        Ok(())
-    }
-
-    /// Lets the flows flow.
+    /// Lets the flows flow. What made the lifeline cut them is the cause of the errors that this
+    /// leads to.
     fn attend(&mut self, work: &Work, flows: &[Flow]) -> Result<Region, Failure> {
-        let longest = Duration::from_secs_f64(work.longest_s) + GRACE;
-        let lifeline = Lifeline::watch(&self.stream, flows.to_vec(), longest, Word::Ends(QUIET))
-            .map_err(|error| refused("watch over the flows", &error))?;
-        let finish = match work.role {
-            Role::Send(send) => send.limit.finish(),
-            Role::Receive(_) => Finish::Everyone,
+        let terms = Terms {
+            longest: Duration::from_secs_f64(work.longest_s) + GRACE,
+            bytes: self.offer.limits.bytes,
+            word: Word::Ends(QUIET),
         };
-        let look = Duration::from_secs_f64(work.look_s);
-        let part = |flows: &[Flow], member: &mut Member<PassProbe>| take_part(work, flows, member);
-        let region = region::run(WhichEnd::Far, flows, work.threads, finish, look, part);
+        let lifeline = Lifeline::watch(&self.channel, flows.to_vec(), terms)
+            .map_err(|error| refused("watch over the flows", &error))?;
+        let region = self.flow(work, flows);
         match lifeline.end() {
             None | Some(Cut::Ended) => region,
-            Some(Cut::Late) => Err(far("data stopped flowing")),
+            Some(Cut::Late) => {
+                let longest_s = work.longest_s;
+                let message = format!("the flows had not ended long after their {longest_s} s");
+                Err(far(message))
+            }
+            Some(Cut::Exceeded) => {
+                let limit = self.offer.limits.bytes.unwrap_or_default();
+                let message = format!("more than {limit} bytes came or went ({BYTE_LIMIT})");
+                Err(far(message))
+            }
             Some(Cut::Vanished) => Err(far("the near end went away")),
-            Some(Cut::Stopped) => Err(far("the far end was stopped")),
+            Some(Cut::Stopped) => Err(far(STOPPED)),
         }
+    }
+
+    fn flow(&self, work: &Work, flows: &[Flow]) -> Result<Region, Failure> {
+        let begun = self.channel.try_clone().map(Mutex::new);
+        let begun = begun.map_err(|error| refused("use the control connection", &error))?;
+        let plan = region::Plan {
+            end: WhichEnd::Far,
+            threads: work.threads,
+            finish: match work.role {
+                Role::Send(send) => send.limit.finish(),
+                Role::Receive(_) => Finish::Everyone,
+            },
+            look: Duration::from_secs_f64(work.look_s),
+            ready: &|| {
+                let mut channel = begun.lock().unwrap_or_else(PoisonError::into_inner);
+                channel.send(&ToNear::Begun, PATIENCE).map_err(unheard)
+            },
+        };
+        let part = |flows: &[Flow], member: &mut Member<PassProbe>| take_part(work, flows, member);
+        region::run(&plan, flows, part)
     }
 
     fn say(&mut self, message: &ToNear) -> Result<(), Failure> {
-        frame::send(&mut self.stream, message).map_err(|error| unheard(&error))
+        self.channel.send(message, PATIENCE).map_err(unheard)
     }
 
     fn hear(&mut self) -> Result<ToFar, Failure> {
-        frame::receive(&mut self.stream, frame::TO_FAR_BYTES, PATIENCE)
-            .map_err(|error| unheard(&error))
+        let heard = self.channel.receive(frame::TO_FAR_BYTES, PATIENCE);
+        heard.map_err(unheard)
     }
 }
 
@@ -195,6 +186,10 @@ fn report(work: &Work, flows: &[Flow], region: Region) -> Report {
     }
 }
 
-fn unheard(error: &io::Error) -> Failure {
-    far(format!("the control connection: {error}"))
+fn unheard(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::Interrupted => far(STOPPED),
+        io::ErrorKind::TimedOut => far("the near end does not keep to the time"),
+        _ => far(format!("the control connection: {error}")),
+    }
 }

@@ -1,17 +1,16 @@
 //! A far end in this process.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use network::serve::{Limits, Offer, Server};
+use network::stop::Stop;
 use wire::FarEnd;
 
 /// Serves at a port of its own until it is dropped.
 pub struct Served {
     address: SocketAddr,
-    is_over: Arc<AtomicBool>,
+    stop: Stop,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -29,12 +28,11 @@ impl Served {
         })
         .unwrap();
         let address = server.addresses()[0];
-        let is_over = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&is_over);
+        let stop = server.stop();
         Self {
             address,
-            is_over,
-            thread: Some(thread::spawn(move || server.run_until(&seen))),
+            stop,
+            thread: Some(thread::spawn(move || server.run())),
         }
     }
 
@@ -51,7 +49,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
+        self.stop.request();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -4,7 +4,7 @@ mod datagrams;
 mod directory;
 mod streams;
 
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -15,6 +15,8 @@ use socket2::{Domain, Socket, Type};
 use wire::Failure;
 
 use self::directory::Directory;
+use super::session::STOPPED;
+use crate::control::channel::Channel;
 use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Transport, Work};
 use crate::control::secret;
@@ -95,7 +97,7 @@ impl<'a> Meeting<'a> {
     ///
     /// # Errors
     /// `Far` when they do not come, or something is heard on `control` meanwhile.
-    pub fn gather(self, control: &TcpStream) -> Result<Vec<Flow>, Failure> {
+    pub fn gather(self, control: &Channel) -> Result<Vec<Flow>, Failure> {
         let introduction = Introduction::of(&self.ready.token);
         match self.work.transport {
             Transport::Udp => datagrams::gather(self, &introduction, control),
@@ -119,11 +121,11 @@ pub fn clear(flows: &[Flow], transport: Transport) -> io::Result<()> {
 /// The patience of a meeting.
 struct Patience<'a> {
     until: Instant,
-    control: &'a TcpStream,
+    control: &'a Channel,
 }
 
 impl<'a> Patience<'a> {
-    fn new(control: &'a TcpStream) -> Self {
+    fn new(control: &'a Channel) -> Self {
         Self {
             until: Instant::now() + COMING,
             control,
@@ -135,10 +137,13 @@ impl<'a> Patience<'a> {
         if Instant::now() > self.until {
             return Err(far("not all data connections came"));
         }
-        if kit::stop::requested() {
-            return Err(far("the far end was stopped"));
+        if self.control.is_stopped() {
+            return Err(far(STOPPED));
         }
-        let mut fds = vec![PollFd::new(self.control, PollFlags::IN | PollFlags::RDHUP)];
+        let mut fds = vec![PollFd::new(
+            self.control.stream(),
+            PollFlags::IN | PollFlags::RDHUP,
+        )];
         fds.extend(sockets.map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)));
         // Interrupted or not: what is there is found without it.
         let _ = poll(&mut fds, Some(&LOOK));

@@ -1,7 +1,6 @@
 //! Flows that are connections: they come to one listening socket.
 
 use std::io::{self, ErrorKind, Read};
-use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use wire::Failure;
 
 use super::{Meeting, Patience};
+use crate::control::channel::Channel;
 use crate::control::introduction::Introduction;
 use crate::failure::refused;
 use crate::flow::Flow;
@@ -30,7 +30,7 @@ pub fn bind_unix(path: &Path) -> io::Result<Socket> {
 pub fn gather(
     meeting: Meeting,
     introduction: &Introduction,
-    control: &TcpStream,
+    control: &Channel,
 ) -> Result<Vec<Flow>, Failure> {
     let patience = Patience::new(control);
     let wanted = meeting.work.flows as usize;
@@ -63,9 +63,9 @@ pub fn gather(
     Ok(here.into_iter().flatten().collect())
 }
 
-/// All that are waiting.
+/// Those that are waiting; as many as are listened to, if more come and come.
 fn accept(listener: &Socket) -> impl Iterator<Item = Guest> + '_ {
-    std::iter::from_fn(|| {
+    let waiting = std::iter::from_fn(|| {
         let (socket, _) = listener.accept().ok()?;
         socket.set_nonblocking(true).ok()?;
         Some(Guest {
@@ -73,7 +73,8 @@ fn accept(listener: &Socket) -> impl Iterator<Item = Guest> + '_ {
             words: Vec::new(),
             came: Instant::now(),
         })
-    })
+    });
+    waiting.take(STRANGERS_MAX)
 }
 
 /// A connection that has not said which it is.

@@ -1,0 +1,237 @@
+//! A control connection: messages with patience. It waits for nothing without an end, and heeds a
+//! stop.
+
+use std::io::{self, ErrorKind, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use socket2::SockRef;
+
+use super::frame::{self, Inbox};
+use crate::socket::keep_alive;
+use crate::stop::Stop;
+
+/// Between two looks at a stop request.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// One end of a control connection.
+#[derive(Debug)]
+pub struct Channel {
+    stream: TcpStream,
+    inbox: Inbox,
+    stop: Stop,
+}
+
+/// What there is to be heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing yet.
+    Nothing,
+    /// A word, or a part of one.
+    Word,
+    /// The other end has gone away.
+    End,
+}
+
+impl Channel {
+    /// Of a connected socket.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn new(stream: TcpStream, stop: Stop) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        keep_alive(&SockRef::from(&stream))?;
+        Ok(Self {
+            stream,
+            inbox: Inbox::default(),
+            stop,
+        })
+    }
+
+    /// The same connection, for who only looks whether there is something to be heard.
+    ///
+    /// # Errors
+    /// Those of dup(2).
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            stream: self.stream.try_clone()?,
+            inbox: Inbox::default(),
+            stop: self.stop.clone(),
+        })
+    }
+
+    /// The own address.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.local_addr()
+    }
+
+    /// The address of the other end.
+    ///
+    /// # Errors
+    /// Those of getpeername(2).
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.peer_addr()
+    }
+
+    /// For who waits for several sockets at once.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Whether this end is to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.requested()
+    }
+
+    /// Sends a message as a whole, within `patience`.
+    ///
+    /// # Errors
+    /// `TimedOut` when the other end does not take it, `Interrupted` when this end is to stop;
+    /// else as write(2).
+    pub fn send(&mut self, message: &impl Serialize, patience: Duration) -> io::Result<()> {
+        let until = Instant::now() + patience;
+        let frame = frame::encode(message)?;
+        let mut rest = &frame[..];
+        while !rest.is_empty() {
+            match self.stream.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) => self.wait(error, PollFlags::OUT, until)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives a message of at most `limit_bytes` that is here as a whole within `patience`.
+    ///
+    /// # Errors
+    /// `TimedOut` when it was slow, `Interrupted` when this end is to stop; else as
+    /// [`Inbox::take`].
+    pub fn receive<M: DeserializeOwned>(
+        &mut self,
+        limit_bytes: usize,
+        patience: Duration,
+    ) -> io::Result<M> {
+        let until = Instant::now() + patience;
+        loop {
+            match self.take(limit_bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.wait(error, PollFlags::IN, until)?;
+                }
+                taken => return taken,
+            }
+        }
+    }
+
+    /// Takes what there is of a message; see [`Inbox::take`].
+    ///
+    /// # Errors
+    /// `WouldBlock` when more has to come.
+    pub fn take<M: DeserializeOwned>(&mut self, limit_bytes: usize) -> io::Result<M> {
+        self.inbox.take(&mut self.stream, limit_bytes)
+    }
+
+    /// What there is to be heard, without taking it.
+    pub fn heard(&self) -> Heard {
+        match self.stream.peek(&mut [0]) {
+            Ok(1..) => Heard::Word,
+            Err(error) if is_for_later(&error) => Heard::Nothing,
+            Ok(_) | Err(_) => Heard::End,
+        }
+    }
+
+    /// Ends the connection also where threads with descriptors of their own still hold it open.
+    pub fn hang_up(self) {
+        // One that has ended already is as good.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// After `error`, waits until the socket is as wanted, if that is all.
+    fn wait(&self, error: io::Error, wanted: PollFlags, until: Instant) -> io::Result<()> {
+        if !is_for_later(&error) {
+            return Err(error);
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        wait_for(&mut [PollFd::new(&self.stream, wanted)], left.min(LOOK));
+        match self.is_stopped() {
+            true => Err(ErrorKind::Interrupted.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Waits until one of `fds` is ready; at most so long, and less where a signal comes.
+pub fn wait_for(fds: &mut [PollFd], longest: Duration) {
+    let longest = Timespec {
+        tv_sec: longest.as_secs() as i64,
+        tv_nsec: i64::from(longest.subsec_nanos()),
+    };
+    // Whoever waits looks himself at what he waits for.
+    let _ = poll(fds, Some(&longest));
+}
+
+fn is_for_later(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> [Channel; 2] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let far = listener.accept().unwrap().0;
+        [near, far].map(|stream| Channel::new(stream, Stop::default()).unwrap())
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(5);
+    const SHORT: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn words_are_heard_before_the_end() {
+        let [mut near, mut far] = pair();
+        assert_eq!(far.heard(), Heard::Nothing);
+        near.send(&"one", PATIENCE).unwrap();
+        near.send(&"two", PATIENCE).unwrap();
+        drop(near);
+        for word in ["one", "two"] {
+            wait_for(&mut [PollFd::new(far.stream(), PollFlags::IN)], PATIENCE);
+            assert_eq!(far.heard(), Heard::Word);
+            assert_eq!(far.receive::<String>(10, PATIENCE).unwrap(), word);
+        }
+        let end = far.receive::<String>(10, PATIENCE).unwrap_err();
+        assert_eq!(end.kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(far.heard(), Heard::End);
+    }
+
+    #[test]
+    fn patience_has_an_end_for_both() {
+        let [mut near, mut far] = pair();
+        near.stream.write_all(&[0, 0, 0, 5, b'"']).unwrap();
+        let late = far.receive::<String>(10, SHORT).unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::TimedOut);
+        let long = "x".repeat(8 << 20);
+        let full = near.send(&long, SHORT).unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_stop_ends_waiting() {
+        let [_near, mut far] = pair();
+        far.stop.request();
+        let stopped = far.receive::<String>(10, PATIENCE).unwrap_err();
+        assert_eq!(stopped.kind(), ErrorKind::Interrupted);
+    }
+}
