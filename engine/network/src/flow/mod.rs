@@ -1,6 +1,7 @@
 //! Flows: connections, or pairs of datagram sockets, and the loops that move data over them. The
 //! loops are the same at both ends.
 
+pub mod descriptors;
 pub mod part;
 pub mod ring;
 pub mod stream;

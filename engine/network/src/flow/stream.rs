@@ -1,15 +1,20 @@
 //! Byte streams: sending as fast as they are taken, and taking until there is no more.
+//!
+//! The calls go straight to the kernel: those of the C library are points of cancellation, which
+//! cost a program with threads more than 30 ns each.
 
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use kit::team::Member;
 use kit::Probe;
+use rustix::io::retry_on_intr;
+use rustix::net::{self, RecvFlags, SendFlags};
 use wire::{Failure, Timing};
 
 use super::ring::Ring;
-use super::{Flow, Tally};
+use super::{descriptors, Flow, Tally};
 use crate::control::message::{Limit, Receive, Send};
 use crate::failure::refused;
 
@@ -24,14 +29,14 @@ pub fn send<P: Probe>(
     operations: u64,
     member: &mut Member<P>,
 ) -> io::Result<()> {
-    let fd = flow.fd();
+    let socket = flow.socket.as_fd();
     let mut left = operations;
     while left > 0 && member.goes_on() {
         let message = ring.turn();
         let size = message.len();
-        let mut sent = send_some(fd, message)?;
+        let mut sent = send_some(socket, message)?;
         while sent < size {
-            sent += send_some(fd, &message[sent..])?;
+            sent += send_some(socket, &message[sent..])?;
         }
         count(member, &flow.tally, size as u64);
         left -= 1;
@@ -44,9 +49,9 @@ pub fn send<P: Probe>(
 /// # Errors
 /// As recv(2).
 pub fn receive<P: Probe>(flow: &Flow, ring: &mut Ring, member: &mut Member<P>) -> io::Result<()> {
-    let fd = flow.fd();
+    let socket = flow.socket.as_fd();
     loop {
-        let taken = receive_some(fd, ring.turn())?;
+        let taken = receive_some(socket, ring.turn())?;
         if taken == 0 {
             return Ok(());
         }
@@ -70,6 +75,7 @@ pub fn send_part<P: Probe>(
         Limit::Seconds(_) => u64::MAX,
         Limit::Operations(operations) => operations,
     };
+    descriptors::have_own();
     member.start()?;
     send(flow, &mut ring, operations, member)
         .and_then(|()| drain(flow))
@@ -87,6 +93,7 @@ pub fn receive_part<P: Probe>(
 ) -> Result<(), Failure> {
     let socket_bytes = flow.socket.recv_buffer_size().unwrap_or_default() as u64;
     let mut ring = part.messages.ring(socket_bytes)?;
+    descriptors::have_own();
     member.start()?;
     receive(flow, &mut ring, member)
         .and_then(|()| flow.socket.shutdown(Shutdown::Write))
@@ -96,7 +103,7 @@ pub fn receive_part<P: Probe>(
 /// Says that no more comes, and waits until the other end has taken everything and says so too.
 fn drain(flow: &Flow) -> io::Result<()> {
     flow.socket.shutdown(Shutdown::Write)?;
-    while receive_some(flow.fd(), &mut [0; 512])? > 0 {}
+    while receive_some(flow.socket.as_fd(), &mut [0; 512])? > 0 {}
     Ok(())
 }
 
@@ -112,41 +119,13 @@ pub(super) fn count<P: Probe>(member: &mut Member<P>, tally: &Tally, bytes: u64)
 
 /// As send(2), without SIGPIPE; a signal interrupts nothing.
 #[inline]
-pub fn send_some(fd: RawFd, message: &[u8]) -> io::Result<usize> {
-    loop {
-        // SAFETY: the pointer and the length are of one slice.
-        let sent = unsafe {
-            libc::send(
-                fd,
-                message.as_ptr().cast(),
-                message.len(),
-                libc::MSG_NOSIGNAL,
-            )
-        };
-        if sent >= 0 {
-            return Ok(sent as usize);
-        }
-        retry_if_interrupted()?;
-    }
+pub fn send_some(socket: BorrowedFd, message: &[u8]) -> io::Result<usize> {
+    retry_on_intr(|| net::send(socket, message, SendFlags::NOSIGNAL)).map_err(Into::into)
 }
 
 /// As recv(2); a signal interrupts nothing.
 #[inline]
-pub fn receive_some(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        // SAFETY: the pointer and the length are of one slice, borrowed exclusively.
-        let taken = unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
-        if taken >= 0 {
-            return Ok(taken as usize);
-        }
-        retry_if_interrupted()?;
-    }
-}
-
-#[cold]
-fn retry_if_interrupted() -> io::Result<()> {
-    match io::Error::last_os_error() {
-        error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-        error => Err(error),
-    }
+pub fn receive_some(socket: BorrowedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    let taken = retry_on_intr(|| net::recv(socket, &mut *buffer, RecvFlags::empty()));
+    taken.map(|(_, taken)| taken).map_err(Into::into)
 }
