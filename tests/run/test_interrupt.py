@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
-from support.runs import Watcher, go_on, image_system, place, plan_of
+from support.runs import Watcher, go_on, image_system, place, plan_of, wait_for_trial
 from tiltyard.errors import InterruptedRunError
 from tiltyard.executors.engine import Engine
-from tiltyard.folder import StudyFolder
 from tiltyard.run.interrupt import Interrupt
-from tiltyard.run.journal import Interrupted, TrialStarted, read_journal
+from tiltyard.run.journal import Interrupted, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import WorkloadSpec
@@ -40,7 +39,7 @@ def test_in_the_middle_of_a_trial(tmp_path: Path, engine: Engine, number: signal
         cwd=Path(__file__).resolve().parents[1],
         stderr=subprocess.PIPE,
     ) as process:
-        _wait_for_trial(folder, "slow")
+        wait_for_trial(folder, "slow")
         process.send_signal(number)
         time.sleep(0.02)
         process.send_signal(number)
@@ -55,18 +54,6 @@ def test_in_the_middle_of_a_trial(tmp_path: Path, engine: Engine, number: signal
     (kept,) = read_run(folder, plan).trials
     assert kept.key.workload == "quick"
     assert [path.name for path in folder.trials.iterdir()] == [kept.key.file_name]
-
-
-def _wait_for_trial(folder: StudyFolder, workload: str) -> None:
-    """Until the engine is at work on it."""
-    give_up = time.monotonic() + 30
-    while not any(
-        isinstance(entry.event, TrialStarted) and entry.event.key.workload == workload
-        for entry in read_journal(folder.journal)
-    ):
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
-    time.sleep(0.1)
 
 
 class ImpatientWatcher(Watcher):

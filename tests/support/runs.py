@@ -5,6 +5,7 @@ line would: the process that tests kill.
 """
 
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.model import Block, Design, Look, Plan, PlannedWorkload, TrialKey, Turn
 from tiltyard.run import settle
+from tiltyard.run.journal import TrialStarted, read_journal
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
@@ -144,6 +146,18 @@ def place(root: Path, plan: Plan) -> StudyFolder:
     folder = StudyFolder(root)
     write_whole(folder.plan, plan.model_dump_json().encode())
     return folder
+
+
+def wait_for_trial(folder: StudyFolder, workload: str) -> None:
+    """Until the engine is at work on it, in a run of another process."""
+    give_up = time.monotonic() + 30
+    while not any(
+        isinstance(entry.event, TrialStarted) and entry.event.key.workload == workload
+        for entry in read_journal(folder.journal)
+    ):
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+    time.sleep(0.2)
 
 
 def main() -> None:

@@ -1,0 +1,45 @@
+"""A run over a network is stopped, or killed, while data flow: both ends are gone at once."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.networks import left_behind, parameters
+from support.runs import place, plan_of, wait_for_trial
+from tiltyard.host.ledger import recover
+from tiltyard.study.model import SystemSpec, WorkloadSpec
+
+FLOWS = WorkloadSpec(name="flows", use="tcp_stream", parameters={"seconds": 20.0})
+SETTINGS = {
+    "pair": {"sysctl": {"net.core.netdev_max_backlog": 4444}, "congestion_control": "cubic"},
+    "loopback": {"sysctl": {"net.core.netdev_max_backlog": 4445}},
+}
+
+
+@needs_root
+@pytest.mark.parametrize("kind", SETTINGS)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
+def test_while_data_flow(tmp_path: Path, state: Path, kind: str, number: signal.Signals) -> None:
+    spec = {"name": kind, "levels": {"kind": kind}, "kind": kind, "settings": SETTINGS[kind]}
+    plan = plan_of((SystemSpec.model_validate(spec),), workloads=(FLOWS,), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    before = parameters()
+    with subprocess.Popen(
+        (sys.executable, "-m", "support.runs", str(folder.root)),
+        cwd=Path(__file__).resolve().parents[1],
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        wait_for_trial(folder, "flows")
+        (ledger,) = state.iterdir()
+        assert parameters() != before
+        assert left_behind(ledger.stem.partition("-")[2])
+        process.send_signal(number)
+    said = recover()
+    assert bool(said) == (number == signal.SIGKILL)
+    assert left_behind(ledger.stem.partition("-")[2]) == []
+    assert parameters() == before
+    assert not list(state.iterdir())
