@@ -1,6 +1,6 @@
 """Values along one dimension: a line a system, its interval at each level, every block a point."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tiltyard.analysis.axes import Course
@@ -91,120 +91,128 @@ def _panels(workload: WorkloadFindings, along: Course) -> list[_Panel]:
     ]
 
 
+@dataclass(frozen=True)
+class _Drawing:
+    """A panel with everything that says where its values stand."""
+
+    panel: _Panel
+    along: Course
+    places: Places
+    scale: Scale
+    factor: float
+    """What the printed unit is worth."""
+    names: Mapping[str, str]
+    """System → what stands at the end of its line."""
+    plot_px: int
+
+    def medians(self) -> list[Spec]:
+        """Every system's median at every level, with its interval."""
+        return [
+            {
+                "system": summary.system,
+                "place": place,
+                "part": "beside" if level in self.places.beside else "along",
+                "value": summary.median / self.factor,
+                "low": self._printed(summary.median_low),
+                "high": self._printed(summary.median_high),
+            }
+            for level, place, summary in self._summaries()
+        ]
+
+    def blocks(self) -> list[Spec]:
+        """Every value."""
+        return [
+            {"system": summary.system, "place": place, "value": value / self.factor}
+            for _, place, summary in self._summaries()
+            for value in summary.values
+        ]
+
+    def ends(self) -> list[Spec]:
+        """Each system's name at the height of its last median, moved where lines end together."""
+        last = {summary.system: summary.median for _, _, summary in self._summaries()}
+        heights = {name: self.scale.share(value / self.factor) for name, value in last.items()}
+        return [
+            {"system": name, "said": self.names[name], "value": self.scale.at_share(share)}
+            for name, share in apart(heights, _LABEL_PX / _HEIGHT_PX).items()
+        ]
+
+    def _summaries(self) -> Iterator[tuple[int, float, Summary]]:
+        """Level, place and values, system by system."""
+        for number, system in enumerate(self.names):
+            for cell in self.panel.cells:
+                level = int(self.along.axis.level(cell.at))
+                for summary in cell.summaries:
+                    if summary.system == system:
+                        yield level, self.places.of(level, number), summary
+
+    def _printed(self, value: float | None) -> float | None:
+        return None if value is None else value / self.factor
+
+
 def _drawn(
-    findings: Findings, along: Course, panel: _Panel, names: dict[str, str], plot_px: int
+    findings: Findings, along: Course, panel: _Panel, names: Mapping[str, str], plot_px: int
 ) -> Spec:
     factor, unit = display_unit(max(panel.values, default=1.0), panel.cells[0].shown_in)
-    scale = scale_of(value / factor for value in panel.values)
-    places = places_of(along, len(names), plot_px)
+    drawing = _Drawing(
+        panel=panel,
+        along=along,
+        places=places_of(along, len(names), plot_px),
+        scale=scale_of(value / factor for value in panel.values),
+        factor=factor,
+        names=names,
+        plot_px=plot_px,
+    )
     better = "" if panel.cells[0].direction == "higher" else " (less is better)"
-    colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": None}
-    shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": None}
-    lines = [line for name in names for line in _line(panel, along, places, name, names, factor)]
     return {
         "title": {"text": with_unit(panel.title, unit) + better},
         "width": plot_px,
         "height": _HEIGHT_PX,
         "encoding": {
-            "x": {**places.axis(), "field": "place"},
-            "y": {**scale.axis(), "field": "value"},
-            "color": colour,
+            "x": {**drawing.places.axis(), "field": "place"},
+            "y": {**drawing.scale.axis(), "field": "value"},
+            "color": {"field": "system", "scale": system_colour(findings), "legend": None},
         },
-        "layer": [
-            *_marks(lines, _points(panel, along, places, list(names), factor), shape),
-            *_names(lines, scale, names, shape, plot_px),
-        ],
+        "layer": _layers(
+            drawing, {"field": "system", "scale": system_shape(findings), "legend": None}
+        ),
     }
 
 
-def _line(
-    panel: _Panel,
-    along: Course,
-    places: Places,
-    system: str,
-    names: dict[str, str],
-    factor: float,
-) -> Iterable[Spec]:
-    """The medians of a system with their intervals."""
-    for level, summary in _summaries(panel, along, system):
-        low, high = summary.median_low, summary.median_high
-        yield {
-            "system": system,
-            "place": places.of(level, list(names).index(system)),
-            "part": "beside" if level in places.beside else "along",
-            "value": summary.median / factor,
-            "low": None if low is None else low / factor,
-            "high": None if high is None else high / factor,
-        }
-
-
-def _points(
-    panel: _Panel, along: Course, places: Places, systems: list[str], factor: float
-) -> list[Spec]:
-    return [
-        {"system": system, "place": places.of(level, number), "value": value / factor}
-        for number, system in enumerate(systems)
-        for level, summary in _summaries(panel, along, system)
-        for value in summary.values
-    ]
-
-
-def _summaries(panel: _Panel, along: Course, system: str) -> Iterable[tuple[int, Summary]]:
-    for cell in panel.cells:
-        for summary in cell.summaries:
-            if summary.system == system:
-                yield int(along.axis.level(cell.at)), summary
-
-
-def _marks(lines: list[Spec], points: list[Spec], shape: Spec) -> list[Spec]:
+def _layers(drawing: _Drawing, shape: Spec) -> list[Spec]:
+    """Blocks, line, intervals, medians, and the names with their signs."""
+    medians, ends = {"values": drawing.medians()}, {"values": drawing.ends()}
+    beside: Spec = {"value": drawing.plot_px + 12}
     return [
         {
-            "data": {"values": points},
+            "data": {"values": drawing.blocks()},
             "mark": {"type": "point", "filled": True, "size": 7, "opacity": 0.55},
         },
         {
-            "data": {"values": lines},
+            "data": medians,
             "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.8},
             "encoding": {"detail": {"field": "part"}},
         },
         {
-            "data": {"values": lines},
+            "data": medians,
             "transform": [{"filter": "isValid(datum.low)"}],
             "mark": {"type": "rule", "strokeWidth": 2.5},
             "encoding": {"y": {"field": "low"}, "y2": {"field": "high"}},
         },
         {
-            "data": {"values": lines},
+            "data": medians,
             "mark": {"type": "point", "filled": True, "size": 32, "opacity": 1},
             "encoding": {"shape": shape},
         },
-    ]
-
-
-def _names(
-    lines: list[Spec], scale: Scale, names: dict[str, str], shape: Spec, plot_px: int
-) -> list[Spec]:
-    """Each line's name at its end, moved apart where lines end together."""
-    ends = {line["system"]: line["value"] for line in lines}
-    heights = apart(
-        {str(name): scale.share(float(str(value))) for name, value in ends.items()},
-        _LABEL_PX / _HEIGHT_PX,
-    )
-    values = [
-        {"system": name, "said": names[name], "value": scale.at_share(share)}
-        for name, share in heights.items()
-    ]
-    return [
         {
-            "data": {"values": values},
+            "data": ends,
             "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
-            "encoding": {"x": {"value": plot_px + 12}, "shape": shape},
+            "encoding": {"x": beside, "shape": shape},
         },
         {
-            "data": {"values": values},
+            "data": ends,
             "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": SMALL_PX},
             "encoding": {
-                "x": {"value": plot_px + 12},
+                "x": beside,
                 "text": {"field": "said"},
                 "color": {"value": LIGHT["ink"]},
             },
