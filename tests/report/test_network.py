@@ -11,11 +11,12 @@ from rich.console import Console
 from support.network_studies import MESSAGES, network_study
 from support.reading import Reading
 from support.synthetic import synthetic_study
+from tiltyard.analysis.decision import all_comparisons
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts.figures import advantage_text, between, interval_text, ratio_text
 from tiltyard.report.html import render_html
-from tiltyard.report.tables import by_factor, course_tables, details_along, details_apart
+from tiltyard.report.tables import by_factor, details_along, details_apart, judged_tables
 from tiltyard.report.terminal import verdicts
 from tiltyard.units import format_number
 
@@ -57,7 +58,7 @@ def test_each_message_has_its_values_in_megabits_and_its_advantage(
     findings: Findings, page: str
 ) -> None:
     rows = rows_of(page, 1)
-    (table,) = course_tables(workload_of(findings, "tcp_stream"))
+    (table,) = judged_tables(workload_of(findings, "tcp_stream"))
     assert (table.unit, table.factor) == ("Mbit/s", 1e6 / 8)
     assert [row.level for row in table.rows] == [f"{size:,}" for size in MESSAGES]
     for row in table.rows:
@@ -78,7 +79,7 @@ def test_the_mean_over_messages_is_that_of_the_index(findings: Findings, page: s
 
 def test_latency_is_in_microseconds_with_both_means(findings: Findings, page: str) -> None:
     workload = workload_of(findings, "tcp_rr")
-    transactions, latency = course_tables(workload)
+    transactions, latency = judged_tables(workload)
     assert (transactions.unit, latency.unit) == ("/s", "µs")
     assert workload.latencies is not None
     rows = rows_of(page, 3)
@@ -142,10 +143,28 @@ def test_two_factors_have_a_table_each(four: Findings) -> None:
     assert "throughput received: what tuning is worth" in Reading(page).text
 
 
+def test_latency_is_shown_where_there_is_one_size() -> None:
+    findings = analyse(*network_study(workloads=("one_exchange",), effects={"optimized": 1.2}))
+    page = render_html(findings)
+    found = workload_of(findings, "one_exchange").latencies
+    assert found is not None
+    (cell,) = found.cells
+    assert cell.at_label == "64 B request and response, burst 1, 1 flow"
+    assert cell.comparisons[0].sentence in Reading(page).text
+    assert any(row.startswith(f"{cell.at_label} 50.") for row in rows_of(page, 1))
+    assert not [row for row in rows_of(page, 1) if " mean " in row[:16]]
+
+
+def test_every_sentence_on_what_was_compared_is_there(findings: Findings, page: str) -> None:
+    text = Reading(page).text
+    sentences = [comparison.sentence for comparison in all_comparisons(findings)]
+    assert [sentence for sentence in sentences if sentence not in text] == []
+
+
 def test_a_map_has_no_course() -> None:
     findings = analyse(*synthetic_study(workloads=("iozone",), blocks=3))
     (workload,) = findings.workloads
-    assert course_tables(workload) == []
+    assert judged_tables(workload) == []
     assert details_along(workload) is None
 
 
@@ -167,7 +186,7 @@ def test_in_the_terminal_each_size_has_a_line(findings: Findings) -> None:
     assert isinstance(console.file, StringIO)
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
-    for row in course_tables(workload_of(findings, "tcp_stream"))[0].rows:
+    for row in judged_tables(workload_of(findings, "tcp_stream"))[0].rows:
         (comparison,) = row.cell.comparisons
         assert any(
             line.startswith(f"  {row.cell.at_label} ") and f"{ratio_text(comparison)} ▲" in line

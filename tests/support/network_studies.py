@@ -108,6 +108,7 @@ SHAPES: dict[str, Shape] = {
     "tcp_stream": _stream(messages(), lossy=False),
     "udp_stream": _stream(messages(), lossy=True),
     "tcp_rr": _exchange(REQUESTS),
+    "one_exchange": _exchange((64,)),
     "receive_socket": _stream(
         messages((4096,), (0, 8192, 32768, 131072, 524288, 2097152)), lossy=False
     ),

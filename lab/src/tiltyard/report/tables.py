@@ -46,20 +46,23 @@ class Table:
         return all(row.cell.unit == "s" for row in self.rows)
 
 
-def course_tables(workload: WorkloadFindings) -> list[Table]:
-    """The headline metrics along the course of a workload, latencies last; none for a map."""
+def judged_tables(workload: WorkloadFindings) -> list[Table]:
+    """The headline metrics along the course of a workload, then latencies; maps are pictures."""
     along = course(workload)
-    if along is None:
-        return []
     indices = {index.name: index for index in workload.by_metric}
     headline = [
         _table(cells, along, indices.get(name, None if indices else workload.index))
-        for name, cells in _by_metric(workload.cells)
+        for name, cells in _by_metric(workload.cells if along else ())
     ]
     found = workload.latencies
     if found is None:
         return headline
     return [*headline, _table(found.cells, along, found.index, found.averages)]
+
+
+def judged_cells(workload: WorkloadFindings) -> tuple[Cell, ...]:
+    """Everything that has a verdict."""
+    return workload.cells + (workload.latencies.cells if workload.latencies else ())
 
 
 def by_factor(findings: Findings) -> list[tuple[Advantage, ...]]:

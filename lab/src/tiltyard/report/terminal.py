@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tiltyard.analysis.model import Comparison, Findings, Index, Verdict, WorkloadFindings
 from tiltyard.charts.figures import MARKS, against, interval_text, ratio_text, with_unit
-from tiltyard.report.tables import course_tables
+from tiltyard.charts.grid import course
 from tiltyard.units import display_unit, format_number
 
 _SYSTEMS_ABREAST = 3
@@ -87,11 +87,11 @@ def _lines_of(workload: WorkloadFindings) -> list[tuple[str, tuple[Comparison, .
     """The tests of a suite; the levels of a course where there is one metric."""
     if workload.by_metric:
         return [(index.label, index.comparisons) for index in workload.by_metric]
-    return [
-        (row.cell.at_label, row.cell.comparisons)
-        for table in course_tables(workload)[:1]
-        for row in table.rows
-    ]
+    along = course(workload)
+    if along is None:
+        return []
+    ordered = sorted(workload.cells, key=lambda cell: along.axis.level(cell.at))
+    return [(cell.at_label, cell.comparisons) for cell in ordered]
 
 
 def _counts(findings: Findings) -> str:
