@@ -81,7 +81,7 @@ def test_values_stay_in_base_units_and_say_how_they_are_read() -> None:
     shown = {cell.metric: (cell.unit, cell.shown_in) for cell in workload.details}
     assert shown["service_demand_near"] == ("s/B", "s/B")
     assert shown["cpu_far"] == ("1", "1")
-    assert shown["send_time"] == ("s", "µs")
+    assert shown["connect_time"] == ("s", "µs")
 
 
 def test_a_loss_of_nothing_is_a_value() -> None:

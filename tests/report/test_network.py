@@ -101,6 +101,11 @@ def test_percentiles_of_single_operations_are_listed(findings: Findings, page: s
     assert f"1 {told}" in rows
 
 
+def test_times_of_calls_are_in_microseconds_whatever_the_metric_is_in(page: str) -> None:
+    assert "throughput sent, time of one operation, percentiles, µs" in Reading(page).text
+    assert f"32 {' '.join(['2.85 3.30 4.80 18.0'] * 2)}" in rows_of(page, 1)
+
+
 def test_what_was_lost_and_what_it_cost_stand_beside_it(findings: Findings, page: str) -> None:
     workload = workload_of(findings, "udp_stream")
     beside = details_along(workload)
@@ -109,7 +114,7 @@ def test_what_was_lost_and_what_it_cost_stand_beside_it(findings: Findings, page
     assert heads == {
         "throughput sent": "Mbit/s",
         "loss": "%",
-        "time of a send": "µs",
+        "connect": "µs",
         "CPU use, near": "%",
         "CPU use, far": "%",
         "service demand, near": "µs/KB",

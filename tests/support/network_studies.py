@@ -46,14 +46,14 @@ def _stream(points: Sequence[dict[str, int | str]], *, lossy: bool) -> Shape:
             card("throughput", "throughput received", "B/s"),
             card("throughput_sent", "throughput sent", "B/s", role="detail"),
             *((card("loss", "loss", "1", "lower", "detail"),) if lossy else ()),
-            card("send_time", "time of a send", "s", "lower", "detail"),
+            card("connect_time", "connect", "s", "lower", "detail"),
             *_ends("s/B"),
         ),
         typical={
             "throughput": LINK_RATE,
             "throughput_sent": LINK_RATE,
             "loss": 0.12,
-            "send_time": 3.1e-6,
+            "connect_time": 9.1e-5,
             "service_demand_near": 3.4e-10,
             "service_demand_far": 4.1e-10,
             **_BUSY,
@@ -63,7 +63,7 @@ def _stream(points: Sequence[dict[str, int | str]], *, lossy: bool) -> Shape:
         parameters={"seconds": 2},
         target="far",
         along=partial(_rising, lossy),
-        timed=("send_time",),
+        timed={"throughput_sent": 3e-6},
     )
 
 
@@ -88,7 +88,7 @@ def _exchange(sizes: Sequence[int]) -> Shape:
         along=lambda metric, point: (
             1 + int(point["request"]) / 40_000 * (1 if metric == "latency" else -1)
         ),
-        timed=("latency",),
+        timed={"latency": None},
     )
 
 

@@ -22,8 +22,8 @@ class Shape:
     target: Literal["directory", "far"] = "directory"
     along: Callable[[str, dict[str, int | str]], float] = lambda metric, point: 1.0
     """What the typical value of a metric is multiplied by at a point."""
-    timed: tuple[str, ...] = ()
-    """Metrics whose samples hold a histogram; their value is its mean."""
+    timed: Mapping[str, float | None] = field(default_factory=dict)
+    """Metrics whose samples hold a histogram, with its mean in s; ``None``: the value itself."""
 
 
 def card(

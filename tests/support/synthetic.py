@@ -174,7 +174,9 @@ def _samples(
                     operations=1000,
                     bytes=4096_000,
                     elapsed_s=0.5,
-                    latency_ns=_latency(value) if metric.name in shape.timed else None,
+                    latency_ns=_latency(shape.timed[metric.name] or value)
+                    if metric.name in shape.timed
+                    else None,
                 )
             )
     return tuple(samples)
