@@ -12,15 +12,20 @@ use std::thread;
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::Value;
-use wire::{Card, Failure, FailureKind, Outcome};
+use wire::{Card, Failure, FailureKind, Outcome, TargetKind};
 
 use crate::common::Tmpfs;
 use crate::common::{catalogue, command, end, job, left_in, run, scratch_directory, start_command};
 
+/// The workloads that have a directory as their target.
+fn cards() -> impl Iterator<Item = Card> {
+    let cards = catalogue().workloads.into_iter();
+    cards.filter(|card| card.target == TargetKind::Directory)
+}
+
 /// A job at the smoke size of each workload, in `directory`.
 fn jobs(directory: &Path) -> Vec<(String, Value)> {
-    let cards = catalogue().workloads.into_iter();
-    cards
+    cards()
         .map(|card| {
             let job = job(&card.name, card.smoke, directory);
             (card.name, job)
@@ -168,7 +173,7 @@ const OBSTACLES: [Obstacle; 5] = [
 
 #[test]
 fn what_is_in_the_way_is_never_overwritten() {
-    for card in catalogue().workloads {
+    for card in cards() {
         let job = |directory: &Path| job(&card.name, card.smoke.clone(), directory);
         let name = first_name_made(&job);
         for (make, is_unharmed) in OBSTACLES {
@@ -208,7 +213,7 @@ fn while_disturbed<T>(directory: &Path, disturb: fn(&Path), work: impl FnOnce() 
 /// Whatever somebody else does to the files, the trial ends by itself, and either nothing was
 /// hit or it has failed with a clear line. Those that `can_notice` must do so in the end.
 fn assert_survives(disturb: fn(&Path), can_notice: fn(&Card) -> bool) {
-    for card in catalogue().workloads {
+    for card in cards() {
         let (mut was_hit, tries) = (!can_notice(&card), if can_notice(&card) { 100 } else { 3 });
         for _ in 0..tries {
             let directory = scratch_directory();
@@ -284,8 +289,7 @@ fn direct_access_to_what_lies_in_memory() {
     let Some(tmpfs) = Tmpfs::mount("size=16m") else {
         return;
     };
-    let cards = catalogue().workloads.into_iter();
-    let with_access = cards.filter(|card| card.parameters["properties"].get("access").is_some());
+    let with_access = cards().filter(|card| card.parameters["properties"].get("access").is_some());
     for mut card in with_access {
         card.smoke["access"] = "direct".into();
         let output = run(&["run"], &job(&card.name, card.smoke, tmpfs.path()));
