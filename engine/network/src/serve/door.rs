@@ -16,9 +16,9 @@ use crate::control::{frame, secret};
 use crate::stop::Stop;
 
 /// How long a guest may take for its first word.
-const FIRST_WORD: Duration = Duration::from_secs(3);
+const FIRST_WORD: Duration = Duration::from_secs(2);
 /// How long a client waits for the one before it to go: trials follow each other closely.
-const TURN: Duration = Duration::from_secs(2);
+const TURN: Duration = Duration::from_secs(1);
 /// How long a guest may take to hear a word: there is room for it in any socket's buffer.
 const AT_ONCE: Duration = Duration::from_millis(10);
 /// More guests do not wait at once; then the oldest must go.

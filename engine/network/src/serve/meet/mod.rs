@@ -25,6 +25,8 @@ use crate::flow::Flow;
 
 /// How long flows may take to come.
 const COMING: Duration = Duration::from_secs(20);
+/// So many may wait to be accepted, flows and strangers; the kernel has a limit of its own.
+const WAITING_MAX: i32 = 4_096;
 /// Between two looks at a stop request.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
@@ -86,8 +88,7 @@ impl<'a> Meeting<'a> {
             let port = address.as_socket().map(|address| address.port());
             meeting.ready.ports.extend(port);
             if work.transport != Transport::Udp {
-                let waiting = work.flows.min(4_096) as i32;
-                socket.listen(waiting).map_err(cannot)?;
+                socket.listen(WAITING_MAX).map_err(cannot)?;
             }
         }
         Ok(meeting)
