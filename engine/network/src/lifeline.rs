@@ -6,7 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::control::channel::{Channel, Heard};
+use crate::control::channel::{Heard, Line};
+use crate::control::message::Transport;
 use crate::flow::Flow;
 
 /// Between two looks at a stop request.
@@ -31,6 +32,8 @@ pub struct Terms {
     pub bytes: Option<u64>,
     /// What a word means.
     pub word: Word,
+    /// What moves the data.
+    pub transport: Transport,
 }
 
 /// Why flows were cut.
@@ -59,8 +62,9 @@ impl Lifeline {
     ///
     /// # Errors
     /// When there can be no thread.
-    pub fn watch(control: &Channel, flows: Vec<Flow>, terms: Terms) -> std::io::Result<Self> {
-        let control = control.try_clone()?;
+    pub fn watch(control: &Line, flows: Vec<Flow>, terms: Terms) -> std::io::Result<Self> {
+        let control = control.clone();
+        control.bear_floods(terms.transport == Transport::Udp)?;
         let (end, ended) = mpsc::channel();
         let until = Instant::now().checked_add(terms.longest);
         let thread = thread::Builder::new()
@@ -76,6 +80,8 @@ impl Lifeline {
                 if cut.is_some() {
                     flows.iter().for_each(Flow::cut);
                 }
+                // Of a connection that has ended it does not matter.
+                let _ = watch.control.bear_floods(false);
                 cut
             })?;
         Ok(Self {
@@ -103,7 +109,7 @@ impl Drop for Lifeline {
 }
 
 struct Watch<'a> {
-    control: Channel,
+    control: Line,
     flows: &'a [Flow],
     until: Option<Instant>,
     terms: Terms,

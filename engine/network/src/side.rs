@@ -6,10 +6,14 @@ use std::fs;
 use kit::gauges;
 use wire::Side;
 
-/// Counters of protocols in this network namespace: a line of names, a line of values.
-const TABLES: [&str; 2] = ["/proc/self/net/snmp", "/proc/self/net/netstat"];
-const SNMP6: &str = "/proc/self/net/snmp6";
-const SOFTNET: &str = "/proc/self/net/softnet_stat";
+/// Counters of protocols in the network namespace of this thread: a line of names, a line of
+/// values.
+const TABLES: [&str; 2] = [
+    "/proc/thread-self/net/snmp",
+    "/proc/thread-self/net/netstat",
+];
+const SNMP6: &str = "/proc/thread-self/net/snmp6";
+const SOFTNET: &str = "/proc/thread-self/net/softnet_stat";
 
 /// An end at an instant.
 #[derive(Debug, Clone, Default)]

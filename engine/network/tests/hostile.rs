@@ -11,9 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{offer, Served};
-use kit::Ledger;
 use network::control::message::{Hello, ToFar, VERSION};
-use network::workload;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{json, Value};
@@ -128,15 +126,9 @@ fn work() -> Value {
 /// Measures honestly; how long it took.
 fn measure(far: &FarEnd) -> Duration {
     let began = Instant::now();
-    let workload = workload::ALL
-        .iter()
-        .find(|workload| workload.card().name == "tcp_stream");
     let parameters = json!({"message": "1k", "bytes": "100k", "flows": 2});
-    let trial = workload.unwrap().plan(parameters.as_object().unwrap(), far);
-    let mut emit = |_| {};
-    let mut ledger = Ledger::new(&mut emit);
-    trial.unwrap().run(&mut ledger).unwrap();
-    assert_eq!(ledger.totals.bytes, 2 * (100 << 10));
+    let done = common::run("tcp_stream", &parameters, far).unwrap();
+    assert_eq!(done.totals.bytes, 2 * (100 << 10));
     began.elapsed()
 }
 

@@ -3,25 +3,39 @@
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use serde::de::DeserializeOwned;
 use serde::Serialize;
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 
 use super::frame::{self, Inbox};
-use crate::socket::keep_alive;
 use crate::stop::Stop;
 
 /// Between two looks at a stop request.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long the other host may be silent before the kernel ends the connection.
+const SILENCE: Duration = Duration::from_secs(10);
+/// As [`SILENCE`], while datagrams may drown all else: so many probes are not lost by chance.
+const SILENCE_IN_FLOOD: Duration = Duration::from_secs(60);
+/// A connection that is idle for so long is probed, again and again.
+const PROBE_AFTER: Duration = Duration::from_secs(4);
+const PROBE_EVERY: Duration = Duration::from_secs(1);
 
-/// One end of a control connection.
+/// One end of a control connection. It ends when this is dropped, also where threads with
+/// descriptors of their own still hold it open.
 #[derive(Debug)]
 pub struct Channel {
-    stream: TcpStream,
+    line: Line,
     inbox: Inbox,
+}
+
+/// A control connection, for who only looks at it.
+#[derive(Debug, Clone)]
+pub struct Line {
+    stream: Arc<TcpStream>,
     stop: Stop,
 }
 
@@ -44,24 +58,24 @@ impl Channel {
     pub fn new(stream: TcpStream, stop: Stop) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        keep_alive(&SockRef::from(&stream))?;
-        Ok(Self {
-            stream,
-            inbox: Inbox::default(),
+        let probes = TcpKeepalive::new()
+            .with_time(PROBE_AFTER)
+            .with_interval(PROBE_EVERY);
+        SockRef::from(&stream).set_tcp_keepalive(&probes)?;
+        let line = Line {
+            stream: Arc::new(stream),
             stop,
+        };
+        line.bear_floods(false)?;
+        Ok(Self {
+            line,
+            inbox: Inbox::default(),
         })
     }
 
-    /// The same connection, for who only looks whether there is something to be heard.
-    ///
-    /// # Errors
-    /// Those of dup(2).
-    pub fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self {
-            stream: self.stream.try_clone()?,
-            inbox: Inbox::default(),
-            stop: self.stop.clone(),
-        })
+    /// For who only looks.
+    pub fn line(&self) -> &Line {
+        &self.line
     }
 
     /// The own address.
@@ -69,7 +83,7 @@ impl Channel {
     /// # Errors
     /// Those of getsockname(2).
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.stream.local_addr()
+        self.line.stream.local_addr()
     }
 
     /// The address of the other end.
@@ -77,17 +91,7 @@ impl Channel {
     /// # Errors
     /// Those of getpeername(2).
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.stream.peer_addr()
-    }
-
-    /// For who waits for several sockets at once.
-    pub fn stream(&self) -> &TcpStream {
-        &self.stream
-    }
-
-    /// Whether this end is to stop.
-    pub fn is_stopped(&self) -> bool {
-        self.stop.requested()
+        self.line.stream.peer_addr()
     }
 
     /// Sends a message as a whole, within `patience`.
@@ -100,7 +104,7 @@ impl Channel {
         let frame = frame::encode(message)?;
         let mut rest = &frame[..];
         while !rest.is_empty() {
-            match self.stream.write(rest) {
+            match (&*self.line.stream).write(rest) {
                 Ok(count) => rest = &rest[count..],
                 Err(error) => self.wait(error, PollFlags::OUT, until)?,
             }
@@ -134,22 +138,7 @@ impl Channel {
     /// # Errors
     /// `WouldBlock` when more has to come.
     pub fn take<M: DeserializeOwned>(&mut self, limit_bytes: usize) -> io::Result<M> {
-        self.inbox.take(&mut self.stream, limit_bytes)
-    }
-
-    /// What there is to be heard, without taking it.
-    pub fn heard(&self) -> Heard {
-        match self.stream.peek(&mut [0]) {
-            Ok(1..) => Heard::Word,
-            Err(error) if is_for_later(&error) => Heard::Nothing,
-            Ok(_) | Err(_) => Heard::End,
-        }
-    }
-
-    /// Ends the connection also where threads with descriptors of their own still hold it open.
-    pub fn hang_up(self) {
-        // One that has ended already is as good.
-        let _ = self.stream.shutdown(Shutdown::Both);
+        self.inbox.take(&mut &*self.line.stream, limit_bytes)
     }
 
     /// After `error`, waits until the socket is as wanted, if that is all.
@@ -161,11 +150,55 @@ impl Channel {
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
-        wait_for(&mut [PollFd::new(&self.stream, wanted)], left.min(LOOK));
-        match self.is_stopped() {
+        wait_for(
+            &mut [PollFd::new(self.line.stream(), wanted)],
+            left.min(LOOK),
+        );
+        match self.line.is_stopped() {
             true => Err(ErrorKind::Interrupted.into()),
             false => Ok(()),
         }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // One that has ended already is as good.
+        let _ = self.line.stream.shutdown(Shutdown::Both);
+    }
+}
+
+impl Line {
+    /// For who waits for several sockets at once.
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Whether this end is to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.requested()
+    }
+
+    /// What there is to be heard, without taking it.
+    pub fn heard(&self) -> Heard {
+        match self.stream.peek(&mut [0]) {
+            Ok(1..) => Heard::Word,
+            Err(error) if is_for_later(&error) => Heard::Nothing,
+            Ok(_) | Err(_) => Heard::End,
+        }
+    }
+
+    /// Whether a flood of datagrams is to come, which the probes may not survive.
+    ///
+    /// # Errors
+    /// Those of setsockopt(2).
+    pub fn bear_floods(&self, is_coming: bool) -> io::Result<()> {
+        let silence = match is_coming {
+            true => SILENCE_IN_FLOOD,
+            false => SILENCE,
+        };
+        // With a time, the number of probes decides nothing any more.
+        SockRef::from(&self.stream).set_tcp_user_timeout(Some(silence))
     }
 }
 
@@ -202,24 +235,27 @@ mod tests {
     #[test]
     fn words_are_heard_before_the_end() {
         let [mut near, mut far] = pair();
-        assert_eq!(far.heard(), Heard::Nothing);
+        assert_eq!(far.line().heard(), Heard::Nothing);
         near.send(&"one", PATIENCE).unwrap();
         near.send(&"two", PATIENCE).unwrap();
         drop(near);
         for word in ["one", "two"] {
-            wait_for(&mut [PollFd::new(far.stream(), PollFlags::IN)], PATIENCE);
-            assert_eq!(far.heard(), Heard::Word);
+            wait_for(
+                &mut [PollFd::new(far.line().stream(), PollFlags::IN)],
+                PATIENCE,
+            );
+            assert_eq!(far.line().heard(), Heard::Word);
             assert_eq!(far.receive::<String>(10, PATIENCE).unwrap(), word);
         }
         let end = far.receive::<String>(10, PATIENCE).unwrap_err();
         assert_eq!(end.kind(), ErrorKind::UnexpectedEof);
-        assert_eq!(far.heard(), Heard::End);
+        assert_eq!(far.line().heard(), Heard::End);
     }
 
     #[test]
     fn patience_has_an_end_for_both() {
         let [mut near, mut far] = pair();
-        near.stream.write_all(&[0, 0, 0, 5, b'"']).unwrap();
+        (&*near.line.stream).write_all(&[0, 0, 0, 5, b'"']).unwrap();
         let late = far.receive::<String>(10, SHORT).unwrap_err();
         assert_eq!(late.kind(), ErrorKind::TimedOut);
         let long = "x".repeat(8 << 20);
@@ -230,7 +266,7 @@ mod tests {
     #[test]
     fn a_stop_ends_waiting() {
         let [_near, mut far] = pair();
-        far.stop.request();
+        far.line.stop.request();
         let stopped = far.receive::<String>(10, PATIENCE).unwrap_err();
         assert_eq!(stopped.kind(), ErrorKind::Interrupted);
     }

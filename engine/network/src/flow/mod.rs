@@ -11,6 +11,7 @@ use std::net::Shutdown;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 
 use socket2::{SockAddr, Socket};
 
@@ -55,8 +56,10 @@ impl Flow {
         self.socket.as_raw_fd()
     }
 
-    /// Wakes whoever waits for this socket; nothing passes it any more.
+    /// Wakes whoever waits for this socket; nothing passes it any more, and what has not been sent
+    /// is forgotten: the kernel would try for minutes.
     pub fn cut(&self) {
+        let _ = self.socket.set_linger(Some(Duration::ZERO));
         // A socket that has no connection any more (or never had: UDP) is woken all the same.
         let _ = self.socket.shutdown(Shutdown::Both);
     }

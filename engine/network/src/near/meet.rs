@@ -11,7 +11,7 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use socket2::{Domain, SockAddr, Socket, Type};
 use wire::Failure;
 
-use crate::control::channel::Channel;
+use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Transport, Work};
 use crate::failure::{far, refused};
@@ -72,12 +72,7 @@ pub fn connect(
 ///
 /// # Errors
 /// `Far` when nothing is heard, or the far host sends back that nobody is there.
-pub fn insist(
-    flows: &[Flow],
-    ready: &Ready,
-    place: Place,
-    control: &Channel,
-) -> Result<(), Failure> {
+pub fn insist(flows: &[Flow], ready: &Ready, place: Place, control: &Line) -> Result<(), Failure> {
     let introduction = Introduction::of(&ready.token);
     let until = Instant::now() + INSIST;
     let mut pause = REPEAT;

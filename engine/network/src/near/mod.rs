@@ -148,7 +148,7 @@ impl Far {
         };
         let (flows, connects) = meet::connect(part, &ready, place, &own.options)?;
         if part.transport == Transport::Udp {
-            meet::insist(&flows, &ready, place, &self.control)?;
+            meet::insist(&flows, &ready, place, self.control.line())?;
         }
         self.expect("connected", |said| matches!(said, ToNear::Connected))?;
         let mut near = self.flow(part, own, &flows, work)?;
@@ -207,8 +207,9 @@ impl Far {
             longest: Duration::from_secs_f64(part.longest_s) + GRACE,
             bytes: None,
             word: Word::Wrong,
+            transport: part.transport,
         };
-        Lifeline::watch(&self.control, flows.to_vec(), terms)
+        Lifeline::watch(self.control.line(), flows.to_vec(), terms)
             .map_err(|error| refused("watch over the flows", &error))
     }
 
@@ -227,7 +228,7 @@ impl Far {
         region: Result<Region, Failure>,
         cut: Option<Cut>,
     ) -> Result<Region, Failure> {
-        if self.control.is_stopped() {
+        if self.control.line().is_stopped() {
             return Err(interrupted());
         }
         match (cut, region) {

@@ -86,7 +86,10 @@ impl<'a> Door<'a> {
     }
 
     fn wait(&self, listeners: &[TcpListener]) {
-        let guests = self.guests.iter().map(|guest| guest.channel.stream());
+        let guests = self
+            .guests
+            .iter()
+            .map(|guest| guest.channel.line().stream());
         let guests = guests.map(|stream| PollFd::new(stream, PollFlags::IN));
         let listeners = listeners.iter();
         let listeners = listeners.map(|listener| PollFd::new(listener, PollFlags::IN));
@@ -121,10 +124,7 @@ impl<'a> Door<'a> {
         if let Ok(guest) = greeted() {
             self.guests.push_back(guest);
             if self.guests.len() > GUESTS_MAX {
-                let oldest = self.guests.pop_front();
-                oldest
-                    .into_iter()
-                    .for_each(|oldest| oldest.channel.hang_up());
+                self.guests.pop_front();
             }
         }
     }
@@ -182,5 +182,4 @@ const BUSY: &str = "it is busy with another client; try again when that one is d
 fn refuse(mut channel: Channel, reason: &str) {
     // Whoever does not take it has gone away again.
     let _ = channel.send(&ToNear::Refused(reason.to_owned()), AT_ONCE);
-    channel.hang_up();
 }

@@ -76,7 +76,7 @@ impl Session<'_> {
             .map_err(|error| refused("find the own address", &error))?;
         let meeting = Meeting::open(work, at, self.offer.data_ports.as_ref())?;
         self.say(&ToNear::Ready(meeting.ready.clone()))?;
-        let flows = meeting.gather(&self.channel)?;
+        let flows = meeting.gather(self.channel.line())?;
         self.say(&ToNear::Connected)?;
         match self.hear()? {
             ToFar::Begin => {}
@@ -100,8 +100,9 @@ impl Session<'_> {
             longest: Duration::from_secs_f64(work.longest_s) + GRACE,
             bytes: self.offer.limits.bytes,
             word: Word::Ends(QUIET),
+            transport: work.transport,
         };
-        let lifeline = Lifeline::watch(&self.channel, flows.to_vec(), terms)
+        let lifeline = Lifeline::watch(self.channel.line(), flows.to_vec(), terms)
             .map_err(|error| refused("watch over the flows", &error))?;
         let region = self.flow(work, flows);
         match lifeline.end() {
@@ -121,9 +122,8 @@ impl Session<'_> {
         }
     }
 
-    fn flow(&self, work: &Work, flows: &[Flow]) -> Result<Region, Failure> {
-        let begun = self.channel.try_clone().map(Mutex::new);
-        let begun = begun.map_err(|error| refused("use the control connection", &error))?;
+    fn flow(&mut self, work: &Work, flows: &[Flow]) -> Result<Region, Failure> {
+        let session = Mutex::new(self);
         let plan = region::Plan {
             end: WhichEnd::Far,
             threads: work.threads,
@@ -133,8 +133,8 @@ impl Session<'_> {
             },
             look: Duration::from_secs_f64(work.look_s),
             ready: &|| {
-                let mut channel = begun.lock().unwrap_or_else(PoisonError::into_inner);
-                channel.send(&ToNear::Begun, PATIENCE).map_err(unheard)
+                let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+                session.say(&ToNear::Begun)
             },
         };
         let part = |flows: &[Flow], member: &mut Member<PassProbe>| take_part(work, flows, member);

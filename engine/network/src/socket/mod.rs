@@ -3,4 +3,4 @@
 mod options;
 pub mod tcp_info;
 
-pub use options::{keep_alive, SocketOptions};
+pub use options::SocketOptions;

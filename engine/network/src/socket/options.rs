@@ -2,7 +2,6 @@
 //! kernel doubles and caps them, so that what was granted is told.
 
 use std::io;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
@@ -139,17 +138,4 @@ fn number(socket: &Socket, option: libc::c_int, value: u32) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
-}
-
-/// Looks for a peer that went away without a word: after 5 idle seconds, three times 2 s.
-///
-/// # Errors
-/// As setsockopt(2).
-pub fn keep_alive(socket: &Socket) -> io::Result<()> {
-    let often = socket2::TcpKeepalive::new()
-        .with_time(Duration::from_secs(5))
-        .with_interval(Duration::from_secs(2))
-        .with_retries(3);
-    socket.set_tcp_keepalive(&often)?;
-    socket.set_tcp_user_timeout(Some(Duration::from_secs(11)))
 }

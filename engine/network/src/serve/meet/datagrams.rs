@@ -9,7 +9,7 @@ use socket2::{SockAddr, Socket};
 use wire::Failure;
 
 use super::{Meeting, Patience};
-use crate::control::channel::Channel;
+use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::failure::refused;
 use crate::flow::Flow;
@@ -18,7 +18,7 @@ use crate::flow::Flow;
 pub fn gather(
     meeting: Meeting,
     introduction: &Introduction,
-    control: &Channel,
+    control: &Line,
 ) -> Result<Vec<Flow>, Failure> {
     let patience = Patience::new(control);
     let is_connected = !meeting.work.options.unconnected;

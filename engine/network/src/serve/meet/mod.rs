@@ -16,7 +16,7 @@ use wire::Failure;
 
 use self::directory::Directory;
 use super::session::STOPPED;
-use crate::control::channel::Channel;
+use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Transport, Work};
 use crate::control::secret;
@@ -98,7 +98,7 @@ impl<'a> Meeting<'a> {
     ///
     /// # Errors
     /// `Far` when they do not come, or something is heard on `control` meanwhile.
-    pub fn gather(self, control: &Channel) -> Result<Vec<Flow>, Failure> {
+    pub fn gather(self, control: &Line) -> Result<Vec<Flow>, Failure> {
         let introduction = Introduction::of(&self.ready.token);
         match self.work.transport {
             Transport::Udp => datagrams::gather(self, &introduction, control),
@@ -122,11 +122,11 @@ pub fn clear(flows: &[Flow], transport: Transport) -> io::Result<()> {
 /// The patience of a meeting.
 struct Patience<'a> {
     until: Instant,
-    control: &'a Channel,
+    control: &'a Line,
 }
 
 impl<'a> Patience<'a> {
-    fn new(control: &'a Channel) -> Self {
+    fn new(control: &'a Line) -> Self {
         Self {
             until: Instant::now() + COMING,
             control,

@@ -9,7 +9,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use wire::Failure;
 
 use super::{Meeting, Patience};
-use crate::control::channel::Channel;
+use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::failure::refused;
 use crate::flow::Flow;
@@ -30,7 +30,7 @@ pub fn bind_unix(path: &Path) -> io::Result<Socket> {
 pub fn gather(
     meeting: Meeting,
     introduction: &Introduction,
-    control: &Channel,
+    control: &Line,
 ) -> Result<Vec<Flow>, Failure> {
     let patience = Patience::new(control);
     let wanted = meeting.work.flows as usize;

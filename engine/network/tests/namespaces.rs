@@ -1,0 +1,150 @@
+//! Two hosts as far as the kernel is concerned: what both ends count is what the kernel counted
+//! between them, a rate that it imposes is what is measured, and a host that falls silent is
+//! noticed.
+
+mod common;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use common::namespaces::{Pair, FAR, NEAR};
+use common::{run, Done};
+use serde_json::{json, Value};
+use wire::{Failure, FailureKind, FarEnd, Side};
+
+/// Executes a trial at the near end of `pair`.
+fn run_at(
+    pair: &Pair,
+    name: &'static str,
+    parameters: Value,
+    far: &FarEnd,
+) -> Result<Done, Failure> {
+    let far = far.clone();
+    let trial = pair.near(move || run(name, &parameters, &far));
+    trial.join().unwrap()
+}
+
+/// Bytes that came in and went out at `veth0` in the namespace of this thread, with headers.
+fn octets() -> [u64; 2] {
+    let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+    let line = table
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("veth0:"));
+    let fields: Vec<u64> = line
+        .unwrap()
+        .split_whitespace()
+        .map(|field| field.parse().unwrap())
+        .collect();
+    [fields[0], fields[8]]
+}
+
+/// What a flow of `bytes` may be on the wire: no segment is so small that headers are more than a
+/// tenth, and the control connection says little.
+fn assert_is_about(octets: u64, bytes: u64) {
+    assert!(
+        octets > bytes && octets < bytes + bytes / 10 + 100_000,
+        "{octets} for {bytes}"
+    );
+}
+
+#[test]
+fn what_both_ends_count_is_what_the_kernel_counted_between_them() {
+    let Some(pair) = Pair::new() else { return };
+    let served = pair.serve();
+    let far = served.end();
+    assert!(!far.address.is_empty());
+    for name in ["tcp_stream", "tcp_maerts"] {
+        let before = pair.far(octets).join().unwrap();
+        let parameters = json!({"message": ["1000", "64k"], "bytes": "3M", "flows": [1, 2]});
+        let done = run_at(&pair, name, parameters, &far).unwrap();
+        let after = pair.far(octets).join().unwrap();
+        let network = done.totals.network.unwrap();
+        let (sender, receiver): (&Side, &Side) = match name {
+            "tcp_stream" => (&network.near, &network.far),
+            _ => (&network.far, &network.near),
+        };
+        // Whole messages, in flows of one and of two.
+        let bytes = 3 * ((3u64 << 20).div_ceil(1_000) * 1_000 + (3 << 20));
+        assert_eq!(sender.sent_bytes, bytes, "{name}");
+        assert_eq!(receiver.received_bytes, bytes, "{name}");
+        assert_eq!((sender.received_bytes, receiver.sent_bytes), (0, 0));
+        assert_is_about(receiver.counters["IpInOctets"], bytes);
+        assert_is_about(sender.counters["IpOutOctets"], bytes);
+        let [came_in, went_out] = [0, 1].map(|index| after[index] - before[index]);
+        assert_is_about(
+            [came_in, went_out][usize::from(name != "tcp_stream")],
+            bytes,
+        );
+    }
+}
+
+#[test]
+fn addresses_of_both_ends_are_those_that_were_asked_for() {
+    let Some(pair) = Pair::new() else { return };
+    let served = pair.serve();
+    let parameters = json!({"bytes": "10k"});
+    let local = |address: &str| FarEnd {
+        local: Some(address.parse().unwrap()),
+        ..served.end()
+    };
+    run_at(&pair, "tcp_stream", parameters.clone(), &local(NEAR)).unwrap();
+    let failure = run_at(&pair, "tcp_stream", parameters, &local(FAR))
+        .err()
+        .unwrap();
+    assert_eq!(failure.kind, FailureKind::Far);
+    assert!(failure.message.contains(FAR), "{}", failure.message);
+}
+
+/// The rate of a token bucket counts whole packets; what is measured is their payload. The headers
+/// are the same share of both, so that the ratio of the rates is that of the payloads.
+#[test]
+fn a_rate_that_the_kernel_imposes_is_what_is_measured() {
+    let Some(pair) = Pair::new() else { return };
+    let served = pair.serve();
+    let measure = |megabits: u32| {
+        let bucket = "burst 256kb latency 20ms";
+        pair.near_tc(&format!(
+            "qdisc replace dev veth0 root tbf rate {megabits}mbit {bucket}"
+        ));
+        let parameters = json!({"message": "64k", "seconds": 1.2, "near": {"congestion": "reno"}});
+        let done = run_at(&pair, "tcp_stream", parameters, &served.end()).unwrap();
+        done.values("throughput")[0]
+    };
+    let [mut slow, mut fast] = [0.0, 0.0];
+    for _ in 0..3 {
+        slow += measure(475);
+        fast += measure(500);
+    }
+    let ratio = slow / fast;
+    assert!((ratio - 0.95).abs() < 0.005, "{ratio}");
+    // Of 1514 bytes of a frame 1448 are payload.
+    let share = fast / 3.0 * 8.0 / 500e6;
+    assert!(share > 0.93 && share < 0.97, "{share}");
+}
+
+#[test]
+fn a_host_that_falls_silent_is_noticed_at_both_ends() {
+    let Some(pair) = Pair::new() else { return };
+    let served = pair.serve();
+    let far = served.end();
+    let trial = pair.near(move || run("tcp_stream", &json!({"seconds": 60.0}), &far));
+    std::thread::sleep(Duration::from_millis(500));
+    let began = Instant::now();
+    pair.near_ip("link set veth0 down");
+    let failure = trial.join().unwrap().err().unwrap();
+    assert_eq!(failure.kind, FailureKind::Far, "{failure:?}");
+    assert!(
+        began.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        began.elapsed()
+    );
+    // The far end has noticed it as well when it serves the next one.
+    pair.near_ip("link set veth0 up");
+    while run_at(&pair, "tcp_stream", json!({"bytes": "10k"}), &served.end()).is_err() {
+        assert!(
+            began.elapsed() < Duration::from_secs(15),
+            "{:?}",
+            began.elapsed()
+        );
+    }
+}
