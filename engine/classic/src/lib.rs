@@ -2,7 +2,7 @@
 //!
 //! A tool translates its command line into jobs, and the events of a job into the table that its
 //! users know. It measures nothing itself, and it does not print itself: the engine does, through
-//! [`Bench`].
+//! [`Bench`]. `netperf` and `netserver` have no jobs: they meet others of their kind.
 //!
 //! To add a tool: a file or folder beside this one with everything in it, and one line in
 //! [`TOOLS`].

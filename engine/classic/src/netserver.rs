@@ -12,7 +12,7 @@ use network::netperf::server::Limits;
 use wire::{Failure, FailureKind};
 
 use crate::bench::Bench;
-use crate::netperf::{fitting, refuse_json, version, Family, Place, CONTROL_PORT};
+use crate::netperf::{fitting, refuse_json, release, version, Family, Place, CONTROL_PORT};
 use crate::options::{self, Choice, Line};
 use crate::{help, Tool};
 
@@ -31,6 +31,11 @@ const CHOICES: &[Choice] = &[
         "-Z",
         "WORD",
         "serve only those who say this passphrase first",
+    ),
+    Choice::value(
+        "--release",
+        "VERSION",
+        "release of the netperfs that come: 2.6, or 2.7 and later (2.7); 2.4 is noticed",
     ),
     Choice::value("-n", "N", "number of CPUs; found out without it"),
     Choice::value("-v", "N", "has no effect; nothing is told of the tests"),
@@ -104,6 +109,7 @@ impl Request {
                 "-4" => request.place.family = Family::V4,
                 "-6" => request.place.family = Family::V6,
                 "-p" => request.port = fitting(given, &text)?,
+                "--release" => request.limits.generation = release(given)?,
                 "-Z" => request.limits.passphrase = Some(text.into_owned()),
                 _ => {}
             }

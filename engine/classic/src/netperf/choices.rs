@@ -35,6 +35,7 @@ pub const GLOBAL: &[Choice] = &[
     Choice::flag("-S", "set SO_KEEPALIVE"),
     Choice::value("-y", "[HERE,FAR]", "SO_PRIORITY"),
     Choice::value("-Y", "[HERE,FAR]", "IP_TOS or IPV6_TCLASS, as a number or a name: af11, cs1, ef, …"),
+    Choice::value("--release", "VERSION", "release of the netserver: 2.4, 2.6, or 2.7 and later (2.7)"),
     Choice::value("-Z", "WORD", "say this passphrase first"),
     Choice::value("-n", "N", "number of CPUs; found out without it"),
     Choice::value("-k", "[DIRTY,CLEAN]", "has no effect, and says so, as in an original built without it"),

@@ -79,7 +79,10 @@ impl Request {
         let is_said = self.far_data != Place::default();
         let far_place = Place {
             name: self.far_data.name.clone().or(Some(far_name.to_owned())),
-            family: self.far_data.family,
+            family: match self.far_data.family {
+                Family::Any => Family::of(&far),
+                said => said,
+            },
         };
         let far_data = match is_said {
             true => far_place.addresses("-H")?.first().copied(),
@@ -131,5 +134,81 @@ fn any(like: &IpAddr) -> IpAddr {
     match like {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netperf::specimen::request;
+
+    /// Where the control connection of `line` may go, and where it comes from.
+    fn route(line: &str) -> (Vec<String>, Option<String>) {
+        let route = request(line).route().unwrap();
+        let far = route.far.iter().map(SocketAddr::to_string).collect();
+        (far, route.near.map(|address| address.to_string()))
+    }
+
+    /// Both ends of the data connection of `line`, and the addresses that the test is given.
+    fn ends(line: &str, far: &str) -> (Ends, [Option<String>; 2]) {
+        let request = request(line);
+        let mut test = request.test.clone();
+        let ends = request.ends(far.parse().unwrap(), &mut test).unwrap();
+        let given = [test.near.address, test.far.address];
+        (ends, given.map(|address| address.map(|ip| ip.to_string())))
+    }
+
+    #[test]
+    fn the_control_connection_goes_where_it_is_told_to() {
+        let to = |address: &str| vec![address.to_owned()];
+        assert_eq!(route("-H 10.0.0.2"), (to("10.0.0.2:12865"), None));
+        assert_eq!(route("-6"), (to("[::1]:12865"), None));
+        let (far, near) = route("-H 10.0.0.2 -L 10.0.0.1 -p 5,6");
+        assert_eq!(
+            (far, near.as_deref()),
+            (to("10.0.0.2:5"), Some("10.0.0.1:6"))
+        );
+        assert_eq!(route("-H ::1 -p 5,6").1.as_deref(), Some("[::]:6"));
+        // A name is resolved in the family of the other end.
+        assert_eq!(
+            route("-L ::1"),
+            (to("[::1]:12865"), Some("[::1]:0".to_owned()))
+        );
+    }
+
+    #[test]
+    fn the_data_connection_follows_the_control_connection_unless_told_otherwise() {
+        let (both, given) = ends("-H 127.0.0.1", "127.0.0.1");
+        assert_eq!(both, crate::netperf::specimen::ends());
+        assert_eq!(given, [None, None]);
+        let (both, given) = ends("-H ::1 -- -P 7,8", "::1");
+        assert_eq!((both.near.name.as_str(), both.near.port), ("::0", 7));
+        assert_eq!((both.far.name.as_str(), both.far.port), ("::1", 8));
+        assert_eq!(given, [None, None]);
+        let address = |text: &str| Some(text.to_owned());
+        let (_, given) = ends("-H 10.0.0.2 -L 10.0.0.1", "10.0.0.2");
+        assert_eq!(given, [address("10.0.0.1"), None]);
+        let (both, given) = ends(
+            "-H 10.0.0.2 -L 10.0.0.1 -- -H 10.1.0.2 -L 10.1.0.1",
+            "10.0.0.2",
+        );
+        assert_eq!(given, [address("10.1.0.1"), address("10.1.0.2")]);
+        assert_eq!(both.far.name, "10.1.0.2");
+        let (both, given) = ends("-H localhost -- -6 -H ::1", "127.0.0.1");
+        assert_eq!(given, [None, address("::1")]);
+        assert_eq!(both.far.family_number(), libc::AF_INET6);
+    }
+
+    #[test]
+    fn families_that_do_not_fit_are_refused() {
+        let request = request("-H 127.0.0.1 -- -L ::1");
+        let mut test = request.test.clone();
+        let far = Ipv4Addr::LOCALHOST.into();
+        let failure = request.ends(far, &mut test).unwrap_err();
+        assert!(
+            failure.message.contains("different families"),
+            "{}",
+            failure.message
+        );
     }
 }

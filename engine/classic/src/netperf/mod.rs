@@ -1,12 +1,14 @@
 //! `netperf`: its options, its tables and its selectors, over the control connection of netperf's
 //! own wire.
 //!
+//! It has no job: a test is what one netperf asks of one netserver, stock or ours, and is repeated
+//! while both hold their connection.
+//!
 //! Differences from the original: an option or a selector that is not known is an error; -I 99 is
-//! a level, and leaves the width at 5 %; every test has the options of the omni tests; up to as
-//! many repetitions are run as -i says, in every test; the rates of UDP_STREAM and of the
-//! selectors are means over the repetitions; -f b prints bits; nothing wraps at 2³²; MAERTS with
-//! CPUs names the same sockets as without; alignments are told where the original tells an
-//! offset; without headings, -k has a line for every value that there is.
+//! a level, and leaves the width at 5 %; every test has the options and selectors of the omni
+//! tests, and is repeated as often as -i says; the rates of UDP_STREAM and of the selectors are
+//! means over the repetitions; -f b prints bits; nothing wraps at 2³²; TCP_MAERTS with CPUs names
+//! the same sockets as without; alignments are told where the original tells an offset.
 
 mod banner;
 mod choices;
@@ -31,12 +33,33 @@ use kit::failure::bad_parameter;
 use wire::Failure;
 
 use self::choices::{GLOBAL, SPECIFIC};
+pub use self::request::{release, Family, Place, CONTROL_PORT};
 use self::request::{Asks, Request};
-pub use self::request::{Family, Place, CONTROL_PORT};
 pub use self::words::fitting;
 use crate::bench::Bench;
+use crate::blame::blame;
 use crate::options::Choice;
 use crate::{help, Tool};
+
+/// Parts of a test, and the options that set them.
+const PARAMETERS: &[(&str, &str)] = &[
+    ("burst", "-b"),
+    ("client_ports", "-p"),
+    ("count", "-l"),
+    ("far align", "-A"),
+    ("far offset", "-O"),
+    ("far size", "-m or -M"),
+    ("far width", "-W"),
+    ("far.fill", "-F"),
+    ("far.receive_buffer", "-S"),
+    ("far.send_buffer", "-S"),
+    ("near", "-a, -m, -M or -W"),
+    ("near.address", "-L"),
+    ("near.fill", "-F"),
+    ("request_size", "-r"),
+    ("response_size", "-r"),
+    ("seconds", "-l"),
+];
 
 /// The release whose tables these are.
 const RELEASE: &str = "2.7.1";
@@ -78,7 +101,7 @@ impl Tool for Netperf {
                 for remark in &request.remarks {
                     bench.remark(remark);
                 }
-                run::run(request, bench)?;
+                run::run(request, bench).map_err(|failure| blame(failure, PARAMETERS))?;
             }
         }
         Ok(())

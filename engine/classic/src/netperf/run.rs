@@ -4,7 +4,6 @@ use std::fs;
 
 use kit::histogram::Histogram;
 use network::netperf::client::{Outcome, Site, Test};
-use network::netperf::message::Generation;
 use wire::Failure;
 
 use super::banner::banner;
@@ -65,7 +64,7 @@ fn connect(
             far,
             near: route.near,
             passphrase: request.control.passphrase.clone(),
-            generation: Generation::default(),
+            generation: request.control.generation,
         };
         match bench.call_netserver(site) {
             Ok(netserver) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use network::netperf::client::Burst;
 use wire::Failure;
 
-use super::values::{extent, interval, level_of, positive};
+use super::values::{extent, interval, level_of, positive, release};
 use super::{quality, Asks, Family, Request};
 use crate::netperf::units::Unit;
 use crate::netperf::words::{fitting, number, Pair};
@@ -50,6 +50,7 @@ impl Request {
                 &mut self.control.port,
                 &mut self.control.near_port,
             )?,
+            "--release" => self.control.generation = release(given)?,
             "-Z" => self.control.passphrase = Some(text.into_owned()),
             _ => return Ok(false),
         }

@@ -13,11 +13,13 @@ use std::ffi::OsString;
 
 use kit::failure::bad_parameter;
 use network::netperf::client::{Extent, Kind, Test};
+use network::netperf::message::Generation;
 use wire::Failure;
 
 pub use self::name::Name;
 pub use self::output::{Mode, Output};
 pub use self::place::{Family, Place};
+pub use self::values::release;
 use super::choices::{GLOBAL, SPECIFIC};
 use super::confidence::Goal;
 use super::units::Unit;
@@ -60,6 +62,8 @@ pub struct Control {
     pub port: u16,
     pub near_port: u16,
     pub passphrase: Option<String>,
+    /// The release of the netserver, as far as it matters.
+    pub generation: Generation,
 }
 
 /// What is printed instead of measuring.
@@ -134,6 +138,7 @@ impl Request {
                 port: CONTROL_PORT,
                 near_port: 0,
                 passphrase: None,
+                generation: Generation::default(),
             },
             near_data: Place::default(),
             far_data: Place::default(),

@@ -83,10 +83,12 @@ impl Request {
             "-m" => {
                 let pair = Pair::separate(&text);
                 pair.store_known(given, &mut near.send.size, &mut far.send.size)?;
+                usual_for_zero([&mut near.send.size, &mut far.send.size]);
             }
             "-M" => {
                 let pair = Pair::separate(&text);
                 pair.store_known(given, &mut far.receive.size, &mut near.receive.size)?;
+                usual_for_zero([&mut far.receive.size, &mut near.receive.size]);
             }
             "-s" => buffers(
                 given,
@@ -166,6 +168,13 @@ impl Request {
         }
         self.output.selectors = text.into_owned();
         true
+    }
+}
+
+/// A size of zero bytes is that of the socket's buffer, as if none were given.
+fn usual_for_zero(sizes: [&mut Option<u32>; 2]) {
+    for size in sizes {
+        size.take_if(|bytes| *bytes == 0);
     }
 }
 

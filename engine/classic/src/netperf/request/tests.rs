@@ -85,6 +85,8 @@ fn sizes_of_the_far_end_stand_where_the_original_has_them() {
         (test.far.receive.size, test.near.receive.size),
         (Some(100), Some(200))
     );
+    let test = request("-- -m 0 -M 0").test;
+    assert_eq!((test.near.send.size, test.far.receive.size), (None, None));
     let test = request("-c -C 50 -T 1,0 -W 3 -a 4096 -A ,64 -o 8").test;
     assert!(test.near.measure_cpu && test.far.measure_cpu);
     assert_eq!((test.near.send.align, test.far.send.align), (4096, 8));
@@ -186,6 +188,10 @@ fn what_is_wrong_names_the_option() {
         ("-a 3", "option -a: 3 is not a power of two"),
         ("-D 0", "option -D: \"0\" is not a number above zero"),
         ("-w 3h", "option -w: \"3h\" is not a time"),
+        (
+            "--release 2.5",
+            "option --release: \"2.5\" is not a release that differs",
+        ),
         ("-H h,7", "option -H: \"7\" is not a family"),
         ("word", "\"word\" belongs to no option"),
         ("-- -Q", "behind --: \"-Q\" is not an option here"),

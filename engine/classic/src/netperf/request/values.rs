@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use network::netperf::client::Extent;
+use network::netperf::message::Generation;
 use wire::Failure;
 
 use crate::netperf::confidence::Level;
@@ -35,6 +36,22 @@ pub fn positive(given: &Given, text: &str) -> Result<f64, Failure> {
         Ok(number) if number > 0.0 && number < 1e9 => Ok(number),
         _ => Err(given.wrong(format!("\"{text}\" is not a number above zero"))),
     }
+}
+
+/// The generation that a release belongs to.
+pub fn release(given: &Given) -> Result<Generation, Failure> {
+    let text = given.text().to_string_lossy();
+    let releases = [
+        ("2.4", Generation::V2_4),
+        ("2.6", Generation::V2_6),
+        ("2.7", Generation::V2_7),
+    ];
+    let found = releases.iter().find(|(name, _)| *name == text);
+    found.map(|(_, generation)| *generation).ok_or_else(|| {
+        given.wrong(format!(
+            "\"{text}\" is not a release that differs; use 2.4, 2.6 or 2.7"
+        ))
+    })
 }
 
 /// `10`, `10ms`, `500us` or `1s`; a number alone is one of milliseconds.
