@@ -12,6 +12,7 @@ const TABLES: [&str; 2] = [
     "/proc/thread-self/net/snmp",
     "/proc/thread-self/net/netstat",
 ];
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const SNMP6: &str = "/proc/thread-self/net/snmp6";
 const SOFTNET: &str = "/proc/thread-self/net/softnet_stat";
 
@@ -66,6 +67,10 @@ impl Sight {
             (more > 0).then(|| (name.clone(), more))
         };
         Side {
+            host: fs::read_to_string(BOOT)
+                .unwrap_or_default()
+                .trim()
+                .to_owned(),
             cpus: self.time.cpus,
             busy: match all > 0.0 {
                 true => ticks(self.time.busy, before.time.busy) / all,

@@ -18,6 +18,10 @@ pub struct Network {
 /// One end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
+    /// Which host this is, for as long as it is up (`/proc/sys/kernel/random/boot_id`); two ends
+    /// of one host share its CPUs.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
     /// CPUs that are online.
     pub cpus: u32,
     /// Share of all their time that was spent in work of any kind, 0 … 1: busy time of
@@ -42,4 +46,11 @@ pub struct Side {
     /// (`/proc/net/softnet_stat`). Without those that did not change.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+}
+
+impl Network {
+    /// Whether both ends are on one host, as over loopback and between network namespaces.
+    pub fn is_of_one_host(&self) -> bool {
+        !self.near.host.is_empty() && self.near.host == self.far.host
+    }
 }

@@ -231,6 +231,8 @@ class Usage(Message):
 class Side(Message):
     """One end of the network, over all timed regions of a trial."""
 
+    host: str = ""
+    """Which host; two ends of one share its CPUs."""
     cpus: int
     busy: float
     user_s: float
