@@ -130,6 +130,7 @@ mod tests {
 
     fn side(busy: f64, count: u64) -> Side {
         Side {
+            host: "a".to_owned(),
             cpus: 2,
             busy,
             user_s: 0.5,
