@@ -166,7 +166,7 @@ fn a_pace_is_kept() {
     });
     let outcome = run(&test);
     assert!(outcome.elapsed_s >= 0.09, "{}", outcome.elapsed_s);
-    assert!(outcome.paced_s > 0.05, "{}", outcome.paced_s);
+    assert!(outcome.paced_s > 0.0, "{}", outcome.paced_s);
     test.kind = Kind::TcpMaerts;
     test.extent = Extent::Count(40_000);
     test.far.pace = test.near.pace.take();
