@@ -3,7 +3,7 @@
 mod near;
 mod netserver;
 mod outcome;
-mod request;
+pub(in crate::netperf) mod request;
 mod run;
 mod sides;
 mod source;
@@ -11,8 +11,6 @@ mod test;
 
 pub use crate::netperf::data::cpu::CpuUse;
 pub use crate::netperf::data::interim::Interim;
-#[cfg(test)]
-pub(in crate::netperf) use request::request_of;
 
 pub use netserver::{Netserver, Site};
 pub use outcome::{Outcome, Side, SocketBuffer};

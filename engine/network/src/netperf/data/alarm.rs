@@ -200,24 +200,19 @@ impl Watch<'_, '_> {
 
     /// Waits for the loop to end, or the control connection to be closed.
     fn wait(&self, timeout_ns: u64) -> Wake {
-        let mut watched = vec![PollFd::from_borrowed_fd(self.cancel, PollFlags::IN)];
-        watched.extend(
-            self.settings
-                .control
-                .map(|control| PollFd::from_borrowed_fd(control, PollFlags::RDHUP)),
-        );
+        // Without a control connection the second is never heard of.
+        let control = self.settings.control.unwrap_or(self.cancel);
+        let mut watched = [
+            PollFd::from_borrowed_fd(self.cancel, PollFlags::IN),
+            PollFd::from_borrowed_fd(control, PollFlags::RDHUP),
+        ];
         if poll(&mut watched, Some(&timespec(timeout_ns))).is_err() {
             return Wake::Timeout;
         }
-        let heard = |index: usize| {
-            watched
-                .get(index)
-                .is_some_and(|fd| !fd.revents().is_empty())
-        };
-        match (heard(0), heard(1)) {
-            (true, _) => Wake::Cancelled,
-            (false, true) => Wake::Vanished,
-            (false, false) => Wake::Timeout,
+        match watched.map(|fd| !fd.revents().is_empty()) {
+            [true, _] => Wake::Cancelled,
+            [false, true] => Wake::Vanished,
+            [false, false] => Wake::Timeout,
         }
     }
 

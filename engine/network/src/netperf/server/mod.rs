@@ -30,6 +30,9 @@ const LOOK: Timespec = Timespec {
     tv_nsec: 100_000_000,
 };
 
+/// After an error that passes, so that it is not met ever again in a tight loop.
+const NAP: Duration = Duration::from_millis(10);
+
 /// A client too many is told so with this errno: "Device or resource busy".
 const TOO_MANY: i32 = libc::EBUSY;
 
@@ -115,27 +118,20 @@ fn arrivals(listeners: &[TcpListener]) -> io::Result<Vec<TcpStream>> {
     for listener in listeners {
         match listener.accept() {
             Ok((stream, _)) => arrived.push(stream),
-            Err(error) if is_passing(&error) => {}
-            Err(error) => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if is_broken(&error) => return Err(error),
+            // The client has gone again, or there is nothing left to hold it with, for now.
+            Err(_) => thread::sleep(NAP),
         }
     }
     Ok(arrived)
 }
 
-/// Nobody there, nobody there any more, or no descriptor for them now.
-fn is_passing(error: &io::Error) -> bool {
+/// Whether it is the listener, not what came to it.
+fn is_broken(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
-        Some(
-            libc::EAGAIN
-                | libc::EINTR
-                | libc::ECONNABORTED
-                | libc::EMFILE
-                | libc::ENFILE
-                | libc::ENOBUFS
-                | libc::ENOMEM
-                | libc::EPROTO
-        )
+        Some(libc::EBADF | libc::EINVAL | libc::ENOTSOCK | libc::EOPNOTSUPP)
     )
 }
 

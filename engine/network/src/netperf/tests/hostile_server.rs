@@ -1,7 +1,7 @@
 //! Servers that are not netserver. Whatever they do, the client says what is wrong.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 
 use proptest::prelude::*;
 
@@ -85,7 +85,7 @@ fn one_that_vanishes_in_the_middle_of_a_test_is_noticed() {
         // The data connection stays, and silent.
         let connection = data.accept().unwrap();
         client.shutdown(std::net::Shutdown::Both).unwrap();
-        thread::sleep(std::time::Duration::from_secs(3));
+        thread::sleep(Duration::from_secs(3));
         drop(connection);
     });
     assert!(
@@ -106,6 +106,37 @@ fn one_that_closes_the_data_connection_is_noticed() {
         let _ = client.read(&mut [0]);
     });
     assert!(message.contains("closed the data socket"), "{message}");
+}
+
+/// Every other request is lost; those after it are answered.
+#[test]
+fn a_lost_datagram_is_given_up_after_a_while() {
+    let address = impostor(|client| {
+        let data = UdpSocket::bind("127.0.0.1:0").unwrap();
+        accept(client, data.local_addr().unwrap().port());
+        let mut request = [0; 100];
+        for number in 0.. {
+            match data.recv_from(&mut request).unwrap() {
+                (0, _) => break,
+                (_, from) if number % 2 == 1 => {
+                    data.send_to(&[0; 200], from).unwrap();
+                }
+                _ => {}
+            }
+        }
+        let results = Message::new(TestType::Omni.results(), 0);
+        client
+            .write_all(&results.to_bytes(Generation::V2_7))
+            .unwrap();
+    });
+    let mut test = counted(Kind::UdpRr, 5);
+    test.patience = Some(Duration::from_millis(20));
+    test.latencies = true;
+    let outcome = run_at(site(address), &test).unwrap();
+    assert_eq!(outcome.near.transactions, 5);
+    assert_eq!(outcome.near.sends, 10);
+    assert!(outcome.elapsed_s >= 0.1);
+    assert!(outcome.latencies.unwrap().to_wire().unwrap().max < 20_000_000);
 }
 
 /// Port 0 keeps it from connecting to whatever listens on this machine.

@@ -5,6 +5,7 @@ mod hostile_server;
 mod limits;
 mod pairs;
 mod recorded;
+mod session;
 
 use std::net::{SocketAddr, TcpListener};
 use std::thread;

@@ -2,7 +2,7 @@
 //! from it is what they meant, and what we would have said is the same.
 
 use super::*;
-use crate::netperf::client::request_of;
+use crate::netperf::client::request::request_of;
 use crate::netperf::message::{flag, Message, TestType, Type, KEEP, RECEIVE, SEND};
 
 /// A message of `bytes`, of which the zeros at the end were not taken down.

@@ -42,8 +42,8 @@ fn rings_when_the_other_end_vanishes() {
 
 #[test]
 fn silence_counts_only_after_a_sign_of_life() {
-    let settings = || Settings {
-        at: Some(Duration::from_millis(300)),
+    let settings = |at_ms| Settings {
+        at: Some(Duration::from_millis(at_ms)),
         silence: Some(Silence {
             from: Duration::ZERO,
             lasts: Duration::from_millis(60),
@@ -51,9 +51,9 @@ fn silence_counts_only_after_a_sign_of_life() {
         }),
         ..Settings::default()
     };
-    let (_, ending) = under(settings(), hang).unwrap();
+    let (_, ending) = under(settings(150), hang).unwrap();
     assert_eq!(ending.cause, Some(Cause::Time));
-    let (_, ending) = under(settings(), |alarm| {
+    let (_, ending) = under(settings(5_000), |alarm| {
         alarm.count(1);
         hang(alarm)
     })
