@@ -63,23 +63,20 @@ fn one_that_asks_for_no_end_is_ended() {
 
 #[test]
 fn data_come_in_where_they_may() {
-    let port = {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
     let address = server(Limits {
         data_ports: Some(port..=port),
         ..Limits::default()
     });
     let mut test = counted(Kind::TcpRr, 10);
-    run_at(site(address), &test).unwrap();
     test.far.port = if port == u16::MAX { 1_024 } else { port + 1 };
     assert!(refusal(site(address), &test).contains("denied"));
     test.far.port = 0;
-    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
     assert!(refusal(site(address), &test).contains("in use"));
     drop(taken);
-    run_at(site(address), &test).unwrap();
+    // For a moment it may be somebody else's again.
+    assert!(soon(|| run_at(site(address), &test).ok()).is_some());
 }
 
 #[test]
