@@ -89,6 +89,16 @@ def test_the_path_is_set_as_wished_and_told(make: Make) -> None:
     assert not features["tcp-segmentation-offload"]["active"]
 
 
+def test_a_device_can_receive_in_a_thread(make: Make) -> None:
+    system = make(threaded=True)
+    up = system.bring_up()
+    assert up.facts["threaded NAPI"] == "on"
+    assert "gro" in up.facts["offloads on"].split()
+    system.take_down()
+    with pytest.raises(TiltyardError, match="threaded"):
+        make(threaded=True, offloads={"gro": False}).bring_up()
+
+
 def test_a_rate_is_a_token_bucket_at_both_ends(make: Make) -> None:
     up = make(rate="475mbit").bring_up()
     assert up.facts["queueing discipline"].startswith("tbf rate 475Mbit burst 2")

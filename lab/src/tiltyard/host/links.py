@@ -1,4 +1,4 @@
-"""Network devices in a network namespace, as ip(8), tc(8) and ethtool(8) show them. Only reads."""
+"""Network devices in a network namespace, as ip(8), tc(8) and ethtool(8) show them."""
 
 import json
 import re
@@ -38,6 +38,14 @@ class Link:
         match = _QDISC.search(commands.run(show).stdout)
         return " ".join(f"{match[1]}{match[2]}".split()) if match else "none"
 
+    def is_threaded(self) -> bool:
+        """Whether it receives in a kernel thread of its own (NAPI)."""
+        return commands.run(self._in_sysfs(f"cat {self._threaded}")).stdout == "1"
+
+    def set_threaded(self) -> tuple[str, ...]:
+        """Command that makes it do so."""
+        return self._in_sysfs(f"echo 1 > {self._threaded}")
+
     def offloads(self) -> dict[str, bool]:
         """Every feature that ethtool knows by its full name, and whether it is on."""
         ask = (*inside(self.namespace), "ethtool", "--json", "-k", self.device)
@@ -47,6 +55,15 @@ class Link:
             for name, state in features.items()
             if isinstance(state, dict)
         }
+
+    def _in_sysfs(self, line: str) -> tuple[str, ...]:
+        """Command that executes a shell's line where ``/sys`` shows the namespace's devices."""
+        return ("ip", "netns", "exec", self.namespace, "sh", "-c", line)
+
+    @property
+    def _threaded(self) -> str:
+        """The file of the setting."""
+        return f"/sys/class/net/{self.device}/threaded"
 
 
 def inside(namespace: str) -> tuple[str, ...]:

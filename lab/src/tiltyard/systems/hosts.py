@@ -6,6 +6,7 @@ by ssh is open, and is removed with its directory. What is measured does not pas
 
 import json
 import platform
+import re
 import socket
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +31,7 @@ from tiltyard.systems.steps import Steps
 SSH = Tool("ssh", "openssh-client", ("-V",), "far ends on other hosts cannot be reached")
 _ALWAYS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 _ANSWER_S = 30
+_PORTS = re.compile(r"([0-9]+)-([0-9]+)")
 _ENGINE = "tiltyard-engine"
 
 
@@ -57,8 +59,8 @@ class HostsSettings(PlacedSettings):
     @classmethod
     def _is_a_range(cls, ports: str | None) -> str | None:
         """First and last."""
-        first, dash, last = (ports or "1-1").partition("-")
-        if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last) < 65536):
+        match = _PORTS.fullmatch(ports) if ports is not None else None
+        if ports is not None and not (match and 0 < int(match[1]) <= int(match[2]) < 65536):
             raise ValueError(f'{shown(ports)} is not a range of ports, such as "20000-20099"')
         return ports
 

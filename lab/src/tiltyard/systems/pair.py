@@ -49,6 +49,7 @@ class Pair(System):
             self._join()
             for end in ENDS:
                 self._set_offloads(end)
+                self._set_threaded(end)
                 self._set_qdisc(end)
             self._set_parameters()
             addresses = _ADDRESSES[settings.family]
@@ -93,10 +94,12 @@ class Pair(System):
                 self._steps.run((*ip, "address", "add", *own, *nodad))
             for device in ("lo", link.device):
                 self._steps.run((*ip, "link", "set", device, "up"))
+            if link.mtu() != self._settings.mtu:
+                raise TiltyardError(f"{end} end: the MTU is {link.mtu()}, not {mtu}")
 
     def _set_offloads(self, end: End) -> None:
         """Set features, and verify that the kernel took them."""
-        wanted = self._settings.offloads.of(end) if self._settings.offloads else {}
+        wanted = self._settings.offloads_of(end)
         if not wanted:
             return
         link = self._links[end]
@@ -107,6 +110,14 @@ class Pair(System):
             if found.get(SHORT_NAMES.get(name, name)) is not on:
                 state = "off" if on else "on"
                 raise TiltyardError(f"{end} end: {name} stays {state}, whatever ethtool -K says")
+
+    def _set_threaded(self, end: End) -> None:
+        """Have a device receive in a kernel thread, and verify that it does."""
+        link = self._links[end]
+        if self._settings.threaded:
+            self._steps.run(link.set_threaded())
+            if not link.is_threaded():
+                raise TiltyardError(f"{end} end: the device does not receive in a thread")
 
     def _set_qdisc(self, end: End) -> None:
         """Set a queueing discipline, and verify that it is the one in force."""

@@ -76,7 +76,7 @@ def _qdisc_problems(settings: PairSettings) -> list[Problem]:
 
 def _offload_problems(settings: PairSettings) -> list[Problem]:
     """Features that nobody knows; those that a veth device cannot change, only it can tell."""
-    wanted = {**settings.offloads.near, **settings.offloads.far} if settings.offloads else {}
+    wanted = {**settings.offloads_of("near"), **settings.offloads_of("far")}
     if not wanted:
         return []
     listed = commands.run((*_TRY, "ethtool", "--json", "-k", "lo")).stdout

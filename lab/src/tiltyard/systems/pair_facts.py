@@ -32,6 +32,7 @@ def pair_facts(settings: PairSettings, links: Mapping[End, Link], engine: str) -
         "queueing discipline": each(lambda link: link.qdisc()),
         "offloads on": each(lambda link: _offloads(settings, link, on=True)),
         "offloads off": each(lambda link: _offloads(settings, link, on=False)),
+        "threaded NAPI": each(lambda link: "on" if link.is_threaded() else "off"),
         "congestion control": both({end: parameters[end][CONGESTION_CONTROL] for end in ENDS}),
         **{key: both({end: parameters[end][key] for end in ENDS}) for key in told},
         **placement_facts(settings),
@@ -50,8 +51,8 @@ def _parameters(link: Link, keys: tuple[str, ...]) -> dict[str, str]:
 def _offloads(settings: PairSettings, link: Link, *, on: bool) -> str:
     """The features that are on, or off: those that everybody names, and those that were set."""
     state = link.offloads()
-    full = {name: SHORT_NAMES.get(name, name) for name in SHORT_NAMES}
-    if settings.offloads:
-        named = (*settings.offloads.near, *settings.offloads.far)
-        full |= {name: SHORT_NAMES.get(name, name) for name in named}
+    names = dict.fromkeys(
+        (*SHORT_NAMES, *settings.offloads_of("near"), *settings.offloads_of("far"))
+    )
+    full = {name: SHORT_NAMES.get(name, name) for name in names}
     return " ".join(name for name, long in full.items() if state.get(long) is on) or "none"

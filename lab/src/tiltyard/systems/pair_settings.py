@@ -37,6 +37,11 @@ class PairSettings(PlacedSettings):
         description="Features of the two devices by their names in ethtool -K: "
         "{ tso = false, gso = false }; each end's own in tables near and far.",
     )
+    threaded: bool = Field(
+        default=False,
+        description="Receive in a kernel thread of each device (threaded NAPI), not on the CPU "
+        "that sends; turns gro on, without which a virtual device cannot do it.",
+    )
     rate: str | None = Field(
         default=None,
         description='Limit of either direction, counted with Ethernet headers: "500mbit". '
@@ -89,6 +94,11 @@ class PairSettings(PlacedSettings):
         """The limit in bits per second."""
         match = _RATE.fullmatch(self.rate or "")
         return round(float(match[1]) * _PREFIXES[match[2]]) if match else None
+
+    def offloads_of(self, end: End) -> dict[str, bool]:
+        """Every feature that is set for an end."""
+        given = self.offloads.of(end) if self.offloads else {}
+        return {"gro": True, **given} if self.threaded else given
 
     def qdisc_of(self, end: End) -> tuple[str, ...]:
         """The words of the queueing discipline of an end; empty for the kernel's own."""
