@@ -11,6 +11,7 @@ from tempfile import gettempdir
 import pytest
 
 from tiltyard.host.change import PREFIX
+from tiltyard.host.network_changes import namespace_path
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can make loop devices and mount file systems"
@@ -20,13 +21,13 @@ needs_root = pytest.mark.skipif(
 def host_state(mine: Path) -> str:
     """The table of mounts, what is behind the loop devices, and their schedulers.
 
-    What others mount meanwhile (another run of Tiltyard, another test) is left out; ``mine`` is
-    the directory that this test works in.
+    What others mount meanwhile (another run of Tiltyard, another test, ip(8) for its namespaces)
+    is left out; ``mine`` is the directory that this test works in.
     """
     loops = Path("/sys/block")
     files = sorted([*loops.glob("loop*/loop/backing_file"), *loops.glob("loop*/queue/scheduler")])
     text = Path("/proc/self/mountinfo").read_text() + "".join(f"{p} {_text(p)}" for p in files)
-    foreign = (PREFIX, gettempdir())
+    foreign = (PREFIX, gettempdir(), str(namespace_path(".")))
     return "".join(
         line
         for line in text.splitlines(keepends=True)
