@@ -17,6 +17,9 @@ _MANY_TICKS = 7
 _SPREAD = 0.36
 """Room that the systems share at one level, as a share of the distance of levels."""
 _DODGE = 0.1
+_AIR = 0.5
+_LABELS_PX = 42
+"""Room for the numbers of the axis of values, the same in all panels."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,11 @@ class Scale:
 
     def axis(self) -> Spec:
         """Encoding of a value, without its field."""
-        axis: Spec = {"grid": True, "labelExpr": "format(datum.value, ',~r')"}
+        axis: Spec = {
+            "grid": True,
+            "labelExpr": "format(datum.value, ',~r')",
+            "minExtent": _LABELS_PX,
+        }
         axis |= {"values": self._ticks()} if self.logarithmic else {"tickCount": 5}
         return {
             "type": "quantitative",
@@ -87,6 +94,9 @@ class Places:
     beside: frozenset[int]
     """Levels that are not on the scale: ``auto``, left of it."""
     dodge: float
+    """Distance of the systems at one level."""
+    air: float
+    """Room before the first level and behind the last one."""
     systems: int
     title: str
 
@@ -97,8 +107,7 @@ class Places:
     def axis(self) -> Spec:
         """Encoding of a place, without its field."""
         texts = {f"{self.at[level]:.4f}": text for level, text in self.texts.items()}
-        air = 0.4 * self.dodge * self.systems / _DODGE
-        ends = [min(self.at.values()) - air, max(self.at.values()) + air]
+        ends = [min(self.at.values()) - self.air, max(self.at.values()) + self.air]
         return {
             "type": "quantitative",
             "title": self.title,
@@ -123,17 +132,18 @@ def places_of(along: Course, systems: int, width_px: int) -> Places:
         at = {AUTOMATIC: at[on_scale[0]] - step, **at}
     return Places(
         at=at,
-        texts=_labelled(along, at, width_px),
+        texts=_labelled(along, at, step * _AIR, width_px),
         beside=beside,
         dodge=step * min(_DODGE, _SPREAD / systems),
+        air=step * _AIR,
         systems=systems,
         title=along.heading,
     )
 
 
-def _labelled(along: Course, at: Mapping[int, float], width_px: int) -> dict[int, str]:
+def _labelled(along: Course, at: Mapping[int, float], air: float, width_px: int) -> dict[int, str]:
     """As many labels as fit: every level, or every second, third … one, the largest among them."""
-    px_each = width_px / (max(at.values()) - min(at.values()))
+    px_each = width_px / (max(at.values()) - min(at.values()) + 2 * air)
     largest_first = sorted(at, key=at.__getitem__, reverse=True)
     for step in range(1, len(at) + 1):
         texts = {level: along.text(level) for level in largest_first[::step]}
