@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from support.network_studies import MESSAGES, network_study
+from support.synthetic import synthetic_study
 from tiltyard.analysis.decision import all_comparisons
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
@@ -129,9 +130,38 @@ def test_percentiles_are_medians_over_blocks() -> None:
     assert summary.percentiles["p999"] == pytest.approx(6 * summary.median, rel=1e-3)
 
 
-def test_a_storage_workload_has_no_ends_and_no_latencies() -> None:
-    from support.synthetic import synthetic_study
+def with_times(run: RunRecord, change: Callable[[int], dict[str, object]]) -> RunRecord:
+    """The same run with other histograms of latency, by block."""
 
+    def changed(trial: TrialRecord) -> TrialRecord:
+        samples = tuple(
+            sample.model_copy(
+                update={"latency_ns": sample.latency_ns.model_copy(update=change(trial.key.block))}
+            )
+            if sample.latency_ns
+            else sample
+            for sample in trial.samples
+        )
+        return trial.model_copy(update={"samples": samples})
+
+    return run.model_copy(update={"trials": tuple(map(changed, run.trials))})
+
+
+def test_a_percentile_that_a_block_does_not_have_is_not_told() -> None:
+    plan, run = network_study(workloads=("tcp_rr",))
+    found = only(analyse(plan, with_times(run, lambda block: {"p999": None} if block == 1 else {})))
+    assert found.latencies is not None
+    assert list(found.latencies.cells[0].summaries[0].percentiles) == ["p50", "p90", "p99"]
+
+
+def test_a_handful_of_operations_has_no_percentiles() -> None:
+    plan, run = network_study(workloads=("tcp_rr",))
+    found = only(analyse(plan, with_times(run, lambda block: {"count": 20})))
+    assert found.latencies is not None
+    assert found.latencies.cells[0].summaries[0].percentiles == {}
+
+
+def test_a_storage_workload_has_no_ends_and_no_latencies() -> None:
     workload = only(analyse(*synthetic_study()))
     assert (workload.ends, workload.latencies) == ({}, None)
 
