@@ -19,18 +19,26 @@ const LIKENESS: f64 = 0.8;
 pub fn parse<P: DeserializeOwned + JsonSchema>(
     parameters: &Map<String, Value>,
 ) -> Result<P, Failure> {
-    let known = names::<P>();
-    if let Some(unknown) = parameters.keys().find(|name| !known.contains(name)) {
-        return Err(bad_parameter(
-            unknown,
-            unknown_name("parameter", unknown, &known),
-        ));
-    }
+    known(parameters, &names::<P>())?;
     serde_path_to_error::deserialize(Value::Object(parameters.clone())).map_err(|error| {
         let path = error.path().to_string();
         let message = format!("parameter \"{path}\": {}", error.inner());
         bad_parameter(&path, message)
     })
+}
+
+/// Whether `names` has the name of each of `parameters`.
+///
+/// # Errors
+/// `BadJob`, naming the first that it has not.
+pub fn known(parameters: &Map<String, Value>, names: &[String]) -> Result<(), Failure> {
+    match parameters.keys().find(|name| !names.contains(name)) {
+        Some(unknown) => Err(bad_parameter(
+            unknown,
+            unknown_name("parameter", unknown, names),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The JSON Schema of `P`, as a workload's card carries it.

@@ -23,7 +23,11 @@ fn work(transport: Transport, options: SocketOptions) -> Work {
     };
     Work {
         transport,
-        role: Role::Receive(Receive { messages }),
+        role: Role::Receive(Receive {
+            messages,
+            skip_copy: false,
+            gro: false,
+        }),
         flows: 3,
         threads: 3,
         options,
@@ -69,5 +73,17 @@ fn flows_meet_whatever_moves_the_data() {
             let bytes = received_bytes(ip, transport, SocketOptions::default());
             assert_eq!(bytes, 6 * MESSAGE.len() as u64, "{ip}, {transport:?}");
         }
+    }
+}
+
+#[test]
+fn datagrams_need_no_connection() {
+    let options = SocketOptions {
+        unconnected: true,
+        ..SocketOptions::default()
+    };
+    for ip in ["127.0.0.1", "::1"] {
+        let bytes = received_bytes(ip, Transport::Udp, options.clone());
+        assert_eq!(bytes, 6 * MESSAGE.len() as u64, "{ip}");
     }
 }

@@ -117,6 +117,12 @@ pub enum Role {
 pub struct Receive {
     /// What is asked for at once.
     pub messages: Messages,
+    /// The kernel throws the data away instead of copying them (MSG_TRUNC).
+    #[serde(default)]
+    pub skip_copy: bool,
+    /// Datagrams of one size that come together are taken by one call (UDP_GRO).
+    #[serde(default)]
+    pub gro: bool,
 }
 
 /// Handing over data.
@@ -127,6 +133,46 @@ pub struct Send {
     pub messages: Messages,
     /// When to stop.
     pub limit: Limit,
+    /// The kernel takes the data from our pages, without a copy (MSG_ZEROCOPY).
+    #[serde(default)]
+    pub zerocopy: bool,
+    /// Datagrams that are handed over at once (UDP_SEGMENT); 1: one with each call.
+    #[serde(default = "one")]
+    pub segments: u32,
+    /// Datagrams are sent at this rate, in bytes per second of each flow; absent: as fast as they
+    /// are taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Send {
+    /// As fast as the other end takes them, one message with each call.
+    pub fn plain(messages: Messages, limit: Limit) -> Self {
+        Self {
+            messages,
+            limit,
+            zerocopy: false,
+            segments: 1,
+            rate: None,
+        }
+    }
+
+    /// Bytes that one call hands over.
+    pub fn call_bytes(&self) -> u64 {
+        self.messages.bytes.saturating_mul(u64::from(self.segments))
+    }
+
+    /// How many messages each flow sends at most.
+    pub fn most_messages(&self) -> u64 {
+        match self.limit {
+            Limit::Seconds(_) => u64::MAX,
+            Limit::Operations(operations) => operations,
+        }
+    }
 }
 
 /// What moves at once, and from or to where.

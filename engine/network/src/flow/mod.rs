@@ -1,10 +1,13 @@
 //! Flows: connections, or pairs of datagram sockets, and the loops that move data over them. The
 //! loops are the same at both ends.
 
-pub mod descriptors;
+pub mod datagrams;
 pub mod part;
 pub mod ring;
+pub mod rounds;
+pub mod sendfile;
 pub mod stream;
+pub mod zerocopy;
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -14,6 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use socket2::{SockAddr, Socket};
+
+use crate::socket;
 
 /// What a loop counted beside operations and bytes, by name; in the report of its end it stands
 /// among the counters.
@@ -28,6 +33,9 @@ pub struct Flow {
     pub socket: Arc<Socket>,
     /// Where datagrams go of a socket that is not connected.
     pub peer: Option<SockAddr>,
+    /// What its buffers for sending and receiving held before it was connected; TCP makes them
+    /// larger from then on. Rings of buffers are as large.
+    pub buffer_bytes: [u64; 2],
     /// What has been moved so far, for those who look on.
     pub tally: Arc<Tally>,
 }
@@ -37,9 +45,18 @@ impl Flow {
     pub fn new(number: u32, socket: Socket) -> Self {
         Self {
             number,
+            buffer_bytes: socket::buffer_bytes(&socket),
             socket: Arc::new(socket),
             peer: None,
             tally: Arc::default(),
+        }
+    }
+
+    /// With what its buffers held before.
+    pub fn with_buffers(self, buffer_bytes: [u64; 2]) -> Self {
+        Self {
+            buffer_bytes,
+            ..self
         }
     }
 

@@ -16,6 +16,7 @@ pub struct Ring {
     memory: Buffer,
     stride: usize,
     size: usize,
+    last: usize,
     next: usize,
 }
 
@@ -40,6 +41,7 @@ impl Ring {
             memory,
             stride: stride as usize,
             size: size_bytes as usize,
+            last: 0,
             next: 0,
         })
     }
@@ -52,12 +54,28 @@ impl Ring {
     /// The buffer whose turn it is.
     #[inline]
     pub fn turn(&mut self) -> &mut [u8] {
-        let begin = self.next;
+        self.last = self.next;
         self.next += self.stride;
         if self.next >= self.memory.len() {
             self.next = 0;
         }
-        &mut self.memory[begin..begin + self.size]
+        self.last()
+    }
+
+    /// The buffer that had the last turn.
+    #[inline]
+    pub fn last(&mut self) -> &mut [u8] {
+        &mut self.memory[self.last..self.last + self.size]
+    }
+
+    /// Bytes of each buffer.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How many buffers there are.
+    pub fn width(&self) -> usize {
+        self.memory.len() / self.stride
     }
 }
 
@@ -71,7 +89,11 @@ mod tests {
         let turns: Vec<_> = (0..4).map(|_| ring.turn().as_ptr() as usize).collect();
         assert_eq!(turns[1] - turns[0], 128);
         assert_eq!(turns[3], turns[0]);
-        assert_eq!(ring.turn().len(), 100);
+        assert_eq!(
+            (ring.turn().len(), ring.size(), ring.width()),
+            (100, 100, 3)
+        );
+        assert_eq!(ring.last().as_ptr() as usize, turns[1]);
     }
 
     #[test]

@@ -1,45 +1,72 @@
-//! Byte streams: sending as fast as they are taken, and taking until there is no more.
+//! Streams: handing over messages as fast as they are taken, and taking until there is no more.
+//! Here is one flow with a thread of its own; see [`super::rounds`] for several.
 //!
 //! The calls go straight to the kernel: those of the C library are points of cancellation, which
 //! cost a program with threads more than 30 ns each.
 
 use std::io;
-use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use kit::team::Member;
 use kit::Probe;
 use rustix::io::retry_on_intr;
 use rustix::net::{self, RecvFlags, SendFlags};
-use wire::{Failure, Timing};
+use wire::Timing;
 
 use super::ring::Ring;
-use super::{descriptors, Flow, Tally};
-use crate::control::message::{Limit, Receive, Send};
-use crate::failure::refused;
+use super::{Flow, Notes, Tally};
 
-/// Sends whole messages for as long as the member goes on, `operations` at most. A message that
-/// the kernel takes in parts is one operation.
+/// A way to hand over messages over one flow.
+pub trait Sender {
+    /// Hands over one message, or the rest of one of which a part is out; gives its bytes when it
+    /// is out as a whole.
+    ///
+    /// # Errors
+    /// As send(2). `WouldBlock` when a socket that does not block takes no more now: the next call
+    /// goes on.
+    fn send(&mut self) -> io::Result<u64>;
+
+    /// Whether only a part of a message is out.
+    fn is_within_message(&self) -> bool {
+        false
+    }
+
+    /// Counts an error after which the next message may go out all the same.
+    ///
+    /// # Errors
+    /// That one, if it ends the flow.
+    fn endure(&mut self, error: io::Error) -> io::Result<()> {
+        Err(error)
+    }
+
+    /// Called when the other end has taken everything; tells what was counted.
+    ///
+    /// # Errors
+    /// As recvmsg(2).
+    fn finish(&mut self) -> io::Result<Notes> {
+        Ok(Notes::new())
+    }
+}
+
+/// Sends messages for as long as the member goes on, `messages` at most.
 ///
 /// # Errors
-/// As send(2). A flow that was cut while the member was to go on is `BrokenPipe`.
+/// As the sender. A flow that was cut while the member was to go on is `BrokenPipe`.
 pub fn send<P: Probe>(
-    flow: &Flow,
-    ring: &mut Ring,
-    operations: u64,
+    sender: &mut impl Sender,
+    tally: &Tally,
+    messages: u64,
     member: &mut Member<P>,
 ) -> io::Result<()> {
-    let socket = flow.socket.as_fd();
-    let mut left = operations;
+    let mut left = messages;
     while left > 0 && member.goes_on() {
-        let message = ring.turn();
-        let size = message.len();
-        let mut sent = send_some(socket, message)?;
-        while sent < size {
-            sent += send_some(socket, &message[sent..])?;
+        match sender.send() {
+            Ok(bytes) => {
+                count(member, tally, bytes);
+                left -= 1;
+            }
+            Err(error) => sender.endure(error)?,
         }
-        count(member, &flow.tally, size as u64);
-        left -= 1;
     }
     Ok(())
 }
@@ -48,63 +75,94 @@ pub fn send<P: Probe>(
 ///
 /// # Errors
 /// As recv(2).
-pub fn receive<P: Probe>(flow: &Flow, ring: &mut Ring, member: &mut Member<P>) -> io::Result<()> {
-    let socket = flow.socket.as_fd();
+pub fn receive<P: Probe>(
+    receiver: &mut Receiver,
+    tally: &Tally,
+    member: &mut Member<P>,
+) -> io::Result<()> {
     loop {
-        let taken = receive_some(socket, ring.turn())?;
-        if taken == 0 {
-            return Ok(());
+        match receiver.receive()? {
+            0 => return Ok(()),
+            bytes => count(member, tally, bytes),
         }
-        count(member, &flow.tally, taken as u64);
     }
 }
 
-/// The part of a flow that sends: when the last message is out, it waits until the other end has
-/// taken everything and closed.
-///
-/// # Errors
-/// `Io` when the connection breaks.
-pub fn send_part<P: Probe>(
-    part: &Send,
-    flow: &Flow,
-    member: &mut Member<P>,
-) -> Result<(), Failure> {
-    let socket_bytes = flow.socket.send_buffer_size().unwrap_or_default() as u64;
-    let mut ring = part.messages.ring(socket_bytes)?;
-    let operations = match part.limit {
-        Limit::Seconds(_) => u64::MAX,
-        Limit::Operations(operations) => operations,
-    };
-    descriptors::have_own();
-    member.start()?;
-    send(flow, &mut ring, operations, member)
-        .and_then(|()| drain(flow))
-        .map_err(|error| refused("send data", &error))
+/// Copies each message into the kernel. A message that the kernel takes in parts is one operation.
+pub struct Copying<'a> {
+    socket: BorrowedFd<'a>,
+    ring: Ring,
+    /// Bytes of the last buffer that are not out.
+    rest: usize,
 }
 
-/// The part of a flow that takes what comes.
-///
-/// # Errors
-/// `Io` when the connection breaks.
-pub fn receive_part<P: Probe>(
-    part: &Receive,
-    flow: &Flow,
-    member: &mut Member<P>,
-) -> Result<(), Failure> {
-    let socket_bytes = flow.socket.recv_buffer_size().unwrap_or_default() as u64;
-    let mut ring = part.messages.ring(socket_bytes)?;
-    descriptors::have_own();
-    member.start()?;
-    receive(flow, &mut ring, member)
-        .and_then(|()| flow.socket.shutdown(Shutdown::Write))
-        .map_err(|error| refused("receive data", &error))
+impl<'a> Copying<'a> {
+    /// Over `flow`, from buffers that take turns.
+    pub fn new(flow: &'a Flow, ring: Ring) -> Self {
+        Self {
+            socket: flow.socket.as_fd(),
+            ring,
+            rest: 0,
+        }
+    }
 }
 
-/// Says that no more comes, and waits until the other end has taken everything and says so too.
-fn drain(flow: &Flow) -> io::Result<()> {
-    flow.socket.shutdown(Shutdown::Write)?;
-    while receive_some(flow.socket.as_fd(), &mut [0; 512])? > 0 {}
-    Ok(())
+impl Sender for Copying<'_> {
+    #[inline]
+    fn send(&mut self) -> io::Result<u64> {
+        let size = self.ring.size();
+        if self.rest == 0 {
+            self.ring.turn();
+            self.rest = size;
+        }
+        while self.rest > 0 {
+            self.rest -= send_some(self.socket, &self.ring.last()[size - self.rest..])?;
+        }
+        Ok(size as u64)
+    }
+
+    fn is_within_message(&self) -> bool {
+        self.rest > 0
+    }
+}
+
+/// Takes data from one flow.
+pub struct Receiver<'a> {
+    socket: BorrowedFd<'a>,
+    ring: Ring,
+    /// What is asked for at once.
+    bytes: usize,
+    flags: RecvFlags,
+}
+
+impl<'a> Receiver<'a> {
+    /// Into buffers that take turns.
+    pub fn new(flow: &'a Flow, ring: Ring) -> Self {
+        Self {
+            socket: flow.socket.as_fd(),
+            bytes: ring.size(),
+            ring,
+            flags: RecvFlags::empty(),
+        }
+    }
+
+    /// Lets the kernel throw the data away instead of copying them (MSG_TRUNC): of a connection
+    /// as many bytes as were asked for, of a datagram what the buffer has no room for.
+    pub fn skip_copy(&mut self, is_connection: bool) {
+        self.flags = RecvFlags::TRUNC;
+        if !is_connection {
+            self.bytes = 0;
+        }
+    }
+
+    /// Takes what is there; 0 when there will be no more.
+    #[inline]
+    pub fn receive(&mut self) -> io::Result<u64> {
+        let bytes = self.bytes;
+        let buffer = &mut self.ring.turn()[..bytes];
+        let taken = retry_on_intr(|| net::recv(self.socket, &mut *buffer, self.flags))?;
+        Ok(taken.1 as u64)
+    }
 }
 
 /// One operation, for the probe and for those who look on; a probe that reads the clock has time

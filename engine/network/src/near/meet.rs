@@ -16,7 +16,7 @@ use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Transport, Work};
 use crate::failure::{far, refused};
 use crate::flow::Flow;
-use crate::socket::SocketOptions;
+use crate::socket::{self, SocketOptions};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long datagrams may be lost before we give up.
@@ -49,18 +49,22 @@ pub fn connect(
         Transport::Udp => pair_datagrams(number, ready, place, options),
         Transport::Tcp => {
             let address = at_port(place.far, ready.ports.first())?;
-            let new = || socket(address, Type::STREAM, place.local);
-            let connected = connect_stream(new, &address.into(), part, options, &mut connects)?;
-            let socket = connected.map_err(|error| cannot(place, &error))?;
-            introduced(Flow::new(number, socket), place, &introduction)
+            let socket = prepared(
+                new_socket(address, Type::STREAM, place.local),
+                part,
+                options,
+            )?;
+            let flow = connect_stream(number, socket, &address.into(), &mut connects)
+                .map_err(|error| cannot(place, &error))?;
+            introduced(flow, place, &introduction)
         }
         Transport::Unix => {
             let path = ready.path.as_deref().unwrap_or(Path::new(""));
             let address = SockAddr::unix(path).map_err(|error| unseen(path, &error))?;
-            let new = || Socket::new(Domain::UNIX, Type::STREAM, None);
-            let connected = connect_stream(new, &address, part, options, &mut connects)?;
-            let socket = connected.map_err(|error| unseen(path, &error))?;
-            introduced(Flow::new(number, socket), place, &introduction)
+            let socket = prepared(Socket::new(Domain::UNIX, Type::STREAM, None), part, options)?;
+            let flow = connect_stream(number, socket, &address, &mut connects)
+                .map_err(|error| unseen(path, &error))?;
+            introduced(flow, place, &introduction)
         }
     };
     let flows = (0..part.flows).map(flow).collect::<Result<_, Failure>>()?;
@@ -101,7 +105,7 @@ fn pair_datagrams(
 ) -> Result<Flow, Failure> {
     let address = at_port(place.far, ready.ports.get(number as usize))?;
     let wrong = |error: io::Error| cannot(place, &error);
-    let socket = socket(address, Type::DGRAM, place.local).map_err(wrong)?;
+    let socket = new_socket(address, Type::DGRAM, place.local).map_err(wrong)?;
     options.apply(&socket, Transport::Udp)?;
     if options.unconnected {
         return Ok(Flow::unconnected(number, socket, address.into()));
@@ -110,24 +114,33 @@ fn pair_datagrams(
     Ok(Flow::new(number, socket))
 }
 
-/// A connection; the outer failure is an option's.
-fn connect_stream(
-    new: impl Fn() -> io::Result<Socket>,
-    address: &SockAddr,
+/// A socket with its options.
+fn prepared(
+    socket: io::Result<Socket>,
     part: &Work,
     options: &SocketOptions,
-    connects: &mut Histogram,
-) -> Result<io::Result<Socket>, Failure> {
-    let socket = new().map_err(|error| refused("make a socket", &error))?;
+) -> Result<Socket, Failure> {
+    let socket = socket.map_err(|error| refused("make a socket", &error))?;
     options.apply(&socket, part.transport)?;
+    Ok(socket)
+}
+
+/// A flow that is a connection.
+fn connect_stream(
+    number: u32,
+    socket: Socket,
+    address: &SockAddr,
+    connects: &mut Histogram,
+) -> io::Result<Flow> {
+    let buffers = socket::buffer_bytes(&socket);
     let began = Instant::now();
-    let connected = socket.connect_timeout(address, CONNECT);
+    socket.connect_timeout(address, CONNECT)?;
     connects.record(began.elapsed().as_nanos() as u64);
-    Ok(connected.map(|()| socket))
+    Ok(Flow::new(number, socket).with_buffers(buffers))
 }
 
 /// A socket of the right family, bound where that matters.
-fn socket(address: SocketAddr, kind: Type, local: Option<IpAddr>) -> io::Result<Socket> {
+fn new_socket(address: SocketAddr, kind: Type, local: Option<IpAddr>) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), kind, None)?;
     if let Some(local) = local {
         socket.bind(&SocketAddr::new(local, 0).into())?;

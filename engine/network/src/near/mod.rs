@@ -23,7 +23,7 @@ use crate::flow::{Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement;
 use crate::region::{self, Region};
-use crate::socket::SocketOptions;
+use crate::socket::{self, SocketOptions};
 use crate::stop::Stop;
 
 /// How long connecting may take.
@@ -159,7 +159,7 @@ impl Far {
         };
         near.side.granted = placement::granted();
         if let Some(flow) = flows.first() {
-            let options = SocketOptions::granted(&flow.socket, part.transport);
+            let options = socket::granted(&flow.socket, part.transport);
             near.side.granted.extend(options);
         }
         Ok(Measured {

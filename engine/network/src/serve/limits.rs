@@ -7,12 +7,17 @@ use wire::Failure;
 
 use crate::control::message::{Limit, Messages, Role, Work};
 use crate::failure::far;
+use crate::flow::zerocopy::ZeroCopy;
 use crate::socket::SocketOptions;
 
 /// Longest message or transaction, in bytes.
 pub const MESSAGE_BYTES_MAX: u64 = 16 << 20;
 /// Most memory of all buffers of one measurement together, in bytes.
 pub const BUFFERS_BYTES_MAX: u64 = 1 << 30;
+/// Most datagrams that one call hands over.
+const SEGMENTS_MAX: u64 = 64;
+/// Slowest pace, in bytes per second.
+const RATE_MIN: f64 = 1.0;
 /// Most CPUs in a list.
 const CPUS_MAX: usize = 1_024;
 /// Shortest time between two looks at connections, in seconds.
@@ -79,7 +84,26 @@ impl Limits {
         match &work.role {
             Role::Receive(part) => check_messages(&part.messages, work.flows),
             Role::Send(part) => {
-                check_messages(&part.messages, work.flows)?;
+                let segments = part.segments.into();
+                within("gso", segments, 1, SEGMENTS_MAX, "datagrams in one call")?;
+                let messages = Messages {
+                    bytes: part.call_bytes(),
+                    width: match part.zerocopy {
+                        true => Some(ZeroCopy::width(part.messages.width.unwrap_or(0))),
+                        false => part.messages.width,
+                    },
+                };
+                check_messages(&messages, work.flows)?;
+                if !part.rate.is_none_or(|rate| rate >= RATE_MIN) {
+                    let asked = part.rate.unwrap_or_default();
+                    return Err(refused(
+                        "rate",
+                        asked,
+                        RATE_MIN,
+                        f64::MAX,
+                        "bytes per second",
+                    ));
+                }
                 check_limit(part.limit, work.longest_s)?;
                 self.check_sum(part.limit, part.messages.bytes, work.flows)
             }
@@ -207,6 +231,20 @@ mod tests {
     }
 
     #[test]
+    fn memory_has_a_limit_however_it_is_asked_for() {
+        let large = ("/role/send/messages/bytes", json!(16 << 20));
+        let flows = [("/flows", json!(8)), ("/threads", json!(8)), large];
+        limits().check(&work(&flows)).unwrap();
+        let uncopied = [&flows[..], &[("/role/send/zerocopy", json!(true))]].concat();
+        let failure = limits().check(&work(&uncopied)).unwrap_err();
+        assert!(
+            failure.message.starts_with("buffers: "),
+            "{}",
+            failure.message
+        );
+    }
+
+    #[test]
     fn wild_values_are_refused_in_words_that_name_them() {
         let messages = "/role/send/messages/bytes";
         let width = "/role/send/messages/width";
@@ -239,6 +277,9 @@ mod tests {
             (messages, json!(0), "message"),
             (messages, json!(1u64 << 63), "message"),
             (width, json!(u64::MAX), "buffers"),
+            ("/role/send/segments", json!(0), "gso"),
+            ("/role/send/segments", json!(u32::MAX), "gso"),
+            ("/role/send/rate", json!(0.0), "rate"),
             (width, json!(1 << 20), "buffers"),
             (limit, json!({"seconds": 0.0}), "seconds"),
             (limit, json!({"seconds": -1.0}), "seconds"),

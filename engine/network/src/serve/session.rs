@@ -20,7 +20,7 @@ use crate::flow::{part, Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement::{self, Placement};
 use crate::region::{self, Region};
-use crate::socket::SocketOptions;
+use crate::socket;
 
 /// What a client is told when this end is.
 pub const STOPPED: &str = "the far end was stopped";
@@ -175,7 +175,7 @@ fn report(work: &Work, flows: &[Flow], region: Region) -> Report {
     }
     side.granted = placement::granted();
     if let Some(flow) = flows.first() {
-        let options = SocketOptions::granted(&flow.socket, work.transport);
+        let options = socket::granted(&flow.socket, work.transport);
         side.granted.extend(options);
     }
     Report {

@@ -2,9 +2,9 @@
 //! kernel doubles and caps them, so that what was granted is told.
 
 use std::io;
+use std::os::fd::AsRawFd;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{json, Map, Value};
 use socket2::Socket;
 use wire::Failure;
 
@@ -24,6 +24,15 @@ pub struct SocketOptions {
     /// TCP_NODELAY: send small segments at once.
     #[serde(skip_serializing_if = "is_off")]
     pub nodelay: bool,
+    /// TCP_CORK: send full segments only.
+    #[serde(skip_serializing_if = "is_off")]
+    pub cork: bool,
+    /// TCP_MAXSEG, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mss: Option<u32>,
+    /// SO_MAX_PACING_RATE, in bytes per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing_rate: Option<u64>,
     /// TCP_CONGESTION: name of the congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
@@ -59,10 +68,25 @@ impl SocketOptions {
             set("SO_RCVBUF", socket.set_recv_buffer_size(bytes as usize))?;
         }
         if let Some(us) = self.busy_poll_us {
-            set("SO_BUSY_POLL", number(socket, libc::SO_BUSY_POLL, us))?;
+            set(
+                "SO_BUSY_POLL",
+                set_number(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, us),
+            )?;
+        }
+        if let Some(rate) = self.pacing_rate {
+            let done = set_value(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate);
+            set("SO_MAX_PACING_RATE", done)?;
         }
         if transport == Transport::Tcp {
-            set("TCP_NODELAY", socket.set_tcp_nodelay(self.nodelay))?;
+            if self.nodelay {
+                set("TCP_NODELAY", socket.set_tcp_nodelay(true))?;
+            }
+            if self.cork {
+                set("TCP_CORK", socket.set_tcp_cork(true))?;
+            }
+            if let Some(bytes) = self.mss {
+                set("TCP_MAXSEG", socket.set_tcp_mss(bytes))?;
+            }
             if let Some(name) = &self.congestion {
                 let done = socket.set_tcp_congestion(name.as_bytes());
                 set(&format!("TCP_CONGESTION {name:?}"), done)?;
@@ -81,57 +105,36 @@ impl SocketOptions {
         }
         Ok(())
     }
-
-    /// What the kernel granted, by name.
-    pub fn granted(socket: &Socket, transport: Transport) -> Map<String, Value> {
-        let mut granted = Map::new();
-        let mut tell = |name: &str, value: io::Result<Value>| {
-            if let Ok(value) = value {
-                granted.insert(name.to_owned(), value);
-            }
-        };
-        tell("send_buffer", socket.send_buffer_size().map(Value::from));
-        tell("receive_buffer", socket.recv_buffer_size().map(Value::from));
-        if transport == Transport::Tcp {
-            tell("nodelay", socket.tcp_nodelay().map(Value::from));
-            tell(
-                "congestion",
-                socket.tcp_congestion().map(|name| json!(text(&name))),
-            );
-            tell("mss", socket.tcp_mss().map(Value::from));
-        }
-        if transport != Transport::Unix {
-            let is_v6 = socket
-                .domain()
-                .is_ok_and(|domain| domain == socket2::Domain::IPV6);
-            let tos = match is_v6 {
-                true => socket.tclass_v6(),
-                false => socket.tos_v4(),
-            };
-            tell("dscp", tos.map(|tos| json!(tos >> 2)));
-        }
-        granted
-    }
 }
 
-/// A name as the kernel gives it: padded with zeroes.
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|&byte| byte == 0);
-    String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
+/// Sets an option that is a number.
+///
+/// # Errors
+/// As setsockopt(2).
+pub fn set_number(
+    socket: &Socket,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: u32,
+) -> io::Result<()> {
+    set_value(socket, level, option, value as libc::c_int)
 }
 
-/// Sets an option of the socket level that is a number.
-fn number(socket: &Socket, option: libc::c_int, value: u32) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-    let value = value as libc::c_int;
-    // SAFETY: the option takes an int, and the length says so.
+/// Sets an option of whatever size it has.
+fn set_value<T: Copy>(
+    socket: &Socket,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: T,
+) -> io::Result<()> {
+    // SAFETY: the value is a number as long as the length says.
     let status = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
-            libc::SOL_SOCKET,
+            level,
             option,
             std::ptr::from_ref(&value).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
+            size_of::<T>() as libc::socklen_t,
         )
     };
     match status {

@@ -6,14 +6,23 @@
 mod ends;
 mod stream;
 pub mod tcp_maerts;
+pub mod tcp_sendfile;
 pub mod tcp_stream;
+pub mod udp_stream;
+pub mod unix_stream;
 
 use kit::Trial;
 use serde_json::{Map, Value};
 use wire::{Card, Failure, FarEnd};
 
 /// All network workloads, in the order in which a person should meet them.
-pub static ALL: &[&dyn Workload] = &[&tcp_stream::TCP_STREAM, &tcp_maerts::TCP_MAERTS];
+pub static ALL: &[&dyn Workload] = &[
+    &tcp_stream::TCP_STREAM,
+    &tcp_maerts::TCP_MAERTS,
+    &tcp_sendfile::TCP_SENDFILE,
+    &udp_stream::UDP_STREAM,
+    &unix_stream::UNIX_STREAM,
+];
 
 /// A kind of trial that can be asked for by name.
 pub trait Workload: Sync {

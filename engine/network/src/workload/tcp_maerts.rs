@@ -10,4 +10,5 @@ pub const TCP_MAERTS: Stream = Stream {
     lineage: "netperf's TCP_MAERTS by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
     direction: Direction::Inward,
+    sends_file: false,
 };

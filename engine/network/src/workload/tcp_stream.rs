@@ -10,4 +10,5 @@ pub const TCP_STREAM: Stream = Stream {
     lineage: "netperf's TCP_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
     direction: Direction::Outward,
+    sends_file: false,
 };

@@ -1,5 +1,7 @@
-//! A far end in this process.
-#![allow(dead_code)] // Each test uses a part.
+//! A far end in this process, and trials against it.
+
+// Each test uses a part of this.
+#![allow(dead_code)]
 
 pub mod namespaces;
 
@@ -10,8 +12,8 @@ use kit::ledger::Totals;
 use kit::Ledger;
 use network::serve::{Limits, Offer, Server};
 use network::stop::Stop;
-use network::workload;
-use serde_json::Value;
+use network::workload::{Workload, ALL};
+use serde_json::{Map, Value};
 use wire::{Event, Failure, FarEnd, Sample};
 
 /// Serves at a port of its own until it is dropped.
@@ -89,20 +91,69 @@ impl Done {
 
 /// Executes a trial of the workload of that name.
 pub fn run(name: &str, parameters: &Value, far: &FarEnd) -> Result<Done, Failure> {
-    let workload = workload::ALL
-        .iter()
-        .find(|workload| workload.card().name == name);
-    let trial = workload
-        .unwrap()
-        .plan(parameters.as_object().unwrap(), far)?;
-    let mut samples = Vec::new();
-    let mut emit = |event| {
-        if let Event::Sample(sample) = event {
-            samples.push(sample);
-        }
-    };
+    let taken = attempt(workload(name), parameters.as_object().unwrap(), far)?;
+    Ok(Done {
+        samples: samples(&taken).into_iter().cloned().collect(),
+        totals: taken.totals,
+    })
+}
+
+/// A far end that nobody ever talks to.
+pub fn nowhere() -> FarEnd {
+    FarEnd {
+        address: "192.0.2.1".to_owned(),
+        port: 1,
+        secret: None,
+        local: None,
+    }
+}
+
+/// What a trial told.
+pub struct Taken {
+    pub events: Vec<Event>,
+    pub totals: Totals,
+}
+
+/// The workload of that name.
+pub fn workload(name: &str) -> &'static dyn Workload {
+    let found = ALL.iter().find(|known| known.card().name == name);
+    *found.unwrap()
+}
+
+/// Executes a trial, which may fail.
+pub fn attempt(
+    workload: &dyn Workload,
+    parameters: &Map<String, Value>,
+    far: &FarEnd,
+) -> Result<Taken, Failure> {
+    let mut events = Vec::new();
+    let mut emit = |event| events.push(event);
     let mut ledger = Ledger::new(&mut emit);
-    trial.run(&mut ledger)?;
+    workload.plan(parameters, far)?.run(&mut ledger)?;
     let totals = ledger.totals;
-    Ok(Done { totals, samples })
+    Ok(Taken { events, totals })
+}
+
+/// Executes a trial.
+pub fn execute(workload: &dyn Workload, parameters: &Map<String, Value>, far: &FarEnd) -> Taken {
+    attempt(workload, parameters, far)
+        .unwrap_or_else(|failure| panic!("{}: {failure:?}", workload.card().name))
+}
+
+/// The smoke parameters of a card with some of them changed.
+pub fn smoke_with(workload: &dyn Workload, changes: Value) -> Map<String, Value> {
+    let mut parameters = workload.card().smoke.as_object().unwrap().clone();
+    parameters.extend(changes.as_object().unwrap().clone());
+    parameters
+}
+
+/// What was measured.
+pub fn samples(taken: &Taken) -> Vec<&Sample> {
+    let events = taken.events.iter();
+    events
+        .filter_map(|event| match event {
+            Event::Sample(sample) => Some(sample),
+            _ => None,
+        })
+        .collect()
 }

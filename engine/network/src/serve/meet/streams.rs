@@ -13,6 +13,7 @@ use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::failure::refused;
 use crate::flow::Flow;
+use crate::socket;
 
 /// How long one that has come may take to say which it is.
 const NAMING: Duration = Duration::from_secs(2);
@@ -34,6 +35,7 @@ pub fn gather(
 ) -> Result<Vec<Flow>, Failure> {
     let patience = Patience::new(control);
     let wanted = meeting.work.flows as usize;
+    let buffers = meeting.sockets.first().map_or([0; 2], socket::buffer_bytes);
     let mut here: Vec<Option<Flow>> = (0..wanted).map(|_| None).collect();
     let mut guests: Vec<Guest> = Vec::new();
     while here.iter().any(Option::is_none) {
@@ -53,7 +55,7 @@ pub fn gather(
                         .set_nonblocking(false)
                         .map_err(|error| refused("prepare a data connection", &error))?;
                     if let Some(place) = here.get_mut(number as usize) {
-                        place.get_or_insert(Flow::new(number, socket));
+                        place.get_or_insert(Flow::new(number, socket).with_buffers(buffers));
                     }
                 }
             }

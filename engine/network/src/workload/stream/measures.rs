@@ -1,5 +1,6 @@
 //! Metrics of streams.
 
+use crate::control::message::Transport;
 use kit::histogram::Histogram;
 use serde_json::{Map, Value};
 use wire::{Direction, Latency, MetricCard, Role, Sample, Side, Unit};
@@ -10,6 +11,10 @@ pub struct Figures<'a> {
     pub at: Map<String, Value>,
     /// Between the two instants of the timing formula.
     pub elapsed_s: f64,
+    /// As long the far end was looked at: with datagrams until it was quiet.
+    pub far_elapsed_s: f64,
+    /// What moves the bytes.
+    pub transport: Transport,
     /// The end that sent.
     pub sender: &'a Side,
     /// The end that received.
@@ -20,15 +25,18 @@ pub struct Figures<'a> {
     pub far: &'a Side,
     /// How long connecting took.
     pub connects: &'a Histogram,
-    /// How long each call of the near end took, where the clock was read for each.
-    pub calls: Option<Latency>,
+    /// How long each send of the near end took, where the clock was read for each.
+    pub sends: Option<Latency>,
+    /// How long each receive of the near end took.
+    pub receives: Option<Latency>,
 }
 
 /// A metric.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Throughput,
     Sent,
+    Loss,
     ConnectTime,
     CpuNear,
     CpuFar,
@@ -36,9 +44,10 @@ enum What {
     DemandFar,
 }
 
-const ALL: [What; 7] = [
+const ALL: [What; 8] = [
     What::Throughput,
     What::Sent,
+    What::Loss,
     What::ConnectTime,
     What::CpuNear,
     What::CpuFar,
@@ -47,13 +56,23 @@ const ALL: [What; 7] = [
 ];
 
 /// As `describe` lists them.
-pub fn cards() -> Vec<MetricCard> {
-    ALL.into_iter().map(What::card).collect()
+pub fn cards(transport: Transport) -> Vec<MetricCard> {
+    known_to(transport).map(What::card).collect()
 }
 
 /// All values of a point of the grid.
 pub fn samples(figures: &Figures) -> Vec<Sample> {
-    ALL.into_iter().map(|what| what.sample(figures)).collect()
+    let known = known_to(figures.transport);
+    known.map(|what| what.sample(figures)).collect()
+}
+
+/// Connections lose nothing, and datagrams have none to be established.
+fn known_to(transport: Transport) -> impl Iterator<Item = What> {
+    let foreign = match transport {
+        Transport::Udp => What::ConnectTime,
+        Transport::Tcp | Transport::Unix => What::Loss,
+    };
+    ALL.into_iter().filter(move |&what| what != foreign)
 }
 
 impl What {
@@ -68,6 +87,11 @@ impl What {
                 "throughput_sent",
                 "throughput sent",
                 "Bytes per second that the sending end handed over.",
+            ),
+            What::Loss => (
+                "loss",
+                "loss",
+                "Share of the datagrams that were handed over and did not arrive.",
             ),
             What::ConnectTime => (
                 "connect_time",
@@ -112,7 +136,7 @@ impl What {
         match self {
             What::Throughput | What::Sent => Unit::BytesPerSecond,
             What::ConnectTime => Unit::Second,
-            What::CpuNear | What::CpuFar => Unit::One,
+            What::Loss | What::CpuNear | What::CpuFar => Unit::One,
             What::DemandNear | What::DemandFar => Unit::SecondPerByte,
         }
     }
@@ -126,25 +150,28 @@ impl What {
 
     fn sample(self, figures: &Figures) -> Sample {
         let received = figures.receiver.received_bytes;
-        let demand = |side: &Side| {
-            side.busy * f64::from(side.cpus) * figures.elapsed_s / received.max(1) as f64
+        let sent = figures.sender.sent_bytes;
+        let demand = |side: &Side, seconds: f64| {
+            side.busy * f64::from(side.cpus) * seconds / received.max(1) as f64
         };
         let connects = figures.connects.to_wire();
         let value = match self {
             What::Throughput => received as f64 / figures.elapsed_s,
-            What::Sent => figures.sender.sent_bytes as f64 / figures.elapsed_s,
+            What::Sent => sent as f64 / figures.elapsed_s,
+            What::Loss => 1.0 - received as f64 / sent.max(1) as f64,
             What::ConnectTime => connects.as_ref().map_or(0.0, |times| times.mean / 1e9),
             What::CpuNear => figures.near.busy,
             What::CpuFar => figures.far.busy,
-            What::DemandNear => demand(figures.near),
-            What::DemandFar => demand(figures.far),
+            What::DemandNear => demand(figures.near, figures.elapsed_s),
+            What::DemandFar => demand(figures.far, figures.far_elapsed_s),
         };
         let (operations, bytes, latency_ns) = match self {
             What::ConnectTime => (figures.connects.count(), 0, connects),
-            What::Sent => (
-                figures.sender.sends,
-                figures.sender.sent_bytes,
-                figures.calls.clone(),
+            What::Sent => (figures.sender.sends, sent, figures.sends.clone()),
+            What::Throughput => (
+                figures.receiver.receives,
+                received,
+                figures.receives.clone(),
             ),
             _ => (figures.receiver.receives, received, None),
         };

@@ -1,9 +1,9 @@
-//! What the streams have in common: one end sends messages of one size as fast as the other takes
-//! them.
+//! What the streams have in common: one end sends messages of one size, the other takes them.
 //!
 //! Timing formula: throughput = bytes that the receiving end took / (t1 − t0); t0 when all flows,
-//! which are connected, are told to start; t1 when the receiving end has taken the last byte and
-//! closed, and the near end knows of it.
+//! which know each other, are told to start; t1 when the receiving end of connections has taken
+//! the last byte and closed, and the near end knows of it; of datagrams, when the last one is
+//! handed over.
 
 mod measures;
 mod params;
@@ -30,6 +30,8 @@ pub struct Stream {
     pub transport: Transport,
     /// Where they go.
     pub direction: Direction,
+    /// They come from a file.
+    pub sends_file: bool,
 }
 
 /// Where data go.
@@ -41,28 +43,76 @@ pub enum Direction {
     Inward,
 }
 
-const TIMING: &str = "\
+impl Direction {
+    /// As the other end sees it.
+    fn reverse(self) -> Self {
+        match self {
+            Self::Outward => Self::Inward,
+            Self::Inward => Self::Outward,
+        }
+    }
+}
+
+const CONNECTION_TIMING: &str = "\
 throughput = bytes that the receiving end took / (t1 − t0); t0 when all flows, connected before, \
 are told to start; t1 when the receiving end has taken the last byte and closed, and the near end \
 knows of it";
 
-const DESCRIPTION: &str = "\
-Each flow has a thread of its own at both ends. The sending end hands over messages of one size, \
-one call each, from buffers that take turns: as many as fill the socket's buffer, and one more, \
-as netperf does it. After the time it closes its half of the connection, and the flow ends when \
+const DATAGRAM_TIMING: &str = "\
+throughput = bytes that the receiving end took / (t1 − t0); t0 when all flows, known to both ends \
+before, are told to start; t1 when the last datagram is handed over. What the receiving end takes \
+counts until nothing has come for 0.1 s after that";
+
+const CONNECTION_DESCRIPTION: &str = "\
+The sending end hands over messages of one size, one call each, from buffers that take turns: as \
+many as fill the socket's buffer, and one more, as netperf does it. Each flow has a thread of its \
+own at both ends unless fewer are asked for; then those that can go on have turns of at most 16 \
+calls. After the time the sending end closes its half of the connection, and the flow ends when \
 the receiving end has taken everything. What was received counts.";
+
+const DATAGRAM_DESCRIPTION: &str = "\
+The sending end hands over datagrams of one size, from buffers that take turns: as many as fill \
+the socket's buffer, and one more, as netperf does it. Nothing holds it back, so that what it \
+sends says little: what arrives counts, and what does not is the loss. Where it was lost is among \
+the counters of both ends: failed_sends (the queue of the network card was full), UdpSndbufErrors, \
+SoftnetDropped, UdpRcvbufErrors (the receiving socket's buffer was full).";
+
+impl Stream {
+    /// Names of the parameters that mean something to it.
+    fn parameters(&self) -> Vec<String> {
+        let schema = self.schema();
+        let properties = schema["properties"].as_object();
+        properties
+            .into_iter()
+            .flat_map(Map::keys)
+            .cloned()
+            .collect()
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = kit::params::schema::<Params>();
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.retain(|name, _| !params::foreign(self).contains(&name.as_str()));
+        }
+        schema
+    }
+}
 
 impl Workload for Stream {
     fn card(&self) -> Card {
+        let (timing, description) = match self.transport {
+            Transport::Udp => (DATAGRAM_TIMING, DATAGRAM_DESCRIPTION),
+            Transport::Tcp | Transport::Unix => (CONNECTION_TIMING, CONNECTION_DESCRIPTION),
+        };
         Card {
             name: self.name.to_owned(),
             target: TargetKind::Far,
             about: self.about.to_owned(),
             lineage: self.lineage.to_owned(),
-            timing: TIMING.to_owned(),
-            description: DESCRIPTION.to_owned(),
-            parameters: kit::params::schema::<Params>(),
-            metrics: measures::cards(),
+            timing: timing.to_owned(),
+            description: description.to_owned(),
+            parameters: self.schema(),
+            metrics: measures::cards(self.transport),
             grid: params::GRID.map(str::to_owned).into(),
             usual: json!({"message": "16k", "seconds": 2}),
             smoke: json!({"message": ["1k", "16k"], "flows": [1, 2], "seconds": 0.05}),
@@ -76,7 +126,7 @@ impl Workload for Stream {
     ) -> Result<Box<dyn Trial>, Failure> {
         Ok(Box::new(Plan {
             stream: *self,
-            params: Params::parse(parameters, self.transport)?,
+            params: Params::parse(parameters, self)?,
             far: far.clone(),
         }))
     }
@@ -91,7 +141,9 @@ struct Plan {
 
 impl Trial for Plan {
     fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
+        let mut effective = kit::params::effective(&self.params);
+        effective.retain(|name, _| !params::foreign(&self.stream).contains(&name.as_str()));
+        effective
     }
 
     fn timing(&self) -> Timing {
@@ -99,8 +151,7 @@ impl Trial for Plan {
     }
 
     fn threads(&self) -> usize {
-        let flows = self.params.flows.iter().copied();
-        flows.max().unwrap_or(1) as usize
+        self.params.most_threads() as usize
     }
 
     fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {

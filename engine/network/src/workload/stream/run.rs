@@ -1,15 +1,17 @@
 //! The walk over the grid.
 
-use kit::team::Finish;
+use std::fs::File;
+
+use kit::team::{Finish, Member};
 use kit::{Ledger, OperationProbe, PassProbe, Probe};
-use wire::{Failure, FarEnd, Network, Timing};
+use wire::{Failure, FarEnd, Network, Side, Timing};
 
 use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Direction, Stream};
-use crate::control::message::{Limit, Messages, Receive, Role, Send, Work};
-use crate::flow::part;
-use crate::near::{Far, Own};
+use crate::control::message::{Limit, Messages, Receive, Role, Send, Transport, Work};
+use crate::flow::{part, Flow, Notes};
+use crate::near::{Far, Measured, Own};
 use crate::placement::Placement;
 use crate::socket::SocketOptions;
 use crate::workload::ends::{BufferSize, EndParams};
@@ -20,6 +22,8 @@ const RECEIVE_BYTES: u64 = 128 << 10;
 const LOOK_S: f64 = 0.1;
 /// A flow that has bytes to send instead of a time may take so long.
 const LONGEST_S: f64 = 3_600.0;
+/// A pace of which less than this was reached was not kept.
+const KEPT_MIN: f64 = 0.99;
 
 /// Executes the trial.
 ///
@@ -31,18 +35,18 @@ pub fn run(
     far: &FarEnd,
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
+    let file = params.open_file()?;
     let mut far = Far::dial(far)?;
     let cells = params.cells();
-    let threads = cells.iter().map(|cell| params.near.threads(cell.flows));
-    let threads = threads.max().unwrap_or(1);
-    let _placement = Placement::take("near", &params.near.placement(), threads)?;
     let count = cells.len() as f64;
+    let _placement = Placement::take("near", &params.near.placement(), params.most_threads())?;
     for (done, cell) in cells.into_iter().enumerate() {
         ledger.progress(done as f64 / count, cell.label());
         let walk = Walk {
             stream,
             params,
             cell,
+            file: file.as_ref(),
         };
         match params.timing {
             Timing::Pass => walk.measure::<PassProbe>(&mut far, ledger)?,
@@ -57,6 +61,7 @@ struct Walk<'a> {
     stream: Stream,
     params: &'a Params,
     cell: Cell,
+    file: Option<&'a File>,
 }
 
 impl Walk<'_> {
@@ -65,71 +70,112 @@ impl Walk<'_> {
         far: &mut Far,
         ledger: &mut Ledger,
     ) -> Result<(), Failure> {
-        let send = self.send();
-        let receive = self.receive();
-        let work = self.work(match self.stream.direction {
-            Direction::Outward => Role::Receive(receive),
-            Direction::Inward => Role::Send(send),
-        });
+        let (send, receive) = (self.send(), self.receive());
+        let (role, finish) = match self.stream.direction {
+            Direction::Outward => (Role::Receive(receive), send.limit.finish()),
+            Direction::Inward => (Role::Send(send), Finish::Everyone),
+        };
         let own = Own {
             options: self.options(&self.params.near, self.stream.direction),
             threads: self.params.near.threads(self.cell.flows),
-            finish: match self.stream.direction {
-                Direction::Outward => send.limit.finish(),
-                Direction::Inward => Finish::Everyone,
-            },
+            finish,
         };
         let transport = self.stream.transport;
-        let measured = match self.stream.direction {
-            Direction::Outward => far.measure::<P, _>(&work, &own, |flows, member| {
-                part::send(&send, transport, flows, member)
-            })?,
-            Direction::Inward => far.measure::<P, _>(&work, &own, |flows, member| {
-                part::receive(&receive, transport, flows, member)
-            })?,
+        let work = |flows: &[Flow], member: &mut Member<P>| -> Result<Notes, Failure> {
+            match self.stream.direction {
+                Direction::Inward => part::receive(&receive, transport, flows, member),
+                Direction::Outward if self.stream.sends_file => {
+                    part::send_file(&send, self.file, flows, member)
+                }
+                Direction::Outward => part::send(&send, transport, flows, member),
+            }
         };
+        let measured = far.measure::<P, _>(&self.work(role), &own, work)?;
+        self.tell(&measured, ledger);
+        Ok(())
+    }
+
+    /// Everything that was measured, to the ledger.
+    fn tell(&self, measured: &Measured, ledger: &mut Ledger) {
         let reading = &measured.near.outcome.reading;
         let mut near = measured.near.side.clone();
-        let far = measured.far.side.clone();
-        let [sender, receiver] = match self.stream.direction {
+        let mut far = measured.far.side.clone();
+        let calls = reading.latency.clone();
+        let (sends, receives) = match self.stream.direction {
             Direction::Outward => {
                 (near.sent_bytes, near.sends) = (reading.bytes, reading.operations);
-                [&near, &far]
+                (calls, None)
             }
             Direction::Inward => {
                 (near.received_bytes, near.receives) = (reading.bytes, reading.operations);
-                [&far, &near]
+                (None, calls)
             }
+        };
+        if self.stream.transport == Transport::Udp {
+            self.count_datagrams(&mut near);
+            self.count_datagrams(&mut far);
+        }
+        let [sender, receiver] = match self.stream.direction {
+            Direction::Outward => [&near, &far],
+            Direction::Inward => [&far, &near],
         };
         let figures = Figures {
             at: self.cell.at(),
             elapsed_s: reading.elapsed_s(),
+            far_elapsed_s: measured.far.elapsed_s,
+            transport: self.stream.transport,
             sender,
             receiver,
             near: &near,
             far: &far,
             connects: &measured.connects,
-            calls: match self.stream.direction {
-                Direction::Outward => reading.latency.clone(),
-                Direction::Inward => None,
-            },
+            sends,
+            receives,
         };
+        self.weigh_pace(&figures, ledger);
         for sample in measures::samples(&figures) {
             ledger.sample(sample);
         }
-        let connections = [measured.near.connections, measured.far.connections].concat();
+        let connections = [&measured.near.connections[..], &measured.far.connections].concat();
         ledger.add_network(reading, Network { near, far }, connections);
-        Ok(())
+    }
+
+    /// One call may have moved several datagrams; all have one size.
+    fn count_datagrams(&self, side: &mut Side) {
+        let message = self.cell.message.bytes();
+        side.sends = side.sent_bytes / message;
+        side.receives = side.received_bytes / message;
+    }
+
+    fn weigh_pace(&self, figures: &Figures, ledger: &mut Ledger) {
+        let reached = figures.sender.sent_bytes as f64 / figures.elapsed_s;
+        match self.params.rate {
+            Some(rate) if reached < KEPT_MIN * rate => ledger.warning(
+                "rate-not-kept",
+                format!("{rate} bytes per second were to be sent, {reached:.1} were"),
+                Some("the path or this host is slower than that; use a lower rate"),
+            ),
+            _ => {}
+        }
     }
 
     fn send(&self) -> Send {
+        let messages = Messages {
+            bytes: self.cell.message.bytes(),
+            width: None,
+        };
+        let is_paced_here = self.stream.transport == Transport::Udp;
         Send {
-            messages: Messages {
-                bytes: self.cell.message.bytes(),
-                width: None,
-            },
-            limit: self.params.limit(self.cell),
+            zerocopy: self.params.zerocopy,
+            segments: self.params.gso,
+            rate: self.rate_of_flow().filter(|_| is_paced_here),
+            ..Send::plain(messages, self.params.limit(self.cell))
         }
+    }
+
+    fn rate_of_flow(&self) -> Option<f64> {
+        let flows = f64::from(self.cell.flows);
+        self.params.rate.map(|rate| rate / flows)
     }
 
     fn receive(&self) -> Receive {
@@ -140,6 +186,8 @@ impl Walk<'_> {
                 bytes: asked.or(buffer).unwrap_or(RECEIVE_BYTES),
                 width: None,
             },
+            skip_copy: self.params.skip_copy,
+            gro: self.params.gro,
         }
     }
 
@@ -149,13 +197,7 @@ impl Walk<'_> {
             role,
             flows: self.cell.flows,
             threads: self.params.far.threads(self.cell.flows),
-            options: self.options(
-                &self.params.far,
-                match self.stream.direction {
-                    Direction::Outward => Direction::Inward,
-                    Direction::Inward => Direction::Outward,
-                },
-            ),
+            options: self.options(&self.params.far, self.stream.direction.reverse()),
             placement: self.params.far.placement(),
             longest_s: match self.params.limit(self.cell) {
                 Limit::Seconds(seconds) => seconds,
@@ -169,11 +211,17 @@ impl Walk<'_> {
     fn options(&self, end: &EndParams, direction: Direction) -> SocketOptions {
         let only = |size: BufferSize, matters| if matters { size.bytes() } else { None };
         let sends = direction == Direction::Outward;
+        let is_held_back = sends && self.stream.transport == Transport::Tcp;
+        let rate = self.rate_of_flow().filter(|_| is_held_back);
         SocketOptions {
             send_buffer: only(self.cell.send_buffer, sends),
             receive_buffer: only(self.cell.receive_buffer, !sends),
             nodelay: self.params.nodelay,
+            cork: self.params.cork && sends,
+            mss: self.params.mss,
+            pacing_rate: rate.map(|rate| rate as u64),
             dscp: self.params.dscp,
+            unconnected: !self.params.connected,
             ..end.options()
         }
     }
