@@ -14,13 +14,13 @@ pub struct Figures {
     pub rates: [f64; 4],
     /// Transactions per second; zero for streams.
     pub transactions: f64,
-    /// Mean time between a request and its response, in µs; `None` for streams.
+    /// Mean time between a request and its response, in µs; `None` for none.
     pub round_trip_us: Option<f64>,
     pub near: Load,
     pub far: Load,
 }
 
-/// What it cost an end; `None` where that was not measured.
+/// What it cost an end; `None` where that was not measured, or nothing was done.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Load {
     /// Share of all CPUs that was busy, 0 … 1.
@@ -63,7 +63,7 @@ impl Figures {
                 true => transactions / elapsed_s,
                 false => 0.0,
             },
-            round_trip_us: kind.counts_transactions().then(|| {
+            round_trip_us: (outcome.near.transactions > 0).then(|| {
                 let on_the_way = match kind.is_connection_test() {
                     true => 1.0,
                     false => 1.0 + f64::from(burst),
@@ -104,7 +104,7 @@ impl Figures {
 impl Load {
     fn of(side: &Side, elapsed_s: f64, work: f64) -> Self {
         let busy = side.cpu.map(|cpu| cpu.busy);
-        let cpus = side.cpus.map(f64::from);
+        let cpus = side.cpus.map(f64::from).filter(|_| work > 0.0);
         Self {
             busy,
             service_demand_us: busy

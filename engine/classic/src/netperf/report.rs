@@ -12,9 +12,6 @@ use super::request::Request;
 /// Letters of netperf's methods of measuring the use of CPUs, by number.
 const METHODS: &[u8] = b"UIPTLRNKSCEMO";
 
-/// That of /proc/stat, which is used at the near end.
-const PROC_STAT: u8 = b'S';
-
 /// The repetitions of a test, summed up.
 pub struct Report<'r> {
     pub request: &'r Request,
@@ -59,10 +56,7 @@ impl<'r> Report<'r> {
 
     /// The letter of the method by which the use of the CPUs was measured here.
     pub fn near_method(&self) -> char {
-        match self.last.near.cpu {
-            Some(_) => PROC_STAT.into(),
-            None => 'U',
-        }
+        method(&self.last.near)
     }
 
     /// The same of the far end.

@@ -109,13 +109,10 @@ fn rows(report: &Report, with_cpu: bool) -> String {
     };
     let first = match with_cpu {
         true => format!(
-            "{request:<6}  {response:<6} {:<6.2}  {:<6.2}{gap}{:<6.2} {:<6.2} {:<6.3}  {:<6.3}{tail}",
+            "{request:<6}  {response:<6} {:<6.2}  {:<6.2}{gap}{}{tail}",
             figures.elapsed_s,
             figures.throughput,
-            busy_percent(&figures.near),
-            busy_percent(&figures.far),
-            service_demand(&figures.near),
-            service_demand(&figures.far),
+            loads(report),
         ),
         false => {
             // Tests with connections have no brand, but the blanks before it.
@@ -134,6 +131,17 @@ fn rows(report: &Report, with_cpu: bool) -> String {
         "{sockets} {first}\n{:<6} {:<6}\n",
         size(far.send_buffer.initial),
         size(far.receive_buffer.initial)
+    )
+}
+
+fn loads(report: &Report) -> String {
+    let (near, far) = (&report.figures.near, &report.figures.far);
+    format!(
+        "{:<6.2} {:<6.2} {:<6.3}  {:<6.3}",
+        busy_percent(near),
+        busy_percent(far),
+        service_demand(near),
+        service_demand(far),
     )
 }
 

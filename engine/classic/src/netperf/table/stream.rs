@@ -53,7 +53,8 @@ fn headings(report: &Report, with_cpu: bool) -> String {
         "Recv   Send    Send                          Utilization       Service Demand\n\
          Socket Socket  Message  Elapsed              {this}     {other}     {this}    {other}\n\
          Size   Size    Size     Time     Throughput  local    remote   local   remote\n\
-         bytes  bytes   bytes    secs.    {unit:<8.8}/s  % {near}      % {far}      us/KB   us/KB\n\n"
+         bytes  bytes   bytes    secs.    {unit:<8.8}/s  % {near}      % {far}      \
+         us/KB   us/KB\n\n"
     )
 }
 
@@ -120,8 +121,8 @@ fn extra(report: &Report) -> String {
         far_moves.align,
         near_moves.offset,
         far_moves.offset,
-        bytes as f64 / calls as f64,
-        far_bytes as f64 / far_calls as f64,
+        per_call(bytes, calls),
+        per_call(far_bytes, far_calls),
     );
     let segment = size(report.last.segment_size);
     let call = here.to_lowercase();
@@ -130,6 +131,10 @@ fn extra(report: &Report) -> String {
         &format!("\n\nHistogram of time spent in {call}() call.\n"),
     );
     format!("{moved}\nMaximum\nSegment\nSize (bytes)\n{segment:6}\n{times}")
+}
+
+fn per_call(bytes: u64, calls: u64) -> f64 {
+    bytes as f64 / calls.max(1) as f64
 }
 
 fn is_received(report: &Report) -> bool {
