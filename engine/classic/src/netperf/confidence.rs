@@ -146,3 +146,68 @@ pub fn warning(widths: &Widths) -> String {
         100.0 * widths.far_cpu,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netperf::figures::Load;
+
+    /// Repetitions with these results, and these shares of busy CPUs here.
+    fn repetitions(results: &[f64], busy: &[f64]) -> Vec<Figures> {
+        let figures = |(&throughput, &busy): (&f64, &f64)| Figures {
+            elapsed_s: 1.0,
+            throughput,
+            rates: [0.0; 4],
+            transactions: 0.0,
+            round_trip_us: None,
+            near: Load {
+                busy: Some(busy),
+                service_demand_us: None,
+            },
+            far: Load::default(),
+        };
+        results.iter().zip(busy).map(figures).collect()
+    }
+
+    #[test]
+    fn the_width_is_that_of_the_whole_interval_relative_to_the_mean() {
+        let goal = Goal {
+            level: Level::Percent95,
+            ..Goal::default()
+        };
+        assert_eq!(goal.widths(&repetitions(&[7.0], &[0.5])), None);
+        // s² = 4/3, so that 2·3.182·√(4/3/4)/11.
+        let four = repetitions(&[10.0, 12.0, 12.0, 10.0], &[0.5; 4]);
+        let widths = goal.widths(&four).unwrap();
+        assert!((widths.result - 2.0 * 3.182 / 3_f64.sqrt() / 11.0).abs() < 1e-12);
+        assert_eq!((widths.near_cpu, widths.far_cpu), (0.0, 0.0));
+    }
+
+    #[test]
+    fn cpus_count_unless_the_result_alone_is_asked_for() {
+        let noisy = repetitions(&[5.0; 3], &[0.1, 0.9, 0.1]);
+        let mut goal = Goal::default();
+        assert!(goal.wants_more(&noisy));
+        goal.result_only = true;
+        assert!(!goal.wants_more(&noisy));
+        let idle = repetitions(&[5.0; 3], &[0.0; 3]);
+        assert!(!Goal::default().wants_more(&idle));
+    }
+
+    #[test]
+    fn there_are_as_many_repetitions_as_allowed_and_no_more() {
+        let wide: Vec<f64> = (1..=30).map(f64::from).collect();
+        let busy = [0.5; 30];
+        let goal = Goal {
+            most: 30,
+            ..Goal::default()
+        };
+        assert!(goal.wants_more(&[]));
+        for count in 1..30 {
+            assert!(goal.wants_more(&repetitions(&wide[..count], &busy)));
+        }
+        assert!(!goal.wants_more(&repetitions(&wide, &busy)));
+        let alike = repetitions(&[1.0; 2], &busy);
+        assert!(goal.wants_more(&alike), "three are the fewest");
+    }
+}
