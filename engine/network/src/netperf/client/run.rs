@@ -19,6 +19,7 @@ use crate::netperf::data::cpu::Times;
 use crate::netperf::data::exchange::{self, Messages};
 use crate::netperf::data::interim::{Interim, Interims};
 use crate::netperf::data::link::Link;
+use crate::netperf::data::mark::Mark;
 use crate::netperf::data::stream;
 use crate::netperf::data::work::{Pace, Tally, Work, UNLIMITED};
 use crate::netperf::message::{TestType, PROC_STAT};
@@ -50,29 +51,13 @@ impl From<CallError> for Why {
 
 /// What the loop left.
 struct Done {
-    begin: Begin,
+    begin: Mark,
     tally: Tally,
     latencies: Option<Histogram>,
     paced_ns: u64,
     is_complete: bool,
     link: Option<Link>,
     specimen: Option<Specimen>,
-}
-
-/// The instant from which everything counts.
-struct Begin {
-    at_ns: u64,
-    cpu: Option<Times>,
-}
-
-impl Begin {
-    fn now(measure_cpu: bool) -> Self {
-        let cpu = measure_cpu.then(Times::now).flatten();
-        Self {
-            cpu,
-            at_ns: clock::now_ns(),
-        }
-    }
 }
 
 /// Runs the test of `near`, whose far end was asked by a request of type `test_type`. The clock
@@ -93,24 +78,22 @@ pub fn run(
     let mut done = done?;
     judge(test, &done, &ending)?;
 
+    // What a far end sends after the end is not counted; nor is the time that it takes.
+    let is_cut = far_sends(test.kind) && ending.cause.is_some();
+    let cut = is_cut.then(|| Mark::now(test.near.measure_cpu));
     let mut last = done.specimen.take().unwrap_or_default();
     if let Some(link) = &mut done.link {
         last = Specimen::of(&link.socket)?;
         say_farewell(link, test.kind, test_type);
     }
-    let cpu = test.near.measure_cpu.then(Times::now).flatten();
-    let end_ns = match ending.last_sign {
-        Some(sign) => sign.at_ns,
-        None => clock::now_ns(),
-    };
-    let elapsed_s = end_ns.saturating_sub(done.begin.at_ns) as f64 / 1e9;
+    let end = ending.last_sign.or(cut);
+    let end = end.unwrap_or_else(|| Mark::now(test.near.measure_cpu));
+    let elapsed_s = end.elapsed_s(&done.begin);
     let mut side = near_side(near, &done.tally, &last);
     side.elapsed_s = elapsed_s;
-    if let (Some(after), Some(before)) = (cpu, done.begin.cpu) {
-        side.cpus = Some(after.cpus());
-        side.cpu = Some(after.since(&before));
-        side.cpu_method = Some(PROC_STAT as u32);
-    }
+    side.cpus = end.cpu.as_ref().map(Times::cpus);
+    side.cpu = end.cpu_use(&done.begin);
+    side.cpu_method = side.cpu.map(|_| PROC_STAT as u32);
     Ok(Outcome {
         near: side,
         far: Side::default(),
@@ -122,12 +105,16 @@ pub fn run(
     })
 }
 
+/// Whether it is the far end that sends, and knows when it is over.
+fn far_sends(kind: Kind) -> bool {
+    kind.receives() && !kind.sends()
+}
+
 fn settings<'a>(
     test: &Test,
     control: BorrowedFd<'a>,
     observer: &'a mut (dyn FnMut(Interim) + Send),
 ) -> Settings<'a> {
-    let far_sends = !test.kind.sends() && test.kind.receives();
     let mut settings = Settings {
         control: Some(control),
         interims: test.interim.map(|every| Interims { every, observer }),
@@ -136,7 +123,7 @@ fn settings<'a>(
     match test.extent {
         Extent::Seconds(seconds) => {
             let length = Duration::from_secs(seconds.into());
-            settings.at = Some(if far_sends {
+            settings.at = Some(if far_sends(test.kind) {
                 length + FAR_GRACE
             } else {
                 length
@@ -168,12 +155,12 @@ fn transfer(near: &mut NearEnd, test_type: TestType, alarm: &Alarm) -> Called<Do
     };
     let mut work = Work::new(alarm, limit);
     work.latencies = test.latencies.then(Histogram::new);
-    let mut begin = Begin::now(test.near.measure_cpu);
+    let mut begin = Mark::now(test.near.measure_cpu);
     let mut link = None;
     if !test.kind.is_connection_test() {
         link = Some(connect(near)?);
         if test_type != TestType::Omni {
-            begin = Begin::now(test.near.measure_cpu);
+            begin = Mark::now(test.near.measure_cpu);
         }
     }
     work.pace = test
@@ -249,13 +236,12 @@ fn call(near: &mut NearEnd, work: &mut Work) -> Called<Option<Specimen>> {
 
 /// Whether what was done is a test that came to its end.
 fn judge(test: &Test, done: &Done, ending: &Ending) -> Result<(), Why> {
-    let far_may_end = test.kind.receives() && !test.kind.sends();
     let what = match ending.cause {
         Some(Cause::Vanished) => "it closed the control connection in the middle of the test",
         Some(Cause::Silence) if matches!(test.extent, Extent::Count(_)) && !done.is_complete => {
             "nothing has come or gone for a minute"
         }
-        None if !done.is_complete && !far_may_end => {
+        None if !done.is_complete && !far_sends(test.kind) => {
             "it closed the data socket in the middle of the test"
         }
         _ => return Ok(()),

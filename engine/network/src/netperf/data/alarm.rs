@@ -15,8 +15,8 @@ use std::time::Duration;
 use kit::{clock, stop};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 
-use super::cpu;
 use super::interim::{Interims, Meter};
+use super::mark::Mark;
 
 /// Between two looks for a stop or for silence.
 const LOOK_NS: u64 = 50_000_000;
@@ -60,22 +60,13 @@ pub enum Cause {
     Stop,
 }
 
-/// The last sign of life before silence.
-#[derive(Debug)]
-pub struct LastSign {
-    /// When, on [`clock::now_ns`].
-    pub at_ns: u64,
-    /// The CPUs' times then.
-    pub cpu: Option<cpu::Times>,
-}
-
 /// How it came out.
 #[derive(Debug, Default)]
 pub struct Ending {
     /// Why the alarm rang; `None` if the loop ended before.
     pub cause: Option<Cause>,
-    /// If it was for silence, since when.
-    pub last_sign: Option<LastSign>,
+    /// If it was for silence, the last sign of life.
+    pub last_sign: Option<Mark>,
 }
 
 /// The loop's view of it.
@@ -240,7 +231,7 @@ enum Wake {
 #[derive(Default)]
 struct Quiet {
     seen: u64,
-    since: Option<LastSign>,
+    since: Option<Mark>,
 }
 
 impl Quiet {
@@ -252,11 +243,8 @@ impl Quiet {
             self.since = None;
         }
         self.seen = units;
-        let since = self.since.get_or_insert_with(|| LastSign {
-            at_ns: now_ns,
-            cpu: cpu::Times::now(),
-        });
-        now_ns - since.at_ns >= silence.lasts.as_nanos() as u64
+        let since = self.since.get_or_insert_with(|| Mark::now(true));
+        now_ns.saturating_sub(since.at_ns) >= silence.lasts.as_nanos() as u64
     }
 }
 

@@ -7,6 +7,7 @@ pub mod cpu;
 pub mod exchange;
 pub mod interim;
 pub mod link;
+pub mod mark;
 pub mod ring;
 pub mod socket;
 pub mod stream;

@@ -4,7 +4,6 @@ use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use kit::clock;
 use rustix::io::Errno;
 use rustix::net::{accept_with, SocketFlags};
 
@@ -12,12 +11,13 @@ use super::conduct::Stage;
 use super::plan::{Extent, Plan};
 use super::Limits;
 use crate::netperf::control::Control;
-use crate::netperf::data::alarm::{self, Alarm, Ending, Settings, Silence};
+use crate::netperf::data::alarm::{self, Alarm, Settings, Silence};
 use crate::netperf::data::call::{named, CallError, Called};
 use crate::netperf::data::connections::{self, Messengers, Specimen};
-use crate::netperf::data::cpu::Times;
+use crate::netperf::data::cpu::{CpuUse, Times};
 use crate::netperf::data::exchange::{self, Messages};
 use crate::netperf::data::link::Link;
+use crate::netperf::data::mark::Mark;
 use crate::netperf::data::stream;
 use crate::netperf::data::work::{Pace, Tally, Work};
 use crate::netperf::message::{CpuPercent, Results, KEEP, PROC_STAT};
@@ -50,13 +50,15 @@ pub fn play(
     control: &Control,
     limits: &Limits,
 ) -> Called<(Results, Option<Link>)> {
-    let before = stage.plan.measures_cpu.then(Times::now).flatten();
-    let begin_ns = clock::now_ns();
+    let measures_cpu = stage.plan.measures_cpu;
+    let begin = Mark::now(measures_cpu);
     let settings = settings(&stage.plan, control, limits);
     let ran = alarm::under(settings, |alarm| move_data(stage, alarm));
     let (played, ending) = named("alarm", ran)?;
     let mut played = played?;
-    let (end_ns, after) = end(&stage.plan, ending);
+    // For a client that fell silent, it was over when it did.
+    let end = ending.last_sign;
+    let end = end.unwrap_or_else(|| Mark::now(measures_cpu));
 
     let mut last = played.specimen.take().unwrap_or_default();
     if let Some(link) = &played.link {
@@ -64,9 +66,9 @@ pub fn play(
         say_farewell(link, &stage.plan);
     }
     let mut results = results_of(stage, &played.tally, &last);
-    results.elapsed_s = (end_ns.saturating_sub(begin_ns) as f64 / 1e9) as f32;
-    if let (Some(after), Some(before)) = (after, before) {
-        count_cpu(&mut results, &before, &after);
+    results.elapsed_s = end.elapsed_s(&begin) as f32;
+    if let Some(used) = end.cpu_use(&begin) {
+        count_cpu(&mut results, &used);
     }
     Ok((results, played.link))
 }
@@ -160,17 +162,6 @@ fn link(stage: &Stage, work: &Work) -> Called<Option<Link>> {
     Ok(None)
 }
 
-/// When the test was over, and the CPUs' times then: for one that fell silent, when it did.
-fn end(plan: &Plan, ending: Ending) -> (u64, Option<Times>) {
-    match ending.last_sign {
-        Some(sign) => (sign.at_ns, sign.cpu),
-        None => (
-            clock::now_ns(),
-            plan.measures_cpu.then(Times::now).flatten(),
-        ),
-    }
-}
-
 /// Lets the client know that this was all.
 fn say_farewell(link: &Link, plan: &Plan) {
     if plan.is_udp && plan.sends && !plan.receives {
@@ -211,8 +202,7 @@ fn results_of(stage: &Stage, tally: &Tally, last: &Specimen) -> Results {
     }
 }
 
-fn count_cpu(results: &mut Results, before: &Times, after: &Times) {
-    let used = after.since(before);
+fn count_cpu(results: &mut Results, used: &CpuUse) {
     let percent = |share: f64| (share * 100.0) as f32;
     results.cpu = CpuPercent {
         busy: percent(used.busy),

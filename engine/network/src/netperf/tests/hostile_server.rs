@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 
 use proptest::prelude::*;
+use socket2::{Domain, Socket, Type};
 
 use super::*;
 use crate::netperf::message::{Message, Response, TestType};
@@ -64,10 +65,11 @@ fn one_that_goes_without_an_answer_is_named() {
 
 #[test]
 fn one_that_is_not_there_is_named() {
-    let address = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    // Bound, so that nobody else is there, and not listening.
+    let nobody = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    nobody.bind(&any.into()).unwrap();
+    let address = nobody.local_addr().unwrap().as_socket().unwrap();
     let failure = Netserver::connect(site(address)).err().unwrap();
     assert_eq!(failure.kind, wire::FailureKind::Far);
     assert!(failure
