@@ -46,7 +46,9 @@ pub struct Side {
     pub receive_width: Option<u32>,
     /// Number of CPUs; `None` where the other end did not tell.
     pub cpus: Option<u32>,
-    /// Use of the CPUs, if it was measured: from `/proc/stat`, method `S`, at the near end.
+    /// Use of the CPUs, if it was measured: at the near end, from `/proc/stat`. A stock netserver
+    /// that waited four seconds more (as in a timed connection test) multiplies its own by the
+    /// whole time over the test's, and tells more than all there is.
     pub cpu: Option<CpuUse>,
     /// How it was measured: a number of netperf's own, 8 for `/proc/stat`.
     pub cpu_method: Option<u32>,
