@@ -2,7 +2,7 @@
 
 import pytest
 
-from tiltyard.units import display_unit, format_number, format_value, reading_unit
+from tiltyard.units import display_unit, format_number, format_ratio, format_value, reading_unit
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,22 @@ def test_more_digits_where_they_are_asked_for() -> None:
     assert format_number(1_044.92, 4) == "1,045"
     assert format_number(37.956, 4) == "37.96"
     assert format_number(1_234_567) == "1,230,000"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "half_width", "printed"),
+    [
+        (1.314, 0.05, "1.314"),
+        (0.9974, 0.002, "0.9974"),
+        (1.31, None, "1.31"),
+        (12.44, 0.02, "12.4"),
+        (2.25, 11.0, "2.2"),
+        (0.041, 11.0, "0.04"),
+        (23.2, 11.0, "23"),
+        (0.0, 1.0, "0.0"),
+    ],
+)
+def test_a_ratio_has_the_digits_of_its_interval_and_never_none(
+    ratio: float, half_width: float | None, printed: str
+) -> None:
+    assert format_ratio(ratio, half_width) == printed

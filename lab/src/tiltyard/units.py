@@ -109,7 +109,10 @@ def reading_unit(unit: str, *, network: bool) -> str:
 
 
 def format_ratio(ratio: float, half_width: float | None = None) -> str:
-    """A ratio with as many digits as its interval supports: ``1.31``, ``0.997``, ``12.4``."""
+    """A ratio with as many digits as its interval supports: ``1.31``, ``0.997``, ``12.4``.
+
+    Never fewer than one that counts: ``0.04``, however wide the interval is.
+    """
     if not math.isfinite(ratio):
         return "–"
     digits = 2
@@ -117,6 +120,8 @@ def format_ratio(ratio: float, half_width: float | None = None) -> str:
         digits = min(4, max(0, 1 - math.floor(math.log10(half_width))))
     if ratio >= 10:
         digits = min(digits, 1)
+    elif ratio > 0:
+        digits = max(digits, 1, -math.floor(math.log10(ratio)))
     return f"{ratio:.{digits}f}"
 
 
