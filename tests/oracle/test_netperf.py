@@ -32,7 +32,7 @@ SENT_AND_RECEIVED = tuple(
 def ends(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ends]:
     """One of them is ours, the other the original."""
     if request.param == "our-netserver":
-        with our_netserver() as port:
+        with our_netserver(tmp_path) as port:
             yield Ends(original_netperf(), port)
     else:
         with original_netserver() as port:

@@ -1,13 +1,12 @@
 """A netperf and a netserver, each of them the original or ours."""
 
-import json
-import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tiltyard.executors.engine import Engine
@@ -25,14 +24,14 @@ class Ends:
         port: where the server of the other end listens.
     """
 
-    netperf: Path
+    netperf: list[str]
     port: int
 
     def run(self, directory: Path, test: str, length: int, *words: str) -> str:
         """What the client printed of one test; it must be content, and silent otherwise."""
         where = ["-4", "-H", ADDRESS, "-p", f"{self.port}", "-t", test, "-l", f"{length}"]
         done = subprocess.run(
-            [self.netperf, *where, *words],
+            [*self.netperf, *where, *words],
             cwd=directory,
             capture_output=True,
             text=True,
@@ -53,51 +52,63 @@ class Ends:
         return {name: int(found[name]) for name in names}
 
 
-def original_netperf() -> Path:
+def original_netperf() -> list[str]:
     """The client that is on PATH."""
-    found = shutil.which("netperf")
-    assert found is not None
-    return Path(found)
+    return ["netperf"]
 
 
-def our_netperf(directory: Path) -> Path:
-    """The engine by the name of the client."""
-    name = directory / "netperf"
-    name.symlink_to(Engine.find().path)
-    return name
+def our_netperf(directory: Path) -> list[str]:
+    """The engine by the name of the client, told whom it will meet."""
+    return _ours(directory, "netperf")
 
 
 @contextmanager
 def original_netserver() -> Iterator[int]:
     """The server that is on PATH; its port."""
+    with _netserver(["netserver"]) as port:
+        yield port
+
+
+@contextmanager
+def our_netserver(directory: Path) -> Iterator[int]:
+    """The engine by the name of the server; its port."""
+    with _netserver(_ours(directory, "netserver")) as port:
+        yield port
+
+
+def _ours(directory: Path, name: str) -> list[str]:
+    link = directory / name
+    link.symlink_to(Engine.find().path)
+    return [f"{link}", "--release", _release()]
+
+
+@cache
+def _release() -> str:
+    """Of the original, as far as its control connection is concerned: 2.6, or 2.7 and later."""
+    said = subprocess.run(["netperf", "-V"], capture_output=True, text=True, check=False).stdout
+    return "2.6" if " 2.6." in said else "2.7"
+
+
+@contextmanager
+def _netserver(command: Sequence[str]) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind((ADDRESS, 0))
         port: int = probe.getsockname()[1]
-    with _process(["netserver", "-D", "-N", "-4", "-L", ADDRESS, "-p", f"{port}"]) as server:
+    with _process([*command, "-D", "-N", "-4", "-L", ADDRESS, "-p", f"{port}"]) as server:
         _listens(server, port)
         yield port
 
 
 @contextmanager
-def our_netserver() -> Iterator[int]:
-    """The engine's far end, which says where it listens."""
-    argv = [f"{Engine.find().path}", "serve", "--netperf", "--bind", ADDRESS, "--port", "0"]
-    with _process(argv) as server:
-        assert server.stdout is not None
-        (address,) = json.loads(server.stdout.readline())["data"]["addresses"]
-        yield int(address.rpartition(":")[2])
-
-
-@contextmanager
-def _process(argv: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+def _process(argv: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as process:
         try:
             yield process
         finally:
             process.terminate()
 
 
-def _listens(server: subprocess.Popen[str], port: int) -> None:
+def _listens(server: subprocess.Popen[bytes], port: int) -> None:
     """Until it takes a connection; the original serves one without a word and goes on."""
     end_s = time.monotonic() + LIMIT_S
     while server.poll() is None and time.monotonic() < end_s:
