@@ -10,8 +10,8 @@ use crate::{clock, stop};
 
 /// A sleep may take so much longer than asked for; the rest is waited for awake.
 const OVERSLEEP_NS: u64 = 150_000;
-/// Between two looks for a stop request, in ns.
-const NAP_NS: u64 = 50_000_000;
+/// Longest sleep between two looks for a stop request.
+pub const NAP: Duration = Duration::from_millis(50);
 
 /// When the operations of one thread are due.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,18 @@ impl Pace {
     pub fn due_ns(&self, number: u64) -> u64 {
         (self.first_ns + self.interval_ns * number as f64) as u64
     }
+
+    /// How many are due before `instant_ns`, in ns since the region began.
+    pub fn due_before(&self, instant_ns: u64) -> u64 {
+        let later_ns = instant_ns as f64 - self.first_ns;
+        (later_ns / self.interval_ns).ceil().max(0.0) as u64
+    }
+}
+
+/// How long may be slept when something is due in `left_ns`; `None` when it is to be waited for
+/// awake.
+pub fn nap(left_ns: u64) -> Option<Duration> {
+    (left_ns > 2 * OVERSLEEP_NS).then(|| Duration::from_nanos(left_ns - OVERSLEEP_NS).min(NAP))
 }
 
 /// Waits until the clock shows `instant_ns`, or a stop is asked for; gives what it shows then.
@@ -46,12 +58,9 @@ pub fn wait_until(instant_ns: u64) -> u64 {
         if now_ns >= instant_ns || stop::requested() {
             return now_ns;
         }
-        let left_ns = instant_ns - now_ns;
-        if left_ns > 2 * OVERSLEEP_NS {
-            let nap_ns = (left_ns - OVERSLEEP_NS).min(NAP_NS);
-            thread::sleep(Duration::from_nanos(nap_ns));
-        } else {
-            std::hint::spin_loop();
+        match nap(instant_ns - now_ns) {
+            Some(nap) => thread::sleep(nap),
+            None => std::hint::spin_loop(),
         }
     }
 }
@@ -70,6 +79,17 @@ mod tests {
         dues.sort_unstable();
         let wanted: Vec<u64> = (0..1_000).map(|number| number * 1_000_000).collect();
         assert_eq!(dues, wanted);
+    }
+
+    #[test]
+    fn what_is_due_before_an_instant_is_due_before_it() {
+        for (rate, index, threads) in [(1_000.0, 0, 1), (300.0, 2, 3), (7.0, 1, 2)] {
+            let pace = Pace::shared(rate, index, threads);
+            let due = pace.due_before(1_500_000_000);
+            assert!(pace.due_ns(due - 1) < 1_500_000_000, "{rate}");
+            assert!(pace.due_ns(due) >= 1_499_999_999, "{rate}");
+        }
+        assert_eq!(Pace::shared(1.0, 3, 4).due_before(3_000_000_000), 0);
     }
 
     #[test]

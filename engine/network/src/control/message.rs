@@ -8,6 +8,7 @@ use kit::team::Finish;
 use serde::{Deserialize, Serialize};
 use wire::{Connection, Failure, Interval, Side};
 
+use crate::flow::exchange::Exchange;
 use crate::flow::ring::Ring;
 use crate::placement::Wanted;
 use crate::socket::SocketOptions;
@@ -109,6 +110,8 @@ pub enum Role {
     Receive(Receive),
     /// Sends for a time, or so many bytes.
     Send(Send),
+    /// Answers each request, until there are no more.
+    Respond(Exchange),
 }
 
 /// Taking data.

@@ -2,6 +2,7 @@
 //! loops are the same at both ends.
 
 pub mod datagrams;
+pub mod exchange;
 pub mod part;
 pub mod ring;
 pub mod rounds;

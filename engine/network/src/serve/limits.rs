@@ -7,6 +7,7 @@ use wire::Failure;
 
 use crate::control::message::{Limit, Messages, Role, Work};
 use crate::failure::far;
+use crate::flow::exchange::Exchange;
 use crate::flow::zerocopy::ZeroCopy;
 use crate::socket::SocketOptions;
 
@@ -83,6 +84,7 @@ impl Limits {
     fn check_role(&self, work: &Work) -> Result<(), Failure> {
         match &work.role {
             Role::Receive(part) => check_messages(&part.messages, work.flows),
+            Role::Respond(exchange) => check_exchange(*exchange, work.flows),
             Role::Send(part) => {
                 let segments = part.segments.into();
                 within("gso", segments, 1, SEGMENTS_MAX, "datagrams in one call")?;
@@ -133,6 +135,19 @@ fn check_messages(messages: &Messages, flows: u32) -> Result<(), Failure> {
     let buffers = messages.width.unwrap_or(2).max(1);
     let memory = buffers.saturating_mul(messages.bytes.next_multiple_of(64));
     let memory = memory.saturating_mul(flows.into());
+    let allowed = "bytes of memory for all flows";
+    within("buffers", memory, 1, BUFFERS_BYTES_MAX, allowed)
+}
+
+/// Sizes, and the memory that they need.
+fn check_exchange(exchange: Exchange, flows: u32) -> Result<(), Failure> {
+    for (name, bytes) in [
+        ("request", exchange.request),
+        ("response", exchange.response),
+    ] {
+        within(name, bytes, 1, MESSAGE_BYTES_MAX, "bytes of a message")?;
+    }
+    let memory = exchange.bytes().saturating_mul(flows.into());
     let allowed = "bytes of memory for all flows";
     within("buffers", memory, 1, BUFFERS_BYTES_MAX, allowed)
 }

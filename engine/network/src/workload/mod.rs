@@ -4,11 +4,16 @@
 //! timing formula, tests), and one line in [`ALL`].
 
 mod ends;
+mod exchange;
+mod hosts;
 mod stream;
 pub mod tcp_maerts;
+pub mod tcp_rr;
 pub mod tcp_sendfile;
 pub mod tcp_stream;
+pub mod udp_rr;
 pub mod udp_stream;
+pub mod unix_rr;
 pub mod unix_stream;
 
 use kit::Trial;
@@ -22,6 +27,9 @@ pub static ALL: &[&dyn Workload] = &[
     &tcp_sendfile::TCP_SENDFILE,
     &udp_stream::UDP_STREAM,
     &unix_stream::UNIX_STREAM,
+    &tcp_rr::TCP_RR,
+    &udp_rr::UDP_RR,
+    &unix_rr::UNIX_RR,
 ];
 
 /// A kind of trial that can be asked for by name.

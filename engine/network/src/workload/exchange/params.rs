@@ -1,0 +1,271 @@
+//! What can be asked of requests and responses, and what is refused.
+
+use kit::failure::bad_parameter;
+use kit::limits::within;
+use kit::{params, List, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Map, Value};
+use wire::{Failure, Timing};
+
+use super::size::ExchangeSize;
+use crate::control::message::{Limit, Transport};
+use crate::flow::exchange::number_bytes;
+use crate::socket::SocketOptions;
+use crate::workload::ends::{BufferSize, EndParams};
+
+/// Dimensions of the grid.
+pub const GRID: [&str; 4] = ["request", "response", "burst", "flows"];
+const MESSAGE_MAX: Size = Size(16 << 20);
+/// The most that fits a datagram over IPv4 and IPv6 alike.
+const DATAGRAM_MAX: Size = Size(65_487);
+const BURST_MAX: u32 = 65_535;
+const FLOWS_MAX: u32 = 1_024;
+const SECONDS_MAX: f64 = 86_400.0;
+const RATE_MAX: f64 = 1e8;
+
+/// Parameters of the workload.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Bytes of request and response: one size for both, or "100/200"; several make a grid.
+    pub size: List<ExchangeSize>,
+    /// Transactions under way at once besides one, on each flow; several make a grid.
+    pub burst: List<u32>,
+    /// Connections, each with a thread of its own at both ends; several make a grid.
+    pub flows: List<u32>,
+    /// How long requests are sent, at each point of the grid.
+    pub seconds: f64,
+    /// Transactions of each flow, instead of a time.
+    pub transactions: Option<u64>,
+    /// Requests that become due per second, of all flows together, whether or not those before
+    /// them have been answered; latencies count from the due instants. Left out: a request is
+    /// sent when another has been answered.
+    pub rate: Option<f64>,
+    /// UDP: after so many seconds without a response a transaction is lost, and another begins.
+    pub lost_after_s: f64,
+    /// Send small segments at once (TCP_NODELAY).
+    pub nodelay: bool,
+    /// Send buffer of all sockets (SO_SNDBUF): "auto", or bytes.
+    pub send_buffer: BufferSize,
+    /// Receive buffer of all sockets (SO_RCVBUF): "auto", or bytes.
+    pub receive_buffer: BufferSize,
+    /// Differentiated services code point of all packets, 0 … 63.
+    #[schemars(range(max = 63))]
+    pub dscp: Option<u8>,
+    /// How often the clock is read: for each transaction, which gives latencies, or around the
+    /// whole.
+    pub timing: Timing,
+    /// This end.
+    pub near: EndParams,
+    /// The far end.
+    pub far: EndParams,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            size: [ExchangeSize::both(Size(1))].into(),
+            burst: [0].into(),
+            flows: [1].into(),
+            seconds: 10.0,
+            transactions: None,
+            rate: None,
+            lost_after_s: 1.0,
+            nodelay: false,
+            send_buffer: BufferSize::AUTO,
+            receive_buffer: BufferSize::AUTO,
+            dscp: None,
+            timing: Timing::Operation,
+            near: EndParams::default(),
+            far: EndParams::default(),
+        }
+    }
+}
+
+/// One point of the grid.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell {
+    /// Sizes.
+    pub size: ExchangeSize,
+    /// Transactions under way besides one.
+    pub burst: u32,
+    /// Connections.
+    pub flows: u32,
+}
+
+impl Cell {
+    /// Where it lies, for samples.
+    pub fn at(self) -> Map<String, Value> {
+        let values = [
+            json!(self.size.request),
+            json!(self.size.response),
+            json!(self.burst),
+            json!(self.flows),
+        ];
+        GRID.map(str::to_owned).into_iter().zip(values).collect()
+    }
+
+    /// For people who wait.
+    pub fn label(self) -> String {
+        let Self { size, burst, flows } = self;
+        format!("request/response {size}, burst: {burst}, flows: {flows}")
+    }
+}
+
+impl Params {
+    /// Reads and checks.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn parse(parameters: &Map<String, Value>, transport: Transport) -> Result<Self, Failure> {
+        let params: Self = params::parse(parameters)?;
+        let most = match transport {
+            Transport::Udp => DATAGRAM_MAX,
+            Transport::Tcp | Transport::Unix => MESSAGE_MAX,
+        };
+        for size in params.size.iter() {
+            within("size", size.request, Size(1)..=most)?;
+            within("size", size.response, Size(1)..=most)?;
+        }
+        for &burst in params.burst.iter() {
+            within("burst", burst, 0..=BURST_MAX)?;
+        }
+        for &flows in params.flows.iter() {
+            within("flows", flows, 1..=FLOWS_MAX)?;
+        }
+        positive("seconds", params.seconds, SECONDS_MAX)?;
+        positive("lost_after_s", params.lost_after_s, SECONDS_MAX)?;
+        if let Some(transactions) = params.transactions {
+            within("transactions", transactions, 1..=u64::MAX / 2)?;
+        }
+        if let Some(dscp) = params.dscp {
+            within("dscp", dscp, 0..=63)?;
+        }
+        params.near.check("near", transport)?;
+        params.far.check("far", transport)?;
+        params.check_rate()?;
+        if transport == Transport::Udp {
+            params.check_numbers()?;
+        }
+        Ok(params)
+    }
+
+    fn check_rate(&self) -> Result<(), Failure> {
+        let Some(rate) = self.rate else {
+            return Ok(());
+        };
+        positive("rate", rate, RATE_MAX)?;
+        let wrong = |message: &str| {
+            Err(bad_parameter(
+                "rate",
+                format!("parameter \"rate\": {message}"),
+            ))
+        };
+        if self.timing == Timing::Pass {
+            return wrong("latencies count from the due instants: use \"timing\": \"operation\"");
+        }
+        if self.burst.iter().any(|&burst| burst > 0) {
+            return wrong("the pace says how many are under way: leave \"burst\" at 0");
+        }
+        Ok(())
+    }
+
+    /// Responses as datagrams tell their transactions by numbers, which must have room in them.
+    fn check_numbers(&self) -> Result<(), Failure> {
+        let flows = self.flows.iter().copied().min().unwrap_or(1);
+        let due = |rate| rate / f64::from(flows) * self.lost_after_s;
+        let burst = self.burst.iter().copied().max().unwrap_or(0);
+        let at_once = self.rate.map_or(f64::from(burst) + 1.0, due);
+        for size in self.size.iter() {
+            let bits = 8 * number_bytes(size.request.bytes(), size.response.bytes()) as i32;
+            let most = 2_f64.powi(bits - 1);
+            if at_once > most {
+                let message = format!(
+                    "parameter \"size\": {at_once} transactions may be under way at once, and \
+                     datagrams of {size} have room for numbers of {most}; use 8 bytes or more"
+                );
+                return Err(bad_parameter("size", message));
+            }
+        }
+        Ok(())
+    }
+
+    /// All points of the grid, the outermost dimension varying slowest.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for &size in self.size.iter() {
+            for &burst in self.burst.iter() {
+                let cell = |&flows| Cell { size, burst, flows };
+                cells.extend(self.flows.iter().map(cell));
+            }
+        }
+        cells
+    }
+
+    /// When a flow has done enough.
+    pub fn limit(&self) -> Limit {
+        match self.transactions {
+            Some(transactions) => Limit::Operations(transactions),
+            None => Limit::Seconds(self.seconds),
+        }
+    }
+
+    /// Options of the sockets of an end.
+    pub fn options(&self, end: &EndParams) -> SocketOptions {
+        SocketOptions {
+            send_buffer: self.send_buffer.bytes(),
+            receive_buffer: self.receive_buffer.bytes(),
+            nodelay: self.nodelay,
+            dscp: self.dscp,
+            ..end.options()
+        }
+    }
+}
+
+fn positive(parameter: &str, value: f64, most: f64) -> Result<(), Failure> {
+    if value > 0.0 && value <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "parameter \"{parameter}\": {value} is out of range; use more than 0 and up to {most}"
+    );
+    Err(bad_parameter(parameter, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(parameters: Value, transport: Transport) -> Result<Params, Failure> {
+        Params::parse(parameters.as_object().unwrap(), transport)
+    }
+
+    #[test]
+    fn datagrams_must_have_room_for_the_numbers_of_all_that_are_under_way() {
+        for (parameters, is_right) in [
+            (json!({"size": 1, "burst": 127}), true),
+            (json!({"size": "8/1", "burst": 128}), false),
+            (json!({"size": 2, "burst": 128}), true),
+            (json!({"size": 1, "rate": 100}), true),
+            (json!({"size": 1, "rate": 200}), false),
+            (json!({"size": 1, "rate": 200, "lost_after_s": 0.5}), true),
+            (json!({"size": 1, "rate": 200, "flows": [4, 2]}), true),
+        ] {
+            let udp = parsed(parameters.clone(), Transport::Udp);
+            assert_eq!(udp.is_ok(), is_right, "{parameters}");
+            assert!(parsed(parameters, Transport::Tcp).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_contradicts_a_pace_is_refused() {
+        for other in [json!({"timing": "pass"}), json!({"burst": [0, 1]})] {
+            let mut parameters = json!({"rate": 10});
+            let fields = parameters.as_object_mut().unwrap();
+            fields.extend(other.as_object().unwrap().clone());
+            let failure = parsed(parameters, Transport::Tcp).unwrap_err();
+            assert_eq!(failure.parameter.as_deref(), Some("rate"));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The walk over the grid.
+
+use std::time::Duration;
+
+use kit::{Ledger, OperationProbe, PassProbe, Probe};
+use wire::{Failure, FarEnd, Network, Timing};
+
+use super::measures::{self, Figures};
+use super::params::{Cell, Params};
+use super::RequestResponse;
+use crate::control::message::{Limit, Role, Transport, Work};
+use crate::flow::exchange::{self, Rate, Requests, LOST};
+use crate::near::{Far, Measured, Own};
+use crate::placement::Placement;
+use crate::workload::hosts::Effort;
+
+/// Between two looks at connections.
+const LOOK_S: f64 = 0.1;
+/// A flow that has transactions to do instead of a time may take so long.
+const LONGEST_S: f64 = 3_600.0;
+/// Below this share of the rate asked for, the pace was not kept.
+const KEPT_MIN: f64 = 0.99;
+
+/// Executes the trial.
+///
+/// # Errors
+/// See [`kit::Trial::run`].
+pub fn run(
+    workload: RequestResponse,
+    params: &Params,
+    far: &FarEnd,
+    ledger: &mut Ledger,
+) -> Result<(), Failure> {
+    let mut far = Far::dial(far)?;
+    let cells = params.cells();
+    let threads = cells.iter().map(|cell| params.near.threads(cell.flows));
+    let threads = threads.max().unwrap_or(1);
+    let _placement = Placement::take("near", &params.near.placement(), threads)?;
+    let count = cells.len() as f64;
+    for (done, cell) in cells.into_iter().enumerate() {
+        ledger.progress(done as f64 / count, cell.label());
+        let walk = Walk {
+            transport: workload.transport,
+            params,
+            cell,
+        };
+        match params.timing {
+            Timing::Pass => walk.measure::<PassProbe>(&mut far, ledger)?,
+            Timing::Operation => walk.measure::<OperationProbe>(&mut far, ledger)?,
+        }
+    }
+    Ok(())
+}
+
+/// One point of the grid.
+struct Walk<'a> {
+    transport: Transport,
+    params: &'a Params,
+    cell: Cell,
+}
+
+impl Walk<'_> {
+    fn measure<P: Probe + Default + Send>(
+        &self,
+        far: &mut Far,
+        ledger: &mut Ledger,
+    ) -> Result<(), Failure> {
+        let requests = self.requests();
+        let own = Own {
+            options: self.params.options(&self.params.near),
+            threads: self.params.near.threads(self.cell.flows),
+            finish: requests.limit.finish(),
+        };
+        let measured = far.measure::<P, _>(&self.work(), &own, |flows, member| {
+            exchange::request(&requests, self.transport, flows, member)
+        })?;
+        self.tell(measured, ledger);
+        Ok(())
+    }
+
+    /// What was found, for the ledger.
+    fn tell(&self, measured: Measured, ledger: &mut Ledger) {
+        let reading = &measured.near.outcome.reading;
+        let Cell { size, burst, flows } = self.cell;
+        let mut near = measured.near.side.clone();
+        let lost = near.counters.get(LOST).copied().unwrap_or(0);
+        near.sends = reading.operations + lost;
+        near.receives = reading.operations;
+        near.sent_bytes = near.sends * size.request.bytes();
+        near.received_bytes = near.receives * size.response.bytes();
+        let far = measured.far.side;
+        let figures = Figures {
+            at: self.cell.at(),
+            reading,
+            at_once: u64::from(flows) * (u64::from(burst) + 1),
+            connects: (self.transport != Transport::Udp).then_some(&measured.connects),
+            effort: Effort {
+                near: &near,
+                far: &far,
+                elapsed_s: reading.elapsed_s(),
+                work: reading.operations,
+            },
+        };
+        for sample in measures::samples(&figures) {
+            ledger.sample(sample);
+        }
+        self.weigh_pace(reading, ledger);
+        let connections = [measured.near.connections, measured.far.connections].concat();
+        ledger.add_network(reading, Network { near, far }, connections);
+    }
+
+    /// Requests that were due and never sent have no latency: that must be said.
+    fn weigh_pace(&self, reading: &kit::Reading, ledger: &mut Ledger) {
+        let reached = reading.operations_per_s();
+        match self.params.rate {
+            Some(rate) if reached < KEPT_MIN * rate => ledger.warning(
+                "rate-not-kept",
+                format!("{rate} requests per second were due, {reached:.1} were answered"),
+                Some("the latencies are those of an overloaded system; use a lower rate"),
+            ),
+            _ => {}
+        }
+    }
+
+    fn requests(&self) -> Requests {
+        Requests {
+            exchange: self.cell.size.exchange(),
+            burst: self.cell.burst,
+            limit: self.params.limit(),
+            rate: self.params.rate.map(|per_s| Rate {
+                per_s,
+                flows: self.cell.flows,
+            }),
+            lost_after: (self.transport == Transport::Udp)
+                .then(|| Duration::from_secs_f64(self.params.lost_after_s)),
+        }
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            transport: self.transport,
+            role: Role::Respond(self.cell.size.exchange()),
+            flows: self.cell.flows,
+            threads: self.params.far.threads(self.cell.flows),
+            options: self.params.options(&self.params.far),
+            placement: self.params.far.placement(),
+            longest_s: match self.params.limit() {
+                Limit::Seconds(seconds) => seconds,
+                Limit::Operations(_) => LONGEST_S,
+            },
+            look_s: LOOK_S,
+        }
+    }
+}

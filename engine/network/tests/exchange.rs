@@ -1,0 +1,142 @@
+//! Requests and responses: both ends count the same, whatever carries them.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::Served;
+use kit::ledger::Totals;
+use kit::Ledger;
+use network::workload::{Workload, ALL};
+use serde_json::{json, Value};
+use wire::{Event, FarEnd, Sample};
+
+struct Taken {
+    events: Vec<Event>,
+    totals: Totals,
+}
+
+impl Taken {
+    fn samples(&self, metric: &str) -> Vec<&Sample> {
+        let samples = self.events.iter().filter_map(|event| match event {
+            Event::Sample(sample) if sample.metric == metric => Some(sample),
+            _ => None,
+        });
+        samples.collect()
+    }
+
+    fn warnings(&self) -> Vec<&str> {
+        let warnings = self.events.iter().filter_map(|event| match event {
+            Event::Warning(warning) => Some(warning.code.as_str()),
+            _ => None,
+        });
+        warnings.collect()
+    }
+}
+
+fn workload(name: &str) -> &'static dyn Workload {
+    *ALL.iter().find(|one| one.card().name == name).unwrap()
+}
+
+fn execute(name: &str, parameters: Value, far: &FarEnd) -> Taken {
+    let mut events = Vec::new();
+    let mut emit = |event| events.push(event);
+    let mut ledger = Ledger::new(&mut emit);
+    let parameters = parameters.as_object().unwrap();
+    let trial = workload(name).plan(parameters, far).unwrap();
+    trial.run(&mut ledger).unwrap();
+    let totals = ledger.totals;
+    Taken { events, totals }
+}
+
+/// As many transactions as asked for, counted at both ends.
+fn assert_exact(taken: &Taken, transactions: u64, [request, response]: [u64; 2]) {
+    let network = taken.totals.network.as_ref().unwrap();
+    let near = [network.near.sends, network.near.receives];
+    let far = [network.far.sends, network.far.receives];
+    assert_eq!([near, far], [[transactions; 2]; 2]);
+    let sent = [network.near.sent_bytes, network.far.received_bytes];
+    assert_eq!(sent, [transactions * request; 2]);
+    let back = [network.near.received_bytes, network.far.sent_bytes];
+    assert_eq!(back, [transactions * response; 2]);
+    assert_eq!(taken.totals.operations, transactions);
+    assert_eq!(taken.totals.bytes, transactions * (request + response));
+}
+
+#[test]
+fn both_ends_count_the_same_over_every_transport_and_family() {
+    for (ip, name) in [
+        ("127.0.0.1", "tcp_rr"),
+        ("::1", "tcp_rr"),
+        ("127.0.0.1", "udp_rr"),
+        ("::1", "udp_rr"),
+        ("127.0.0.1", "unix_rr"),
+    ] {
+        let served = Served::at(ip);
+        for (burst, timing) in [(0, "operation"), (0, "pass"), (7, "operation"), (7, "pass")] {
+            let parameters = json!({
+                "size": "3/5", "burst": burst, "flows": 2, "transactions": 100, "timing": timing,
+            });
+            let taken = execute(name, parameters, &served.far());
+            assert_exact(&taken, 200, [3, 5]);
+            let latencies: BTreeMap<_, _> = taken.samples("latency")[0]
+                .latency_ns
+                .iter()
+                .flat_map(|latency| latency.buckets.iter().copied())
+                .collect();
+            let counted: u64 = latencies.values().sum();
+            assert_eq!(
+                counted,
+                if timing == "pass" { 0 } else { 200 },
+                "{ip} {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_under_way_when_the_time_is_over_counts_at_both_ends() {
+    let served = Served::at("127.0.0.1");
+    for name in ["tcp_rr", "udp_rr", "unix_rr"] {
+        let parameters = json!({"size": 64, "burst": 15, "flows": 2, "seconds": 0.05});
+        let taken = execute(name, parameters, &served.far());
+        let transactions = taken.totals.operations;
+        assert!(transactions > 32, "{name}: {transactions}");
+        assert_exact(&taken, transactions, [64, 64]);
+    }
+}
+
+#[test]
+fn requests_and_responses_larger_than_all_buffers_do_not_wait_for_each_other() {
+    let served = Served::at("127.0.0.1");
+    for name in ["tcp_rr", "unix_rr"] {
+        let parameters = json!({
+            "size": "1M/2M", "burst": 7, "transactions": 20, "send_buffer": "16k",
+            "receive_buffer": "16k",
+        });
+        let taken = execute(name, parameters, &served.far());
+        assert_exact(&taken, 20, [1 << 20, 2 << 20]);
+    }
+}
+
+#[test]
+fn with_a_rate_so_many_are_answered_as_are_due() {
+    let served = Served::at("127.0.0.1");
+    for name in ["tcp_rr", "udp_rr", "unix_rr"] {
+        let parameters = json!({"size": 16, "rate": 2_000, "flows": 2, "transactions": 100});
+        let taken = execute(name, parameters, &served.far());
+        assert_exact(&taken, 200, [16, 16]);
+        let transactions = taken.samples("transactions")[0];
+        assert!(transactions.elapsed_s >= 0.1, "{transactions:?}");
+        assert!(transactions.value <= 2_000.0, "{transactions:?}");
+    }
+}
+
+#[test]
+fn a_pace_that_was_not_kept_is_told() {
+    let served = Served::at("127.0.0.1");
+    let parameters = json!({"size": 4_096, "rate": 1e8, "seconds": 0.05});
+    let taken = execute("tcp_rr", parameters, &served.far());
+    assert_eq!(taken.warnings(), ["rate-not-kept"]);
+    assert_exact(&taken, taken.totals.operations, [4_096, 4_096]);
+}
