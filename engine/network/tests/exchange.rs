@@ -3,13 +3,15 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use common::Served;
 use kit::ledger::Totals;
 use kit::Ledger;
 use network::workload::{Workload, ALL};
 use serde_json::{json, Value};
-use wire::{Event, FarEnd, Sample};
+use wire::{Event, FailureKind, FarEnd, Sample};
 
 struct Taken {
     events: Vec<Event>,
@@ -139,4 +141,24 @@ fn a_pace_that_was_not_kept_is_told() {
     let taken = execute("tcp_rr", parameters, &served.far());
     assert_eq!(taken.warnings(), ["rate-not-kept"]);
     assert_exact(&taken, taken.totals.operations, [4_096, 4_096]);
+}
+
+#[test]
+fn a_far_end_that_is_stopped_ends_the_trial() {
+    for name in ["tcp_rr", "udp_rr", "unix_rr", "tcp_crr"] {
+        let served = Served::at("127.0.0.1");
+        let far = served.far();
+        let parameters = json!({"seconds": 30});
+        let trial = workload(name).plan(parameters.as_object().unwrap(), &far);
+        let trial = trial.unwrap();
+        let stopper = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(served);
+        });
+        let began = Instant::now();
+        let failure = trial.run(&mut Ledger::new(&mut |_| {})).unwrap_err();
+        stopper.join().unwrap();
+        assert_eq!(failure.kind, FailureKind::Far, "{name}: {failure:?}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{name}");
+    }
 }

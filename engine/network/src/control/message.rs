@@ -112,6 +112,8 @@ pub enum Role {
     Send(Send),
     /// Answers each request, until there are no more.
     Respond(Exchange),
+    /// Accepts a connection for each transaction, answers its request, and closes it.
+    Accept(Exchange),
 }
 
 /// Taking data.
@@ -213,6 +215,14 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// How many operations there are at most.
+    pub fn operations(self) -> u64 {
+        match self {
+            Limit::Seconds(_) => u64::MAX,
+            Limit::Operations(operations) => operations,
+        }
+    }
+
     /// When threads that still have work stop.
     pub fn finish(self) -> Finish {
         match self {

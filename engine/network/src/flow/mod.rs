@@ -1,6 +1,7 @@
 //! Flows: connections, or pairs of datagram sockets, and the loops that move data over them. The
 //! loops are the same at both ends.
 
+pub mod connect;
 pub mod datagrams;
 pub mod exchange;
 pub mod part;

@@ -13,7 +13,7 @@ use wire::Failure;
 
 use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
-use crate::control::message::{Ready, Transport, Work};
+use crate::control::message::{Ready, Role, Transport, Work};
 use crate::failure::{far, refused};
 use crate::flow::Flow;
 use crate::socket::{self, SocketOptions};
@@ -46,6 +46,7 @@ pub fn connect(
     let introduction = Introduction::of(&ready.token);
     let mut connects = Histogram::new();
     let flow = |number: u32| match part.transport {
+        _ if matches!(part.role, Role::Accept(_)) => pattern(number, ready, place, options),
         Transport::Udp => pair_datagrams(number, ready, place, options),
         Transport::Tcp => {
             let address = at_port(place.far, ready.ports.first())?;
@@ -94,6 +95,21 @@ pub fn insist(flows: &[Flow], ready: &Ready, place: Place, control: &Line) -> Re
         true => Err(interrupted()),
         false => Err(cannot(place, &ErrorKind::TimedOut.into())),
     }
+}
+
+/// A flow of which each transaction is a connection: its socket, which is never connected, has
+/// the options that all of them have.
+fn pattern(
+    number: u32,
+    ready: &Ready,
+    place: Place,
+    options: &SocketOptions,
+) -> Result<Flow, Failure> {
+    let address = at_port(place.far, ready.ports.get(number as usize))?;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)
+        .map_err(|error| refused("make a socket", &error))?;
+    options.apply(&socket, Transport::Tcp)?;
+    Ok(Flow::unconnected(number, socket, address.into()))
 }
 
 /// A flow from a socket of its own to the far end's socket of that number.

@@ -84,7 +84,9 @@ impl Limits {
     fn check_role(&self, work: &Work) -> Result<(), Failure> {
         match &work.role {
             Role::Receive(part) => check_messages(&part.messages, work.flows),
-            Role::Respond(exchange) => check_exchange(*exchange, work.flows),
+            Role::Respond(exchange) | Role::Accept(exchange) => {
+                check_exchange(*exchange, work.flows)
+            }
             Role::Send(part) => {
                 let segments = part.segments.into();
                 within("gso", segments, 1, SEGMENTS_MAX, "datagrams in one call")?;

@@ -16,7 +16,7 @@ use crate::control::channel::Channel;
 use crate::control::frame;
 use crate::control::message::{Report, Role, ToFar, ToNear, Work};
 use crate::failure::{far, refused};
-use crate::flow::{exchange, part, Flow, Notes};
+use crate::flow::{connect, exchange, part, Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement::{self, Placement};
 use crate::region::{self, Region};
@@ -129,7 +129,7 @@ impl Session<'_> {
             threads: work.threads,
             finish: match work.role {
                 Role::Send(send) => send.limit.finish(),
-                Role::Receive(_) | Role::Respond(_) => Finish::Everyone,
+                Role::Receive(_) | Role::Respond(_) | Role::Accept(_) => Finish::Everyone,
             },
             look: Duration::from_secs_f64(work.look_s),
             ready: &|| {
@@ -161,6 +161,7 @@ fn take_part(
         Role::Receive(part) => part::receive(part, work.transport, flows, member),
         Role::Send(part) => part::send(part, work.transport, flows, member),
         Role::Respond(part) => exchange::respond(*part, work.transport, flows, member),
+        Role::Accept(part) => connect::answer(*part, &flows[0], member),
     }
 }
 
@@ -173,7 +174,7 @@ fn report(work: &Work, flows: &[Flow], region: Region) -> Report {
             (side.received_bytes, side.receives) = (reading.bytes, reading.operations);
         }
         Role::Send(_) => (side.sent_bytes, side.sends) = (reading.bytes, reading.operations),
-        Role::Respond(exchange) => {
+        Role::Respond(exchange) | Role::Accept(exchange) => {
             (side.receives, side.sends) = (reading.operations, reading.operations);
             side.received_bytes = reading.operations * exchange.request;
             side.sent_bytes = reading.operations * exchange.response;

@@ -42,6 +42,9 @@ struct TcpInfo {
     delivery_rate: u64,
 }
 
+const CLOSE: u8 = 7;
+const LISTEN: u8 = 10;
+
 /// Looks at a TCP connection; `None` where there is none.
 pub fn look(flow: &Flow, end: WhichEnd, t_s: f64) -> Option<Connection> {
     // SAFETY: all fields are numbers, for which zeroes are values.
@@ -58,7 +61,9 @@ pub fn look(flow: &Flow, end: WhichEnd, t_s: f64) -> Option<Connection> {
         )
     };
     let tells = |end_of_field: usize| length as usize >= end_of_field;
-    if status != 0 || !tells(offset_of!(TcpInfo, pacing_rate)) {
+    // tcp_states.h: a socket that is not connected has a state and nothing else to tell.
+    let is_connected = !matches!(info.states[0], CLOSE | LISTEN);
+    if status != 0 || !is_connected || !tells(offset_of!(TcpInfo, pacing_rate)) {
         return None;
     }
     let seconds = |us: u32| f64::from(us) / 1e6;

@@ -7,6 +7,7 @@ mod ends;
 mod exchange;
 mod hosts;
 mod stream;
+pub mod tcp_crr;
 pub mod tcp_maerts;
 pub mod tcp_rr;
 pub mod tcp_sendfile;
@@ -30,6 +31,7 @@ pub static ALL: &[&dyn Workload] = &[
     &tcp_rr::TCP_RR,
     &udp_rr::UDP_RR,
     &unix_rr::UNIX_RR,
+    &tcp_crr::TCP_CRR,
 ];
 
 /// A kind of trial that can be asked for by name.

@@ -1,6 +1,6 @@
 //! tcp_rr: requests and responses over TCP connections that last.
 
-use super::exchange::RequestResponse;
+use super::exchange::{Connecting, RequestResponse};
 use crate::control::message::Transport;
 
 /// The workload; see the module.
@@ -9,4 +9,5 @@ pub const TCP_RR: RequestResponse = RequestResponse {
     about: "requests and responses over TCP",
     lineage: "netperf's TCP_RR by Rick Jones, https://github.com/HewlettPackard/netperf",
     transport: Transport::Tcp,
+    connecting: Connecting::Once,
 };

@@ -11,7 +11,6 @@ use wire::Timing;
 
 use super::under_way::UnderWay;
 use super::{count, Channel, Received, Requests};
-use crate::control::message::Limit;
 use crate::flow::Tally;
 
 /// A closed loop over a channel, ready to begin.
@@ -32,10 +31,7 @@ impl<'a, C: Channel> Closed<'a, C> {
         Self {
             under_way: UnderWay::new(at_once, channel.number_bits()),
             at_once,
-            left: match part.limit {
-                Limit::Seconds(_) => u64::MAX,
-                Limit::Operations(transactions) => transactions,
-            },
+            left: part.limit.operations(),
             lost_after_ns: part.lost_after_ns(),
             bytes: part.exchange.bytes(),
             channel,

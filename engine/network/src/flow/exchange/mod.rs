@@ -62,7 +62,7 @@ impl Exchange {
     ///
     /// # Errors
     /// `HostLacks` without memory.
-    fn buffers(self) -> Result<[Buffer; 2], Failure> {
+    pub fn buffers(self) -> Result<[Buffer; 2], Failure> {
         let buffer = |bytes: u64| Buffer::new(bytes as usize).map_err(no_memory);
         Ok([buffer(self.request)?, buffer(self.response)?])
     }
@@ -155,7 +155,11 @@ pub fn request<P: Probe>(
                 .set_read_timeout(part.lost_after)
                 .map_err(|error| refused("set SO_RCVTIMEO of a socket", &error))?;
             let channel = Datagrams::new(&flow.socket, request, response);
-            request_over(part, channel, flow, member)
+            let notes = request_over(part, channel, flow, member)?;
+            // An empty datagram says that no more comes; if it is lost, the control connection
+            // will.
+            let _ = flow.socket.send(&[]);
+            Ok(notes)
         }
     }
 }
@@ -220,7 +224,7 @@ fn cannot(error: &io::Error) -> Failure {
 /// One transaction, for the probe and for those who look on; a probe that reads the clock has
 /// time slices of its own.
 #[inline]
-fn count<P: Probe>(
+pub fn count<P: Probe>(
     member: &mut Member<P>,
     tally: &Tally,
     bytes: u64,

@@ -18,10 +18,10 @@ use self::directory::Directory;
 use super::session::STOPPED;
 use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
-use crate::control::message::{Ready, Transport, Work};
+use crate::control::message::{Ready, Role, Transport, Work};
 use crate::control::secret;
 use crate::failure::{far, refused};
-use crate::flow::Flow;
+use crate::flow::{connect, Flow};
 
 /// How long flows may take to come.
 const COMING: Duration = Duration::from_secs(20);
@@ -70,7 +70,14 @@ impl<'a> Meeting<'a> {
             IpAddr::V6(_) => at,
         };
         match work.transport {
-            Transport::Tcp => meeting.sockets = bind(at, ports, Type::STREAM, 1)?,
+            Transport::Tcp => {
+                let count = match work.role {
+                    // Connections that say no number come to the port of their flow.
+                    Role::Accept(_) => work.flows,
+                    _ => 1,
+                };
+                meeting.sockets = bind(at, ports, Type::STREAM, count)?;
+            }
             Transport::Udp => meeting.sockets = bind(at, ports, Type::DGRAM, work.flows)?,
             Transport::Unix => {
                 let directory = Directory::new().map_err(cannot)?;
@@ -99,12 +106,28 @@ impl<'a> Meeting<'a> {
     /// # Errors
     /// `Far` when they do not come, or something is heard on `control` meanwhile.
     pub fn gather(self, control: &Line) -> Result<Vec<Flow>, Failure> {
+        if let Role::Accept(_) = self.work.role {
+            return doors(self.sockets, control)
+                .map_err(|error| refused("wait for the connections of transactions", &error));
+        }
         let introduction = Introduction::of(&self.ready.token);
         match self.work.transport {
             Transport::Udp => datagrams::gather(self, &introduction, control),
             Transport::Tcp | Transport::Unix => streams::gather(self, &introduction, control),
         }
     }
+}
+
+/// Flows of which each connection is a transaction: where they come to, and who may.
+fn doors(sockets: Vec<Socket>, control: &Line) -> io::Result<Vec<Flow>> {
+    let near = control.stream().peer_addr()?;
+    let near = SocketAddr::new(near.ip().to_canonical(), 0);
+    let door = |(number, socket): (u32, Socket)| {
+        socket.set_nonblocking(false)?;
+        connect::be_patient(&socket)?;
+        Ok(Flow::unconnected(number, socket, near.into()))
+    };
+    (0..).zip(sockets).map(door).collect()
 }
 
 /// Throws away what has come over `flows` until now: introductions are repeated, and the last ones

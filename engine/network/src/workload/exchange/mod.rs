@@ -1,11 +1,13 @@
-//! What the request/response workloads over lasting connections have in common.
+//! What the request/response workloads have in common.
 //!
 //! Timing formula: transactions = responses / (t1 − t0); t0 when all flows, which are connected,
 //! are told to start; t1 when the last response is here as a whole, and with a rate no earlier
-//! than when the next request would be due.
+//! than when the next request would be due. Where each transaction has a connection of its own,
+//! connecting and closing lie inside.
 
 mod measures;
 mod params;
+mod ports;
 mod run;
 mod size;
 
@@ -28,6 +30,17 @@ pub struct RequestResponse {
     pub lineage: &'static str,
     /// What carries the messages.
     pub transport: Transport,
+    /// How often there is a new connection.
+    pub connecting: Connecting,
+}
+
+/// How often there is a new connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connecting {
+    /// Once, before the first instant.
+    Once,
+    /// For each transaction.
+    Each,
 }
 
 const TIMING: &str = "\
@@ -44,27 +57,72 @@ another. With a rate, requests are sent when they are due, however many are unde
 time nothing more is sent; what is under way then is waited for and counts, so that both ends \
 count the same.";
 
+const EACH_TIMING: &str = "\
+transactions = responses / (t1 − t0); t0 when all flows are told to start; t1 when the last \
+connection is closed; latency = from the making of a socket until the far end has closed the \
+connection and this end too; connect_time = from the making of a socket until it is connected";
+
+const EACH_DESCRIPTION: &str = "\
+Each flow has a thread of its own at both ends, and a port of its own at the far end. For each \
+transaction the near end connects and sends a request; the far end accepts, receives the request \
+as a whole, sends the response and closes; the near end takes the response, sees the end, and \
+closes. The far end closes first, so that connections wait there for a minute (TIME_WAIT) and the \
+near end's ports are free again. The clock is read twice for each transaction, whatever the timing.";
+
 const DATAGRAMS: &str = "\
  A datagram begins with the lowest bytes of its transaction's number, up to 8, as far as request \
 and response have room. One that is not answered in time is lost and counted; another follows, \
 and a response that comes later still is dropped.";
 
+impl RequestResponse {
+    /// Dimensions of its grid.
+    fn grid(&self) -> &'static [&'static str] {
+        match self.connecting {
+            Connecting::Once => &["request", "response", "burst", "flows"],
+            Connecting::Each => &["request", "response", "flows"],
+        }
+    }
+
+    /// The schema of the parameters that mean something to it.
+    fn schema(&self) -> Value {
+        let mut schema = kit::params::schema::<Params>();
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.retain(|name, _| !params::foreign(self).contains(&name.as_str()));
+        }
+        schema
+    }
+
+    /// Names of those.
+    fn parameters(&self) -> Vec<String> {
+        let schema = self.schema();
+        let properties = schema["properties"].as_object().into_iter();
+        properties.flat_map(Map::keys).cloned().collect()
+    }
+}
+
 impl Workload for RequestResponse {
     fn card(&self) -> Card {
         let is_udp = self.transport == Transport::Udp;
+        let (timing, description) = match self.connecting {
+            Connecting::Once => (TIMING, DESCRIPTION),
+            Connecting::Each => (EACH_TIMING, EACH_DESCRIPTION),
+        };
+        let mut smoke = json!({"size": [1, "100/200"], "flows": [1, 2], "seconds": 0.05});
+        if self.grid().contains(&"burst") {
+            smoke["burst"] = json!([0, 3]);
+        }
         Card {
             name: self.name.to_owned(),
             target: TargetKind::Far,
             about: self.about.to_owned(),
             lineage: self.lineage.to_owned(),
-            timing: TIMING.to_owned(),
-            description: [DESCRIPTION, if is_udp { DATAGRAMS } else { "" }].concat(),
-            parameters: kit::params::schema::<Params>(),
+            timing: timing.to_owned(),
+            description: [description, if is_udp { DATAGRAMS } else { "" }].concat(),
+            parameters: self.schema(),
             metrics: measures::cards(!is_udp),
-            grid: params::GRID.map(str::to_owned).into(),
+            grid: self.grid().iter().map(|&name| name.to_owned()).collect(),
             usual: json!({"size": 1, "seconds": 2}),
-            smoke: json!({"size": [1, "100/200"], "burst": [0, 3], "flows": [1, 2],
-                          "seconds": 0.05}),
+            smoke,
         }
     }
 
@@ -75,7 +133,7 @@ impl Workload for RequestResponse {
     ) -> Result<Box<dyn Trial>, Failure> {
         Ok(Box::new(Plan {
             workload: *self,
-            params: Params::parse(parameters, self.transport)?,
+            params: Params::parse(parameters, self)?,
             far: far.clone(),
         }))
     }
@@ -90,7 +148,9 @@ struct Plan {
 
 impl Trial for Plan {
     fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
+        let mut effective = kit::params::effective(&self.params);
+        effective.retain(|name, _| !params::foreign(&self.workload).contains(&name.as_str()));
+        effective
     }
 
     fn timing(&self) -> Timing {
@@ -98,8 +158,7 @@ impl Trial for Plan {
     }
 
     fn threads(&self) -> usize {
-        let flows = self.params.flows.iter().copied();
-        flows.max().unwrap_or(1) as usize
+        self.params.near_threads() as usize
     }
 
     fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {

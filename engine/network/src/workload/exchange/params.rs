@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use wire::{Failure, Timing};
 
+use super::ports::Ports;
 use super::size::ExchangeSize;
+use super::{Connecting, RequestResponse};
 use crate::control::message::{Limit, Transport};
 use crate::flow::exchange::number_bytes;
 use crate::socket::SocketOptions;
 use crate::workload::ends::{BufferSize, EndParams};
 
-/// Dimensions of the grid.
-pub const GRID: [&str; 4] = ["request", "response", "burst", "flows"];
 const MESSAGE_MAX: Size = Size(16 << 20);
 /// The most that fits a datagram over IPv4 and IPv6 alike.
 const DATAGRAM_MAX: Size = Size(65_487);
@@ -44,6 +44,9 @@ pub struct Params {
     pub rate: Option<f64>,
     /// UDP: after so many seconds without a response a transaction is lost, and another begins.
     pub lost_after_s: f64,
+    /// Ports of this end that connections come from, such as "20000-29999"; each is used once
+    /// before one is used again. Left out: the kernel chooses.
+    pub ports: Option<Ports>,
     /// Send small segments at once (TCP_NODELAY).
     pub nodelay: bool,
     /// Send buffer of all sockets (SO_SNDBUF): "auto", or bytes.
@@ -72,6 +75,7 @@ impl Default for Params {
             transactions: None,
             rate: None,
             lost_after_s: 1.0,
+            ports: None,
             nodelay: false,
             send_buffer: BufferSize::AUTO,
             receive_buffer: BufferSize::AUTO,
@@ -80,6 +84,16 @@ impl Default for Params {
             near: EndParams::default(),
             far: EndParams::default(),
         }
+    }
+}
+
+/// Names of parameters that mean nothing to `workload`.
+pub fn foreign(workload: &RequestResponse) -> &'static [&'static str] {
+    match (workload.transport, workload.connecting) {
+        (Transport::Tcp, Connecting::Once) => &["lost_after_s", "ports"],
+        (Transport::Tcp, Connecting::Each) => &["lost_after_s", "burst", "rate"],
+        (Transport::Udp, _) => &["nodelay", "ports"],
+        (Transport::Unix, _) => &["lost_after_s", "nodelay", "dscp", "ports"],
     }
 }
 
@@ -95,15 +109,17 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Where it lies, for samples.
-    pub fn at(self) -> Map<String, Value> {
-        let values = [
-            json!(self.size.request),
-            json!(self.size.response),
-            json!(self.burst),
-            json!(self.flows),
-        ];
-        GRID.map(str::to_owned).into_iter().zip(values).collect()
+    /// Where it lies on the workload's grid, for samples.
+    pub fn at(self, workload: &RequestResponse) -> Map<String, Value> {
+        let value = |dimension: &str| match dimension {
+            "request" => json!(self.size.request),
+            "response" => json!(self.size.response),
+            "burst" => json!(self.burst),
+            _ => json!(self.flows),
+        };
+        let grid = workload.grid().iter();
+        grid.map(|dimension| ((*dimension).to_owned(), value(dimension)))
+            .collect()
     }
 
     /// For people who wait.
@@ -118,8 +134,13 @@ impl Params {
     ///
     /// # Errors
     /// `BadJob`, naming the parameter.
-    pub fn parse(parameters: &Map<String, Value>, transport: Transport) -> Result<Self, Failure> {
+    pub fn parse(
+        parameters: &Map<String, Value>,
+        workload: &RequestResponse,
+    ) -> Result<Self, Failure> {
+        params::known(parameters, &workload.parameters())?;
         let params: Self = params::parse(parameters)?;
+        let transport = workload.transport;
         let most = match transport {
             Transport::Udp => DATAGRAM_MAX,
             Transport::Tcp | Transport::Unix => MESSAGE_MAX,
@@ -145,6 +166,9 @@ impl Params {
         params.near.check("near", transport)?;
         params.far.check("far", transport)?;
         params.check_rate()?;
+        if workload.connecting == Connecting::Each {
+            params.check_threads()?;
+        }
         if transport == Transport::Udp {
             params.check_numbers()?;
         }
@@ -167,6 +191,22 @@ impl Params {
         }
         if self.burst.iter().any(|&burst| burst > 0) {
             return wrong("the pace says how many are under way: leave \"burst\" at 0");
+        }
+        Ok(())
+    }
+
+    /// A thread that waits for one connection cannot serve another.
+    fn check_threads(&self) -> Result<(), Failure> {
+        let flows = self.flows.iter().copied().max().unwrap_or(1);
+        for (end, threads) in [("near", self.near.threads), ("far", self.far.threads)] {
+            if threads > 0 && threads < flows {
+                let parameter = format!("{end}.threads");
+                let message = format!(
+                    "parameter \"{parameter}\": each flow connects in a thread of its own: leave \
+                     it at 0"
+                );
+                return Err(bad_parameter(&parameter, message));
+            }
         }
         Ok(())
     }
@@ -203,6 +243,12 @@ impl Params {
         cells
     }
 
+    /// Most threads of the near end at once.
+    pub fn near_threads(&self) -> u32 {
+        let threads = self.flows.iter().map(|&flows| self.near.threads(flows));
+        threads.max().unwrap_or(1)
+    }
+
     /// When a flow has done enough.
     pub fn limit(&self) -> Limit {
         match self.transactions {
@@ -236,9 +282,11 @@ fn positive(parameter: &str, value: f64, most: f64) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::tcp_rr::TCP_RR;
+    use crate::workload::udp_rr::UDP_RR;
 
-    fn parsed(parameters: Value, transport: Transport) -> Result<Params, Failure> {
-        Params::parse(parameters.as_object().unwrap(), transport)
+    fn parsed(parameters: Value, workload: RequestResponse) -> Result<Params, Failure> {
+        Params::parse(parameters.as_object().unwrap(), &workload)
     }
 
     #[test]
@@ -252,9 +300,8 @@ mod tests {
             (json!({"size": 1, "rate": 200, "lost_after_s": 0.5}), true),
             (json!({"size": 1, "rate": 200, "flows": [4, 2]}), true),
         ] {
-            let udp = parsed(parameters.clone(), Transport::Udp);
+            let udp = parsed(parameters.clone(), UDP_RR);
             assert_eq!(udp.is_ok(), is_right, "{parameters}");
-            assert!(parsed(parameters, Transport::Tcp).is_ok());
         }
     }
 
@@ -264,7 +311,7 @@ mod tests {
             let mut parameters = json!({"rate": 10});
             let fields = parameters.as_object_mut().unwrap();
             fields.extend(other.as_object().unwrap().clone());
-            let failure = parsed(parameters, Transport::Tcp).unwrap_err();
+            let failure = parsed(parameters, TCP_RR).unwrap_err();
             assert_eq!(failure.parameter.as_deref(), Some("rate"));
         }
     }

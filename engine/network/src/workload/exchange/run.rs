@@ -1,15 +1,20 @@
 //! The walk over the grid.
 
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use kit::histogram::Histogram;
 use kit::{Ledger, OperationProbe, PassProbe, Probe};
 use wire::{Failure, FarEnd, Network, Timing};
 
 use super::measures::{self, Figures};
 use super::params::{Cell, Params};
-use super::RequestResponse;
+use super::{Connecting, RequestResponse};
 use crate::control::message::{Limit, Role, Transport, Work};
+use crate::flow::connect::{self, Connections};
 use crate::flow::exchange::{self, Rate, Requests, LOST};
+use crate::flow::Notes;
 use crate::near::{Far, Measured, Own};
 use crate::placement::Placement;
 use crate::workload::hosts::Effort;
@@ -28,21 +33,21 @@ const KEPT_MIN: f64 = 0.99;
 pub fn run(
     workload: RequestResponse,
     params: &Params,
-    far: &FarEnd,
+    end: &FarEnd,
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
-    let mut far = Far::dial(far)?;
+    let mut far = Far::dial(end)?;
     let cells = params.cells();
-    let threads = cells.iter().map(|cell| params.near.threads(cell.flows));
-    let threads = threads.max().unwrap_or(1);
-    let _placement = Placement::take("near", &params.near.placement(), threads)?;
+    let wanted = params.near.placement();
+    let _placement = Placement::take("near", &wanted, params.near_threads())?;
     let count = cells.len() as f64;
     for (done, cell) in cells.into_iter().enumerate() {
         ledger.progress(done as f64 / count, cell.label());
         let walk = Walk {
-            transport: workload.transport,
+            workload,
             params,
             cell,
+            local: end.local,
         };
         match params.timing {
             Timing::Pass => walk.measure::<PassProbe>(&mut far, ledger)?,
@@ -54,9 +59,10 @@ pub fn run(
 
 /// One point of the grid.
 struct Walk<'a> {
-    transport: Transport,
+    workload: RequestResponse,
     params: &'a Params,
     cell: Cell,
+    local: Option<IpAddr>,
 }
 
 impl Walk<'_> {
@@ -65,15 +71,34 @@ impl Walk<'_> {
         far: &mut Far,
         ledger: &mut Ledger,
     ) -> Result<(), Failure> {
-        let requests = self.requests();
+        let transport = self.workload.transport;
         let own = Own {
             options: self.params.options(&self.params.near),
             threads: self.params.near.threads(self.cell.flows),
-            finish: requests.limit.finish(),
+            finish: self.params.limit().finish(),
         };
-        let measured = far.measure::<P, _>(&self.work(), &own, |flows, member| {
-            exchange::request(&requests, self.transport, flows, member)
-        })?;
+        let work = self.work();
+        let measured = match self.workload.connecting {
+            Connecting::Once => {
+                let requests = self.requests();
+                far.measure::<P, _>(&work, &own, |flows, member| {
+                    exchange::request(&requests, transport, flows, member)
+                })?
+            }
+            Connecting::Each => {
+                let connections = self.connections(&own);
+                let connects = Mutex::new(Histogram::new());
+                let mut measured = far.measure::<P, _>(&work, &own, |flows, member| {
+                    let times = connect::request(&connections, &flows[0], member)?;
+                    let mut all = connects.lock().unwrap_or_else(PoisonError::into_inner);
+                    all.merge(&times);
+                    Ok(Notes::new())
+                })?;
+                let connects = connects.into_inner();
+                measured.connects = connects.unwrap_or_else(PoisonError::into_inner);
+                measured
+            }
+        };
         self.tell(measured, ledger);
         Ok(())
     }
@@ -90,10 +115,10 @@ impl Walk<'_> {
         near.received_bytes = near.receives * size.response.bytes();
         let far = measured.far.side;
         let figures = Figures {
-            at: self.cell.at(),
+            at: self.cell.at(&self.workload),
             reading,
             at_once: u64::from(flows) * (u64::from(burst) + 1),
-            connects: (self.transport != Transport::Udp).then_some(&measured.connects),
+            connects: (self.workload.transport != Transport::Udp).then_some(&measured.connects),
             effort: Effort {
                 near: &near,
                 far: &far,
@@ -131,15 +156,30 @@ impl Walk<'_> {
                 per_s,
                 flows: self.cell.flows,
             }),
-            lost_after: (self.transport == Transport::Udp)
+            lost_after: (self.workload.transport == Transport::Udp)
                 .then(|| Duration::from_secs_f64(self.params.lost_after_s)),
         }
     }
 
+    fn connections(&self, own: &Own) -> Connections {
+        Connections {
+            exchange: self.cell.size.exchange(),
+            limit: self.params.limit(),
+            options: own.options.clone(),
+            local: self.local,
+            ports: self.params.ports.clone().map(|ports| ports.0),
+            flows: self.cell.flows,
+        }
+    }
+
     fn work(&self) -> Work {
+        let exchange = self.cell.size.exchange();
         Work {
-            transport: self.transport,
-            role: Role::Respond(self.cell.size.exchange()),
+            transport: self.workload.transport,
+            role: match self.workload.connecting {
+                Connecting::Once => Role::Respond(exchange),
+                Connecting::Each => Role::Accept(exchange),
+            },
             flows: self.cell.flows,
             threads: self.params.far.threads(self.cell.flows),
             options: self.params.options(&self.params.far),

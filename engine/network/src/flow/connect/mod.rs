@@ -1,0 +1,164 @@
+//! A connection for each transaction: connect, request, response, close. The far end closes first,
+//! so that the wait after a connection (TIME_WAIT) is on its side, and the near end's port is free
+//! at once.
+
+mod origin;
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+
+use kit::failure::no_memory;
+use kit::histogram::Histogram;
+use kit::team::Member;
+use kit::{clock, Buffer, Probe};
+use rustix::io::retry_on_intr;
+use rustix::net::{acceptfrom_with, recv, send, RecvFlags, SendFlags, SocketFlags};
+use socket2::Socket;
+use wire::Failure;
+
+pub use self::origin::be_patient;
+
+use self::origin::{Origin, PATIENCE};
+use super::exchange::{count, Exchange};
+use super::{stream, Flow, Notes};
+use crate::control::message::Limit;
+use crate::failure::{far, refused};
+use crate::socket::SocketOptions;
+
+/// What the near end does with each flow.
+#[derive(Debug, Clone)]
+pub struct Connections {
+    /// How much is sent and answered over each.
+    pub exchange: Exchange,
+    /// How many transactions.
+    pub limit: Limit,
+    /// Of every socket.
+    pub options: SocketOptions,
+    /// Address of this end, where it matters.
+    pub local: Option<IpAddr>,
+    /// Ports of this end, of all flows together; absent: the kernel chooses.
+    pub ports: Option<RangeInclusive<u16>>,
+    /// How many flows there are.
+    pub flows: u32,
+}
+
+/// The near end's part of one flow; tells how long connecting took each time.
+///
+/// # Errors
+/// `HostLacks` when there are no more ports or there is no memory; `Far` when the far end does
+/// not answer; `Io`.
+pub fn request<P: Probe>(
+    part: &Connections,
+    flow: &Flow,
+    member: &mut Member<P>,
+) -> Result<Histogram, Failure> {
+    let [request, _] = part.exchange.buffers()?;
+    // With room for a byte more than is to come, one call takes the response and its end.
+    let mut response = Buffer::new(part.exchange.response as usize + 1).map_err(no_memory)?;
+    let to = flow.peer.as_ref().and_then(|peer| peer.as_socket());
+    let to = to.ok_or_else(|| far("the far end has told no port"))?;
+    let mut origin = Origin::new(part, to, flow.number);
+    let mut connects = Histogram::new();
+    let mut left = part.limit.operations();
+    member.start()?;
+    let mut began_ns = clock::now_ns();
+    while left > 0 && member.goes_on() {
+        let socket = origin.connect()?;
+        let connected_ns = clock::now_ns();
+        let taken = send_whole(&socket, &request).and_then(|()| receive(&socket, &mut response));
+        let taken = taken.map_err(|error| broken(&error))?;
+        if taken as u64 != part.exchange.response {
+            return Err(broken(&ErrorKind::UnexpectedEof.into()));
+        }
+        drop(socket);
+        let ended_ns = clock::now_ns();
+        connects.record(connected_ns - began_ns);
+        let bytes = part.exchange.bytes();
+        count(member, &flow.tally, bytes, began_ns, ended_ns);
+        began_ns = ended_ns;
+        left -= 1;
+    }
+    member.done();
+    // A connection that brings nothing ends the far end's part.
+    origin.connect().map(|_| connects)
+}
+
+/// The far end's part of one flow, whose socket listens: accepts connections of the near end, one
+/// after the other, and answers the request of each, until one brings none.
+///
+/// # Errors
+/// `Io` when a connection breaks; `HostLacks` without memory.
+pub fn answer<P: Probe>(
+    exchange: Exchange,
+    flow: &Flow,
+    member: &mut Member<P>,
+) -> Result<Notes, Failure> {
+    let [mut request, response] = exchange.buffers()?;
+    member.start()?;
+    loop {
+        let Some(socket) = accept(flow).map_err(|error| broken(&error))? else {
+            return Ok(Notes::new());
+        };
+        match receive(&socket, &mut request).map_err(|error| broken(&error))? {
+            0 => return Ok(Notes::new()),
+            taken if taken < request.len() => return Err(broken(&ErrorKind::UnexpectedEof.into())),
+            _ => send_whole(&socket, &response).map_err(|error| broken(&error))?,
+        }
+        drop(socket);
+        stream::count(member, &flow.tally, exchange.bytes());
+    }
+}
+
+/// The next connection of the near end, whose address the flow names; `None` when the flow was
+/// cut.
+fn accept(flow: &Flow) -> io::Result<Option<Socket>> {
+    let near = flow.peer.as_ref().and_then(|peer| peer.as_socket());
+    loop {
+        let accepted = retry_on_intr(|| acceptfrom_with(&*flow.socket, SocketFlags::CLOEXEC));
+        let (socket, from) = match accepted.map_err(io::Error::from) {
+            Ok(accepted) => accepted,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
+            // It does not listen any more.
+            Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let from = from.and_then(|from| SocketAddr::try_from(from).ok());
+        if from.map(|from| from.ip()) == near.map(|near| near.ip()) {
+            return Ok(Some(socket.into()));
+        }
+    }
+}
+
+/// Sends all of `message`.
+fn send_whole(socket: &Socket, message: &[u8]) -> io::Result<()> {
+    let mut rest = message;
+    while !rest.is_empty() {
+        let sent = retry_on_intr(|| send(socket, rest, SendFlags::NOSIGNAL))?;
+        rest = &rest[sent..];
+    }
+    Ok(())
+}
+
+/// Receives as much as `message` holds, or until the other end closes; tells how much.
+fn receive(socket: &Socket, message: &mut [u8]) -> io::Result<usize> {
+    let mut taken = 0;
+    while taken < message.len() {
+        let rest = &mut message[taken..];
+        match retry_on_intr(|| recv(socket, &mut *rest, RecvFlags::WAITALL))? {
+            (_, 0) => break,
+            (_, count) => taken += count,
+        }
+    }
+    Ok(taken)
+}
+
+fn broken(error: &io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::WouldBlock => far(format!(
+            "nothing came over a connection for {} s",
+            PATIENCE.as_secs()
+        )),
+        _ => refused("exchange a request and a response", error),
+    }
+}
