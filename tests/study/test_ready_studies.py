@@ -63,6 +63,11 @@ def test_the_messages_are_those_that_were_printed(engine: Engine) -> None:
         assert effective_of(workload, engine)["message"] == MESSAGES
 
 
+def test_the_requests_are_those_that_were_printed(engine: Engine) -> None:
+    for workload in study("netperf-latency", engine).workloads:
+        assert workload.parameters["size"] == [2**place for place in range(11)]
+
+
 def test_the_printed_order_is_that_of_the_systems(engine: Engine) -> None:
     for name in NETWORK:
         assert [system.name for system in study(name, engine).systems] == [
