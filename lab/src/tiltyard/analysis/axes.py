@@ -111,6 +111,10 @@ class Course:
         """What a point stands for beside its level: ``2 flows``; empty if nothing else varies."""
         return label_of(point, self.others)
 
+    def short(self, point: Point) -> str:
+        """A point where the axis is named elsewhere: ``65,507 B``, ``1 KiB, 8 flows``."""
+        return ", ".join(filter(None, (self.axis.text(self.axis.level(point)), self.case(point))))
+
 
 def spoken_axes(points: Iterable[Point]) -> tuple[Axis, ...]:
     """The axes that tell points apart, in the order of the grid.

@@ -91,7 +91,7 @@ def _lines_of(workload: WorkloadFindings) -> list[tuple[str, tuple[Comparison, .
     if along is None:
         return []
     ordered = sorted(workload.cells, key=lambda cell: along.axis.level(cell.at))
-    return [(cell.at_label, cell.comparisons) for cell in ordered]
+    return [(along.short(cell.at), cell.comparisons) for cell in ordered]
 
 
 def _counts(findings: Findings) -> str:
