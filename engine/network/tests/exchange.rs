@@ -109,15 +109,37 @@ fn what_is_under_way_when_the_time_is_over_counts_at_both_ends() {
 }
 
 #[test]
+fn several_flows_share_a_thread_at_either_end() {
+    let served = Served::at("127.0.0.1");
+    for name in ["tcp_rr", "udp_rr", "unix_rr"] {
+        for (near, far, burst) in [(1, 0, 0), (0, 1, 3), (2, 2, 40), (1, 1, 0)] {
+            let parameters = json!({
+                "size": "30/20", "burst": burst, "flows": 5, "transactions": 50,
+                "near": {"threads": near}, "far": {"threads": far},
+            });
+            let taken = execute(name, parameters, &served.far());
+            assert_exact(&taken, 250, [30, 20]);
+        }
+        let parameters = json!({
+            "size": 16, "rate": 5_000, "flows": 4, "transactions": 50, "near": {"threads": 1},
+            "far": {"threads": 2},
+        });
+        let taken = execute(name, parameters, &served.far());
+        assert_exact(&taken, 200, [16, 16]);
+    }
+}
+
+#[test]
 fn requests_and_responses_larger_than_all_buffers_do_not_wait_for_each_other() {
     let served = Served::at("127.0.0.1");
     for name in ["tcp_rr", "unix_rr"] {
         let parameters = json!({
-            "size": "1M/2M", "burst": 7, "transactions": 20, "send_buffer": "16k",
-            "receive_buffer": "16k",
+            "size": "1M/2M", "burst": 7, "transactions": 20, "flows": [1, 2],
+            "send_buffer": "16k", "receive_buffer": "16k", "near": {"threads": 1},
+            "far": {"threads": 1},
         });
         let taken = execute(name, parameters, &served.far());
-        assert_exact(&taken, 20, [1 << 20, 2 << 20]);
+        assert_exact(&taken, 60, [1 << 20, 2 << 20]);
     }
 }
 

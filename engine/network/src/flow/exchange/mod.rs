@@ -1,40 +1,37 @@
 //! Requests and responses: the near end sends requests, the far end answers each.
 //!
 //! ```text
-//! closed ─┐                       ┌─ byte_stream   responses come in the order of their requests
-//!         ├─► under_way ─► Channel┤
-//! open ───┘                       └─ datagrams     which may be lost, and come late
-//! respond                          the far end's loop
+//! near   closed ─┬─► under_way ─┐             ┌─ byte_stream   come in order
+//!        open ───┘              ├─► Channel ──┤
+//! far    respond ───────────────┘             └─ datagrams     may be lost, or come late
+//! turns  several of them on one thread
+//! part   which of these a thread has for its flows
 //! ```
 
 mod byte_stream;
 mod closed;
 mod datagrams;
 mod open;
+mod part;
 mod respond;
+mod turns;
 mod under_way;
 
 use std::io;
-use std::net::Shutdown;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use kit::failure::no_memory;
-use kit::pace::Pace;
 use kit::team::Member;
 use kit::{Buffer, Probe};
 use serde::{Deserialize, Serialize};
 use wire::{Failure, Timing};
 
 pub use self::datagrams::number_bytes;
+pub use self::part::{request, respond, LOST};
 
-use self::byte_stream::ByteStream;
-use self::closed::Closed;
-use self::datagrams::Datagrams;
-use self::open::Open;
-use super::{Flow, Notes, Tally};
-use crate::control::message::{Limit, Transport};
-use crate::failure::refused;
+use super::Tally;
+use crate::control::message::Limit;
 
 /// Bytes of a request and of the response to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,12 +41,6 @@ pub struct Exchange {
     pub request: u64,
     /// Of each response; one at least.
     pub response: u64,
-}
-
-impl Requests {
-    fn lost_after_ns(&self) -> Option<u64> {
-        self.lost_after.map(|time| time.as_nanos() as u64)
-    }
 }
 
 impl Exchange {
@@ -83,6 +74,12 @@ pub struct Requests {
     pub lost_after: Option<Duration>,
 }
 
+impl Requests {
+    fn lost_after_ns(&self) -> Option<u64> {
+        self.lost_after.map(|time| time.as_nanos() as u64)
+    }
+}
+
 /// When requests of an open loop are due.
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
@@ -91,9 +88,6 @@ pub struct Rate {
     /// How many flows there are.
     pub flows: u32,
 }
-
-/// The name under which transactions are noted whose request or response did not come in time.
-pub const LOST: &str = "LostTransactions";
 
 /// What carries messages of one size there and messages of another back: requests and responses,
 /// or the other way round.
@@ -127,98 +121,6 @@ enum Received {
     Nothing,
     /// No more is to come.
     End,
-}
-
-/// The near end's part of a thread: sends requests over `flows`.
-///
-/// # Errors
-/// `Io` when a flow breaks; `HostLacks` without memory.
-pub fn request<P: Probe>(
-    part: &Requests,
-    transport: Transport,
-    flows: &[Flow],
-    member: &mut Member<P>,
-) -> Result<Notes, Failure> {
-    let flow = &flows[0];
-    let [request, response] = part.exchange.buffers()?;
-    match transport {
-        Transport::Tcp | Transport::Unix => {
-            let channel = ByteStream::new(&flow.socket, request, response);
-            let notes = request_over(part, channel, flow, member)?;
-            flow.socket
-                .shutdown(Shutdown::Write)
-                .map_err(|error| cannot(&error))?;
-            Ok(notes)
-        }
-        Transport::Udp => {
-            flow.socket
-                .set_read_timeout(part.lost_after)
-                .map_err(|error| refused("set SO_RCVTIMEO of a socket", &error))?;
-            let channel = Datagrams::new(&flow.socket, request, response);
-            let notes = request_over(part, channel, flow, member)?;
-            // An empty datagram says that no more comes; if it is lost, the control connection
-            // will.
-            let _ = flow.socket.send(&[]);
-            Ok(notes)
-        }
-    }
-}
-
-fn request_over<P: Probe>(
-    part: &Requests,
-    channel: impl Channel,
-    flow: &Flow,
-    member: &mut Member<P>,
-) -> Result<Notes, Failure> {
-    let tally = &flow.tally;
-    let lost = match part.rate {
-        None => {
-            let mut requests = Closed::new(part, channel, tally);
-            member.start()?;
-            requests.execute(member)
-        }
-        Some(rate) => {
-            let pace = Pace::shared(rate.per_s, flow.number as usize, rate.flows as usize);
-            let mut requests = Open::new(part, pace, channel, tally);
-            member.start()?;
-            requests.execute(member)
-        }
-    };
-    member.done();
-    let lost = lost.map_err(|error| cannot(&error))?;
-    Ok(part.lost_after.map(|_| (LOST, lost)).into_iter().collect())
-}
-
-/// The far end's part of a thread: answers requests over `flows` until no more come.
-///
-/// # Errors
-/// `Io` when a flow breaks; `HostLacks` without memory.
-pub fn respond<P: Probe>(
-    exchange: Exchange,
-    transport: Transport,
-    flows: &[Flow],
-    member: &mut Member<P>,
-) -> Result<Notes, Failure> {
-    let flow = &flows[0];
-    let [request, response] = exchange.buffers()?;
-    member.start()?;
-    let done = match transport {
-        Transport::Tcp | Transport::Unix => {
-            let mut channel = ByteStream::new(&flow.socket, response, request);
-            respond::execute(&mut channel, &flow.tally, exchange.bytes(), member)
-                .and_then(|()| flow.socket.shutdown(Shutdown::Write))
-        }
-        Transport::Udp => {
-            let mut channel = Datagrams::new(&flow.socket, response, request);
-            respond::execute(&mut channel, &flow.tally, exchange.bytes(), member)
-        }
-    };
-    done.map_err(|error| cannot(&error))?;
-    Ok(Notes::new())
-}
-
-fn cannot(error: &io::Error) -> Failure {
-    refused("exchange requests and responses", error)
 }
 
 /// One transaction, for the probe and for those who look on; a probe that reads the clock has

@@ -3,13 +3,13 @@
 //! was due.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
-use kit::pace::{self, Pace};
+use kit::pace::Pace;
 use kit::team::Member;
 use kit::{clock, Probe};
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
 
+use super::turns::{Next, Turn, TURN};
 use super::under_way::UnderWay;
 use super::{count, Channel, Received, Requests};
 use crate::control::message::Limit;
@@ -17,6 +17,8 @@ use crate::flow::Tally;
 
 /// So many are under way at most, where nothing else bounds them.
 const UNDER_WAY_MAX: u64 = 1 << 18;
+/// Between two looks for what is lost, or whether to go on, when nothing is due, in ns.
+const LOOK_NS: u64 = 20_000_000;
 
 /// An open loop over a channel, ready to begin.
 pub struct Open<'a, C> {
@@ -29,6 +31,8 @@ pub struct Open<'a, C> {
     sent: u64,
     lost_after_ns: Option<u64>,
     bytes: u64,
+    /// How many were lost.
+    pub lost: u64,
 }
 
 impl<'a, C: Channel> Open<'a, C> {
@@ -49,49 +53,13 @@ impl<'a, C: Channel> Open<'a, C> {
             bytes: part.exchange.bytes(),
             channel,
             tally,
+            lost: 0,
         }
     }
 
-    /// Sends what is due and receives what comes, until all have been answered or given up; no
-    /// more is sent when the member does not go on. Tells how many were lost.
-    ///
-    /// # Errors
-    /// As send(2), recv(2) and poll(2); `UnexpectedEof` when the far end has gone.
-    pub fn execute<P: Probe>(&mut self, member: &mut Member<P>) -> io::Result<u64> {
-        let opened_ns = member.opened_ns();
-        let due_ns = |pace: &Pace, number| opened_ns + pace.due_ns(number);
-        let mut lost = 0;
-        let mut now_ns = clock::now_ns();
-        loop {
-            let has_more = self.sent < self.due && member.goes_on();
-            if !has_more && self.under_way.count() == 0 {
-                break;
-            }
-            let next_ns = match has_more {
-                true => due_ns(&self.pace, self.sent),
-                false => u64::MAX,
-            };
-            if next_ns <= now_ns && self.has_room() {
-                let number = self.under_way.begin(next_ns);
-                self.channel.send(number, false)?;
-                self.sent += 1;
-            } else {
-                self.wait(next_ns.saturating_sub(now_ns))?;
-            }
-            now_ns = self.take(member)?;
-            if let Some(lost_after_ns) = self.lost_after_ns {
-                lost += self.under_way.give_up(now_ns.saturating_sub(lost_after_ns));
-            }
-        }
-        if self.sent == self.due {
-            // The rate is that of the whole time, and not of that until the last response.
-            pace::wait_until(due_ns(&self.pace, self.due));
-        }
-        Ok(lost)
-    }
-
-    fn has_room(&self) -> bool {
-        !self.channel.owes() && !self.under_way.is_full()
+    /// When the next request would be due, in ns since the region began, if all have been sent.
+    pub fn end_ns(&self) -> Option<u64> {
+        (self.sent == self.due).then(|| self.pace.due_ns(self.due))
     }
 
     /// Counts the responses that are here; gives the instant after the last.
@@ -108,28 +76,49 @@ impl<'a, C: Channel> Open<'a, C> {
                 count(member, self.tally, self.bytes, began_ns, now_ns);
             }
         }
+        if let Some(lost_after_ns) = self.lost_after_ns {
+            let latest_ns = now_ns.saturating_sub(lost_after_ns);
+            self.lost += self.under_way.give_up(latest_ns);
+        }
         Ok(now_ns)
     }
 
-    /// Waits for a response for up to `left_ns`, the last part of it awake; or for room, when
-    /// nothing else is to be waited for.
-    fn wait(&self, left_ns: u64) -> io::Result<()> {
-        let nap = match left_ns {
-            0 => Some(pace::NAP),
-            _ => pace::nap(left_ns),
-        };
-        let Some(nap) = nap else {
-            std::hint::spin_loop();
-            return Ok(());
-        };
-        let what = match self.channel.owes() {
-            true => PollFlags::IN | PollFlags::OUT,
-            false => PollFlags::IN,
-        };
-        let mut fds = [PollFd::from_borrowed_fd(self.channel.fd(), what)];
-        match poll(&mut fds, Timespec::try_from(nap).ok().as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
+    fn has_room(&self) -> bool {
+        !self.channel.owes() && !self.under_way.is_full()
+    }
+}
+
+impl<C: Channel> Turn for Open<'_, C> {
+    /// No more is sent when the member does not go on.
+    fn turn<P: Probe>(&mut self, member: &mut Member<P>) -> io::Result<Next> {
+        for _ in 0..TURN {
+            let now_ns = self.take(member)?;
+            let has_more = self.sent < self.due && member.goes_on();
+            if !has_more {
+                return Ok(match self.under_way.count() {
+                    0 => Next::Never,
+                    _ => Next::At(now_ns + LOOK_NS),
+                });
+            }
+            let next_ns = member.opened_ns() + self.pace.due_ns(self.sent);
+            if next_ns > now_ns {
+                return Ok(Next::At(next_ns.min(now_ns + LOOK_NS)));
+            }
+            if !self.has_room() {
+                return Ok(Next::At(now_ns + LOOK_NS));
+            }
+            let number = self.under_way.begin(next_ns);
+            self.channel.send(number, false)?;
+            self.sent += 1;
         }
+        Ok(Next::At(0))
+    }
+
+    fn owes(&self) -> bool {
+        self.channel.owes()
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.channel.fd()
     }
 }

@@ -72,7 +72,8 @@ near end's ports are free again. The clock is read twice for each transaction, w
 const DATAGRAMS: &str = "\
  A datagram begins with the lowest bytes of its transaction's number, up to 8, as far as request \
 and response have room. One that is not answered in time is lost and counted; another follows, \
-and a response that comes later still is dropped.";
+and a response that comes later still is dropped. To know the age of what is under way, the clock \
+is read for each transaction, whatever the timing.";
 
 impl RequestResponse {
     /// Dimensions of its grid.

@@ -22,6 +22,8 @@ const DATAGRAM_MAX: Size = Size(65_487);
 const BURST_MAX: u32 = 65_535;
 const FLOWS_MAX: u32 = 1_024;
 const SECONDS_MAX: f64 = 86_400.0;
+/// Both ends have the patience for what is under way when the time is over.
+const LOST_AFTER_S_MAX: f64 = 5.0;
 const RATE_MAX: f64 = 1e8;
 
 /// Parameters of the workload.
@@ -156,7 +158,7 @@ impl Params {
             within("flows", flows, 1..=FLOWS_MAX)?;
         }
         positive("seconds", params.seconds, SECONDS_MAX)?;
-        positive("lost_after_s", params.lost_after_s, SECONDS_MAX)?;
+        positive("lost_after_s", params.lost_after_s, LOST_AFTER_S_MAX)?;
         if let Some(transactions) = params.transactions {
             within("transactions", transactions, 1..=u64::MAX / 2)?;
         }
