@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wire::Failure;
 
-use crate::control::message::{Limit, Messages, Role, Work};
+use crate::control::message::{Limit, Messages, Role, Transport, Work};
 use crate::failure::far;
 use crate::flow::exchange::Exchange;
 use crate::flow::zerocopy::ZeroCopy;
@@ -84,7 +84,15 @@ impl Limits {
     fn check_role(&self, work: &Work) -> Result<(), Failure> {
         match &work.role {
             Role::Receive(part) => check_messages(&part.messages, work.flows),
-            Role::Respond(exchange) | Role::Accept(exchange) => {
+            Role::Respond(exchange) => check_exchange(*exchange, work.flows),
+            Role::Accept(exchange) => {
+                if work.transport != Transport::Tcp {
+                    return Err(far(
+                        "transport: only TCP connections are accepted one by one",
+                    ));
+                }
+                let (threads, flows) = (work.threads.into(), work.flows.into());
+                within("threads", threads, flows, flows, "one for each flow")?;
                 check_exchange(*exchange, work.flows)
             }
             Role::Send(part) => {
@@ -259,6 +267,34 @@ mod tests {
             "{}",
             failure.message
         );
+    }
+
+    #[test]
+    fn exchanges_have_limits_too() {
+        let role = |request: u64, response: u64| {
+            let exchange = json!({"accept": {"request": request, "response": response}});
+            ("/role", exchange)
+        };
+        let most = MESSAGE_BYTES_MAX;
+        limits().check(&work(&[role(1, most)])).unwrap();
+        for (changes, name) in [
+            (vec![role(0, 1)], "request"),
+            (vec![role(1, most + 1)], "response"),
+            (
+                vec![
+                    role(most, most),
+                    ("/flows", json!(64)),
+                    ("/threads", json!(64)),
+                ],
+                "buffers",
+            ),
+            (vec![role(1, 1), ("/threads", json!(1))], "threads"),
+            (vec![role(1, 1), ("/transport", json!("udp"))], "transport"),
+        ] {
+            let failure = limits().check(&work(&changes)).unwrap_err();
+            let begin = format!("{name}: ");
+            assert!(failure.message.starts_with(&begin), "{}", failure.message);
+        }
     }
 
     #[test]
