@@ -64,3 +64,9 @@ pub fn complain(failure: &Failure) {
 pub fn remark(tool: &str, text: &str) {
     eprintln!("{tool}: {text}");
 }
+
+/// Tells people what they should know before something goes wrong.
+#[allow(clippy::print_stderr)]
+pub fn caution(words: &str) {
+    eprintln!("tiltyard-engine: caution: {words}");
+}

@@ -1,10 +1,11 @@
 //! `serve`: this engine as the far end of a network trial.
 
-use std::fs;
-use std::io::Read;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -14,9 +15,14 @@ use network::serve::{Limits, Offer, Server};
 use serde::Serialize;
 use wire::{Failure, FailureKind, FAR_PORT, PROTOCOL};
 
-use crate::output::Output;
+use crate::output::{caution, Output};
 use crate::registry::VERSION;
 use crate::session;
+
+/// Longest time that can be allowed: about 30 years.
+const TIME_LIMIT_MAX_S: f64 = 1e9;
+/// A secret is a line; more than this is another file.
+const SECRET_FILE_BYTES: u64 = 4 << 10;
 
 /// What the far end is told on the command line.
 #[derive(Debug, Args)]
@@ -34,10 +40,11 @@ pub struct ServeArguments {
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
     /// Longest time that data may flow, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 3_600.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3_600.0, value_parser = seconds)]
     time_limit: f64,
     /// Most connections for data at once
-    #[arg(long, value_name = "COUNT", default_value_t = 256)]
+    #[arg(long, value_name = "COUNT", default_value_t = 256,
+        value_parser = clap::value_parser!(u32).range(1..=4_096))]
     connections: u32,
     /// Most bytes of one measurement, such as 100G [default: no limit]
     #[arg(long, value_name = "SIZE")]
@@ -67,7 +74,15 @@ enum Said {
 /// `BadJob` for arguments that cannot be, `Io` or `HostLacks` when it cannot listen.
 pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failure> {
     session::heed_signals()?;
-    let server = Server::bind(offer(arguments)?)?;
+    let offer = offer(arguments)?;
+    let open_to = offer.bind.iter().find(|address| !address.is_loopback());
+    if let (Some(address), None) = (open_to, &offer.secret) {
+        caution(&format!(
+            "whoever reaches {address} may use this far end; give it a --secret-file unless the \
+             network is yours alone"
+        ));
+    }
+    let server = Server::bind(offer)?;
     output.line(&Said::Listening {
         addresses: server.addresses(),
         engine: VERSION,
@@ -81,22 +96,18 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
 }
 
 fn offer(arguments: &ServeArguments) -> Result<Offer, Failure> {
-    let loopback = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-    let time = Duration::try_from_secs_f64(arguments.time_limit)
-        .ok()
-        .filter(|time| !time.is_zero())
-        .ok_or_else(|| bad_parameter("time-limit", "--time-limit: use more than 0 seconds"))?;
+    let secret_file = arguments.secret_file.as_deref();
     Ok(Offer {
         engine: VERSION.to_owned(),
         bind: match arguments.bind.is_empty() {
-            true => loopback.to_vec(),
+            true => loopback(),
             false => arguments.bind.clone(),
         },
         port: arguments.port,
         data_ports: arguments.data_ports.clone(),
-        secret: arguments.secret_file.as_ref().map(secret).transpose()?,
+        secret: secret_file.map(secret).transpose()?,
         limits: Limits {
-            time,
+            time: Duration::from_secs_f64(arguments.time_limit),
             flows: arguments.connections,
             bytes: arguments.byte_limit.map(Size::bytes),
         },
@@ -104,17 +115,37 @@ fn offer(arguments: &ServeArguments) -> Result<Offer, Failure> {
     })
 }
 
-fn secret(path: &PathBuf) -> Result<String, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        let message = format!("--secret-file {}: {error}", path.display());
+/// The loopback addresses; a host need not have IPv6.
+fn loopback() -> Vec<IpAddr> {
+    let v4 = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let v6 = IpAddr::from(Ipv6Addr::LOCALHOST);
+    let has_v6 = UdpSocket::bind((v6, 0)).is_ok();
+    [v4].into_iter().chain(has_v6.then_some(v6)).collect()
+}
+
+fn secret(path: &Path) -> Result<String, Failure> {
+    let wrong = |what: &dyn std::fmt::Display| {
+        let message = format!("--secret-file {}: {what}", path.display());
         bad_parameter("secret-file", message)
-    })?;
-    match text.lines().next().map(str::trim) {
-        Some(secret) if !secret.is_empty() => Ok(secret.to_owned()),
-        _ => {
-            let message = format!("--secret-file {}: its first line is empty", path.display());
-            Err(bad_parameter("secret-file", message))
-        }
+    };
+    let read = || -> io::Result<(u32, String)> {
+        let file = File::open(path)?;
+        let mode = file.metadata()?.permissions().mode();
+        let mut text = String::new();
+        file.take(SECRET_FILE_BYTES).read_to_string(&mut text)?;
+        Ok((mode, text))
+    };
+    let (mode, text) = read().map_err(|error| wrong(&error))?;
+    if mode & 0o077 != 0 {
+        let path = path.display();
+        caution(&format!(
+            "--secret-file {path}: others on this host may read it; \"chmod 600\" it"
+        ));
+    }
+    let secret = text.lines().next().unwrap_or_default().trim();
+    match secret.is_empty() || secret.contains(char::is_control) {
+        true => Err(wrong(&"its first line is to be the secret, in letters")),
+        false => Ok(secret.to_owned()),
     }
 }
 
@@ -124,6 +155,13 @@ fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
         (Ok(first), Ok(last)) if 0 < first && first <= last => Ok(first..=last),
         _ => Err("use two ports in ascending order, such as 20000-20063".to_owned()),
     }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok();
+    seconds
+        .filter(|&seconds| seconds > 0.0 && seconds <= TIME_LIMIT_MAX_S)
+        .ok_or_else(|| format!("use more than 0 seconds and up to {TIME_LIMIT_MAX_S}"))
 }
 
 /// Whoever started us keeps our standard input open for as long as we are needed.

@@ -5,4 +5,5 @@ mod documents;
 mod hostile;
 mod jobs;
 mod out_of_cache;
+mod serve;
 mod trouble;

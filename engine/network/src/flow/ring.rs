@@ -8,6 +8,11 @@ use kit::Buffer;
 
 /// Bytes of all buffers of a ring together, at most.
 pub const RING_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of all buffers of a ring together, at most, where nobody says how many there are: more
+/// than any cache that is near.
+const USUAL_BYTES_MAX: u64 = 8 << 20;
+/// Each buffer begins on a cache line.
+const LINE_BYTES: u64 = 64;
 /// What buffers are filled with.
 const FILL: &[u8] = b"tiltyard ";
 
@@ -26,8 +31,7 @@ impl Ring {
     /// # Errors
     /// `ENOMEM`; `InvalidInput` when they would be larger than [`RING_BYTES_MAX`].
     pub fn new(size_bytes: u64, width: u64) -> io::Result<Self> {
-        // Each begins on a cache line.
-        let stride = size_bytes.max(1).checked_next_multiple_of(64);
+        let stride = size_bytes.max(1).checked_next_multiple_of(LINE_BYTES);
         let stride = stride.unwrap_or(u64::MAX);
         let all = stride.saturating_mul(width.max(1));
         if all > RING_BYTES_MAX {
@@ -47,8 +51,12 @@ impl Ring {
     }
 
     /// As many buffers of `message_bytes` as fill a socket's buffer, and one more; two at least.
+    /// Very small messages do not each get a cache line of [`USUAL_BYTES_MAX`] and more.
     pub fn width_for(socket_bytes: u64, message_bytes: u64) -> u64 {
-        (socket_bytes / message_bytes.max(1) + 1).max(2)
+        let message_bytes = message_bytes.max(1);
+        let lines = message_bytes.div_ceil(LINE_BYTES);
+        let most = USUAL_BYTES_MAX / lines.saturating_mul(LINE_BYTES);
+        (socket_bytes / message_bytes + 1).min(most).max(2)
     }
 
     /// The buffer whose turn it is.
@@ -101,6 +109,8 @@ mod tests {
         assert_eq!(Ring::width_for(16_384, 16_384), 2);
         assert_eq!(Ring::width_for(131_072, 64), 2_049);
         assert_eq!(Ring::width_for(100, 0), 101);
+        assert_eq!(Ring::width_for(4 << 20, 1), (8 << 20) / 64);
+        assert_eq!(Ring::width_for(4 << 20, u64::MAX), 2);
         assert!(Ring::new(u64::MAX, 2).is_err());
         assert!(Ring::new(1 << 30, 1).is_err());
     }

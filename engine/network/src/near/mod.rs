@@ -11,7 +11,7 @@ use kit::failure::interrupted;
 use kit::team::{Finish, Member};
 use kit::{histogram::Histogram, Probe};
 use socket2::{Domain, Protocol, Socket, Type};
-use wire::{Failure, FarEnd, Interval, WhichEnd};
+use wire::{Failure, FailureKind, FarEnd, Interval, WhichEnd};
 
 use crate::control::channel::Channel;
 use crate::control::message::{
@@ -146,11 +146,12 @@ impl Far {
             far: address,
             local: self.local,
         };
-        let (flows, connects) = meet::connect(part, &ready, place, &own.options)?;
+        let (flows, connects) = meet::connect(part, &ready, place, &own.options)
+            .map_err(|failure| self.caused(FailureKind::Far, failure))?;
         if part.transport == Transport::Udp {
             meet::insist(&flows, &ready, place, self.control.line())?;
         }
-        self.expect("connected", |said| matches!(said, ToNear::Connected))?;
+        self.expect(|said| matches!(said, ToNear::Connected))?;
         let mut near = self.flow(part, own, &flows, work)?;
         self.say(&ToFar::Finish)?;
         let far = match self.hear()? {
@@ -202,7 +203,7 @@ impl Far {
 
     fn begin(&mut self, part: &Work, flows: &[Flow]) -> Result<Lifeline, Failure> {
         self.say(&ToFar::Begin)?;
-        self.expect("begun", |said| matches!(said, ToNear::Begun))?;
+        self.expect(|said| matches!(said, ToNear::Begun))?;
         let terms = Terms {
             longest: Duration::from_secs_f64(part.longest_s) + GRACE,
             bytes: None,
@@ -241,7 +242,15 @@ impl Far {
                 Ok(said) => Err(self.unexpected(&said)),
                 Err(failure) => Err(failure),
             },
-            (None, Err(failure)) => Err(self.cause().unwrap_or(failure)),
+            (None, Err(failure)) => Err(self.caused(FailureKind::Io, failure)),
+        }
+    }
+
+    /// What has led to `failure`, if it is of the `kind` that a far end may be the cause of.
+    fn caused(&mut self, kind: FailureKind, failure: Failure) -> Failure {
+        match failure.kind == kind {
+            true => self.cause().unwrap_or(failure),
+            false => failure,
         }
     }
 
@@ -267,14 +276,11 @@ impl Far {
         heard.map_err(|error| self.lost(&error))
     }
 
-    fn expect(&mut self, what: &str, is_it: impl Fn(&ToNear) -> bool) -> Result<(), Failure> {
+    fn expect(&mut self, is_it: impl Fn(&ToNear) -> bool) -> Result<(), Failure> {
         let said = self.hear()?;
         match is_it(&said) {
             true => Ok(()),
-            false => Err(self.unexpected(&said)).map_err(|mut failure: Failure| {
-                failure.message += &format!(" (waiting for \"{what}\")");
-                failure
-            }),
+            false => Err(self.unexpected(&said)),
         }
     }
 

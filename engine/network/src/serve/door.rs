@@ -78,10 +78,17 @@ impl<'a> Door<'a> {
         self.clients.pop_front().map(|(client, _)| client)
     }
 
-    /// Says to all that there is no more to wait for.
-    pub fn close(&mut self) {
-        for (client, _) in self.clients.drain(..) {
-            refuse(client, STOPPED);
+    /// Says to all that there is no more to wait for, also to those who have just come.
+    pub fn close(&mut self, listeners: &[TcpListener], stop: &Stop) {
+        for listener in listeners {
+            let waiting = std::iter::from_fn(|| listener.accept().ok());
+            let waiting = waiting.take(GUESTS_MAX);
+            waiting.for_each(|(stream, _)| self.greet(stream, stop));
+        }
+        let guests = self.guests.drain(..).map(|guest| guest.channel);
+        let clients = self.clients.drain(..).map(|(client, _)| client);
+        for channel in guests.chain(clients) {
+            refuse(channel, STOPPED);
         }
     }
 

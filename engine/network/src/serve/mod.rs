@@ -7,10 +7,10 @@
 
 mod door;
 mod limits;
+mod listen;
 mod meet;
 mod session;
 
-use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ pub use self::limits::Limits;
 
 use self::door::Door;
 use crate::control::channel::Channel;
-use crate::failure::refused;
 use crate::stop::Stop;
 
 /// What the far end offers.
@@ -55,18 +54,9 @@ impl Server {
     /// Listens at all addresses of the offer.
     ///
     /// # Errors
-    /// `Io` or `HostLacks`, naming the address and port.
+    /// See [`listen::at`].
     pub fn bind(offer: Offer) -> Result<Self, Failure> {
-        let mut port = offer.port;
-        let mut listeners = Vec::new();
-        for &ip in &offer.bind {
-            let address = SocketAddr::new(ip, port);
-            let listener =
-                listen(address).map_err(|error| refused(format!("listen at {address}"), &error))?;
-            // Any port means one for all addresses.
-            port = listener.local_addr().map_or(port, |address| address.port());
-            listeners.push(listener);
-        }
+        let listeners = listen::at(&offer.bind, offer.port)?;
         Ok(Self {
             offer: Arc::new(offer),
             listeners,
@@ -102,7 +92,7 @@ impl Server {
             }
             door.attend(&self.listeners, &self.stop);
         }
-        door.close();
+        door.close(&self.listeners, &self.stop);
         end(session);
     }
 
@@ -121,10 +111,4 @@ fn end(session: Option<JoinHandle<()>>) {
         // It has caught its own panic.
         let _ = session.join();
     }
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(address)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
 }
