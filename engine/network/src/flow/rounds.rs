@@ -134,7 +134,12 @@ impl<'a> Round<'a> {
             self.wait()?;
             for at in 0..self.events.len() {
                 let index = self.events[at].data.u64() as usize;
-                if self.receive_turn(index, &mut receivers[index], member)? {
+                let turn = self.receive_turn(index, &mut receivers[index], member)?;
+                // A socket of datagrams that was cut has nothing for ever, where one that blocks
+                // would have an end.
+                let flags = self.events[at].flags;
+                let is_cut = flags.contains(EventFlags::HUP);
+                if turn == Turn::End || (turn == Turn::Nothing && is_cut) {
                     self.leave(index)?;
                 }
             }
@@ -142,13 +147,13 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Gives whether this was the end of the flow.
+    /// Takes what one flow has, as far as a turn goes.
     fn receive_turn<P: Probe>(
         &self,
         index: usize,
         receiver: &mut Receiver,
         member: &mut Member<P>,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Turn> {
         let flow = &self.flows[index];
         for _ in 0..TURN {
             member.probe.begin_operation();
@@ -156,13 +161,24 @@ impl<'a> Round<'a> {
                 Ok(0) => {
                     // Tells a sender that everything is taken; datagrams have nobody to tell.
                     let _ = flow.socket.shutdown(Shutdown::Write);
-                    return Ok(true);
+                    return Ok(Turn::End);
                 }
                 Ok(bytes) => count(member, &flow.tally, bytes),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Turn::Nothing),
                 Err(error) => return Err(error),
             }
         }
-        Ok(false)
+        Ok(Turn::More)
     }
+}
+
+/// How a turn ended.
+#[derive(PartialEq, Eq)]
+enum Turn {
+    /// There may be more.
+    More,
+    /// There is no more now.
+    Nothing,
+    /// The other end has no more to send.
+    End,
 }

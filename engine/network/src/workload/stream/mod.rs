@@ -5,6 +5,7 @@
 //! the last byte and closed, and the near end knows of it; of datagrams, when the last one is
 //! handed over.
 
+mod check;
 mod measures;
 mod params;
 mod run;
@@ -92,7 +93,7 @@ impl Stream {
     fn schema(&self) -> Value {
         let mut schema = kit::params::schema::<Params>();
         if let Some(properties) = schema["properties"].as_object_mut() {
-            properties.retain(|name, _| !params::foreign(self).contains(&name.as_str()));
+            properties.retain(|name, _| !check::foreign(self).contains(&name.as_str()));
         }
         schema
     }
@@ -142,7 +143,7 @@ struct Plan {
 impl Trial for Plan {
     fn effective(&self) -> Map<String, Value> {
         let mut effective = kit::params::effective(&self.params);
-        effective.retain(|name, _| !params::foreign(&self.stream).contains(&name.as_str()));
+        effective.retain(|name, _| !check::foreign(&self.stream).contains(&name.as_str()));
         effective
     }
 

@@ -5,27 +5,18 @@ use std::io;
 use std::path::PathBuf;
 
 use kit::failure::bad_parameter;
-use kit::limits::within;
 use kit::{params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use wire::{Failure, Timing};
 
-use super::Stream;
-use crate::control::message::{Limit, Transport};
+use super::{check, Stream};
+use crate::control::message::Limit;
 use crate::workload::ends::{BufferSize, EndParams};
 
 /// Dimensions of the grid.
 pub const GRID: [&str; 4] = ["message", "send_buffer", "receive_buffer", "flows"];
-const MESSAGE_MAX: Size = Size(16 << 20);
-/// An IPv4 packet has 16 bits for its length, and 28 bytes of headers.
-const DATAGRAM_MAX: Size = Size(65_507);
-/// UDP_MAX_SEGMENTS of Linux until 6.9; later ones take more.
-const SEGMENTS_MAX: u32 = 64;
-const FLOWS_MAX: u32 = 1_024;
-const SECONDS_MAX: f64 = 86_400.0;
-const RATE_MAX: f64 = 1e12;
 
 /// Parameters of the workload.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -109,29 +100,6 @@ impl Default for Params {
     }
 }
 
-/// Parameters that mean nothing to `stream`: its card does not list them.
-pub fn foreign(stream: &Stream) -> Vec<&'static str> {
-    let tcp = ["nodelay", "cork", "mss"];
-    let udp = ["connected", "gso", "gro"];
-    let mut foreign = Vec::new();
-    if stream.transport != Transport::Tcp {
-        foreign.extend(tcp);
-    }
-    if stream.transport != Transport::Udp {
-        foreign.extend(udp);
-    }
-    if stream.transport == Transport::Unix {
-        foreign.extend(["rate", "skip_copy", "dscp"]);
-    }
-    if stream.transport != Transport::Tcp || stream.sends_file {
-        foreign.push("zerocopy");
-    }
-    if !stream.sends_file {
-        foreign.push("file");
-    }
-    foreign
-}
-
 /// One point of the grid.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell {
@@ -172,60 +140,8 @@ impl Params {
     pub fn parse(parameters: &Map<String, Value>, stream: &Stream) -> Result<Self, Failure> {
         params::known(parameters, &stream.parameters())?;
         let params: Self = params::parse(parameters)?;
-        params.check_sizes(stream)?;
-        if !(params.seconds > 0.0 && params.seconds <= SECONDS_MAX) {
-            let seconds = params.seconds;
-            let message = format!(
-                "parameter \"seconds\": {seconds} is out of range; use more than 0 and up to \
-                 {SECONDS_MAX}"
-            );
-            return Err(bad_parameter("seconds", message));
-        }
-        if let Some(rate) = params.rate.filter(|rate| !(1.0..=RATE_MAX).contains(rate)) {
-            let message =
-                format!("parameter \"rate\": {rate} is out of range; use 1 … {RATE_MAX} B/s");
-            return Err(bad_parameter("rate", message));
-        }
-        if let Some(dscp) = params.dscp {
-            within("dscp", dscp, 0..=63)?;
-        }
-        if let Some(mss) = params.mss {
-            within("mss", mss, 48..=65_495)?;
-        }
-        params.open_file()?;
-        params.near.check("near", stream.transport)?;
-        params.far.check("far", stream.transport)?;
+        check::check(&params, stream)?;
         Ok(params)
-    }
-
-    fn check_sizes(&self, stream: &Stream) -> Result<(), Failure> {
-        let is_udp = stream.transport == Transport::Udp;
-        let message_max = if is_udp { DATAGRAM_MAX } else { MESSAGE_MAX };
-        for &message in self.message.iter() {
-            within("message", message, Size(1)..=message_max)?;
-            within("gso", self.gso, 1..=SEGMENTS_MAX)?;
-            let together = message.bytes() * u64::from(self.gso);
-            if is_udp && together > DATAGRAM_MAX.bytes() {
-                let message = format!(
-                    "parameter \"gso\": {} messages of {message} are more than {DATAGRAM_MAX} \
-                     bytes, as much as one call takes",
-                    self.gso
-                );
-                return Err(bad_parameter("gso", message));
-            }
-        }
-        for &flows in self.flows.iter() {
-            within("flows", flows, 1..=FLOWS_MAX)?;
-            if is_udp && self.rate.is_some() && self.near.threads(flows) < flows {
-                let message = "parameter \"rate\": a thread can wait for the instants of one flow \
-                               only; leave out \"near.threads\"";
-                return Err(bad_parameter("rate", message.to_owned()));
-            }
-        }
-        if let Some(receive) = self.receive {
-            within("receive", receive, Size(1)..=MESSAGE_MAX)?;
-        }
-        Ok(())
     }
 
     /// All points of the grid, the outermost dimension varying slowest.

@@ -1,0 +1,105 @@
+//! Ranges of the parameters, and what goes together.
+
+use kit::failure::bad_parameter;
+use kit::limits::within;
+use kit::Size;
+use wire::Failure;
+
+use super::params::Params;
+use super::Stream;
+use crate::control::message::Transport;
+
+const MESSAGE_MAX: Size = Size(16 << 20);
+/// An IPv4 packet has 16 bits for its length, and 28 bytes of headers.
+const DATAGRAM_MAX: Size = Size(65_507);
+/// UDP_MAX_SEGMENTS of Linux until 6.9; later ones take more.
+const SEGMENTS_MAX: u32 = 64;
+const FLOWS_MAX: u32 = 1_024;
+const SECONDS_MAX: f64 = 86_400.0;
+const RATE_MAX: f64 = 1e12;
+
+/// Parameters that mean nothing to `stream`: its card does not list them.
+pub fn foreign(stream: &Stream) -> Vec<&'static str> {
+    let tcp = ["nodelay", "cork", "mss"];
+    let udp = ["connected", "gso", "gro"];
+    let mut foreign = Vec::new();
+    if stream.transport != Transport::Tcp {
+        foreign.extend(tcp);
+    }
+    if stream.transport != Transport::Udp {
+        foreign.extend(udp);
+    }
+    if stream.transport == Transport::Unix {
+        foreign.extend(["rate", "skip_copy", "dscp"]);
+    }
+    if stream.transport != Transport::Tcp || stream.sends_file {
+        foreign.push("zerocopy");
+    }
+    if !stream.sends_file {
+        foreign.push("file");
+    }
+    foreign
+}
+
+/// Checks what is asked of `stream`.
+///
+/// # Errors
+/// `BadJob`, naming the parameter.
+pub fn check(params: &Params, stream: &Stream) -> Result<(), Failure> {
+    check_sizes(params, stream)?;
+    check_flows(params, stream)?;
+    if !(params.seconds > 0.0 && params.seconds <= SECONDS_MAX) {
+        let seconds = params.seconds;
+        let message = format!(
+            "parameter \"seconds\": {seconds} is out of range; use more than 0 and up to \
+             {SECONDS_MAX}"
+        );
+        return Err(bad_parameter("seconds", message));
+    }
+    if let Some(rate) = params.rate {
+        within("rate", rate, 1.0..=RATE_MAX)?;
+    }
+    if let Some(dscp) = params.dscp {
+        within("dscp", dscp, 0..=63)?;
+    }
+    if let Some(mss) = params.mss {
+        within("mss", mss, 48..=65_495)?;
+    }
+    params.open_file()?;
+    params.near.check("near", stream.transport)?;
+    params.far.check("far", stream.transport)
+}
+
+fn check_sizes(params: &Params, stream: &Stream) -> Result<(), Failure> {
+    let is_udp = stream.transport == Transport::Udp;
+    let message_max = if is_udp { DATAGRAM_MAX } else { MESSAGE_MAX };
+    within("gso", params.gso, 1..=SEGMENTS_MAX)?;
+    for &message in params.message.iter() {
+        within("message", message, Size(1)..=message_max)?;
+        let gso = params.gso;
+        if message.bytes() * u64::from(gso) > message_max.bytes() {
+            let message = format!(
+                "parameter \"gso\": {gso} messages of {message} are more than {message_max} bytes, \
+                 as much as one call takes"
+            );
+            return Err(bad_parameter("gso", message));
+        }
+    }
+    if let Some(receive) = params.receive {
+        within("receive", receive, Size(1)..=MESSAGE_MAX)?;
+    }
+    Ok(())
+}
+
+fn check_flows(params: &Params, stream: &Stream) -> Result<(), Failure> {
+    for &flows in params.flows.iter() {
+        within("flows", flows, 1..=FLOWS_MAX)?;
+        let shares_threads = params.near.threads(flows) < flows;
+        if stream.transport == Transport::Udp && params.rate.is_some() && shares_threads {
+            let message = "parameter \"rate\": a thread can wait for the instants of one flow \
+                           only; leave out \"near.threads\"";
+            return Err(bad_parameter("rate", message.to_owned()));
+        }
+    }
+    Ok(())
+}
