@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::net::Shutdown;
+use std::net::{Shutdown, UdpSocket};
 
 use common::Served;
 use kit::team::{Finish, Member};
@@ -86,4 +86,32 @@ fn datagrams_need_no_connection() {
         let bytes = received_bytes(ip, Transport::Udp, options.clone());
         assert_eq!(bytes, 6 * MESSAGE.len() as u64, "{ip}");
     }
+}
+
+/// Does the work of [`send`] while somebody else sends to the far end's socket, too.
+fn send_among_strangers(flows: &[Flow], member: &mut Member<PassProbe>) -> Result<Notes, Failure> {
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for flow in flows {
+        let far = flow.socket.peer_addr().unwrap().as_socket().unwrap();
+        for words in [&b"not for you"[..], b""] {
+            // Its own socket may be told that nobody is there.
+            let _ = stranger.send_to(words, far);
+        }
+    }
+    send(flows, member)
+}
+
+#[test]
+fn datagrams_of_strangers_do_not_count() {
+    let served = Served::at("127.0.0.1");
+    let mut far = Far::dial(&served.far()).unwrap();
+    let options = SocketOptions::default();
+    let own = Own {
+        options: options.clone(),
+        threads: 1,
+        finish: Finish::Everyone,
+    };
+    let measured = far.measure(&work(Transport::Udp, options), &own, send_among_strangers);
+    let received = measured.unwrap().far.side.received_bytes;
+    assert_eq!(received, 6 * MESSAGE.len() as u64);
 }

@@ -67,9 +67,9 @@ counts until nothing has come for 0.1 s after that";
 const CONNECTION_DESCRIPTION: &str = "\
 The sending end hands over messages of one size, one call each, from buffers that take turns: as \
 many as fill the socket's buffer before it is connected, and one more, as netperf does it. Each \
-flow has a thread of its own at both ends unless fewer are asked for; then those that can go on have turns of at most 16 \
-calls. After the time the sending end closes its half of the connection, and the flow ends when \
-the receiving end has taken everything. What was received counts.";
+flow has a thread of its own at both ends unless fewer are asked for; then those that can go on \
+have turns of at most 16 calls. After the time the sending end closes its half of the connection, \
+and the flow ends when the receiving end has taken everything. What was received counts.";
 
 const DATAGRAM_DESCRIPTION: &str = "\
 The sending end hands over datagrams of one size, from buffers that take turns: as many as fill \

@@ -10,16 +10,12 @@ use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Direction, Stream};
 use crate::control::message::{Limit, Messages, Receive, Role, Send, Transport, Work};
-use crate::flow::ring::Ring;
 use crate::flow::{part, Flow, Notes};
 use crate::near::{Far, Measured, Own};
 use crate::placement::Placement;
 use crate::socket::SocketOptions;
 use crate::workload::ends::{BufferSize, EndParams};
 
-/// What a sender's socket holds before it is connected, where nobody says: the default of Linux's
-/// `tcp_wmem`. Afterwards TCP tunes it to megabytes, which no cache near the CPU would hold.
-const SEND_BYTES: u64 = 16 << 10;
 /// What a receiver asks for where nobody says: the default of Linux's `tcp_rmem`.
 const RECEIVE_BYTES: u64 = 128 << 10;
 /// Between two looks at connections.
@@ -166,7 +162,7 @@ impl Walk<'_> {
     fn send(&self) -> Send {
         let messages = Messages {
             bytes: self.cell.message.bytes(),
-            width: self.send_width(),
+            width: None,
         };
         let is_paced_here = self.stream.transport == Transport::Udp;
         Send {
@@ -180,15 +176,6 @@ impl Walk<'_> {
     fn rate_of_flow(&self) -> Option<f64> {
         let flows = f64::from(self.cell.flows);
         self.params.rate.map(|rate| rate / flows)
-    }
-
-    /// Buffers that take turns at a TCP sender; elsewhere the socket's buffer stays as it is.
-    fn send_width(&self) -> Option<u64> {
-        // The kernel doubles what is asked for.
-        let asked = self.cell.send_buffer.bytes();
-        let buffer = asked.map_or(SEND_BYTES, |bytes| bytes.saturating_mul(2));
-        let is_tcp = self.stream.transport == Transport::Tcp;
-        is_tcp.then(|| Ring::width_for(buffer, self.cell.message.bytes()))
     }
 
     fn receive(&self) -> Receive {
