@@ -12,6 +12,7 @@ use serde_json::{json, Map, Value};
 use wire::{ConditionsWanted, Failure};
 
 use crate::failure::refused;
+use crate::side;
 
 /// Nodes that a memory policy can name here.
 const NODES_MAX: u32 = 1_024;
@@ -25,6 +26,33 @@ pub struct Wanted {
     /// NUMA node whose CPUs and memory are used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
+    /// Who else is at work: where nothing else is said, the threads keep off the CPUs of a
+    /// neighbour on this host, with whom they would otherwise share one now and then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<Neighbour>,
+}
+
+/// The other end, as far as its place matters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbour {
+    /// Its host; see [`side::host`].
+    pub host: String,
+    /// CPUs of its threads.
+    pub cpus: Vec<u32>,
+}
+
+impl Neighbour {
+    /// This end with so many threads, as a neighbour of the other one; nobody where they have no
+    /// place.
+    pub fn here(threads: u32) -> Option<Self> {
+        let mut cpus = place::team_cpus();
+        cpus.truncate(threads as usize);
+        (!cpus.is_empty()).then(|| Self {
+            host: side::host(),
+            cpus,
+        })
+    }
 }
 
 /// Holds for this thread, and the teams that it starts, for as long as it lives.
@@ -46,11 +74,16 @@ impl Placement {
         if let Some(node) = wanted.numa_node {
             cpus = cpus_of(node).map_err(|error| no_node(end, node, &error))?;
         }
+        let cannot = |error: Errno| refused("place threads on CPUs", &error.into());
+        let before = sched_getaffinity(None).map_err(cannot)?;
+        if let (true, Some(neighbour)) = (cpus.is_empty(), &wanted.neighbour) {
+            if !neighbour.cpus.is_empty() && neighbour.host == side::host() {
+                cpus = others(&before, &neighbour.cpus);
+            }
+        }
         if cpus.is_empty() {
             return Ok(None);
         }
-        let cannot = |error: Errno| refused("place threads on CPUs", &error.into());
-        let before = sched_getaffinity(None).map_err(cannot)?;
         if !place::team_cpus().is_empty() {
             // The conditions of the job have pinned this thread; what is said here goes before them.
             sched_setaffinity(None, &everywhere()).map_err(cannot)?;
@@ -87,6 +120,15 @@ impl Drop for Placement {
             let _ = prefer(None);
         }
     }
+}
+
+/// The CPUs of `allowed` without those to `avoid`, from the highest-numbered downwards.
+fn others(allowed: &CpuSet, avoid: &[u32]) -> Vec<u32> {
+    let allowed = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu));
+    let kept = allowed
+        .map(|cpu| cpu as u32)
+        .filter(|cpu| !avoid.contains(cpu));
+    kept.rev().collect()
 }
 
 /// All CPUs; the kernel takes those that there are.
@@ -189,6 +231,14 @@ mod tests {
         assert_eq!(parse_list("0-2,7"), [0, 1, 2, 7]);
         assert_eq!(parse_list("5"), [5]);
         assert!(parse_list("").is_empty());
+    }
+
+    #[test]
+    fn the_cpus_of_the_other_end_are_kept_off() {
+        let mut allowed = CpuSet::new();
+        [0, 2, 5].into_iter().for_each(|cpu| allowed.set(cpu));
+        assert_eq!(others(&allowed, &[5, 7]), [2, 0]);
+        assert!(others(&allowed, &[0, 2, 5]).is_empty());
     }
 
     #[test]

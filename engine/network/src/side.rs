@@ -67,10 +67,7 @@ impl Sight {
             (more > 0).then(|| (name.clone(), more))
         };
         Side {
-            host: fs::read_to_string(BOOT)
-                .unwrap_or_default()
-                .trim()
-                .to_owned(),
+            host: host(),
             cpus: self.time.cpus,
             busy: match all > 0.0 {
                 true => ticks(self.time.busy, before.time.busy) / all,
@@ -82,6 +79,12 @@ impl Sight {
             ..Side::default()
         }
     }
+}
+
+/// Which host this is, for as long as it is up.
+pub fn host() -> String {
+    let id = fs::read_to_string(BOOT).unwrap_or_default();
+    id.trim().to_owned()
 }
 
 /// `cpu user nice system idle iowait irq softirq steal guest guest_nice`: the last two are in the

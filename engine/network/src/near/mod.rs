@@ -21,7 +21,7 @@ use crate::control::{frame, secret};
 use crate::failure::{far, refused};
 use crate::flow::{Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Terms, Word};
-use crate::placement;
+use crate::placement::{self, Neighbour};
 use crate::region::{self, Region};
 use crate::socket::{self, SocketOptions};
 use crate::stop::Stop;
@@ -137,7 +137,7 @@ impl Far {
         P: Probe + Default + Send,
         W: Fn(&[Flow], &mut Member<P>) -> Result<Notes, Failure> + Sync,
     {
-        let ready = self.open(part)?;
+        let ready = self.open(part, own)?;
         let address = self
             .control
             .peer_addr()
@@ -214,8 +214,10 @@ impl Far {
             .map_err(|error| refused("watch over the flows", &error))
     }
 
-    fn open(&mut self, part: &Work) -> Result<Ready, Failure> {
-        self.say(&ToFar::Open(Box::new(part.clone())))?;
+    fn open(&mut self, part: &Work, own: &Own) -> Result<Ready, Failure> {
+        let mut part = part.clone();
+        part.placement.neighbour = Neighbour::here(own.threads);
+        self.say(&ToFar::Open(Box::new(part)))?;
         match self.hear()? {
             ToNear::Ready(ready) => Ok(ready),
             other => Err(self.unexpected(&other)),

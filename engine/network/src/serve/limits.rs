@@ -77,6 +77,9 @@ impl Limits {
         }
         let cpus = work.placement.cpus.len() as u64;
         within("far.cpus", cpus, 0, CPUS_MAX as u64, "CPUs in a list")?;
+        let neighbour = work.placement.neighbour.as_ref();
+        let cpus = neighbour.map_or(0, |neighbour| neighbour.cpus.len() as u64);
+        within("near.cpus", cpus, 0, CPUS_MAX as u64, "CPUs in a list")?;
         check_options(&work.options)?;
         self.check_role(work)
     }
@@ -313,6 +316,11 @@ mod tests {
             ("/look_s", json!(1e-9), "look_s"),
             ("/look_s", json!(1e300), "look_s"),
             ("/placement/cpus", json!(vec![0; 1_025]), "far.cpus"),
+            (
+                "/placement/neighbour",
+                json!({"host": "h", "cpus": vec![0; 1_025]}),
+                "near.cpus",
+            ),
             ("/options/send_buffer", json!(u64::MAX), "send_buffer"),
             (
                 "/options/receive_buffer",

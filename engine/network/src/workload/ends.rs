@@ -47,8 +47,9 @@ impl BufferSize {
 pub struct EndParams {
     /// Threads among which the flows are shared out; 0: one for each flow.
     pub threads: u32,
-    /// CPUs of its threads, in order. Empty: of the near end as the job's conditions say, of the
-    /// far end where its scheduler puts them.
+    /// CPUs of its threads, in order. Empty: of the near end as the job's conditions say; of the
+    /// far end those that the near end leaves free, where both are on one host, else where its
+    /// scheduler puts them.
     pub cpus: Vec<u32>,
     /// NUMA node on whose CPUs and with whose memory its threads work; not together with `cpus`.
     pub numa_node: Option<u32>,
@@ -111,6 +112,7 @@ impl EndParams {
         Wanted {
             cpus: self.cpus.clone(),
             numa_node: self.numa_node,
+            neighbour: None,
         }
     }
 
