@@ -151,9 +151,8 @@ impl<'f> Sending<'_, 'f> {
             ([sender], [flow], Some(rate)) => {
                 let calls_per_s = rate / self.part.call_bytes() as f64;
                 member.start()?;
-                datagrams::send_paced(sender, flow, calls_per_s, self.calls(), member)
-                    .and_then(|()| sender.finish())
-                    .map_err(|error| self.broken(&error))
+                let sent = datagrams::send_paced(sender, flow, calls_per_s, self.calls(), member);
+                self.finish(&mut senders, sent, member)
             }
             _ => self.send(senders, member),
         }
@@ -178,9 +177,8 @@ impl<'f> Sending<'_, 'f> {
                 round.send(senders, &mut left, member)
             }
         };
-        sent.and_then(|()| self.flows.iter().try_for_each(|flow| self.drain(flow)))
-            .and_then(|()| self.finish(&mut senders))
-            .map_err(|error| self.broken(&error))
+        let sent = sent.and_then(|()| self.flows.iter().try_for_each(|flow| self.drain(flow)));
+        self.finish(&mut senders, sent, member)
     }
 
     /// How often each flow sends at most.
@@ -199,10 +197,19 @@ impl<'f> Sending<'_, 'f> {
         Ok(())
     }
 
-    fn finish(&self, senders: &mut [impl Sender]) -> io::Result<Notes> {
+    /// Ends the member's time, and asks the senders what they counted.
+    fn finish<P: Probe>(
+        &self,
+        senders: &mut [impl Sender],
+        sent: io::Result<()>,
+        member: &mut Member<P>,
+    ) -> Result<Notes, Failure> {
+        let broken = |error: io::Error| self.broken(&error);
+        sent.map_err(broken)?;
+        member.done();
         let mut all = Notes::new();
         for sender in senders {
-            for (name, count) in sender.finish()? {
+            for (name, count) in sender.finish().map_err(broken)? {
                 *all.entry(name).or_default() += count;
             }
         }

@@ -1,0 +1,133 @@
+//! Nothing is allocated while data flow: however many messages there are, a thread of the near end
+//! allocates the same.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::Served;
+use kit::team::{Finish, Member};
+use kit::{OperationProbe, PassProbe, Probe};
+use network::control::message::{Limit, Messages, Receive, Role, Send, Transport, Work};
+use network::flow::{part, Flow};
+use network::near::{Far, Own};
+use network::placement::Wanted;
+use network::socket::SocketOptions;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        System.alloc(layout)
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        System.dealloc(start, layout)
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What the near end does.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    Send,
+    SendUncopied,
+    SendFile,
+    SendPaced,
+    Receive,
+}
+
+const ACTS: [(Transport, Act); 7] = [
+    (Transport::Tcp, Act::Send),
+    (Transport::Unix, Act::Send),
+    (Transport::Udp, Act::Send),
+    (Transport::Udp, Act::SendPaced),
+    (Transport::Tcp, Act::SendUncopied),
+    (Transport::Tcp, Act::SendFile),
+    (Transport::Tcp, Act::Receive),
+];
+
+/// Allocations of a thread of the near end that moves so many messages.
+fn allocations<P: Probe + Default + std::marker::Send>(
+    transport: Transport,
+    act: Act,
+    flows: u32,
+    messages: u64,
+) -> u64 {
+    let served = Served::at("127.0.0.1");
+    let sizes = Messages {
+        bytes: 100,
+        width: None,
+    };
+    let send = Send {
+        zerocopy: matches!(act, Act::SendUncopied),
+        rate: matches!(act, Act::SendPaced).then_some(1e9),
+        ..Send::plain(sizes, Limit::Operations(messages))
+    };
+    let receive = Receive {
+        messages: sizes,
+        skip_copy: false,
+        gro: false,
+    };
+    let work = Work {
+        transport,
+        role: match act {
+            Act::Receive => Role::Send(send),
+            _ => Role::Receive(receive),
+        },
+        flows,
+        threads: 1,
+        options: SocketOptions::default(),
+        placement: Wanted::default(),
+        longest_s: 5.0,
+        look_s: 0.1,
+    };
+    let own = Own {
+        options: SocketOptions::default(),
+        threads: 1,
+        finish: Finish::Everyone,
+    };
+    let seen = AtomicU64::new(0);
+    let attend = |flows: &[Flow], member: &mut Member<P>| {
+        let before = ALLOCATIONS.get();
+        let done = match act {
+            Act::Receive => part::receive(&receive, transport, flows, member),
+            Act::SendFile => part::send_file(&send, None, flows, member),
+            _ => part::send(&send, transport, flows, member),
+        };
+        seen.store(ALLOCATIONS.get() - before, Ordering::Relaxed);
+        done
+    };
+    let mut far = Far::dial(&served.far()).unwrap();
+    far.measure::<P, _>(&work, &own, attend).unwrap();
+    seen.into_inner()
+}
+
+fn check<P: Probe + Default + std::marker::Send>() {
+    for (transport, act) in ACTS {
+        for flows in [1, 2] {
+            let of = |messages| allocations::<P>(transport, act, flows, messages);
+            assert_eq!(of(10), of(500), "{transport:?}, {act:?}, flows: {flows}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_allocated_while_data_flow() {
+    check::<PassProbe>();
+}
+
+#[test]
+fn nothing_is_allocated_while_each_operation_is_timed() {
+    check::<OperationProbe>();
+}
