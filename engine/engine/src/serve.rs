@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::ops::RangeInclusive;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use std::time::Duration;
 use clap::Args;
 use kit::failure::{bad_parameter, failure};
 use kit::{stop, Size};
-use network::serve::{Limits, Offer, Server};
+use network::netperf::server as netperf;
+use network::serve::{listen, Limits, Offer, Server};
 use serde::Serialize;
 use wire::{Failure, FailureKind, FAR_PORT, PROTOCOL};
 
@@ -19,6 +20,8 @@ use crate::output::{caution, Output};
 use crate::registry::VERSION;
 use crate::session;
 
+/// Where clients of netperf look for a netserver.
+const NETPERF_PORT: u16 = 12_865;
 /// Longest time that can be allowed: about 30 years.
 const TIME_LIMIT_MAX_S: f64 = 1e9;
 /// A secret is a line; more than this is another file.
@@ -30,9 +33,10 @@ pub struct ServeArguments {
     /// Address to listen at, several times if wanted [default: 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDRESS")]
     bind: Vec<IpAddr>,
-    /// Port of the control connection; 0 takes any that is free
-    #[arg(long, value_name = "PORT", default_value_t = FAR_PORT)]
-    port: u16,
+    /// Port of the control connection; 0 takes any that is free [default: 12866, with --netperf
+    /// 12865]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
     /// Ports of data connections, such as 20000-20063, for firewalls [default: any that is free]
     #[arg(long, value_name = "FIRST-LAST", value_parser = ports)]
     data_ports: Option<RangeInclusive<u16>>,
@@ -52,6 +56,10 @@ pub struct ServeArguments {
     /// End after the first client
     #[arg(long)]
     once: bool,
+    /// Speak netperf's protocol instead, for a stock netperf 2.6 or later. Its passphrase, the
+    /// secret, passes the network as it is
+    #[arg(long, conflicts_with = "once")]
+    netperf: bool,
     /// End when standard input does
     #[arg(long)]
     until_eof: bool,
@@ -82,17 +90,40 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
              network is yours alone"
         ));
     }
-    let server = Server::bind(offer)?;
-    output.line(&Said::Listening {
-        addresses: server.addresses(),
-        engine: VERSION,
-        protocol: PROTOCOL,
-    });
     if arguments.until_eof {
         stop_at_eof()?;
     }
+    if arguments.netperf {
+        return speak_netperf(&offer, output);
+    }
+    let server = Server::bind(offer)?;
+    tell(server.addresses(), output);
     server.run();
     Ok(())
+}
+
+/// Serves those who speak netperf's protocol.
+fn speak_netperf(offer: &Offer, output: &mut Output) -> Result<(), Failure> {
+    let listeners = listen::at(&offer.bind, offer.port)?;
+    let addresses = listeners.iter().map(TcpListener::local_addr);
+    tell(addresses.filter_map(io::Result::ok).collect(), output);
+    let limits = netperf::Limits {
+        clients: offer.limits.flows as usize,
+        test: offer.limits.time,
+        bytes: offer.limits.bytes,
+        data_ports: offer.data_ports.clone(),
+        passphrase: offer.secret.clone(),
+        ..netperf::Limits::default()
+    };
+    netperf::serve(&listeners, &limits)
+}
+
+fn tell(addresses: Vec<SocketAddr>, output: &mut Output) {
+    output.line(&Said::Listening {
+        addresses,
+        engine: VERSION,
+        protocol: PROTOCOL,
+    });
 }
 
 fn offer(arguments: &ServeArguments) -> Result<Offer, Failure> {
@@ -103,7 +134,10 @@ fn offer(arguments: &ServeArguments) -> Result<Offer, Failure> {
             true => loopback(),
             false => arguments.bind.clone(),
         },
-        port: arguments.port,
+        port: arguments.port.unwrap_or(match arguments.netperf {
+            true => NETPERF_PORT,
+            false => FAR_PORT,
+        }),
         data_ports: arguments.data_ports.clone(),
         secret: secret_file.map(secret).transpose()?,
         limits: Limits {

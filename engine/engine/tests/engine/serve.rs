@@ -14,7 +14,7 @@ use wire::{Event, Failure, FailureKind, Outcome};
 use crate::common::{command, end, run, scratch_directory, start};
 
 /// Longer than any ending may take here.
-const SOON: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_secs(10);
 
 /// A far end at any port; killed when it is dropped.
 struct Far {
@@ -149,6 +149,32 @@ fn it_says_where_it_listens_and_ends_with_a_signal() {
         assert_eq!(far.wait(), Some(0));
         assert_eq!(far.words(), "");
     }
+}
+
+#[test]
+fn it_speaks_to_netperf_if_told() {
+    let mut far = Far::start(&["--netperf"]);
+    let port = far.port.to_string();
+    let line = [
+        "-P0",
+        "-H",
+        "127.0.0.1",
+        "-p",
+        &port,
+        "-t",
+        "TCP_RR",
+        "-l",
+        "-100",
+    ];
+    let output = command(&[&["classic", "netperf"], &line[..]].concat())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let table = String::from_utf8(output.stdout).unwrap();
+    let first = table.lines().next().unwrap_or_default();
+    assert_eq!(first.split_whitespace().count(), 6, "{table}");
+    signal(&far.child, "-TERM");
+    assert_eq!(far.wait(), Some(0));
 }
 
 #[test]

@@ -7,7 +7,7 @@
 
 mod door;
 mod limits;
-mod listen;
+pub mod listen;
 mod meet;
 mod session;
 
