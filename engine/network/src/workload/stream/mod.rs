@@ -101,9 +101,10 @@ impl Stream {
 
 impl Workload for Stream {
     fn card(&self) -> Card {
-        let (timing, description) = match self.transport {
-            Transport::Udp => (DATAGRAM_TIMING, DATAGRAM_DESCRIPTION),
-            Transport::Tcp | Transport::Unix => (CONNECTION_TIMING, CONNECTION_DESCRIPTION),
+        // A datagram that fits into one Ethernet frame; larger ones are sent in fragments.
+        let (timing, description, usual) = match self.transport {
+            Transport::Udp => (DATAGRAM_TIMING, DATAGRAM_DESCRIPTION, json!(1_472)),
+            _ => (CONNECTION_TIMING, CONNECTION_DESCRIPTION, json!("16k")),
         };
         Card {
             name: self.name.to_owned(),
@@ -115,7 +116,7 @@ impl Workload for Stream {
             parameters: self.schema(),
             metrics: measures::cards(self.transport),
             grid: params::GRID.map(str::to_owned).into(),
-            usual: json!({"message": "16k", "seconds": 2}),
+            usual: json!({"message": usual, "seconds": 2}),
             smoke: json!({"message": ["1k", "16k"], "flows": [1, 2], "seconds": 0.05}),
         }
     }
