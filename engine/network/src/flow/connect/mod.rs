@@ -55,7 +55,8 @@ pub fn request<P: Probe>(
 ) -> Result<Histogram, Failure> {
     let [request, _] = part.exchange.buffers()?;
     // With room for a byte more than is to come, one call takes the response and its end.
-    let mut response = Buffer::new(part.exchange.response as usize + 1).map_err(no_memory)?;
+    let response_bytes = part.exchange.response as usize;
+    let mut response = Buffer::new(response_bytes + 1).map_err(no_memory)?;
     let to = flow.peer.as_ref().and_then(|peer| peer.as_socket());
     let to = to.ok_or_else(|| far("the far end has told no port"))?;
     let mut origin = Origin::new(part, to, flow.number);
@@ -66,9 +67,10 @@ pub fn request<P: Probe>(
     while left > 0 && member.goes_on() {
         let socket = origin.connect()?;
         let connected_ns = clock::now_ns();
-        let taken = send_whole(&socket, &request).and_then(|()| receive(&socket, &mut response));
-        let taken = taken.map_err(|error| broken(&error))?;
-        if taken as u64 != part.exchange.response {
+        let taken = send_whole(&socket, &request)
+            .and_then(|()| receive(&socket, &mut response, response_bytes))
+            .map_err(|error| broken(&error))?;
+        if taken != response_bytes {
             return Err(broken(&ErrorKind::UnexpectedEof.into()));
         }
         drop(socket);
@@ -95,14 +97,15 @@ pub fn answer<P: Probe>(
     member: &mut Member<P>,
 ) -> Result<Notes, Failure> {
     let [mut request, response] = exchange.buffers()?;
+    let request_bytes = request.len();
     member.start()?;
     loop {
         let Some(socket) = accept(flow).map_err(|error| broken(&error))? else {
             return Ok(Notes::new());
         };
-        match receive(&socket, &mut request).map_err(|error| broken(&error))? {
+        match receive(&socket, &mut request, request_bytes).map_err(|error| broken(&error))? {
             0 => return Ok(Notes::new()),
-            taken if taken < request.len() => return Err(broken(&ErrorKind::UnexpectedEof.into())),
+            taken if taken < request_bytes => return Err(broken(&ErrorKind::UnexpectedEof.into())),
             _ => send_whole(&socket, &response).map_err(|error| broken(&error))?,
         }
         drop(socket);
@@ -140,10 +143,11 @@ fn send_whole(socket: &Socket, message: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Receives as much as `message` holds, or until the other end closes; tells how much.
-fn receive(socket: &Socket, message: &mut [u8]) -> io::Result<usize> {
+/// Receives until `message` is full or the other end closes, at least `wanted_bytes` unless it
+/// closes before; tells how much.
+fn receive(socket: &Socket, message: &mut [u8], wanted_bytes: usize) -> io::Result<usize> {
     let mut taken = 0;
-    while taken < message.len() {
+    while taken < wanted_bytes {
         let rest = &mut message[taken..];
         match retry_on_intr(|| recv(socket, &mut *rest, RecvFlags::WAITALL))? {
             (_, 0) => break,
