@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use common::namespaces::{Pair, FAR, NEAR};
 use common::{run, Done};
 use serde_json::{json, Value};
-use wire::{Failure, FailureKind, FarEnd, Side};
+use wire::{Failure, FailureKind, FarEnd, Network, Side};
 
 /// Executes a trial at the near end of `pair`.
 fn run_at(
@@ -75,6 +75,56 @@ fn what_both_ends_count_is_what_the_kernel_counted_between_them() {
             [came_in, went_out][usize::from(name != "tcp_stream")],
             bytes,
         );
+    }
+}
+
+#[test]
+fn datagrams_are_received_or_counted_as_lost() {
+    let Some(pair) = Pair::new() else { return };
+    let served = pair.serve();
+    let parameters = json!({"message": "1000", "bytes": "3M", "receive_buffer": "8k"});
+    let done = run_at(&pair, "udp_stream", parameters, &served.end()).unwrap();
+    let network = done.totals.network.unwrap();
+    let (near, far) = (network.near, network.far);
+    let count = |side: &Side, name: &str| side.counters.get(name).copied().unwrap_or(0);
+    assert_eq!(near.sends, (3u64 << 20).div_ceil(1_000));
+    assert_eq!(near.sent_bytes, 1_000 * near.sends);
+    assert_eq!(far.received_bytes, 1_000 * far.receives);
+    assert_eq!(count(&near, "UdpOutDatagrams"), near.sends);
+    assert_eq!(count(&far, "UdpInDatagrams"), far.receives);
+    let lost = count(&far, "UdpRcvbufErrors");
+    assert_eq!(far.receives + lost, near.sends);
+}
+
+#[test]
+fn transactions_are_what_the_kernel_counted() {
+    let Some(pair) = Pair::new() else { return };
+    let served = pair.serve();
+    let measure = |name| {
+        let parameters = json!({"size": "100/200", "transactions": 500});
+        let done = run_at(&pair, name, parameters, &served.end()).unwrap();
+        assert_eq!(done.totals.operations, 500, "{name}");
+        let Network { near, far } = done.totals.network.unwrap();
+        assert_eq!(
+            [near.sends, far.receives, far.sends, near.receives],
+            [500; 4]
+        );
+        assert_eq!([near.sent_bytes, far.received_bytes], [50_000; 2]);
+        assert_eq!([far.sent_bytes, near.received_bytes], [100_000; 2]);
+        [near.counters, far.counters]
+    };
+    let [near, far] = measure("udp_rr");
+    assert_eq!((near["UdpInDatagrams"], far["UdpOutDatagrams"]), (500, 500));
+    // An empty one says that no more comes.
+    assert_eq!((near["UdpOutDatagrams"], far["UdpInDatagrams"]), (501, 501));
+    let [near, far] = measure("tcp_crr");
+    // A connection that brings nothing says it here.
+    assert_eq!((near["TcpActiveOpens"], far["TcpPassiveOpens"]), (501, 501));
+    let [near, far] = measure("tcp_rr");
+    for [one, other] in [[&near, &far], [&far, &near]] {
+        assert!(!one.contains_key("TcpActiveOpens"));
+        assert_is_about(one["IpOutOctets"], other["IpInOctets"] - 1);
+        assert!(one["TcpOutSegs"] >= 500);
     }
 }
 
