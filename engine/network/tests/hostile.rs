@@ -207,6 +207,10 @@ fn wild_values() -> impl Strategy<Value = Value> {
         Just(json!({"congestion": "x".repeat(60 << 10)})),
         Just(json!({"send_buffer": u64::MAX, "receive_buffer": 1u64 << 63})),
         role,
+        (any::<u64>(), any::<u64>(), any::<bool>()).prop_map(|(request, response, accepts)| {
+            let role = if accepts { "accept" } else { "respond" };
+            json!({role: {"request": request, "response": response}})
+        }),
         any::<u64>().prop_map(move |operations| send(json!({"operations": operations}), 1)),
     ]
 }
