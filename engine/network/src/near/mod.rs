@@ -1,16 +1,16 @@
 //! The near end: where the job is.
 
+mod dial;
 mod meet;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kit::failure::interrupted;
 use kit::team::{Finish, Member};
 use kit::{histogram::Histogram, Probe};
-use socket2::{Domain, Protocol, Socket, Type};
 use wire::{Failure, FailureKind, FarEnd, Interval, WhichEnd};
 
 use crate::control::channel::Channel;
@@ -26,8 +26,6 @@ use crate::region::{self, Region};
 use crate::socket::{self, SocketOptions};
 use crate::stop::Stop;
 
-/// How long connecting may take.
-const CONNECT: Duration = Duration::from_secs(10);
 /// How long the far end may take for an answer.
 const ANSWER: Duration = Duration::from_secs(30);
 /// What the work may take beyond the time it was to take.
@@ -86,10 +84,14 @@ impl Far {
         let addresses = (end.address.as_str(), end.port)
             .to_socket_addrs()
             .map_err(cannot)?;
-        let control = first_that(addresses, |address| connect_control(address, end.local));
+        let stop = Stop::default();
+        let stream = dial::first_of(addresses, end.local, &stop);
+        if stop.requested() {
+            return Err(interrupted());
+        }
         let mut far = Self {
-            control: control
-                .and_then(|stream| Channel::new(stream, Stop::default()))
+            control: stream
+                .and_then(|stream| Channel::new(stream, stop))
                 .map_err(cannot)?,
             name,
             local: end.local,
@@ -312,34 +314,6 @@ impl Far {
     }
 }
 
-fn connect_control(address: SocketAddr, local: Option<IpAddr>) -> io::Result<TcpStream> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
-    if let Some(local) = local {
-        socket.bind(&SocketAddr::new(local, 0).into())?;
-    }
-    socket.connect_timeout(&address.into(), CONNECT)?;
-    Ok(socket.into())
-}
-
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The first success; else the last error.
-fn first_that<A, T>(
-    all: impl Iterator<Item = A>,
-    attempt: impl Fn(A) -> io::Result<T>,
-) -> io::Result<T> {
-    let mut result = Err(io::ErrorKind::NotFound.into());
-    for one in all {
-        result = attempt(one);
-        if result.is_ok() {
-            break;
-        }
-    }
-    result
 }
