@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from ..harness import Side, Times
-from ..processes import timed
-from .far import serving
+from ..harness import CPU, Side, Times
+from .ends import together
 from .rig import Rig, free_port
 
 
@@ -16,8 +15,8 @@ def stream(rig: Rig, message: int, seconds: int) -> Side:
     def side(directory: Path) -> Times:
         port = free_port()
         server = ["iperf3", "-s", "-1", "-B", rig.address, "-p", port]
-        with serving(rig, server, port, directory):
-            _, printed = timed(rig.near([*argv, "-p", port]), directory)
-        return {"per byte": 8 / json.loads(printed)["end"]["sum_received"]["bits_per_second"]}
+        cpu_s, printed = together(rig, server, [*argv, "-p", port], port, directory)
+        received = json.loads(printed)["end"]["sum_received"]
+        return {"per byte": 8 / received["bits_per_second"], CPU: cpu_s / received["bytes"]}
 
     return side

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..harness import Side, Times
-from ..processes import timed
-from .far import serving
+from ..harness import CPU, Side, Times
+from .ends import together
 from .rig import Rig, free_port
 
 
@@ -14,7 +13,9 @@ def stream(rig: Rig, message: int, seconds: int) -> Side:
     argv = _argv(rig, "TCP_STREAM", seconds, ["-f", "m"], ["-m", f"{message}"])
 
     def side(directory: Path) -> Times:
-        return {"per byte": 8 / 1e6 / _figure(rig, argv, directory)}
+        megabits_s, cpu_s = _figure(rig, argv, directory)
+        byte_s = 8 / 1e6 / megabits_s
+        return {"per byte": byte_s, CPU: cpu_s / seconds * byte_s}
 
     return side
 
@@ -24,7 +25,9 @@ def exchange(rig: Rig, test: str, length: int, size: int = 1) -> Side:
     argv = _argv(rig, test, length, [], ["-r", f"{size},{size}"])
 
     def side(directory: Path) -> Times:
-        return {"per transaction": 1 / _figure(rig, argv, directory)}
+        rate, cpu_s = _figure(rig, argv, directory)
+        count = -length if length < 0 else rate * length
+        return {"per transaction": 1 / rate, CPU: cpu_s / count}
 
     return side
 
@@ -37,10 +40,11 @@ def _argv(
     return ["netperf", *where, "-P", "0", "-v", "0", *more, "--", *specific]
 
 
-def _figure(rig: Rig, argv: Sequence[str], directory: Path) -> float:
-    """The one number that is printed, in the unit that was asked for."""
+def _figure(rig: Rig, argv: Sequence[str], directory: Path) -> tuple[float, float]:
+    """The one number that is printed, in the unit that was asked for, and the CPU time."""
     port = free_port()
-    server = ["netserver", "-D", "-N", "-L", rig.address, "-p", port]
-    with serving(rig, server, port, directory):
-        _, printed = timed(rig.near([argv[0], "-p", port, *argv[1:]]), directory)
-    return float(printed.split()[0])
+    # Without a process for each client (-f), whose CPU time would be nobody's.
+    server = ["netserver", "-D", "-N", "-f", "-L", rig.address, "-p", port]
+    client = [argv[0], "-p", port, *argv[1:]]
+    cpu_s, printed = together(rig, server, client, port, directory)
+    return float(printed.split()[0]), cpu_s

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from tiltyard.executors.engine import ConditionsWanted, Engine
-from tiltyard.wire import PROTOCOL, SampleEvent, read_events
+from tiltyard.wire import PROTOCOL, Sample, SampleEvent, read_events
 
-from ..harness import Side, Times
-from ..processes import Words, timed
-from .far import serving
+from ..harness import CPU, Side, Times
+from ..processes import Words
+from .ends import together
 from .rig import Rig, free_port
 
 ENGINE = Engine.find().path
@@ -20,7 +20,8 @@ def stream(rig: Rig, **parameters: Any) -> Side:
     """tcp_stream; time per byte that was received."""
 
     def side(directory: Path) -> Times:
-        return {"per byte": 1 / _rate(rig, "tcp_stream", "throughput", parameters, directory)}
+        cpu_s, sample = _trial(rig, "tcp_stream", "throughput", parameters, directory)
+        return {"per byte": 1 / sample.value, CPU: cpu_s / sample.bytes}
 
     return side
 
@@ -29,26 +30,24 @@ def exchange(rig: Rig, workload: str, **parameters: Any) -> Side:
     """tcp_rr, udp_rr or tcp_crr; time per transaction."""
 
     def side(directory: Path) -> Times:
-        rate = _rate(rig, workload, "transactions", parameters, directory)
-        return {"per transaction": 1 / rate}
+        cpu_s, sample = _trial(rig, workload, "transactions", parameters, directory)
+        return {"per transaction": 1 / sample.value, CPU: cpu_s / sample.operations}
 
     return side
 
 
-def _rate(
+def _trial(
     rig: Rig, workload: str, metric: str, parameters: Mapping[str, Any], directory: Path
-) -> float:
-    """The one sample of a metric, of one trial with a far end of its own."""
+) -> tuple[float, Sample]:
+    """CPU time of both ends, and the one sample of a metric; the far end is of its own."""
     port = free_port()
     job = _job(rig, workload, port, parameters)
     server: Words = [ENGINE, "serve", "--bind", rig.address, "--port", port]
-    with serving(rig, server, port, directory):
-        _, answer = timed(rig.near([ENGINE, "run"]), directory, job)
-    samples = [
-        each.data for each in read_events(answer.splitlines()) if isinstance(each, SampleEvent)
-    ]
+    cpu_s, answer = together(rig, server, [ENGINE, "run"], port, directory, given=job)
+    events = read_events(answer.splitlines())
+    samples = [event.data for event in events if isinstance(event, SampleEvent)]
     (sample,) = [sample for sample in samples if sample.metric == metric]
-    return sample.value
+    return cpu_s, sample
 
 
 def _job(rig: Rig, workload: str, port: str, parameters: Mapping[str, Any]) -> bytes:

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from ..harness import Side, Times
-from ..processes import timed
-from .far import serving
+from .ends import together
 from .rig import Rig, free_port
 
 LEAST_BYTES = 14
@@ -22,8 +21,8 @@ def exchange(rig: Rig, proto: str, seconds: int) -> Side:
         port = free_port()
         where = ["-i", rig.address, "-p", port]
         client = ["sockperf", "ping-pong", *where, *options, "-t", f"{seconds}", "--full-rtt"]
-        with serving(rig, ["sockperf", "server", *where, *options], port, directory, proto):
-            _, printed = timed(rig.near(client), directory)
+        server = ["sockperf", "server", *where, *options]
+        _, printed = together(rig, server, client, port, directory, proto=proto)
         found = re.search(rb"Valid Duration\] RunTime=([\d.]+) .* ReceivedMessages=(\d+)", printed)
         if found is None:
             raise RuntimeError("sockperf printed no duration")

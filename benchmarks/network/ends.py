@@ -1,4 +1,4 @@
-"""A far end: a server that is started, waited for, and ended."""
+"""Both ends: a server that is started, waited for, and ended, and a client meanwhile."""
 
 import subprocess
 import time
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..processes import Words
+from ..harness import CPU
+from ..processes import Words, spending, timed
 from .rig import Rig
 
 APPEARS_S = 10
@@ -16,10 +17,24 @@ UNCONNECTED = "07"
 """The same of a UDP socket that anyone may send to."""
 
 
+def together(
+    rig: Rig,
+    server: Words,
+    client: Words,
+    port: str,
+    directory: Path,
+    *,
+    given: bytes = b"",
+    proto: str = "tcp",
+) -> tuple[float, bytes]:
+    """CPU time that both ends spent, and what the client printed."""
+    with spending() as spent, _serving(rig, server, port, directory, proto):
+        _, printed = timed(rig.near(client), directory, given)
+    return spent[CPU], printed
+
+
 @contextmanager
-def serving(
-    rig: Rig, argv: Words, port: str, directory: Path, proto: str = "tcp"
-) -> Iterator[None]:
+def _serving(rig: Rig, argv: Words, port: str, directory: Path, proto: str) -> Iterator[None]:
     """The far end of a rig, from when its socket is there to the end of its process.
 
     Raises:
