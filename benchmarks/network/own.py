@@ -37,7 +37,9 @@ def _flows(rig: Rig) -> Group:
     """Each CPU has both ends of a flow."""
     message = 16 << 10
     one = ours.stream(rig.on_one_cpu(), message=message, seconds=TRIAL_S)
-    cpus = f"{rig.near_cpus},{rig.far_cpus}"
-    two = ours.stream(rig.on(cpus), message=message, seconds=TRIAL_S, flows=2)
+    cpus = (rig.near_cpus, rig.far_cpus)
+    placed = {"cpus": [int(cpu) for cpu in cpus]}
+    both = rig.on(",".join(cpus))
+    two = ours.stream(both, message=message, seconds=TRIAL_S, flows=2, near=placed, far=placed)
     peer = Peer("ours, one flow", one, {"per byte": 1.8})
     return Group(f"TCP_STREAM two flows, {rig.name}", two, (peer,))
