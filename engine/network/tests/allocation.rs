@@ -3,8 +3,6 @@
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::Served;
@@ -15,24 +13,7 @@ use network::flow::{part, Flow};
 use network::near::{Far, Own};
 use network::placement::Wanted;
 use network::socket::SocketOptions;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        System.alloc(layout)
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        System.dealloc(start, layout)
-    }
-}
+use testing::{allocations, Counting};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -58,7 +39,7 @@ const ACTS: [(Transport, Act); 7] = [
 ];
 
 /// Allocations of a thread of the near end that moves so many messages.
-fn allocations<P: Probe + Default + std::marker::Send>(
+fn allocations_of<P: Probe + Default + std::marker::Send>(
     transport: Transport,
     act: Act,
     flows: u32,
@@ -99,13 +80,13 @@ fn allocations<P: Probe + Default + std::marker::Send>(
     };
     let seen = AtomicU64::new(0);
     let attend = |flows: &[Flow], member: &mut Member<P>| {
-        let before = ALLOCATIONS.get();
+        let before = allocations::of_this_thread();
         let done = match act {
             Act::Receive => part::receive(&receive, transport, flows, member),
             Act::SendFile => part::send_file(&send, None, flows, member),
             _ => part::send(&send, transport, flows, member),
         };
-        seen.store(ALLOCATIONS.get() - before, Ordering::Relaxed);
+        seen.store(allocations::of_this_thread() - before, Ordering::Relaxed);
         done
     };
     let mut far = Far::dial(&served.far()).unwrap();
@@ -116,7 +97,7 @@ fn allocations<P: Probe + Default + std::marker::Send>(
 fn check<P: Probe + Default + std::marker::Send>() {
     for (transport, act) in ACTS {
         for flows in [1, 2] {
-            let of = |messages| allocations::<P>(transport, act, flows, messages);
+            let of = |messages| allocations_of::<P>(transport, act, flows, messages);
             assert_eq!(of(10), of(500), "{transport:?}, {act:?}, flows: {flows}");
         }
     }
@@ -130,4 +111,9 @@ fn nothing_is_allocated_while_data_flow() {
 #[test]
 fn nothing_is_allocated_while_each_operation_is_timed() {
     check::<OperationProbe>();
+}
+
+#[test]
+fn the_counter_counts() {
+    allocations::assert_counted();
 }

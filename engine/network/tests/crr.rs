@@ -5,12 +5,13 @@ mod common;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use common::{run, Done, Served};
+use common::{run, Served};
 use serde_json::json;
+use testing::Taken;
 use wire::{FailureKind, FarEnd};
 
 /// As many transactions as asked for, counted at both ends.
-fn assert_exact(done: &Done, transactions: u64) {
+fn assert_exact(done: &Taken, transactions: u64) {
     let network = done.totals.network.as_ref().unwrap();
     for side in [&network.near, &network.far] {
         assert_eq!([side.sends, side.receives], [transactions; 2], "{side:?}");
@@ -30,8 +31,8 @@ fn both_ends_count_the_same_over_both_families() {
             });
             let done = run("tcp_crr", &parameters, &served.far()).unwrap();
             assert_exact(&done, 40);
-            let connects = done.samples.iter().find(|one| one.metric == "connect_time");
-            let times = connects.unwrap().latency_ns.as_ref().unwrap();
+            let connects = done.samples_of("connect_time");
+            let times = connects[0].latency_ns.as_ref().unwrap();
             assert_eq!(times.count, 40);
         }
     }

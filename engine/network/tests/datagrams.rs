@@ -4,12 +4,13 @@
 mod common;
 
 use common::namespaces::Pair;
-use common::{run, Done};
+use common::run;
 use serde_json::{json, Value};
+use testing::Taken;
 use wire::Side;
 
 /// Executes a trial between the ends of `pair`.
-fn udp_stream(pair: &Pair, parameters: Value) -> (Done, [Side; 2]) {
+fn udp_stream(pair: &Pair, parameters: Value) -> (Taken, [Side; 2]) {
     let served = pair.serve();
     let far = served.end();
     let trial = pair.near(move || run("udp_stream", &parameters, &far));
@@ -35,7 +36,7 @@ fn what_was_sent_was_received_or_found_the_buffer_full() {
     assert!(lost > 0, "a buffer of a few datagrams lost none of {sent}");
     assert_eq!(far.receives + lost, sent);
     let wanted = lost as f64 / sent as f64;
-    assert!((done.values("loss")[0] - wanted).abs() < 1e-9);
+    assert!((done.values_of("loss")[0] - wanted).abs() < 1e-9);
 }
 
 #[test]
@@ -47,5 +48,5 @@ fn what_the_own_queue_dropped_was_not_sent() {
     assert!(counter(&near, "failed_sends") > 0);
     assert_eq!((near.sends, far.receives), (205, 205));
     assert_eq!(counter(&near, "UdpOutDatagrams"), 205);
-    assert_eq!(done.values("loss"), [0.0]);
+    assert_eq!(done.values_of("loss"), [0.0]);
 }

@@ -6,49 +6,14 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::Served;
-use kit::ledger::Totals;
+use common::{run, workload, Served};
 use kit::Ledger;
-use network::workload::{Workload, ALL};
 use serde_json::{json, Value};
-use wire::{Event, FailureKind, FarEnd, Sample};
-
-struct Taken {
-    events: Vec<Event>,
-    totals: Totals,
-}
-
-impl Taken {
-    fn samples(&self, metric: &str) -> Vec<&Sample> {
-        let samples = self.events.iter().filter_map(|event| match event {
-            Event::Sample(sample) if sample.metric == metric => Some(sample),
-            _ => None,
-        });
-        samples.collect()
-    }
-
-    fn warnings(&self) -> Vec<&str> {
-        let warnings = self.events.iter().filter_map(|event| match event {
-            Event::Warning(warning) => Some(warning.code.as_str()),
-            _ => None,
-        });
-        warnings.collect()
-    }
-}
-
-fn workload(name: &str) -> &'static dyn Workload {
-    *ALL.iter().find(|one| one.card().name == name).unwrap()
-}
+use testing::Taken;
+use wire::{FailureKind, FarEnd};
 
 fn execute(name: &str, parameters: Value, far: &FarEnd) -> Taken {
-    let mut events = Vec::new();
-    let mut emit = |event| events.push(event);
-    let mut ledger = Ledger::new(&mut emit);
-    let parameters = parameters.as_object().unwrap();
-    let trial = workload(name).plan(parameters, far).unwrap();
-    trial.run(&mut ledger).unwrap();
-    let totals = ledger.totals;
-    Taken { events, totals }
+    run(name, &parameters, far).unwrap()
 }
 
 /// As many transactions as asked for, counted at both ends.
@@ -81,7 +46,7 @@ fn both_ends_count_the_same_over_every_transport_and_family() {
             });
             let taken = execute(name, parameters, &served.far());
             assert_exact(&taken, 200, [3, 5]);
-            let latencies: BTreeMap<_, _> = taken.samples("latency")[0]
+            let latencies: BTreeMap<_, _> = taken.samples_of("latency")[0]
                 .latency_ns
                 .iter()
                 .flat_map(|latency| latency.buckets.iter().copied())
@@ -150,7 +115,7 @@ fn with_a_rate_so_many_are_answered_as_are_due() {
         let parameters = json!({"size": 16, "rate": 2_000, "flows": 2, "transactions": 100});
         let taken = execute(name, parameters, &served.far());
         assert_exact(&taken, 200, [16, 16]);
-        let transactions = taken.samples("transactions")[0];
+        let transactions = taken.samples_of("transactions")[0];
         assert!(transactions.elapsed_s >= 0.1, "{transactions:?}");
         assert!(transactions.value <= 2_000.0, "{transactions:?}");
     }

@@ -3,10 +3,8 @@
 
 mod common;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,32 +13,12 @@ use network::control::message::{Hello, ToFar, VERSION};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{json, Value};
+use testing::{allocations, Counting};
 use wire::FarEnd;
 
-/// Counts what is in use.
-struct Counting;
-
-static USED: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
 /// More than all tests of this file need together; a far end that believed one announced length
 /// would need 4 GiB.
 const MEMORY_MAX: usize = 48 << 20;
-
-// SAFETY: the system's allocator does the work.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let used = USED.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(used, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -135,7 +113,7 @@ fn measure(far: &FarEnd) -> Duration {
 /// The far end is as it was.
 fn assert_unharmed(served: &Served) {
     measure(&served.far());
-    let most = MOST.load(Ordering::Relaxed);
+    let most = allocations::most_bytes();
     assert!(most < MEMORY_MAX, "{most} bytes were allocated");
 }
 

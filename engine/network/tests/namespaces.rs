@@ -8,8 +8,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use common::namespaces::{Pair, FAR, NEAR};
-use common::{run, Done};
+use common::run;
 use serde_json::{json, Value};
+use testing::Taken;
 use wire::{Failure, FailureKind, FarEnd, Network, Side};
 
 /// Executes a trial at the near end of `pair`.
@@ -18,7 +19,7 @@ fn run_at(
     name: &'static str,
     parameters: Value,
     far: &FarEnd,
-) -> Result<Done, Failure> {
+) -> Result<Taken, Failure> {
     let far = far.clone();
     let trial = pair.near(move || run(name, &parameters, &far));
     trial.join().unwrap()
@@ -159,7 +160,7 @@ fn a_rate_that_the_kernel_imposes_is_what_is_measured() {
         ));
         let parameters = json!({"message": "64k", "seconds": 0.7, "near": {"congestion": "reno"}});
         let done = run_at(&pair, "tcp_stream", parameters, &served.end()).unwrap();
-        done.values("throughput")[0]
+        done.values_of("throughput")[0]
     };
     // Other work on this host can only make it slower: the fastest of the rounds counts.
     let [mut slow, mut fast] = [0f64, 0f64];

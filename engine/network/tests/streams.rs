@@ -5,8 +5,9 @@ mod common;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use common::{attempt, execute, samples, workload, Served, Taken};
+use common::{attempt, execute, workload, Served};
 use serde_json::{json, Map, Value};
+use testing::Taken;
 use wire::{Event, FailureKind, Network, Side};
 
 const MESSAGE: u64 = 1_000;
@@ -26,10 +27,7 @@ fn stream(ip: &str, name: &str, changes: Value) -> (Taken, Network) {
 }
 
 fn value_of(taken: &Taken, metric: &str) -> f64 {
-    let found = samples(taken)
-        .into_iter()
-        .find(|sample| sample.metric == metric);
-    found.unwrap().value
+    taken.values_of(metric)[0]
 }
 
 fn counter(side: &Side, name: &str) -> u64 {
@@ -216,10 +214,8 @@ fn a_file_is_sent_again_and_again() {
 #[test]
 fn each_receive_of_the_near_end_can_be_timed() {
     let (taken, network) = stream("127.0.0.1", "tcp_maerts", json!({"timing": "operation"}));
-    let found = samples(&taken)
-        .into_iter()
-        .find(|sample| sample.metric == "throughput");
-    let latency = found.unwrap().latency_ns.as_ref().unwrap();
+    let found = taken.samples_of("throughput");
+    let latency = found[0].latency_ns.as_ref().unwrap();
     assert_eq!(latency.count, network.near.receives);
 }
 
@@ -228,11 +224,9 @@ fn points_of_the_grid_are_measured_one_after_the_other() {
     let asked = json!({"message": [500, 1_000], "flows": [1, 2], "bytes": 10_000});
     let (taken, network) = stream("127.0.0.1", "tcp_stream", asked);
     let mut received = BTreeMap::new();
-    for sample in samples(&taken) {
-        if sample.metric == "throughput" {
-            let at = ["message", "flows"].map(|name| sample.at[name].as_u64().unwrap());
-            received.insert(at, sample.bytes);
-        }
+    for sample in taken.samples_of("throughput") {
+        let at = ["message", "flows"].map(|name| sample.at[name].as_u64().unwrap());
+        received.insert(at, sample.bytes);
     }
     let wanted = [[500, 1], [500, 2], [1_000, 1], [1_000, 2]].map(|at| (at, 10_000 * at[1]));
     assert_eq!(received, wanted.into());

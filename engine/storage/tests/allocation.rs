@@ -1,8 +1,6 @@
 //! Nothing is allocated in a timed region: a counting allocator looks on while every motion is
 //! executed over every backend with both probes.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
@@ -20,24 +18,7 @@ use storage::workload::iozone::Iozone;
 use storage::workload::postmark::Postmark;
 use storage::workload::watch::Alone;
 use storage::workload::Workload;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        System.alloc(layout)
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        System.dealloc(start, layout)
-    }
-}
+use testing::{allocations, Counting};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -98,7 +79,7 @@ impl Stage {
     ) -> u64 {
         file.seek(std::io::SeekFrom::Start(0)).unwrap();
         let mut buffer = [0; RECORD_BYTES * GROUP_RECORDS as usize];
-        let before = ALLOCATIONS.get();
+        let before = allocations::of_this_thread();
         probe.start();
         let mut mover = Mover {
             file,
@@ -122,7 +103,7 @@ impl Stage {
             checksum: 0,
         };
         how.drive(&mut mover).unwrap();
-        let counted = ALLOCATIONS.get() - before;
+        let counted = allocations::of_this_thread() - before;
         assert_eq!(probe.finish().bytes, RECORDS * RECORD_BYTES as u64);
         counted
     }
@@ -175,9 +156,9 @@ fn allocations_of_a_trial(workload: &dyn Workload, parameters: &Value) -> u64 {
     let trial = workload.plan(parameters.as_object().unwrap(), directory.path());
     let trial = trial.unwrap();
     let mut emit = drop;
-    let before = ALLOCATIONS.get();
+    let before = allocations::of_this_thread();
     trial.run(&mut Ledger::new(&mut emit)).unwrap();
-    ALLOCATIONS.get() - before
+    allocations::of_this_thread() - before
 }
 
 /// The preparation may allocate a little more for more work, a timed operation may not.
@@ -250,7 +231,5 @@ fn ten_times_the_records_allocate_no_more() {
 
 #[test]
 fn the_counter_counts() {
-    let before = ALLOCATIONS.get();
-    drop(std::hint::black_box(Box::new(7_u64)));
-    assert_eq!(ALLOCATIONS.get() - before, 1);
+    allocations::assert_counted();
 }

@@ -1,9 +1,6 @@
 //! Nothing is allocated while threads work: a counting allocator looks on, over all threads. It
 //! is the only test of this file, because others beside it would be counted too.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use kit::Ledger;
 use serde_json::{json, Value};
 use storage::workload::aio_stress::AioStress;
@@ -14,22 +11,7 @@ use storage::workload::random::Random;
 use storage::workload::stream::Stream;
 use storage::workload::tiobench::Tiobench;
 use storage::workload::Workload;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-struct Counting;
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        System.alloc(layout)
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        System.dealloc(start, layout)
-    }
-}
+use testing::{allocations, Counting};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -40,9 +22,9 @@ fn allocations_of_a_trial(workload: &dyn Workload, parameters: &Value) -> u64 {
     let trial = workload.plan(parameters.as_object().unwrap(), directory.path());
     let trial = trial.unwrap();
     let mut emit = drop;
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations::of_all_threads();
     trial.run(&mut Ledger::new(&mut emit)).unwrap();
-    ALLOCATIONS.load(Ordering::Relaxed) - before
+    allocations::of_all_threads() - before
 }
 
 /// The preparation may allocate a little more for more work, a timed operation may not.
@@ -67,6 +49,7 @@ fn ten_times_as_large_allocates_no_more(
 
 #[test]
 fn no_thread_allocates() {
+    allocations::assert_counted();
     for backend in ["null", "sync"] {
         ten_times_as_large_allocates_no_more(
             &Throughput,

@@ -4,152 +4,53 @@
 //! What is tried follows from the schemas of the cards, so that a new workload is covered by its
 //! line in the list.
 
-use std::fs;
+mod common;
 
-use serde_json::{json, Map, Value};
+use std::path::Path;
+
+use common::subject;
+use serde_json::{json, Map};
 use storage::workload::{Workload, ALL};
-use wire::{Failure, FailureKind};
+use testing::{Parameter, Subject};
+use wire::FailureKind;
 
-/// One parameter of a workload, with what its schema says.
-struct Parameter {
-    workload: &'static dyn Workload,
-    name: String,
-    schema: Value,
-}
-
-impl Parameter {
-    fn all() -> Vec<Self> {
-        let of = |workload: &&'static dyn Workload| {
-            let schema = workload.card().parameters;
-            let properties = schema["properties"].as_object().unwrap().clone();
-            let resolve = |value: &Value| resolved(value, &schema["$defs"]);
-            let workload = *workload;
-            properties
-                .iter()
-                .map(|(name, value)| Self {
-                    workload,
-                    name: name.clone(),
-                    schema: resolve(value),
-                })
-                .collect::<Vec<_>>()
-        };
-        ALL.iter().flat_map(of).collect()
-    }
-
-    /// The failure that `value` leads to; the others are as in the smoke test.
-    fn refusal(&self, value: &Value) -> Failure {
-        let directory = tempfile::tempdir().unwrap();
-        let mut parameters: Map<String, Value> =
-            self.workload.card().smoke.as_object().unwrap().clone();
-        parameters.insert(self.name.clone(), value.clone());
-        let planned = self.workload.plan(&parameters, directory.path());
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-        match planned {
-            Err(failure) => failure,
-            Ok(_) => panic!(
-                "{} takes {} = {value}",
-                self.workload.card().name,
-                self.name
-            ),
-        }
-    }
-
-    fn assert_refuses(&self, value: &Value) {
-        let failure = self.refusal(value);
-        let told = format!("{} = {value}: {failure:?}", self.name);
-        assert_eq!(failure.kind, FailureKind::BadJob, "{told}");
-        assert_eq!(failure.message.lines().count(), 1, "{told}");
-        let blamed = failure.parameter.unwrap_or_default();
-        assert!(blamed.starts_with(&self.name), "{told}");
-    }
-
-    /// Whether the schema, or one of its alternatives, has `key` with this `value`.
-    fn says(&self, key: &str, value: &str) -> bool {
-        let alternatives = self.schema["anyOf"].as_array();
-        let mut schemas = alternatives.into_iter().flatten().chain([&self.schema]);
-        schemas.any(|schema| match &schema[key] {
-            Value::String(text) => text == value,
-            Value::Array(texts) => texts.iter().any(|text| text == value),
-            _ => false,
-        })
-    }
-
-    fn is_size(&self) -> bool {
-        self.says("format", "size")
-    }
-
-    fn is_number(&self) -> bool {
-        self.says("type", "integer") && !self.is_size()
-    }
-}
-
-/// `schema` with what it refers to put in its place.
-fn resolved(schema: &Value, definitions: &Value) -> Value {
-    match schema {
-        Value::Object(object) => match object.get("$ref").and_then(Value::as_str) {
-            Some(reference) => {
-                let name = reference.rsplit('/').next().unwrap();
-                resolved(&definitions[name], definitions)
-            }
-            None => object
-                .iter()
-                .map(|(key, value)| (key.clone(), resolved(value, definitions)))
-                .collect(),
-        },
-        Value::Array(array) => array
-            .iter()
-            .map(|value| resolved(value, definitions))
-            .collect(),
-        other => other.clone(),
-    }
+/// All workloads of the list, on one directory.
+fn subjects(directory: &Path) -> Vec<Subject<'_>> {
+    let all = ALL.iter();
+    all.map(|workload| subject(*workload, directory)).collect()
 }
 
 #[test]
 fn no_parameter_takes_what_has_no_meaning() {
-    for parameter in Parameter::all() {
-        for value in [
-            json!(""),
-            json!("12Q"),
-            json!("1e99"),
-            json!(1e99),
-            json!({"x": 1}),
-        ] {
-            if !is_free_text(&parameter) || !value.is_string() {
-                parameter.assert_refuses(&value);
-            }
-        }
+    let directory = tempfile::tempdir().unwrap();
+    let subjects = subjects(directory.path());
+    for parameter in Parameter::of(&subjects) {
+        parameter.assert_refuses_nonsense();
     }
 }
 
 #[test]
 fn sizes_and_numbers_have_limits() {
-    let mut seen = 0;
-    for parameter in Parameter::all() {
-        if parameter.is_size() || parameter.is_number() {
-            seen += 1;
-            for value in [json!(-2), json!(1.5), json!("-1")] {
-                parameter.assert_refuses(&value);
-            }
-        }
+    let directory = tempfile::tempdir().unwrap();
+    let subjects = subjects(directory.path());
+    let mut amounts = Parameter::of(&subjects);
+    amounts.retain(Parameter::is_amount);
+    assert!(amounts.len() > 10 * ALL.len() / 2);
+    for amount in amounts {
+        amount.assert_refuses_beyond_limits();
     }
-    assert!(seen > 10 * ALL.len() / 2);
-}
-
-/// Any text is a name, and names are checked below.
-fn is_free_text(parameter: &Parameter) -> bool {
-    parameter.schema["type"] == "string" && parameter.schema.get("enum").is_none()
-        || parameter.schema["items"]["type"] == "string"
 }
 
 #[test]
 fn names_stay_names_in_the_target() {
     let long = "x".repeat(256);
-    for parameter in Parameter::all()
-        .iter()
-        .filter(|parameter| is_free_text(parameter))
-    {
-        let is_list = parameter.schema["type"] == "array";
+    let directory = tempfile::tempdir().unwrap();
+    let subjects = subjects(directory.path());
+    let mut names = Parameter::of(&subjects);
+    names.retain(Parameter::is_free_text);
+    for parameter in names {
         for name in ["", ".", "..", "../up", "/etc", "nul\0", &long] {
+            let is_list = parameter.is_list();
             parameter.assert_refuses(&if is_list { json!([name]) } else { json!(name) });
         }
     }

@@ -1,20 +1,17 @@
 //! Every workload in the list, at the smoke size of its card, with and without I/O: sums add
 //! up, every metric is given at every point of the grid, and nothing is left behind.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod common;
+
 use std::fs;
 use std::path::Path;
 
-use kit::ledger::Totals;
-use kit::Ledger;
+use common::subject;
 use serde_json::{json, Map, Value};
 use storage::workload::{Workload, ALL};
-use wire::{AccessVerdict, Event, Sample};
-
-struct Taken {
-    events: Vec<Event>,
-    totals: Totals,
-}
+use testing::subject::smoke_with;
+use testing::Taken;
+use wire::AccessVerdict;
 
 /// Not in the temporary directory, which may have nothing under its page cache.
 fn scratch_directory() -> tempfile::TempDir {
@@ -22,84 +19,22 @@ fn scratch_directory() -> tempfile::TempDir {
 }
 
 fn execute(workload: &dyn Workload, parameters: &Map<String, Value>, directory: &Path) -> Taken {
-    let mut events = Vec::new();
-    let mut emit = |event| events.push(event);
-    let mut ledger = Ledger::new(&mut emit);
-    let trial = workload.plan(parameters, directory).unwrap();
-    trial.run(&mut ledger).unwrap();
-    let totals = ledger.totals;
-    Taken { events, totals }
-}
-
-fn samples(taken: &Taken) -> Vec<&Sample> {
-    let events = taken.events.iter();
-    events
-        .filter_map(|event| match event {
-            Event::Sample(sample) => Some(sample),
-            _ => None,
-        })
-        .collect()
-}
-
-/// The smoke parameters of a card with some of them changed.
-fn smoke_with(workload: &dyn Workload, changes: Value) -> Map<String, Value> {
-    let mut parameters = workload.card().smoke.as_object().unwrap().clone();
-    parameters.extend(changes.as_object().unwrap().clone());
-    parameters
+    let trial = subject(workload, directory).plan(parameters).unwrap();
+    Taken::of(trial).unwrap()
 }
 
 fn check(workload: &dyn Workload, changes: Value) -> Taken {
     let directory = scratch_directory();
-    let parameters = smoke_with(workload, changes);
-    let taken = execute(workload, &parameters, directory.path());
+    let card = workload.card();
+    let taken = execute(workload, &smoke_with(&card, &changes), directory.path());
     let left = fs::read_dir(directory.path()).unwrap().count();
     assert_eq!(left, 0, "files are left behind");
-    assert_sums(&taken);
-    assert_metrics(workload, &taken);
+    taken.assert_sums();
+    taken.assert_metrics(&card);
+    for sample in taken.samples() {
+        assert!(sample.value > 0.0, "{sample:?}");
+    }
     taken
-}
-
-fn assert_sums(taken: &Taken) {
-    let (mut operations, mut bytes) = (0, 0);
-    for event in &taken.events {
-        if let Event::Interval(interval) = event {
-            operations += interval.operations;
-            bytes += interval.bytes;
-        }
-    }
-    assert!(operations > 0);
-    assert_eq!(
-        (operations, bytes),
-        (taken.totals.operations, taken.totals.bytes)
-    );
-}
-
-fn assert_metrics(workload: &dyn Workload, taken: &Taken) {
-    let card = workload.card();
-    let declared: BTreeMap<_, _> = card
-        .metrics
-        .iter()
-        .map(|metric| (metric.name.as_str(), metric))
-        .collect();
-    let mut seen = BTreeSet::new();
-    for sample in samples(taken) {
-        let metric = declared[sample.metric.as_str()];
-        assert_eq!(
-            (sample.unit, sample.direction),
-            (metric.unit, metric.direction)
-        );
-        assert!(sample.value.is_finite() && sample.value > 0.0, "{sample:?}");
-        assert!(sample.at.keys().eq(card.grid.iter()), "{sample:?}");
-        if let Some(latency) = &sample.latency_ns {
-            assert_eq!(latency.count, sample.operations, "{sample:?}");
-        }
-        seen.insert((
-            sample.metric.as_str(),
-            Value::from(sample.at.clone()).to_string(),
-        ));
-    }
-    let points: BTreeSet<_> = seen.iter().map(|(_, point)| point).collect();
-    assert_eq!(seen.len(), declared.len() * points.len(), "{seen:?}");
 }
 
 #[test]
@@ -128,7 +63,7 @@ fn iozone() -> &'static dyn Workload {
 #[test]
 fn iozone_gives_latencies_when_each_operation_is_timed() {
     let taken = check(iozone(), json!({"timing": "operation"}));
-    for sample in samples(&taken) {
+    for sample in taken.samples() {
         let latency = sample.latency_ns.as_ref().unwrap();
         assert_eq!(latency.count, sample.operations);
     }
@@ -147,7 +82,7 @@ fn iozone_lays_out_the_file_when_no_test_writes_it() {
     let directory = scratch_directory();
     let parameters = json!({"file": "64k", "record": "4k", "tests": ["fread", "stride"]});
     let taken = execute(iozone(), parameters.as_object().unwrap(), directory.path());
-    let metrics: Vec<_> = samples(&taken).iter().map(|s| s.metric.as_str()).collect();
+    let metrics: Vec<_> = taken.samples().iter().map(|s| s.metric.as_str()).collect();
     assert_eq!(metrics, ["stride_read", "fread", "freread"]);
     assert_ne!(taken.totals.checksum, 0);
 }
@@ -155,7 +90,7 @@ fn iozone_lays_out_the_file_when_no_test_writes_it() {
 #[test]
 fn iozone_native_figure_is_the_truncated_one() {
     let taken = check(iozone(), json!({}));
-    for sample in samples(&taken) {
+    for sample in taken.samples() {
         let native = sample.native.as_ref().unwrap();
         let bytes_per_s = (sample.bytes as f64 / sample.elapsed_s).floor();
         assert_eq!(native.value, (bytes_per_s / 1024.0).floor());

@@ -8,13 +8,12 @@ pub mod namespaces;
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 
-use kit::ledger::Totals;
-use kit::Ledger;
 use network::serve::{Limits, Offer, Server};
 use network::stop::Stop;
 use network::workload::{Workload, ALL};
 use serde_json::{Map, Value};
-use wire::{Event, Failure, FarEnd, Sample};
+use testing::{Subject, Taken};
+use wire::{Failure, FarEnd};
 
 /// Serves at a port of its own until it is dropped.
 pub struct Served {
@@ -75,27 +74,9 @@ impl Drop for Served {
     }
 }
 
-/// What a trial gave.
-pub struct Done {
-    pub totals: Totals,
-    pub samples: Vec<Sample>,
-}
-
-impl Done {
-    /// All values of a metric, in order.
-    pub fn values(&self, metric: &str) -> Vec<f64> {
-        let of_metric = self.samples.iter().filter(|sample| sample.metric == metric);
-        of_metric.map(|sample| sample.value).collect()
-    }
-}
-
 /// Executes a trial of the workload of that name.
-pub fn run(name: &str, parameters: &Value, far: &FarEnd) -> Result<Done, Failure> {
-    let taken = attempt(workload(name), parameters.as_object().unwrap(), far)?;
-    Ok(Done {
-        samples: samples(&taken).into_iter().cloned().collect(),
-        totals: taken.totals,
-    })
+pub fn run(name: &str, parameters: &Value, far: &FarEnd) -> Result<Taken, Failure> {
+    attempt(workload(name), parameters.as_object().unwrap(), far)
 }
 
 /// A far end that nobody ever talks to.
@@ -106,12 +87,6 @@ pub fn nowhere() -> FarEnd {
         secret: None,
         local: None,
     }
-}
-
-/// What a trial told.
-pub struct Taken {
-    pub events: Vec<Event>,
-    pub totals: Totals,
 }
 
 /// The workload of that name.
@@ -126,12 +101,7 @@ pub fn attempt(
     parameters: &Map<String, Value>,
     far: &FarEnd,
 ) -> Result<Taken, Failure> {
-    let mut events = Vec::new();
-    let mut emit = |event| events.push(event);
-    let mut ledger = Ledger::new(&mut emit);
-    workload.plan(parameters, far)?.run(&mut ledger)?;
-    let totals = ledger.totals;
-    Ok(Taken { events, totals })
+    Taken::of(workload.plan(parameters, far)?)
 }
 
 /// Executes a trial.
@@ -140,20 +110,9 @@ pub fn execute(workload: &dyn Workload, parameters: &Map<String, Value>, far: &F
         .unwrap_or_else(|failure| panic!("{}: {failure:?}", workload.card().name))
 }
 
-/// The smoke parameters of a card with some of them changed.
-pub fn smoke_with(workload: &dyn Workload, changes: Value) -> Map<String, Value> {
-    let mut parameters = workload.card().smoke.as_object().unwrap().clone();
-    parameters.extend(changes.as_object().unwrap().clone());
-    parameters
-}
-
-/// What was measured.
-pub fn samples(taken: &Taken) -> Vec<&Sample> {
-    let events = taken.events.iter();
-    events
-        .filter_map(|event| match event {
-            Event::Sample(sample) => Some(sample),
-            _ => None,
-        })
-        .collect()
+/// `workload` with a far end.
+pub fn subject<'a>(workload: &'a dyn Workload, far: &'a FarEnd) -> Subject<'a> {
+    Subject::new(workload.card(), move |parameters| {
+        workload.plan(parameters, far)
+    })
 }
