@@ -113,6 +113,7 @@ fn measure(far: &FarEnd) -> Duration {
 /// The far end is as it was.
 fn assert_unharmed(served: &Served) {
     measure(&served.far());
+    allocations::assert_counted();
     let most = allocations::most_bytes();
     assert!(most < MEMORY_MAX, "{most} bytes were allocated");
 }
