@@ -12,15 +12,27 @@ TARGETS = {"per byte": 1.0}
 
 
 def comparisons(rig: Rig) -> list[Group]:
-    """At four sizes of what is sent; iperf3 also receives no more at once."""
-    return [_stream(rig, message) for message in MESSAGES]
+    """At four sizes of what is sent."""
+    beside = (_beside_netperf, _beside_iperf3)
+    return [compare(rig, message) for message in MESSAGES for compare in beside]
 
 
-def _stream(rig: Rig, message: int) -> Group:
-    size = f"{message // KIB} KiB" if message >= KIB else f"{message} B"
-    sides = {
-        "netperf": netperf.stream(rig, message, TRIAL_S),
-        "iperf3": iperf3.stream(rig, message, TRIAL_S),
-    }
+def _beside_netperf(rig: Rig, message: int) -> Group:
+    """Buffers take turns, and the receiving end asks for as much as its socket holds."""
     mine = ours.stream(rig, message=message, seconds=TRIAL_S, timing="pass")
-    return Group(f"TCP_STREAM {size}, {rig.name}", mine, present(sides, TARGETS))
+    sides = {"netperf": netperf.stream(rig, message, TRIAL_S)}
+    return Group(f"TCP_STREAM {_size(message)}, {rig.name}", mine, present(sides, TARGETS))
+
+
+def _beside_iperf3(rig: Rig, message: int) -> Group:
+    """Like with like: iperf3 sends and receives one buffer, as long as its -l, again and again."""
+    mine = ours.stream(
+        rig, message=message, receive=message, buffers=1, seconds=TRIAL_S, timing="pass"
+    )
+    sides = {"iperf3": iperf3.stream(rig, message, TRIAL_S)}
+    name = f"TCP_STREAM {_size(message)}, one buffer, {rig.name}"
+    return Group(name, mine, present(sides, TARGETS))
+
+
+def _size(message: int) -> str:
+    return f"{message // KIB} KiB" if message >= KIB else f"{message} B"

@@ -83,6 +83,13 @@ fn what_does_not_go_together_is_refused() {
         ),
         ("tcp_stream", json!({"rate": 0.5}), "rate"),
         ("tcp_stream", json!({"seconds": 0}), "seconds"),
+        ("tcp_stream", json!({"buffers": 0}), "buffers"),
+        ("tcp_stream", json!({"buffers": 65_537}), "buffers"),
+        (
+            "tcp_stream",
+            json!({"buffers": 1, "zerocopy": true}),
+            "buffers",
+        ),
         ("tcp_sendfile", json!({"file": "/etc"}), "file"),
     ] {
         let failure = subject(workload(name), &nowhere()).refusal(&changes);

@@ -87,6 +87,37 @@ fn several_flows_of_datagrams_share_a_thread() {
 }
 
 #[test]
+fn so_many_buffers_as_are_asked_for_take_turns() {
+    for name in [
+        "tcp_stream",
+        "tcp_maerts",
+        "tcp_sendfile",
+        "udp_stream",
+        "unix_stream",
+    ] {
+        for buffers in [1, 3] {
+            let asked = json!({"buffers": buffers, "receive": MESSAGE, "bytes": 10 * MESSAGE});
+            let (_, network) = stream("127.0.0.1", name, asked);
+            let moved =
+                [&network.near, &network.far].map(|side| side.sent_bytes + side.received_bytes);
+            assert_eq!(moved, [10 * MESSAGE; 2], "{name}, {buffers}");
+        }
+    }
+}
+
+#[test]
+fn the_far_end_is_asked_for_as_many_buffers() {
+    let served = Served::at("127.0.0.1");
+    for name in ["tcp_stream", "tcp_maerts"] {
+        let asked = json!({"message": "1M", "receive": "1M", "buffers": 2_000});
+        let failure = attempt(workload(name), &parameters(asked), &served.far());
+        let failure = failure.err().unwrap();
+        assert_eq!(failure.kind, FailureKind::Far, "{failure:?}");
+        assert!(failure.message.contains("buffers"), "{}", failure.message);
+    }
+}
+
+#[test]
 fn time_ends_streams_that_share_a_thread() {
     let served = Served::at("127.0.0.1");
     let asked = json!({

@@ -8,12 +8,14 @@ use wire::Failure;
 use super::params::Params;
 use super::Stream;
 use crate::control::message::Transport;
+use crate::flow::zerocopy::ZeroCopy;
 
 const MESSAGE_MAX: Size = Size(16 << 20);
 /// An IPv4 packet has 16 bits for its length, and 28 bytes of headers.
 const DATAGRAM_MAX: Size = Size(65_507);
 /// UDP_MAX_SEGMENTS of Linux until 6.9; later ones take more.
 const SEGMENTS_MAX: u32 = 64;
+const BUFFERS_MAX: u64 = 65_536;
 const FLOWS_MAX: u32 = 1_024;
 const SECONDS_MAX: f64 = 86_400.0;
 const RATE_MAX: f64 = 1e12;
@@ -87,6 +89,16 @@ fn check_sizes(params: &Params, stream: &Stream) -> Result<(), Failure> {
     }
     if let Some(receive) = params.receive {
         within("receive", receive, Size(1)..=MESSAGE_MAX)?;
+    }
+    if let Some(buffers) = params.buffers {
+        within("buffers", buffers, 1..=BUFFERS_MAX)?;
+        let fitting = ZeroCopy::width(buffers);
+        if params.zerocopy && fitting != buffers {
+            let message = format!(
+                "parameter \"buffers\": {buffers} cannot take turns with \"zerocopy\"; use {fitting}"
+            );
+            return Err(bad_parameter("buffers", message));
+        }
     }
     Ok(())
 }

@@ -37,6 +37,10 @@ pub struct Params {
     /// Bytes that a receiver asks for at once. Left out: as much as its socket's buffer holds, as
     /// netperf does it.
     pub receive: Option<Size>,
+    /// Buffers that take turns at each end. Left out: as many as fill the socket's buffer before it
+    /// is connected, and one more, as netperf does it.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub buffers: Option<u64>,
     /// Bytes per second of all flows together. Datagrams are due at instants fixed beforehand;
     /// TCP is held back by the kernel (SO_MAX_PACING_RATE). Left out: as fast as they go.
     pub rate: Option<f64>,
@@ -82,6 +86,7 @@ impl Default for Params {
             seconds: 10.0,
             bytes: None,
             receive: None,
+            buffers: None,
             rate: None,
             nodelay: false,
             cork: false,

@@ -162,7 +162,7 @@ impl Walk<'_> {
     fn send(&self) -> Send {
         let messages = Messages {
             bytes: self.cell.message.bytes(),
-            width: None,
+            width: self.params.buffers,
         };
         let is_paced_here = self.stream.transport == Transport::Udp;
         Send {
@@ -184,7 +184,7 @@ impl Walk<'_> {
         Receive {
             messages: Messages {
                 bytes: asked.or(buffer).unwrap_or(RECEIVE_BYTES),
-                width: None,
+                width: self.params.buffers,
             },
             skip_copy: self.params.skip_copy,
             gro: self.params.gro,
