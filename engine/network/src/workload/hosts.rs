@@ -10,6 +10,8 @@ pub struct Effort<'a> {
     pub far: &'a Side,
     /// Between the two instants of the timing formula.
     pub elapsed_s: f64,
+    /// As long the far end was looked at: with datagrams until it was quiet.
+    pub far_elapsed_s: f64,
     /// Units of work that were done.
     pub work: u64,
 }
@@ -64,14 +66,14 @@ impl HostMetric {
 
     /// Its value, in the unit of its card.
     pub fn value(self, effort: &Effort) -> f64 {
-        let demand = |side: &Side| {
-            side.busy * f64::from(side.cpus) * effort.elapsed_s / effort.work.max(1) as f64
+        let demand = |side: &Side, seconds: f64| {
+            side.busy * f64::from(side.cpus) * seconds / effort.work.max(1) as f64
         };
         match self {
             Self::CpuNear => effort.near.busy,
             Self::CpuFar => effort.far.busy,
-            Self::DemandNear => demand(effort.near),
-            Self::DemandFar => demand(effort.far),
+            Self::DemandNear => demand(effort.near, effort.elapsed_s),
+            Self::DemandFar => demand(effort.far, effort.far_elapsed_s),
         }
     }
 }
@@ -91,9 +93,10 @@ mod tests {
             near: &side(4, 0.5),
             far: &side(1, 0.25),
             elapsed_s: 2.0,
+            far_elapsed_s: 4.0,
             work: 1_000,
         };
         let values = HostMetric::ALL.map(|metric| metric.value(&effort));
-        assert_eq!(values, [0.5, 0.25, 0.004, 0.0005]);
+        assert_eq!(values, [0.5, 0.25, 0.004, 0.001]);
     }
 }

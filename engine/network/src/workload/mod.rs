@@ -3,6 +3,8 @@
 //! To add one: a file beside this one with everything in it (what it is, parameters, metrics,
 //! timing formula, tests), and one line in [`ALL`].
 
+mod check;
+mod connects;
 mod ends;
 mod exchange;
 mod hosts;

@@ -5,6 +5,7 @@ use kit::Reading;
 use serde_json::{Map, Value};
 use wire::{Direction, MetricCard, Role, Sample, Unit};
 
+use crate::workload::connects;
 use crate::workload::hosts::{Effort, HostMetric};
 
 /// What one point of the grid gave.
@@ -53,6 +54,7 @@ pub fn samples(figures: &Figures) -> Vec<Sample> {
 impl What {
     fn card(self) -> MetricCard {
         let (name, unit, direction, role, about) = match self {
+            What::ConnectTime => return connects::card(),
             What::Host(metric) => return metric.card("transaction", Unit::Second),
             What::Transactions => (
                 "transactions",
@@ -69,17 +71,10 @@ impl What {
                 "Mean time from a request until its response is here; without a clock reading \
                  for each, the whole time times those under way at once over those done.",
             ),
-            What::ConnectTime => (
-                "connect_time",
-                Unit::Second,
-                Direction::Lower,
-                Role::Detail,
-                "Mean time to establish a connection.",
-            ),
         };
         MetricCard {
             name: name.to_owned(),
-            label: name.replace('_', " ").replace("connect time", "connect"),
+            label: name.to_owned(),
             unit,
             direction,
             role,
@@ -111,13 +106,7 @@ impl What {
                     None => figures.at_once as f64 / reading.operations_per_s(),
                 };
             }
-            What::ConnectTime => {
-                sample.latency_ns = figures.connects.and_then(Histogram::to_wire);
-                let times = sample.latency_ns.as_ref();
-                sample.value = times.map_or(0.0, |times| times.mean / 1e9);
-                sample.operations = times.map_or(0, |times| times.count);
-                sample.bytes = 0;
-            }
+            What::ConnectTime => connects::fill(&mut sample, figures.connects),
             What::Host(metric) => sample.value = metric.value(&figures.effort),
         }
         sample

@@ -14,14 +14,12 @@ use super::{Connecting, RequestResponse};
 use crate::control::message::{Limit, Transport};
 use crate::flow::exchange::number_bytes;
 use crate::socket::SocketOptions;
+use crate::workload::check::{self, positive, MESSAGE_MAX};
 use crate::workload::ends::{BufferSize, EndParams};
 
-const MESSAGE_MAX: Size = Size(16 << 20);
 /// The most that fits a datagram over IPv4 and IPv6 alike.
 const DATAGRAM_MAX: Size = Size(65_487);
 const BURST_MAX: u32 = 65_535;
-const FLOWS_MAX: u32 = 1_024;
-const SECONDS_MAX: f64 = 86_400.0;
 /// Both ends have the patience for what is under way when the time is over.
 const LOST_AFTER_S_MAX: f64 = 5.0;
 const RATE_MAX: f64 = 1e8;
@@ -154,16 +152,10 @@ impl Params {
         for &burst in params.burst.iter() {
             within("burst", burst, 0..=BURST_MAX)?;
         }
-        for &flows in params.flows.iter() {
-            within("flows", flows, 1..=FLOWS_MAX)?;
-        }
-        positive("seconds", params.seconds, SECONDS_MAX)?;
+        check::check(&params.flows, params.seconds, params.dscp)?;
         positive("lost_after_s", params.lost_after_s, LOST_AFTER_S_MAX)?;
         if let Some(transactions) = params.transactions {
             within("transactions", transactions, 1..=u64::MAX / 2)?;
-        }
-        if let Some(dscp) = params.dscp {
-            within("dscp", dscp, 0..=63)?;
         }
         params.near.check("near", transport)?;
         params.far.check("far", transport)?;
@@ -269,16 +261,6 @@ impl Params {
             ..end.options()
         }
     }
-}
-
-fn positive(parameter: &str, value: f64, most: f64) -> Result<(), Failure> {
-    if value > 0.0 && value <= most {
-        return Ok(());
-    }
-    let message = format!(
-        "parameter \"{parameter}\": {value} is out of range; use more than 0 and up to {most}"
-    );
-    Err(bad_parameter(parameter, message))
 }
 
 #[cfg(test)]

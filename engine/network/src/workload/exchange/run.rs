@@ -123,6 +123,7 @@ impl Walk<'_> {
                 near: &near,
                 far: &far,
                 elapsed_s: reading.elapsed_s(),
+                far_elapsed_s: reading.elapsed_s(),
                 work: reading.operations,
             },
         };

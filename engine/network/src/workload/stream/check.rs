@@ -9,15 +9,13 @@ use super::params::Params;
 use super::Stream;
 use crate::control::message::Transport;
 use crate::flow::zerocopy::ZeroCopy;
+use crate::workload::check::{self, MESSAGE_MAX};
 
-const MESSAGE_MAX: Size = Size(16 << 20);
 /// An IPv4 packet has 16 bits for its length, and 28 bytes of headers.
 const DATAGRAM_MAX: Size = Size(65_507);
 /// UDP_MAX_SEGMENTS of Linux until 6.9; later ones take more.
 const SEGMENTS_MAX: u32 = 64;
 const BUFFERS_MAX: u64 = 65_536;
-const FLOWS_MAX: u32 = 1_024;
-const SECONDS_MAX: f64 = 86_400.0;
 const RATE_MAX: f64 = 1e12;
 
 /// Parameters that mean nothing to `stream`: its card does not list them.
@@ -49,21 +47,8 @@ pub fn foreign(stream: &Stream) -> Vec<&'static str> {
 /// `BadJob`, naming the parameter.
 pub fn check(params: &Params, stream: &Stream) -> Result<(), Failure> {
     check_sizes(params, stream)?;
-    check_flows(params, stream)?;
-    if !(params.seconds > 0.0 && params.seconds <= SECONDS_MAX) {
-        let seconds = params.seconds;
-        let message = format!(
-            "parameter \"seconds\": {seconds} is out of range; use more than 0 and up to \
-             {SECONDS_MAX}"
-        );
-        return Err(bad_parameter("seconds", message));
-    }
-    if let Some(rate) = params.rate {
-        within("rate", rate, 1.0..=RATE_MAX)?;
-    }
-    if let Some(dscp) = params.dscp {
-        within("dscp", dscp, 0..=63)?;
-    }
+    check::check(&params.flows, params.seconds, params.dscp)?;
+    check_pace(params, stream)?;
     if let Some(mss) = params.mss {
         within("mss", mss, 48..=65_495)?;
     }
@@ -103,15 +88,16 @@ fn check_sizes(params: &Params, stream: &Stream) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check_flows(params: &Params, stream: &Stream) -> Result<(), Failure> {
-    for &flows in params.flows.iter() {
-        within("flows", flows, 1..=FLOWS_MAX)?;
-        let shares_threads = params.near.threads(flows) < flows;
-        if stream.transport == Transport::Udp && params.rate.is_some() && shares_threads {
-            let message = "parameter \"rate\": a thread can wait for the instants of one flow \
-                           only; leave out \"near.threads\"";
-            return Err(bad_parameter("rate", message.to_owned()));
-        }
+fn check_pace(params: &Params, stream: &Stream) -> Result<(), Failure> {
+    let Some(rate) = params.rate else {
+        return Ok(());
+    };
+    within("rate", rate, 1.0..=RATE_MAX)?;
+    let shares_threads = |&flows: &u32| params.near.threads(flows) < flows;
+    if stream.transport == Transport::Udp && params.flows.iter().any(shares_threads) {
+        let message = "parameter \"rate\": a thread can wait for the instants of one flow only; \
+                       leave out \"near.threads\"";
+        return Err(bad_parameter("rate", message.to_owned()));
     }
     Ok(())
 }

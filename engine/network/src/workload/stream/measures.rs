@@ -5,30 +5,27 @@ use kit::histogram::Histogram;
 use serde_json::{Map, Value};
 use wire::{Direction, Latency, MetricCard, Role, Sample, Side, Unit};
 
+use crate::workload::connects;
+use crate::workload::hosts::{Effort, HostMetric};
+
 /// What one point of the grid gave.
 pub struct Figures<'a> {
     /// Where it lies.
     pub at: Map<String, Value>,
-    /// Between the two instants of the timing formula.
-    pub elapsed_s: f64,
-    /// As long the far end was looked at: with datagrams until it was quiet.
-    pub far_elapsed_s: f64,
     /// What moves the bytes.
     pub transport: Transport,
     /// The end that sent.
     pub sender: &'a Side,
     /// The end that received.
     pub receiver: &'a Side,
-    /// The end where the job is.
-    pub near: &'a Side,
-    /// The other one.
-    pub far: &'a Side,
     /// How long connecting took.
     pub connects: &'a Histogram,
     /// How long each send of the near end took, where the clock was read for each.
     pub sends: Option<Latency>,
     /// How long each receive of the near end took.
     pub receives: Option<Latency>,
+    /// What the bytes received cost both hosts.
+    pub effort: Effort<'a>,
 }
 
 /// A metric.
@@ -38,22 +35,8 @@ enum What {
     Sent,
     Loss,
     ConnectTime,
-    CpuNear,
-    CpuFar,
-    DemandNear,
-    DemandFar,
+    Host(HostMetric),
 }
-
-const ALL: [What; 8] = [
-    What::Throughput,
-    What::Sent,
-    What::Loss,
-    What::ConnectTime,
-    What::CpuNear,
-    What::CpuFar,
-    What::DemandNear,
-    What::DemandFar,
-];
 
 /// As `describe` lists them.
 pub fn cards(transport: Transport) -> Vec<MetricCard> {
@@ -66,64 +49,49 @@ pub fn samples(figures: &Figures) -> Vec<Sample> {
     known.map(|what| what.sample(figures)).collect()
 }
 
-/// Connections lose nothing, and datagrams have none to be established.
+/// In the order of reports. Connections lose nothing, and datagrams have none to be established.
 fn known_to(transport: Transport) -> impl Iterator<Item = What> {
-    let foreign = match transport {
-        Transport::Udp => What::ConnectTime,
-        Transport::Tcp | Transport::Unix => What::Loss,
+    let own = match transport {
+        Transport::Udp => What::Loss,
+        Transport::Tcp | Transport::Unix => What::ConnectTime,
     };
-    ALL.into_iter().filter(move |&what| what != foreign)
+    [What::Throughput, What::Sent, own]
+        .into_iter()
+        .chain(HostMetric::ALL.map(What::Host))
 }
 
 impl What {
     fn card(self) -> MetricCard {
-        let (name, label, about) = match self {
+        let (name, label, unit, direction, about) = match self {
+            What::ConnectTime => return connects::card(),
+            What::Host(metric) => return metric.card("byte received", Unit::SecondPerByte),
             What::Throughput => (
                 "throughput",
                 "throughput received",
+                Unit::BytesPerSecond,
+                Direction::Higher,
                 "Bytes per second that the receiving end took.",
             ),
             What::Sent => (
                 "throughput_sent",
                 "throughput sent",
+                Unit::BytesPerSecond,
+                Direction::Higher,
                 "Bytes per second that the sending end handed over.",
             ),
             What::Loss => (
                 "loss",
                 "loss",
+                Unit::One,
+                Direction::Lower,
                 "Share of the datagrams that were handed over and did not arrive.",
-            ),
-            What::ConnectTime => (
-                "connect_time",
-                "connect",
-                "Mean time to establish a connection.",
-            ),
-            What::CpuNear => (
-                "cpu_near",
-                "CPU in use, near end",
-                "Share of all CPU time of the near host that was spent in work of any kind.",
-            ),
-            What::CpuFar => (
-                "cpu_far",
-                "CPU in use, far end",
-                "Share of all CPU time of the far host that was spent in work of any kind.",
-            ),
-            What::DemandNear => (
-                "service_demand_near",
-                "service demand, near end",
-                "CPU time of the near host per byte received.",
-            ),
-            What::DemandFar => (
-                "service_demand_far",
-                "service demand, far end",
-                "CPU time of the far host per byte received.",
             ),
         };
         MetricCard {
             name: name.to_owned(),
             label: label.to_owned(),
-            unit: self.unit(),
-            direction: self.direction(),
+            unit,
+            direction,
             role: match self {
                 What::Throughput => Role::Headline,
                 _ => Role::Detail,
@@ -132,60 +100,37 @@ impl What {
         }
     }
 
-    fn unit(self) -> Unit {
-        match self {
-            What::Throughput | What::Sent => Unit::BytesPerSecond,
-            What::ConnectTime => Unit::Second,
-            What::Loss | What::CpuNear | What::CpuFar => Unit::One,
-            What::DemandNear | What::DemandFar => Unit::SecondPerByte,
-        }
-    }
-
-    fn direction(self) -> Direction {
-        match self {
-            What::Throughput | What::Sent => Direction::Higher,
-            _ => Direction::Lower,
-        }
-    }
-
     fn sample(self, figures: &Figures) -> Sample {
+        let card = self.card();
         let received = figures.receiver.received_bytes;
         let sent = figures.sender.sent_bytes;
-        let demand = |side: &Side, seconds: f64| {
-            side.busy * f64::from(side.cpus) * seconds / received.max(1) as f64
-        };
-        let connects = figures.connects.to_wire();
-        let value = match self {
-            What::Throughput => received as f64 / figures.elapsed_s,
-            What::Sent => sent as f64 / figures.elapsed_s,
-            What::Loss => 1.0 - received as f64 / sent.max(1) as f64,
-            What::ConnectTime => connects.as_ref().map_or(0.0, |times| times.mean / 1e9),
-            What::CpuNear => figures.near.busy,
-            What::CpuFar => figures.far.busy,
-            What::DemandNear => demand(figures.near, figures.elapsed_s),
-            What::DemandFar => demand(figures.far, figures.far_elapsed_s),
-        };
-        let (operations, bytes, latency_ns) = match self {
-            What::ConnectTime => (figures.connects.count(), 0, connects),
-            What::Sent => (figures.sender.sends, sent, figures.sends.clone()),
-            What::Throughput => (
-                figures.receiver.receives,
-                received,
-                figures.receives.clone(),
-            ),
-            _ => (figures.receiver.receives, received, None),
-        };
-        Sample {
-            metric: self.card().name,
-            value,
-            unit: self.unit(),
-            direction: self.direction(),
+        let elapsed_s = figures.effort.elapsed_s;
+        let mut sample = Sample {
+            metric: card.name,
+            value: 0.0,
+            unit: card.unit,
+            direction: card.direction,
             at: figures.at.clone(),
-            operations,
-            bytes,
-            elapsed_s: figures.elapsed_s,
+            operations: figures.receiver.receives,
+            bytes: received,
+            elapsed_s,
             native: None,
-            latency_ns,
+            latency_ns: None,
+        };
+        match self {
+            What::Throughput => {
+                sample.value = received as f64 / elapsed_s;
+                sample.latency_ns = figures.receives.clone();
+            }
+            What::Sent => {
+                sample.value = sent as f64 / elapsed_s;
+                (sample.operations, sample.bytes) = (figures.sender.sends, sent);
+                sample.latency_ns = figures.sends.clone();
+            }
+            What::Loss => sample.value = 1.0 - received as f64 / sent.max(1) as f64,
+            What::ConnectTime => connects::fill(&mut sample, Some(figures.connects)),
+            What::Host(metric) => sample.value = metric.value(&figures.effort),
         }
+        sample
     }
 }

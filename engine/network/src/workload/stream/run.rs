@@ -15,6 +15,7 @@ use crate::near::{Far, Measured, Own};
 use crate::placement::Placement;
 use crate::socket::SocketOptions;
 use crate::workload::ends::{BufferSize, EndParams};
+use crate::workload::hosts::Effort;
 
 /// What a receiver asks for where nobody says: the default of Linux's `tcp_rmem`.
 const RECEIVE_BYTES: u64 = 128 << 10;
@@ -121,16 +122,19 @@ impl Walk<'_> {
         };
         let figures = Figures {
             at: self.cell.at(),
-            elapsed_s: reading.elapsed_s(),
-            far_elapsed_s: measured.far.elapsed_s,
             transport: self.stream.transport,
             sender,
             receiver,
-            near: &near,
-            far: &far,
             connects: &measured.connects,
             sends,
             receives,
+            effort: Effort {
+                near: &near,
+                far: &far,
+                elapsed_s: reading.elapsed_s(),
+                far_elapsed_s: measured.far.elapsed_s,
+                work: receiver.received_bytes,
+            },
         };
         self.weigh_pace(&figures, ledger);
         for sample in measures::samples(&figures) {
@@ -148,7 +152,7 @@ impl Walk<'_> {
     }
 
     fn weigh_pace(&self, figures: &Figures, ledger: &mut Ledger) {
-        let reached = figures.sender.sent_bytes as f64 / figures.elapsed_s;
+        let reached = figures.sender.sent_bytes as f64 / figures.effort.elapsed_s;
         match self.params.rate {
             Some(rate) if reached < KEPT_MIN * rate => ledger.warning(
                 "rate-not-kept",
