@@ -1,7 +1,7 @@
 //! Parameters that belong to one end of any workload, and how its figures are told.
 
 use kit::failure::bad_parameter;
-use kit::Size;
+use kit::{List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wire::Failure;
@@ -105,6 +105,12 @@ impl EndParams {
             0 => flows,
             threads => threads.min(flows),
         }
+    }
+
+    /// Its threads, at the point of a grid that has the most.
+    pub fn most_threads(&self, flows: &List<u32>) -> u32 {
+        let threads = flows.iter().map(|&flows| self.threads(flows));
+        threads.max().unwrap_or(1)
     }
 
     /// Where they run.

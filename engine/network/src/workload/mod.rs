@@ -8,6 +8,7 @@ mod connects;
 mod ends;
 mod exchange;
 mod hosts;
+mod plan;
 mod stream;
 pub mod tcp_crr;
 pub mod tcp_maerts;

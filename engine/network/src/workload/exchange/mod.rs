@@ -16,6 +16,7 @@ use serde_json::{json, Map, Value};
 use wire::{Card, Failure, FarEnd, TargetKind, Timing};
 
 use self::params::Params;
+use super::plan::{self, Family};
 use super::Workload;
 use crate::control::message::Transport;
 
@@ -83,21 +84,29 @@ impl RequestResponse {
             Connecting::Each => &["request", "response", "flows"],
         }
     }
+}
 
-    /// The schema of the parameters that mean something to it.
-    fn schema(&self) -> Value {
-        let mut schema = kit::params::schema::<Params>();
-        if let Some(properties) = schema["properties"].as_object_mut() {
-            properties.retain(|name, _| !params::foreign(self).contains(&name.as_str()));
-        }
-        schema
+impl Family for RequestResponse {
+    type Params = Params;
+
+    fn foreign(&self) -> Vec<&'static str> {
+        params::foreign(self).to_vec()
     }
 
-    /// Names of those.
-    fn parameters(&self) -> Vec<String> {
-        let schema = self.schema();
-        let properties = schema["properties"].as_object().into_iter();
-        properties.flat_map(Map::keys).cloned().collect()
+    fn check(&self, params: &Params) -> Result<(), Failure> {
+        params.check(self)
+    }
+
+    fn timing(params: &Params) -> Timing {
+        params.timing
+    }
+
+    fn most_threads(params: &Params) -> u32 {
+        params.near.most_threads(&params.flows)
+    }
+
+    fn run(&self, params: &Params, far: &FarEnd, ledger: &mut Ledger) -> Result<(), Failure> {
+        run::run(*self, params, far, ledger)
     }
 }
 
@@ -119,7 +128,7 @@ impl Workload for RequestResponse {
             lineage: self.lineage.to_owned(),
             timing: timing.to_owned(),
             description: [description, if is_udp { DATAGRAMS } else { "" }].concat(),
-            parameters: self.schema(),
+            parameters: plan::schema(self),
             metrics: measures::cards(!is_udp),
             grid: self.grid().iter().map(|&name| name.to_owned()).collect(),
             usual: json!({"size": 1, "seconds": 2}),
@@ -132,37 +141,6 @@ impl Workload for RequestResponse {
         parameters: &Map<String, Value>,
         far: &FarEnd,
     ) -> Result<Box<dyn Trial>, Failure> {
-        Ok(Box::new(Plan {
-            workload: *self,
-            params: Params::parse(parameters, self)?,
-            far: far.clone(),
-        }))
-    }
-}
-
-/// A trial ready to be executed.
-struct Plan {
-    workload: RequestResponse,
-    params: Params,
-    far: FarEnd,
-}
-
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        let mut effective = kit::params::effective(&self.params);
-        effective.retain(|name, _| !params::foreign(&self.workload).contains(&name.as_str()));
-        effective
-    }
-
-    fn timing(&self) -> Timing {
-        self.params.timing
-    }
-
-    fn threads(&self) -> usize {
-        self.params.near_threads() as usize
-    }
-
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(self.workload, &self.params, &self.far, ledger)
+        plan::plan(*self, parameters, far)
     }
 }

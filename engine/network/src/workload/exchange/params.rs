@@ -2,7 +2,7 @@
 
 use kit::failure::bad_parameter;
 use kit::limits::within;
-use kit::{params, List, Size};
+use kit::{List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
@@ -130,43 +130,38 @@ impl Cell {
 }
 
 impl Params {
-    /// Reads and checks.
+    /// Checks ranges, and what goes together in `workload`.
     ///
     /// # Errors
     /// `BadJob`, naming the parameter.
-    pub fn parse(
-        parameters: &Map<String, Value>,
-        workload: &RequestResponse,
-    ) -> Result<Self, Failure> {
-        params::known(parameters, &workload.parameters())?;
-        let params: Self = params::parse(parameters)?;
+    pub fn check(&self, workload: &RequestResponse) -> Result<(), Failure> {
         let transport = workload.transport;
         let most = match transport {
             Transport::Udp => DATAGRAM_MAX,
             Transport::Tcp | Transport::Unix => MESSAGE_MAX,
         };
-        for size in params.size.iter() {
+        for size in self.size.iter() {
             within("size", size.request, Size(1)..=most)?;
             within("size", size.response, Size(1)..=most)?;
         }
-        for &burst in params.burst.iter() {
+        for &burst in self.burst.iter() {
             within("burst", burst, 0..=BURST_MAX)?;
         }
-        check::check(&params.flows, params.seconds, params.dscp)?;
-        positive("lost_after_s", params.lost_after_s, LOST_AFTER_S_MAX)?;
-        if let Some(transactions) = params.transactions {
+        check::check(&self.flows, self.seconds, self.dscp)?;
+        positive("lost_after_s", self.lost_after_s, LOST_AFTER_S_MAX)?;
+        if let Some(transactions) = self.transactions {
             within("transactions", transactions, 1..=u64::MAX / 2)?;
         }
-        params.near.check("near", transport)?;
-        params.far.check("far", transport)?;
-        params.check_rate()?;
+        self.near.check("near", transport)?;
+        self.far.check("far", transport)?;
+        self.check_rate()?;
         if workload.connecting == Connecting::Each {
-            params.check_threads()?;
+            self.check_threads()?;
         }
         if transport == Transport::Udp {
-            params.check_numbers()?;
+            self.check_numbers()?;
         }
-        Ok(params)
+        Ok(())
     }
 
     fn check_rate(&self) -> Result<(), Failure> {
@@ -237,12 +232,6 @@ impl Params {
         cells
     }
 
-    /// Most threads of the near end at once.
-    pub fn near_threads(&self) -> u32 {
-        let threads = self.flows.iter().map(|&flows| self.near.threads(flows));
-        threads.max().unwrap_or(1)
-    }
-
     /// When a flow has done enough.
     pub fn limit(&self) -> Limit {
         match self.transactions {
@@ -266,11 +255,12 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::plan;
     use crate::workload::tcp_rr::TCP_RR;
     use crate::workload::udp_rr::UDP_RR;
 
     fn parsed(parameters: Value, workload: RequestResponse) -> Result<Params, Failure> {
-        Params::parse(parameters.as_object().unwrap(), &workload)
+        plan::parse(&workload, parameters.as_object().unwrap())
     }
 
     #[test]

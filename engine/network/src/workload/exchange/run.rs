@@ -38,8 +38,8 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut far = Far::dial(end)?;
     let cells = params.cells();
-    let wanted = params.near.placement();
-    let _placement = Placement::take("near", &wanted, params.near_threads())?;
+    let threads = params.near.most_threads(&params.flows);
+    let _placement = Placement::take("near", &params.near.placement(), threads)?;
     let count = cells.len() as f64;
     for (done, cell) in cells.into_iter().enumerate() {
         ledger.progress(done as f64 / count, cell.label());

@@ -15,6 +15,7 @@ use serde_json::{json, Map, Value};
 use wire::{Card, Failure, FarEnd, TargetKind, Timing};
 
 use self::params::Params;
+use super::plan::{self, Family};
 use super::Workload;
 use crate::control::message::Transport;
 
@@ -78,24 +79,27 @@ sends says little: what arrives counts, and what does not is the loss. Where it 
 the counters of both ends: failed_sends (the queue of the network card was full), UdpSndbufErrors, \
 SoftnetDropped, UdpRcvbufErrors (the receiving socket's buffer was full).";
 
-impl Stream {
-    /// Names of the parameters that mean something to it.
-    fn parameters(&self) -> Vec<String> {
-        let schema = self.schema();
-        let properties = schema["properties"].as_object();
-        properties
-            .into_iter()
-            .flat_map(Map::keys)
-            .cloned()
-            .collect()
+impl Family for Stream {
+    type Params = Params;
+
+    fn foreign(&self) -> Vec<&'static str> {
+        check::foreign(self)
     }
 
-    fn schema(&self) -> Value {
-        let mut schema = kit::params::schema::<Params>();
-        if let Some(properties) = schema["properties"].as_object_mut() {
-            properties.retain(|name, _| !check::foreign(self).contains(&name.as_str()));
-        }
-        schema
+    fn check(&self, params: &Params) -> Result<(), Failure> {
+        check::check(params, self)
+    }
+
+    fn timing(params: &Params) -> Timing {
+        params.timing
+    }
+
+    fn most_threads(params: &Params) -> u32 {
+        params.near.most_threads(&params.flows)
+    }
+
+    fn run(&self, params: &Params, far: &FarEnd, ledger: &mut Ledger) -> Result<(), Failure> {
+        run::run(*self, params, far, ledger)
     }
 }
 
@@ -113,7 +117,7 @@ impl Workload for Stream {
             lineage: self.lineage.to_owned(),
             timing: timing.to_owned(),
             description: description.to_owned(),
-            parameters: self.schema(),
+            parameters: plan::schema(self),
             metrics: measures::cards(self.transport),
             grid: params::GRID.map(str::to_owned).into(),
             usual: json!({"message": usual, "seconds": 2}),
@@ -126,37 +130,6 @@ impl Workload for Stream {
         parameters: &Map<String, Value>,
         far: &FarEnd,
     ) -> Result<Box<dyn Trial>, Failure> {
-        Ok(Box::new(Plan {
-            stream: *self,
-            params: Params::parse(parameters, self)?,
-            far: far.clone(),
-        }))
-    }
-}
-
-/// A trial ready to be executed.
-struct Plan {
-    stream: Stream,
-    params: Params,
-    far: FarEnd,
-}
-
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        let mut effective = kit::params::effective(&self.params);
-        effective.retain(|name, _| !check::foreign(&self.stream).contains(&name.as_str()));
-        effective
-    }
-
-    fn timing(&self) -> Timing {
-        self.params.timing
-    }
-
-    fn threads(&self) -> usize {
-        self.params.most_threads() as usize
-    }
-
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(self.stream, &self.params, &self.far, ledger)
+        plan::plan(*self, parameters, far)
     }
 }

@@ -5,13 +5,12 @@ use std::io;
 use std::path::PathBuf;
 
 use kit::failure::bad_parameter;
-use kit::{params, List, Size};
+use kit::{List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use wire::{Failure, Timing};
 
-use super::{check, Stream};
 use crate::control::message::Limit;
 use crate::workload::ends::{BufferSize, EndParams};
 
@@ -138,17 +137,6 @@ impl Cell {
 }
 
 impl Params {
-    /// Reads and checks what is asked of `stream`.
-    ///
-    /// # Errors
-    /// `BadJob`, naming the parameter.
-    pub fn parse(parameters: &Map<String, Value>, stream: &Stream) -> Result<Self, Failure> {
-        params::known(parameters, &stream.parameters())?;
-        let params: Self = params::parse(parameters)?;
-        check::check(&params, stream)?;
-        Ok(params)
-    }
-
     /// All points of the grid, the outermost dimension varying slowest.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
@@ -189,12 +177,6 @@ impl Params {
             );
             bad_parameter("file", message)
         })
-    }
-
-    /// Threads of the near end, at the point that has the most.
-    pub fn most_threads(&self) -> u32 {
-        let threads = self.flows.iter().map(|&flows| self.near.threads(flows));
-        threads.max().unwrap_or(1)
     }
 
     /// When a flow has sent enough.

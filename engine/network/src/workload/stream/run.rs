@@ -40,7 +40,8 @@ pub fn run(
     let mut far = Far::dial(far)?;
     let cells = params.cells();
     let count = cells.len() as f64;
-    let _placement = Placement::take("near", &params.near.placement(), params.most_threads())?;
+    let threads = params.near.most_threads(&params.flows);
+    let _placement = Placement::take("near", &params.near.placement(), threads)?;
     for (done, cell) in cells.into_iter().enumerate() {
         ledger.progress(done as f64 / count, cell.label());
         let walk = Walk {

@@ -1,0 +1,108 @@
+//! From parameters to a trial, for workloads that share parameters and the way they are executed.
+
+use kit::{params, Ledger, Trial};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use wire::{Failure, FarEnd, Timing};
+
+/// A workload whose parameters are some of those that its relatives have too.
+pub trait Family: Copy + 'static {
+    /// The parameters of all of them.
+    type Params: Serialize + DeserializeOwned + JsonSchema + 'static;
+
+    /// Names of parameters that mean nothing to this one.
+    fn foreign(&self) -> Vec<&'static str>;
+
+    /// Checks ranges, and what goes together.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    fn check(&self, params: &Self::Params) -> Result<(), Failure>;
+
+    /// See [`Trial::timing`].
+    fn timing(params: &Self::Params) -> Timing;
+
+    /// Threads of the near end, at the point of the grid that has the most.
+    fn most_threads(params: &Self::Params) -> u32;
+
+    /// Executes the trial.
+    ///
+    /// # Errors
+    /// See [`Trial::run`].
+    fn run(&self, params: &Self::Params, far: &FarEnd, ledger: &mut Ledger) -> Result<(), Failure>;
+}
+
+/// The schema of the parameters that mean something to `workload`.
+pub fn schema<F: Family>(workload: &F) -> Value {
+    let mut schema = params::schema::<F::Params>();
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        retain_own(workload, properties);
+    }
+    schema
+}
+
+/// Reads and checks what is asked of `workload`.
+///
+/// # Errors
+/// `BadJob`, naming the parameter.
+pub fn parse<F: Family>(
+    workload: &F,
+    parameters: &Map<String, Value>,
+) -> Result<F::Params, Failure> {
+    let schema = schema(workload);
+    let properties = schema["properties"].as_object().into_iter();
+    let names: Vec<String> = properties.flat_map(Map::keys).cloned().collect();
+    params::known(parameters, &names)?;
+    let params = params::parse(parameters)?;
+    workload.check(&params)?;
+    Ok(params)
+}
+
+/// A trial of `workload` ready to be executed.
+///
+/// # Errors
+/// As [`parse`].
+pub fn plan<F: Family>(
+    workload: F,
+    parameters: &Map<String, Value>,
+    far: &FarEnd,
+) -> Result<Box<dyn Trial>, Failure> {
+    Ok(Box::new(Plan {
+        workload,
+        params: parse(&workload, parameters)?,
+        far: far.clone(),
+    }))
+}
+
+struct Plan<F: Family> {
+    workload: F,
+    params: F::Params,
+    far: FarEnd,
+}
+
+impl<F: Family> Trial for Plan<F> {
+    fn effective(&self) -> Map<String, Value> {
+        let mut effective = params::effective(&self.params);
+        retain_own(&self.workload, &mut effective);
+        effective
+    }
+
+    fn timing(&self) -> Timing {
+        F::timing(&self.params)
+    }
+
+    fn threads(&self) -> usize {
+        F::most_threads(&self.params) as usize
+    }
+
+    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
+        self.workload.run(&self.params, &self.far, ledger)
+    }
+}
+
+fn retain_own<F: Family>(workload: &F, named: &mut Map<String, Value>) {
+    let foreign = workload.foreign();
+    named.retain(|name, _| !foreign.contains(&name.as_str()));
+}
