@@ -10,7 +10,8 @@ use kit::ledger::Totals;
 use kit::place::Place;
 use kit::{clock, stop, Device, Ledger, Trial};
 use wire::{
-    Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Outcome, Usage, PROTOCOL,
+    Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Network, Outcome, Usage,
+    PROTOCOL,
 };
 
 use crate::output::{complain, Output};
@@ -113,18 +114,16 @@ fn execute(job: &Job, trial: Box<dyn Trial>, emit: &mut dyn FnMut(&Event)) -> En
         .unwrap_or_else(|_| Err(failure(FailureKind::Internal, "the engine has a defect")));
 
     let mut usage = gauges.usage_until_now();
-    // A far end on this host is no stranger.
-    if let Some(network) = ledger
-        .totals
-        .network
-        .as_ref()
-        .filter(|n| n.is_of_one_host())
-    {
-        let far_s = network.far.user_s + network.far.system_s;
-        usage.foreign_s = (usage.foreign_s - far_s).max(0.0);
-    }
+    usage.foreign_s = foreign_s(usage.foreign_s, ledger.totals.network.as_ref());
     let elapsed_s = (clock::now_ns() - started_ns) as f64 / 1e9;
     end(result.err(), ledger.totals, elapsed_s, floor, usage)
+}
+
+/// CPU time of others: a far end on this host is no stranger.
+fn foreign_s(seen_s: f64, network: Option<&Network>) -> f64 {
+    let far = network.filter(|network| network.is_of_one_host());
+    let far_s = far.map_or(0.0, |Network { far, .. }| far.user_s + far.system_s);
+    (seen_s - far_s).max(0.0)
 }
 
 fn not_begun(failure: Failure) -> End {
@@ -180,4 +179,30 @@ fn code_of(done: Result<(), Failure>) -> ExitCode {
         },
         |()| ExitCode::SUCCESS,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::Side;
+
+    use super::*;
+
+    #[test]
+    fn a_far_end_on_this_host_is_no_stranger() {
+        let side = |host: &str| Side {
+            host: host.to_owned(),
+            user_s: 0.5,
+            system_s: 1.5,
+            ..Side::default()
+        };
+        let ends = |near, far| Network {
+            near: side(near),
+            far: side(far),
+        };
+        assert_eq!(foreign_s(5.0, None), 5.0);
+        assert_eq!(foreign_s(5.0, Some(&ends("a", "a"))), 3.0);
+        assert_eq!(foreign_s(5.0, Some(&ends("a", "b"))), 5.0);
+        assert_eq!(foreign_s(5.0, Some(&ends("", ""))), 5.0);
+        assert_eq!(foreign_s(1.0, Some(&ends("a", "a"))), 0.0);
+    }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::control::channel::{Heard, Line};
 use crate::control::message::Transport;
-use crate::flow::Flow;
+use crate::flow::{self, Flow};
 
 /// Between two looks at a stop request.
 const LOOK: Duration = Duration::from_millis(100);
@@ -155,8 +155,7 @@ impl Watch<'_> {
     }
 
     fn moved(&self) -> [u64; 2] {
-        let tallies = self.flows.iter().map(|flow| flow.tally.read());
-        tallies.fold([0; 2], |sum, more| [sum[0] + more[0], sum[1] + more[1]])
+        flow::moved(self.flows)
     }
 }
 

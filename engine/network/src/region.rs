@@ -8,9 +8,9 @@ use std::time::Duration;
 use kit::slices::Slice;
 use kit::team::{self, Finish, Member, Outcome};
 use kit::{clock, place, Probe};
-use wire::{Connection, Failure, Interval, Side, Timing, WhichEnd};
+use wire::{Connection, Failure, Side, Timing, WhichEnd};
 
-use crate::flow::{Flow, Notes};
+use crate::flow::{self, Flow, Notes};
 use crate::side::Sight;
 use crate::socket::tcp_info;
 
@@ -28,19 +28,6 @@ pub struct Region {
     pub side: Side,
     /// How the kernel saw the connections.
     pub connections: Vec<Connection>,
-}
-
-impl Region {
-    /// What was moved when.
-    pub fn intervals(&self) -> Vec<Interval> {
-        let slices = self.outcome.reading.slices.iter();
-        let interval = |slice: &Slice| Interval {
-            t_s: slice.end_ns as f64 / 1e9,
-            operations: slice.operations,
-            bytes: slice.bytes,
-        };
-        slices.map(interval).collect()
-    }
 }
 
 /// A region as an end wants it.
@@ -196,10 +183,9 @@ fn look_on(plan: &Plan, flows: &[Flow], is_over: &AtomicBool) -> Looks {
 
 fn look_at(end: WhichEnd, flows: &[Flow]) -> Look {
     let at_ns = clock::now_ns();
-    let counts = flows.iter().map(|flow| flow.tally.read());
     Look {
         at_ns,
-        count: counts.fold([0; 2], |sum, more| [sum[0] + more[0], sum[1] + more[1]]),
+        count: flow::moved(flows),
         connections: flows
             .iter()
             .filter_map(|flow| tcp_info::look(flow, end, 0.0))

@@ -412,6 +412,22 @@ fn strangers_cost_no_memory() {
 }
 
 #[test]
+fn two_ends_of_one_host_keep_off_each_others_cpus() {
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let far = Far::start(&[]);
+    let mut job = far.job(json!({"bytes": "64k"}));
+    job["conditions"] = json!({});
+    let output = run(&["run"], &job);
+    let network = end(&output).network.unwrap();
+    let near = network.near.granted["cpus"].as_array().unwrap();
+    assert_eq!(near.len(), 1);
+    match cpus {
+        1 => assert!(!network.far.granted.contains_key("cpus")),
+        _ => assert_ne!(&network.far.granted["cpus"][0], &near[0]),
+    }
+}
+
+#[test]
 fn what_both_ends_saw_is_summed_over_the_grid() {
     let far = Far::start(&[]);
     let parameters = json!({"message": ["1k", "4k"], "flows": [1, 2], "bytes": "1M"});

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kit::failure::no_memory;
 use kit::team::Finish;
 use serde::{Deserialize, Serialize};
-use wire::{Connection, Failure, Interval, Side};
+use wire::{Connection, Failure, Side};
 
 use crate::flow::exchange::Exchange;
 use crate::flow::ring::Ring;
@@ -214,7 +214,18 @@ pub enum Limit {
     Operations(u64),
 }
 
+/// What there is no time for may take so long.
+const LONGEST_S: f64 = 3_600.0;
+
 impl Limit {
+    /// How long the work may take, in seconds.
+    pub fn longest_s(self) -> f64 {
+        match self {
+            Limit::Seconds(seconds) => seconds,
+            Limit::Operations(_) => LONGEST_S,
+        }
+    }
+
     /// How many operations there are at most.
     pub fn operations(self) -> u64 {
         match self {
@@ -252,8 +263,6 @@ pub struct Report {
     pub side: Side,
     /// From the opening of its gate until its last flow ended, in seconds.
     pub elapsed_s: f64,
-    /// What was moved when.
-    pub intervals: Vec<Interval>,
     /// How the kernel saw the connections.
     pub connections: Vec<Connection>,
 }

@@ -84,6 +84,12 @@ impl Flow {
     }
 }
 
+/// Operations and bytes of all `flows` until about now.
+pub fn moved(flows: &[Flow]) -> [u64; 2] {
+    let tallies = flows.iter().map(|flow| flow.tally.read());
+    tallies.fold([0; 2], |sum, more| [sum[0] + more[0], sum[1] + more[1]])
+}
+
 /// Counts of one flow, read by others while it goes on. On a cache line of its own: the loop
 /// stores, and must not wait for those who look on.
 #[derive(Debug, Default)]

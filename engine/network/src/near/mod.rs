@@ -11,7 +11,7 @@ use std::time::Duration;
 use kit::failure::interrupted;
 use kit::team::{Finish, Member};
 use kit::{histogram::Histogram, Probe};
-use wire::{Failure, FailureKind, FarEnd, Interval, WhichEnd};
+use wire::{Failure, FailureKind, FarEnd, WhichEnd};
 
 use crate::control::channel::Channel;
 use crate::control::message::{
@@ -59,13 +59,6 @@ pub struct Measured {
     pub far: Report,
     /// How long connecting took, of each flow.
     pub connects: Histogram,
-}
-
-impl Measured {
-    /// What was moved when, as the near end saw it.
-    pub fn intervals(&self) -> Vec<Interval> {
-        self.near.intervals()
-    }
 }
 
 impl Far {

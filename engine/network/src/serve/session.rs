@@ -166,7 +166,6 @@ fn take_part(
 }
 
 fn report(work: &Work, flows: &[Flow], region: Region) -> Report {
-    let intervals = region.intervals();
     let reading = region.outcome.reading;
     let mut side = region.side;
     match work.role {
@@ -188,7 +187,6 @@ fn report(work: &Work, flows: &[Flow], region: Region) -> Report {
     Report {
         side,
         elapsed_s: reading.elapsed_s(),
-        intervals,
         connections: region.connections,
     }
 }

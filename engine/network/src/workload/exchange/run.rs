@@ -11,7 +11,7 @@ use wire::{Failure, FarEnd, Network, Timing};
 use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Connecting, RequestResponse};
-use crate::control::message::{Limit, Role, Transport, Work};
+use crate::control::message::{Role, Transport, Work};
 use crate::flow::connect::{self, Connections};
 use crate::flow::exchange::{self, Rate, Requests, LOST};
 use crate::flow::Notes;
@@ -21,8 +21,6 @@ use crate::workload::hosts::Effort;
 
 /// Between two looks at connections.
 const LOOK_S: f64 = 0.1;
-/// A flow that has transactions to do instead of a time may take so long.
-const LONGEST_S: f64 = 3_600.0;
 /// Below this share of the rate asked for, the pace was not kept.
 const KEPT_MIN: f64 = 0.99;
 
@@ -185,10 +183,7 @@ impl Walk<'_> {
             threads: self.params.far.threads(self.cell.flows),
             options: self.params.options(&self.params.far),
             placement: self.params.far.placement(),
-            longest_s: match self.params.limit() {
-                Limit::Seconds(seconds) => seconds,
-                Limit::Operations(_) => LONGEST_S,
-            },
+            longest_s: self.params.limit().longest_s(),
             look_s: LOOK_S,
         }
     }

@@ -9,7 +9,7 @@ use wire::{Failure, FarEnd, Network, Side, Timing};
 use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Direction, Stream};
-use crate::control::message::{Limit, Messages, Receive, Role, Send, Transport, Work};
+use crate::control::message::{Messages, Receive, Role, Send, Transport, Work};
 use crate::flow::{part, Flow, Notes};
 use crate::near::{Far, Measured, Own};
 use crate::placement::Placement;
@@ -21,8 +21,6 @@ use crate::workload::hosts::Effort;
 const RECEIVE_BYTES: u64 = 128 << 10;
 /// Between two looks at connections.
 const LOOK_S: f64 = 0.1;
-/// A flow that has bytes to send instead of a time may take so long.
-const LONGEST_S: f64 = 3_600.0;
 /// A pace of which less than this was reached was not kept.
 const KEPT_MIN: f64 = 0.99;
 
@@ -204,10 +202,7 @@ impl Walk<'_> {
             threads: self.params.far.threads(self.cell.flows),
             options: self.options(&self.params.far, self.stream.direction.reverse()),
             placement: self.params.far.placement(),
-            longest_s: match self.params.limit(self.cell) {
-                Limit::Seconds(seconds) => seconds,
-                Limit::Operations(_) => LONGEST_S,
-            },
+            longest_s: self.params.limit(self.cell).longest_s(),
             look_s: LOOK_S,
         }
     }
