@@ -14,6 +14,8 @@ class Decision:
     """Comparisons without a decision: those of the indices first, then those of the cells."""
     reason: str
     """One sentence."""
+    going_on: frozenset[tuple[str, str]]
+    """(system, workload) that take part in something that is still open."""
 
 
 def decision(findings: Findings) -> Decision:
@@ -41,7 +43,21 @@ def decision(findings: Findings) -> Decision:
             f"{len(still_open)} of {len(comparisons)} comparisons are open after "
             f"{findings.blocks_done} blocks; the next look is after {coming}"
         )
-    return Decision(at_end or bool(comparisons and not still_open), still_open, reason)
+    return Decision(
+        at_end or bool(comparisons and not still_open), still_open, reason, _going_on(findings)
+    )
+
+
+def _going_on(findings: Findings) -> frozenset[tuple[str, str]]:
+    """The trials that can still decide something."""
+    return frozenset(
+        (system, workload.name)
+        for workload in findings.workloads
+        for table in workload.compared
+        for found in table.comparisons
+        if found.verdict == "undecided"
+        for system in (found.system, found.against)
+    )
 
 
 def all_comparisons(findings: Findings) -> tuple[Comparison, ...]:

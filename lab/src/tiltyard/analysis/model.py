@@ -3,6 +3,7 @@
 from typing import Literal
 
 from tiltyard.plan.model import Design
+from tiltyard.run.record import CalibrationNote
 from tiltyard.study.model import Frozen
 
 FORMAT = 1
@@ -41,6 +42,9 @@ class Comparison(Frozen):
     low: float | None
     """Repeated confidence interval of the ratio, 95 % over all looks (D4)."""
     high: float | None
+    level: float = 0.95
+    """Coverage of the interval: 0.95 for one comparison alone; more for differences that were
+    picked among many (FCR) and for intervals that hold together (a workload's index)."""
     p: float | None
     """Sequential p-value."""
     p_adjusted: float | None
@@ -80,6 +84,11 @@ class Standing(Frozen):
 
     rank: int
     """1 is best by estimate; a rank is not a verdict."""
+    rank_best: int | None = None
+    """1 + the number of systems with a verdict of being better."""
+    rank_worst: int | None = None
+    """Number of systems less those with a verdict of being worse: ranks best to worst are what
+    the data leave possible, for all systems at once."""
     system: str
     value: float
     """Median over blocks (geometric mean over cells where there are several), in ``unit``."""
@@ -128,6 +137,100 @@ class Latencies(Frozen):
     """Over the points, of the medians, in s; systems with values at all of them."""
 
 
+class Effect(Frozen):
+    """What a factor does over all levels of the others, or how it depends on another factor."""
+
+    kind: Literal["main", "interaction"]
+    factor: str
+    level: str
+    over: str
+    """The level that it is relative to."""
+    by: str | None
+    """For an interaction: the other factor."""
+    by_level: str | None
+    by_over: str | None
+    topic: str
+    """What was measured."""
+    blocks: int
+    ratio: float | None
+    """Main effect: level / over, averaged over the others. Interaction: ratio of two such ratios,
+    at ``by_level`` and at ``by_over``."""
+    low: float | None
+    high: float | None
+    level_of_interval: float
+    p_adjusted: float | None
+    verdict: Verdict
+    sentence: str
+
+
+class Observation(Frozen):
+    """Something worth saying that a registered test has shown."""
+
+    kind: str
+    """Name of the test in the registry."""
+    workload: str
+    metric: str | None
+    systems: tuple[str, ...]
+    """The systems that it is about."""
+    blocks: int
+    size: float
+    """How large the effect is at least, on the log scale: what sentences are ranked by."""
+    p: float | None
+    """``None`` for claims of sameness, which need no correction (intersection–union)."""
+    p_adjusted: float | None
+    sentence: str
+    evidence: str
+    """The test, in words, with its numbers."""
+
+
+class Steadiness(Frozen):
+    """Whether trials of one workload reached a steady state."""
+
+    workload: str
+    trials: int
+    """That were long enough to tell."""
+    flagged: int
+    sentence: str
+
+
+class Replication(Frozen):
+    """Where the variance of one workload comes from."""
+
+    workload: str
+    trials: int
+    """In each turn."""
+    cv_blocks: float | None
+    """Between turns of one system in different blocks, beyond what trials explain."""
+    cv_trials: float | None
+    """Between trials of one turn; ``None`` where each turn has one."""
+    sentence: str
+
+
+class SensitivityLine(Frozen):
+    """A headline comparison with the spoiled blocks put back."""
+
+    label: str
+    without: str
+    with_spoiled: str
+    changed: bool
+    """Whether the verdict would be another one."""
+
+
+class Spoiled(Frozen):
+    """Blocks that gates have spoiled."""
+
+    blocks: tuple[int, ...]
+    share: float
+    """Of all blocks that were run."""
+    reasons: dict[int, tuple[str, ...]]
+    by_system: dict[str, int]
+    """How many of them a trial of that system spoiled."""
+    related_p: float | None
+    """Fisher's exact test of spoiling against system; ``None`` where nothing can be told."""
+    sensitivity: tuple[SensitivityLine, ...]
+    sentence: str
+
+
 class WorkloadFindings(Frozen):
     """All that is stated about one workload."""
 
@@ -156,6 +259,17 @@ class WorkloadFindings(Frozen):
     """Where the best system of the index is slower than another one."""
     tally: dict[Verdict, int]
     """How many cell comparisons got which verdict."""
+    effects: tuple[Effect, ...] = ()
+    """Factorial studies: main effects first, then interactions."""
+    observations: tuple[Observation, ...] = ()
+    """The largest first."""
+    steadiness: Steadiness | None = None
+    replication: Replication | None = None
+
+    @property
+    def compared(self) -> tuple[Cell | Index, ...]:
+        """Every table with verdicts: the index, then metrics, then cells, then latencies."""
+        return (self.index, *self.by_metric, *self.cells, *self.latency_tables)
 
     @property
     def latency_tables(self) -> tuple[Cell | Index, ...]:
@@ -271,6 +385,9 @@ class Findings(Frozen):
     trials: tuple[TrialLine, ...]
     drifts: tuple[Drift, ...]
     notices: tuple[Notice, ...]
+    spoiled: Spoiled | None = None
+    """``None`` where no block was spoiled."""
+    calibration: CalibrationNote | None = None
     host: dict[str, str]
     complete: bool
     """Every comparison is decided, or the last look is reached."""

@@ -79,6 +79,7 @@ def _design(precision: Precision) -> Design:
         alpha=overall_alpha(*asked),
         equivalent_within=precision.equivalent_within,
         false_discovery_rate=precision.false_discovery_rate,
+        futility=precision.futility,
     )
 
 

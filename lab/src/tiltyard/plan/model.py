@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.folder import sha256
-from tiltyard.study.model import ConditionsSpec, Frozen, SystemSpec, WorkloadSpec
+from tiltyard.study.model import ConditionsSpec, Frozen, GatesSpec, SystemSpec, WorkloadSpec
 from tiltyard.wire import MetricCard
 
 FORMAT = 1
@@ -30,6 +30,8 @@ class Design(Frozen):
     """Overall two-sided error rate of the looks for one comparison."""
     equivalent_within: float
     false_discovery_rate: float
+    futility: bool = Field(False, exclude_if=lambda futility: not futility)
+    """Stop a comparison that is not likely to be decided by the last look."""
 
 
 class Turn(Frozen):
@@ -71,13 +73,16 @@ class TrialKey(Frozen):
     block: int
     system: str
     workload: str
+    repeat: int = Field(1, exclude_if=lambda repeat: repeat == 1)
+    """Counted from 1 within the turn; the first is not written down."""
 
     @property
     def file_name(self) -> str:
         """Name of its file in ``trials/``; safe for any system name."""
         words = f"{self.system}-{self.workload}"
         safe = "".join(ch if ch.isalnum() or ch in "-._" else "_" for ch in words)
-        return f"b{self.block:03}-{safe}-{sha256(words.encode())[:6]}.jsonl"
+        again = f"-r{self.repeat}" if self.repeat > 1 else ""
+        return f"b{self.block:03}-{safe}-{sha256(words.encode())[:6]}{again}.jsonl"
 
 
 class Plan(Frozen):
@@ -100,6 +105,10 @@ class Plan(Frozen):
     budget_s: float | None
     blocks: tuple[Block, ...]
     """All blocks up to the last look, in order."""
+    spares: tuple[Block, ...] = Field((), exclude_if=lambda spares: not spares)
+    """Blocks that take the place of spoiled ones, in order; their numbers go on from the last."""
+    gates: GatesSpec | None = Field(None, exclude_if=lambda gates: gates is None)
+    """``None`` in older plans: nothing spoils a block."""
 
     def document(self) -> bytes:
         """The plan as it is written to ``plan.json``."""
@@ -121,5 +130,12 @@ class Plan(Frozen):
     def trials_of(self, block: Block) -> Iterator[TrialKey]:
         """The trials of a block in the order in which they run."""
         for turn in block.turns:
-            for workload in turn.workloads:
-                yield TrialKey(block=block.number, system=turn.system, workload=workload)
+            yield from self.trials_in(block.number, turn)
+
+    def trials_in(self, block: int, turn: Turn) -> Iterator[TrialKey]:
+        """The trials of a turn in order: every workload once, then those that have more trials."""
+        trials = {name: self.workload(name).spec.trials or 1 for name in turn.workloads}
+        for repeat in range(1, max(trials.values(), default=0) + 1):
+            for name in turn.workloads:
+                if repeat <= trials[name]:
+                    yield TrialKey(block=block, system=turn.system, workload=name, repeat=repeat)

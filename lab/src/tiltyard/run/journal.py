@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from tiltyard.errors import UsageError
 from tiltyard.folder import sync_directory
 from tiltyard.plan.model import TrialKey
-from tiltyard.run.record import Prepared
+from tiltyard.run.record import CalibrationNote, Prepared, Reason
 from tiltyard.study.model import Frozen
 
 
@@ -29,6 +29,7 @@ class Started(Frozen):
     host: dict[str, str]
     recovered: tuple[str, ...]
     """What had to be put back after an earlier start."""
+    calibration: CalibrationNote | None = None
 
 
 class SystemPrepared(Frozen):
@@ -65,13 +66,25 @@ class TrialFinished(Frozen):
     sha256: str
 
 
+class BlockChecked(Frozen):
+    """A block is complete, and its telemetry was held against the gates."""
+
+    type: Literal["block_checked"] = "block_checked"
+    block: int
+    reasons: tuple[Reason, ...]
+    """Empty where nothing spoiled it."""
+
+
 class Looked(Frozen):
     """The data were looked at."""
 
     type: Literal["looked"] = "looked"
     blocks: int
+    """Blocks that count: complete, and not replaced."""
     done: bool
     reason: str
+    going_on: tuple[tuple[str, str], ...] | None = None
+    """(system, workload) that later blocks still run; ``None``: all."""
 
 
 class Stopped(Frozen):
@@ -89,7 +102,14 @@ class Interrupted(Frozen):
 
 
 Event = Annotated[
-    Started | SystemPrepared | TrialStarted | TrialFinished | Looked | Stopped | Interrupted,
+    Started
+    | SystemPrepared
+    | TrialStarted
+    | TrialFinished
+    | BlockChecked
+    | Looked
+    | Stopped
+    | Interrupted,
     Field(discriminator="type"),
 ]
 

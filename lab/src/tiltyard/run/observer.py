@@ -3,7 +3,7 @@
 Both are injected, so that a run needs neither a terminal nor statistics.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,10 @@ class Decision(Protocol):
     @property
     def reason(self) -> str:
         """Why, or what is still open, in one sentence."""
+
+    @property
+    def going_on(self) -> Collection[tuple[str, str]]:
+        """(system, workload) that take part in something that is still open."""
 
 
 Decide = Callable[[RunRecord], Decision]

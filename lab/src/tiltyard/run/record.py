@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from tiltyard.host.commands import Command
 from tiltyard.plan.model import TrialKey
 from tiltyard.study.model import Frozen
@@ -41,6 +43,31 @@ class TrialRecord(Frozen):
     """Path of the verbatim stream, relative to the study folder."""
 
 
+class Reason(Frozen):
+    """Why a block is spoiled: a signal beyond its limit. Nothing here comes from a result."""
+
+    gate: str
+    """Field of :class:`tiltyard.study.model.GatesSpec`, or ``swap``, ``throttled``, ``clock``."""
+    system: str | None
+    """Whose trial it was; ``None`` for the canary, which stands outside all trials."""
+    workload: str | None
+    value: float
+    limit: float
+    text: str
+    """In words, with both numbers."""
+
+
+class CalibrationNote(Frozen):
+    """The calibration of this host that was in force when a study was run."""
+
+    id: str
+    date: str
+    """UTC, ISO 8601."""
+    resolution_percent: float
+    """The smallest difference that this host could show then."""
+    sentence: str
+
+
 class RunRecord(Frozen):
     """Everything that the journal and the trials tell."""
 
@@ -50,6 +77,9 @@ class RunRecord(Frozen):
     """How often the run was started; more than one means it was resumed."""
     resumed_blocks: tuple[int, ...]
     """Blocks whose trials were not all made in one go."""
+    spoiled: dict[int, tuple[Reason, ...]] = Field(default_factory=dict)
+    """Number of each block that a gate has spoiled, with the reasons."""
+    calibration: CalibrationNote | None = None
     prepared: tuple[Prepared, ...]
     trials: tuple[TrialRecord, ...]
     """In the order in which they were run."""

@@ -120,20 +120,28 @@ class WorkloadTable(Typed):
         description="What it is called in this study; by default as in `use`. "
         "Needed where one workload is used twice.",
     )
+    trials: int | None = Field(
+        None,
+        ge=1,
+        le=100,
+        description="Trials in each turn, each a process of its own; their mean is the block's "
+        "value. By default what a pilot found best, else one.",
+    )
 
     @property
     def parameters(self) -> dict[str, JsonValue]:
-        """All keys but ``use`` and ``name``; the engine resolves the rest."""
+        """All keys but these; the engine resolves the rest."""
         return self.__pydantic_extra__
 
 
 class PrecisionTable(Typed):
     """When to stop, and what counts as the same."""
 
-    profile: Literal["standard", "quick", "rigorous"] | None = Field(
+    profile: Literal["standard", "quick", "rigorous", "fast"] | None = Field(
         None,
         description="The blocks at which the data are looked at, and may decide to stop. "
-        "By default standard: 7, 10, 14 and 20.",
+        "By default standard: 7, 10, 14 and 20. fast looks after 5 already, and there rests on a "
+        "model of the noise (normal).",
     )
     blocks: int | None = Field(
         None,
@@ -159,6 +167,51 @@ class PrecisionTable(Typed):
     budget: Duration | None = Field(
         None,
         description="Wall time after which no further block is begun; by default no limit.",
+    )
+    futility: bool = Field(
+        False,
+        description="Stop a comparison early that is not likely to be decided by the last look.",
+    )
+
+
+class GatesTable(Typed):
+    """What spoils a block: limits on telemetry, never on results."""
+
+    spoiled: Literal["replace", "keep"] = Field(
+        "replace",
+        description="What becomes of a spoiled block: another one is made for it, up to a fifth of "
+        "all, or it counts like any other. Either way it is kept and told.",
+    )
+    foreign_cpu: Percent = Field(
+        "3%",
+        validate_default=True,
+        description="CPU time of other processes, as a share of one core.",
+    )
+    foreign_io: Percent = Field(
+        "2%",
+        validate_default=True,
+        description="Bytes that others moved on the device under test, as a share of ours.",
+    )
+    pressure: Percent = Field(
+        "2%",
+        validate_default=True,
+        description="Time in which tasks of others waited for CPU, disk or memory.",
+    )
+    steal: Percent = Field(
+        "1%", validate_default=True, description="CPU time that the hypervisor took."
+    )
+    frequency: Percent = Field(
+        "1%",
+        validate_default=True,
+        description="Mean CPU frequency of a trial, off the median of its block.",
+    )
+    temperature_k: float = Field(
+        5.0, gt=0, description="Change of temperature inside a block, in kelvin."
+    )
+    canary: Percent = Field(
+        "3%",
+        validate_default=True,
+        description="A fixed piece of work before and after each block, off its median.",
     )
 
 
@@ -212,3 +265,6 @@ class StudyFile(Typed):
         PrecisionTable(), description="When to stop, and what counts as the same."
     )
     conditions: ConditionsTable = Field(ConditionsTable(), description="Conditions of measurement.")
+    gates: GatesTable = Field(
+        GatesTable(), description="What spoils a block: limits on telemetry, never on results."
+    )

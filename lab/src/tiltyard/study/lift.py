@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from tiltyard.study.factors import lift_systems
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
 from tiltyard.study.kinds import Kind, kind_of
-from tiltyard.study.model import ConditionsSpec, Precision, Study, SystemSpec, WorkloadSpec
+from tiltyard.study.model import (
+    ConditionsSpec,
+    GatesSpec,
+    Precision,
+    Study,
+    SystemSpec,
+    WorkloadSpec,
+)
 from tiltyard.study.problems import Flaw, not_a, one_of
 from tiltyard.wire import Card, Catalogue
 
@@ -41,6 +48,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         workloads=workloads,
         precision=precision,
         conditions=conditions,
+        gates=GatesSpec(**file.gates.model_dump()),
         seed=file.seed,
     )
 
@@ -82,7 +90,9 @@ def _workloads(
         if name in specs:
             text = f'two workloads are called "{name}"; give this one another: name = "{name}-2"'
             flaws.append(Flaw((*path, "name" if table.name else "use"), text))
-        specs[name] = WorkloadSpec(name=name, use=table.use, parameters=table.parameters)
+        specs[name] = WorkloadSpec(
+            name=name, use=table.use, parameters=table.parameters, trials=table.trials
+        )
     return tuple(specs.values())
 
 
@@ -113,6 +123,7 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
         equivalent_within=table.equivalent_within,
         false_discovery_rate=table.false_discovery_rate,
         budget_s=table.budget,
+        futility=table.futility,
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 
 class Frozen(BaseModel):
@@ -33,12 +33,14 @@ class WorkloadSpec(Frozen):
     """Name in the engine's catalogue."""
     parameters: dict[str, JsonValue]
     """Parameters as written; the engine resolves the rest."""
+    trials: int | None = Field(None, exclude_if=lambda trials: trials is None)
+    """Trials in each turn, whose mean is the block's value; ``None``: as a pilot says, else 1."""
 
 
 class Precision(Frozen):
     """When to stop, and what counts as the same."""
 
-    profile: Literal["standard", "quick", "rigorous", "fixed"]
+    profile: Literal["standard", "quick", "rigorous", "fast", "fixed"]
     strict: bool
     """Use constants whose error rate holds even if the noise level drifts (method: union bound)."""
     blocks: int | None
@@ -49,6 +51,32 @@ class Precision(Frozen):
     """Level q of Benjamini–Hochberg over all cells of the study."""
     budget_s: float | None
     """Wall time after which no further block is begun; ``None`` for no limit."""
+    futility: bool = False
+    """Stop a comparison that is not likely to be decided by the last look."""
+
+
+class GatesSpec(Frozen):
+    """Limits on what else goes on while a block runs: on telemetry, never on a result.
+
+    Frozen before the first trial. Shares are fractions.
+    """
+
+    spoiled: Literal["replace", "keep"]
+    """What becomes of a block beyond a limit: another one is made for it, or it counts."""
+    foreign_cpu: float
+    """CPU time of other processes, as a share of one core."""
+    foreign_io: float
+    """Bytes that others moved on the device under test, as a share of ours."""
+    pressure: float
+    """Time in which tasks of others waited for CPU, disk or memory (PSI), as a share."""
+    steal: float
+    """CPU time that the hypervisor took."""
+    frequency: float
+    """Mean CPU frequency of a trial, off the median of its block."""
+    temperature_k: float
+    """Change of temperature inside a block."""
+    canary: float
+    """A fixed piece of work before and after each block, off the median of the session."""
 
 
 class ConditionsSpec(Frozen):
@@ -71,5 +99,6 @@ class Study(Frozen):
     workloads: tuple[WorkloadSpec, ...]
     precision: Precision
     conditions: ConditionsSpec
+    gates: GatesSpec
     seed: int | None
     """``None``: drawn when the plan is frozen."""
