@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kit::failure::{bad_parameter, failure};
 use kit::limits::JOB_BYTES;
-use wire::{Failure, FailureKind, Job, PROTOCOL};
+use wire::{ConditionsWanted, Failure, FailureKind, Inject, Job, LONGEST_DELAY_NS, PROTOCOL};
 
 /// Reads a job from a file, or from standard input, and checks what is the same for all
 /// workloads.
@@ -64,6 +64,7 @@ pub fn check(job: &Job) -> Result<(), Failure> {
         );
         return Err(bad_parameter("protocol", message));
     }
+    check_inject(&job.conditions)?;
     match &job.target.directory {
         Some(directory) if !directory.is_dir() => Err(bad_parameter(
             "target.directory",
@@ -72,6 +73,24 @@ pub fn check(job: &Job) -> Result<(), Failure> {
                 directory.display()
             ),
         )),
+        _ => Ok(()),
+    }
+}
+
+fn check_inject(conditions: &ConditionsWanted) -> Result<(), Failure> {
+    let Some(inject) = &conditions.inject else {
+        return Ok(());
+    };
+    let refused = |key: &str, message: &str| {
+        let key = format!("conditions.inject.{key}");
+        Err(bad_parameter(&key, format!("job: {key}: {message}")))
+    };
+    match inject {
+        Inject { every: 0, .. } => refused("every", "0 calls; use 1 for each call"),
+        Inject { delay_ns, .. } if !(1..=LONGEST_DELAY_NS).contains(delay_ns) => refused(
+            "delay_ns",
+            &format!("{delay_ns} is out of range: 1 to {LONGEST_DELAY_NS}"),
+        ),
         _ => Ok(()),
     }
 }
@@ -108,6 +127,14 @@ mod tests {
             (
                 r#"{"protocol":1,"workload":"w","target":{"directory":"/"},"conditions":{"cpus":"1"}}"#,
                 "conditions.cpus",
+            ),
+            (
+                r#"{"protocol":1,"workload":"w","target":{"directory":"/"},"conditions":{"inject":{"delay_ns":0}}}"#,
+                "conditions.inject.delay_ns",
+            ),
+            (
+                r#"{"protocol":1,"workload":"w","target":{"directory":"/"},"conditions":{"inject":{"delay_ns":9,"every":0}}}"#,
+                "conditions.inject.every",
             ),
         ] {
             assert_eq!(fault(text).0.as_deref(), Some(key), "{text}");

@@ -8,7 +8,7 @@ use kit::failure::failure;
 use kit::gauges::Gauges;
 use kit::ledger::Totals;
 use kit::place::Place;
-use kit::{clock, stop, Device, Ledger, Trial};
+use kit::{clock, inject, stop, Device, Ledger, Trial};
 use wire::{
     Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Network, Outcome, Usage,
     PROTOCOL,
@@ -109,10 +109,15 @@ fn execute(job: &Job, trial: Box<dyn Trial>, emit: &mut dyn FnMut(&Event)) -> En
 
     let mut pass_on = |event| emit(&event);
     let mut ledger = Ledger::new(&mut pass_on);
+    let armed = job.conditions.inject.as_ref().map(inject::arm);
     // A defect must not leave files behind either: unwinding removes them.
     let result = catch_unwind(AssertUnwindSafe(|| trial.run(&mut ledger)))
         .unwrap_or_else(|_| Err(failure(FailureKind::Internal, "the engine has a defect")));
 
+    if let Some(armed) = armed {
+        let delays = ("InjectedDelays".to_owned(), armed.delays());
+        ledger.totals.counters.extend([delays]);
+    }
     let mut usage = gauges.usage_until_now();
     usage.foreign_s = foreign_s(usage.foreign_s, ledger.totals.network.as_ref());
     let elapsed_s = (clock::now_ns() - started_ns) as f64 / 1e9;

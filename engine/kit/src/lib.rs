@@ -13,6 +13,7 @@ pub mod device;
 pub mod failure;
 pub mod gauges;
 pub mod histogram;
+pub mod inject;
 pub mod ledger;
 pub mod libc_random;
 pub mod limits;

@@ -62,6 +62,7 @@ impl Place {
             granted: Conditions {
                 awake: spinners.iter().map(|spinner| spinner.cpu).collect(),
                 cpus,
+                inject: wanted.inject.clone(),
             },
             _spinners: spinners,
         })

@@ -90,8 +90,7 @@ impl Placement {
         }
         let conditions = ConditionsWanted {
             cpus,
-            unpinned: false,
-            keep_awake: false,
+            ..ConditionsWanted::default()
         };
         let place = Place::take(&conditions, threads as usize).map_err(|mut failure| {
             failure.message = failure.message.replace("conditions.", &format!("{end}."));

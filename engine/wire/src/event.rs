@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Direction, End, Unit};
+use crate::{Direction, End, Inject, Unit};
 
 /// One line of the engine's output.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +60,9 @@ pub struct Conditions {
     pub cpus: Vec<u32>,
     /// CPUs kept awake by a spinner.
     pub awake: Vec<u32>,
+    /// The delay that is injected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inject: Option<Inject>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -93,4 +93,74 @@ pub struct ConditionsWanted {
     /// Keep the CPUs that are not measuring awake with an idle-priority spinner, because waking
     /// a halted virtual CPU can cost more than the I/O that is measured.
     pub keep_awake: bool,
+    /// A known delay in front of calls, to prove that the instrument sees it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inject: Option<Inject>,
+}
+
+/// A delay that is spun in front of calls of the measuring process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Inject {
+    /// Length of each delay, in ns.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub delay_ns: u64,
+    /// Every so many calls of a thread are delayed once.
+    #[serde(default = "every_call")]
+    #[schemars(range(min = 1))]
+    pub every: u32,
+    /// Which calls; empty means all.
+    #[serde(default)]
+    pub into: Vec<Call>,
+}
+
+/// The longest delay that can be injected, in ns.
+pub const LONGEST_DELAY_NS: u64 = 1_000_000_000;
+
+fn every_call() -> u32 {
+    1
+}
+
+/// A sort of call that a workload makes of the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// Reads of a record, by whichever backend.
+    Read,
+    /// Writes of a record.
+    Write,
+    /// fsync(2), and msync(2) of a whole mapping.
+    Sync,
+    /// open(2) that makes the file where there is none.
+    Create,
+    /// open(2) of what is there.
+    Open,
+    /// unlink(2).
+    Remove,
+    /// Sends of a message.
+    Send,
+    /// Receives.
+    Receive,
+    /// connect(2).
+    Connect,
+}
+
+impl Call {
+    /// open(2), as its flags say.
+    #[inline]
+    pub const fn of_open(makes: bool) -> Self {
+        match makes {
+            true => Self::Create,
+            false => Self::Open,
+        }
+    }
+
+    /// One record out or in.
+    #[inline]
+    pub const fn of_transfer(is_write: bool) -> Self {
+        match is_write {
+            true => Self::Write,
+            false => Self::Read,
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub use event::{
     Conditions, Connection, Event, Hello, Interval, Latency, Native, Progress, Sample, Timing,
     Warning, WhichEnd,
 };
-pub use job::{ConditionsWanted, FarEnd, Job, Target, FAR_PORT};
+pub use job::{Call, ConditionsWanted, FarEnd, Inject, Job, Target, FAR_PORT, LONGEST_DELAY_NS};
 pub use network::{Network, Side};
 
 use schemars::JsonSchema;

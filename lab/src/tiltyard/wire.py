@@ -15,6 +15,10 @@ Unit = Literal["B/s", "1/s", "s", "s/B", "1"]
 """SI base units only; "1" is a share or another ratio."""
 
 
+Call = Literal["read", "write", "sync", "create", "open", "remove", "send", "receive", "connect"]
+"""Sorts of calls that a delay can be injected into."""
+
+
 class Message(BaseModel):
     """Base of everything that comes from the engine."""
 
@@ -68,11 +72,20 @@ class Catalogue(Message):
         return next((card for card in self.workloads if card.name == name), None)
 
 
+class Injected(Message):
+    """The delay that was injected."""
+
+    delay_ns: int
+    every: int
+    into: list[Call]
+
+
 class Conditions(Message):
     """Conditions of measurement as granted."""
 
     cpus: list[int] = []
     awake: list[int] = []
+    inject: Injected | None = None
 
 
 class Hello(Message):

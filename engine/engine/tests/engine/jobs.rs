@@ -1,6 +1,6 @@
 //! Jobs, good and bad, from text to exit code.
 
-use crate::common::{end, events, iozone, left_in, run, scratch_directory};
+use crate::common::{end, events, iozone, job, left_in, run, scratch_directory};
 use serde_json::{json, Value};
 use wire::{AccessVerdict, Event, FailureKind, Outcome};
 
@@ -25,6 +25,43 @@ fn a_good_job_says_hello_first_and_ends_with_evidence() {
     assert_eq!(end.access.unwrap().verdict, AccessVerdict::Confirmed);
     assert!(end.floor.clock_ns > 0.0 && end.elapsed_s > 0.0);
     assert!(left_in(directory.path()).is_empty());
+}
+
+#[test]
+fn an_injected_delay_is_in_every_call_that_was_named_and_no_other() {
+    const DELAY_NS: u64 = 2_000_000;
+    let directory = scratch_directory();
+    let parameters = json!({
+        "file": "64k", "block": "4k", "operations": 50, "read_percent": 100, "access": "in-cache",
+    });
+    let mut job = job("random", parameters, directory.path());
+    let mut timed_s = |into: &str, every: u32| {
+        job["conditions"] =
+            json!({"inject": {"delay_ns": DELAY_NS, "every": every, "into": [into]}});
+        let output = run(&["run"], &job);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let hello = events(&output).remove(0);
+        let Event::Hello(hello) = hello else {
+            panic!("{hello:?}");
+        };
+        assert_eq!(hello.conditions.inject.unwrap().delay_ns, DELAY_NS);
+        let read_s = events(&output)
+            .into_iter()
+            .find_map(|event| match event {
+                Event::Sample(sample) => Some(sample.elapsed_s),
+                _ => None,
+            })
+            .unwrap();
+        (end(&output).counters["InjectedDelays"], read_s)
+    };
+    let (delays, elapsed_s) = timed_s("read", 1);
+    assert!(delays >= 50, "{delays}");
+    assert!(
+        elapsed_s >= 50.0 * 0.9 * DELAY_NS as f64 / 1e9,
+        "{elapsed_s}"
+    );
+    assert!(timed_s("read", 5).0 >= 10);
+    assert_eq!(timed_s("send", 1).0, 0);
 }
 
 #[test]

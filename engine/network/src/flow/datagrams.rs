@@ -4,12 +4,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use kit::inject::before;
 use kit::pace::{self, Pace};
 use kit::team::Member;
 use kit::{clock, Probe};
 use rustix::io::retry_on_intr;
 use rustix::net::{self, SendFlags, SocketAddrAny};
 use socket2::{Domain, SockAddr, Socket};
+use wire::Call;
 
 use super::ring::Ring;
 use super::stream::{count, Sender};
@@ -60,6 +62,7 @@ impl Sender for Datagrams<'_> {
     #[inline]
     fn send(&mut self) -> io::Result<u64> {
         let (socket, message) = (self.socket, self.ring.turn());
+        before(Call::Send);
         let sent = retry_on_intr(|| match &self.peer {
             None => net::send(socket, message, SendFlags::NOSIGNAL),
             Some(peer) => net::sendto(socket, message, SendFlags::NOSIGNAL, peer),

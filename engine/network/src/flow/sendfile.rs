@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use kit::inject::before;
 use rustix::fs::{memfd_create, sendfile, MemfdFlags};
 use rustix::io::retry_on_intr;
+use wire::Call;
 
 use super::ring::Ring;
 use super::stream::Sender;
@@ -72,6 +74,7 @@ impl Sender for FromFile<'_> {
             }
             let bytes = self.rest.min(self.file_bytes - self.offset) as usize;
             let offset = &mut self.offset;
+            before(Call::Send);
             match retry_on_intr(|| sendfile(self.socket, &self.file, Some(offset), bytes))? {
                 0 => return Err(shrunk()),
                 sent => self.rest -= sent as u64,

@@ -7,11 +7,12 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use kit::inject::before;
 use kit::team::Member;
 use kit::Probe;
 use rustix::io::retry_on_intr;
 use rustix::net::{self, RecvFlags, SendFlags};
-use wire::Timing;
+use wire::{Call, Timing};
 
 use super::ring::Ring;
 use super::{Flow, Notes, Tally};
@@ -160,6 +161,7 @@ impl<'a> Receiver<'a> {
     pub fn receive(&mut self) -> io::Result<u64> {
         let bytes = self.bytes;
         let buffer = &mut self.ring.turn()[..bytes];
+        before(Call::Receive);
         let taken = retry_on_intr(|| net::recv(self.socket, &mut *buffer, self.flags))?;
         Ok(taken.1 as u64)
     }
@@ -178,12 +180,14 @@ pub(super) fn count<P: Probe>(member: &mut Member<P>, tally: &Tally, bytes: u64)
 /// As send(2), without SIGPIPE; a signal interrupts nothing.
 #[inline]
 pub fn send_some(socket: BorrowedFd, message: &[u8]) -> io::Result<usize> {
+    before(Call::Send);
     retry_on_intr(|| net::send(socket, message, SendFlags::NOSIGNAL)).map_err(Into::into)
 }
 
 /// As recv(2); a signal interrupts nothing.
 #[inline]
 pub fn receive_some(socket: BorrowedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    before(Call::Receive);
     let taken = retry_on_intr(|| net::recv(socket, &mut *buffer, RecvFlags::empty()));
     taken.map(|(_, taken)| taken).map_err(Into::into)
 }

@@ -6,10 +6,12 @@ use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use kit::inject::before;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::{retry_on_intr, Errno};
 use rustix::net::{self, SendFlags};
 use socket2::SockRef;
+use wire::Call;
 
 use super::ring::{Ring, RING_BYTES_MAX};
 use super::stream::{send_some, Sender};
@@ -125,6 +127,7 @@ impl<'a> ZeroCopy<'a> {
         }
         self.ring.turn();
         let sent = loop {
+            before(Call::Send);
             match retry_on_intr(|| net::send(self.socket, self.ring.last(), UNCOPIED)) {
                 // So many completions are outstanding that there is no memory for another.
                 Err(Errno::NOBUFS) => self.wait()?,

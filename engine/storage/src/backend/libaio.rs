@@ -8,6 +8,9 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
+use kit::inject::before;
+use wire::Call;
+
 use super::queue::{self, Transfer};
 use super::Card;
 
@@ -159,6 +162,7 @@ impl Context {
     /// reaped or this context has been dropped.
     #[inline]
     pub unsafe fn push(&mut self, request: Request) {
+        before(Call::of_transfer(request.opcode == Request::WRITE));
         debug_assert!(
             self.queued.len() < self.completions.len(),
             "deeper than set up"

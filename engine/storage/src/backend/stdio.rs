@@ -6,8 +6,10 @@ use std::io::{self, SeekFrom};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
+use kit::inject::before;
 use kit::Buffer;
 use rustix::fs::{Mode, OFlags};
+use wire::Call;
 
 use super::{sync::Sync, Backend, Card, File};
 
@@ -36,6 +38,7 @@ impl Backend for Stdio {
     type File = StdioFile;
 
     fn open(&self, path: &CStr, flags: OFlags, _: Mode) -> io::Result<StdioFile> {
+        before(Call::of_open(flags.contains(OFlags::CREATE)));
         let mode = fopen_mode(flags).ok_or(io::ErrorKind::InvalidInput)?;
         // SAFETY: both strings are NUL-terminated and live for the call.
         let stream = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
@@ -108,6 +111,7 @@ impl StdioFile {
 impl File for StdioFile {
     #[inline]
     fn read(&mut self, record: &mut [u8]) -> io::Result<usize> {
+        before(Call::Read);
         // SAFETY: the stream is open and the record is writable for its length.
         let moved = unsafe {
             libc::fread(
@@ -122,6 +126,7 @@ impl File for StdioFile {
 
     #[inline]
     fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        before(Call::Write);
         // SAFETY: the stream is open and the record is readable for its length.
         let moved = unsafe {
             libc::fwrite(
@@ -159,6 +164,7 @@ impl File for StdioFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
+        before(Call::Sync);
         // SAFETY: the stream is open, and so is its descriptor.
         ok_if_zero(unsafe { libc::fsync(libc::fileno(self.stream.as_ptr())) })
     }

@@ -4,7 +4,9 @@ use std::ffi::CStr;
 use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 
+use kit::inject::before;
 use rustix::fs::{Mode, OFlags};
+use wire::Call;
 
 use super::{Backend, Card, File, Positioned};
 
@@ -31,10 +33,12 @@ impl Backend for Sync {
     type File = SyncFile;
 
     fn open(&self, path: &CStr, flags: OFlags, permissions: Mode) -> io::Result<SyncFile> {
+        before(Call::of_open(flags.contains(OFlags::CREATE)));
         Ok(SyncFile(rustix::fs::open(path, flags, permissions)?))
     }
 
     fn unlink(&self, path: &CStr) -> io::Result<()> {
+        before(Call::Remove);
         Ok(rustix::fs::unlink(path)?)
     }
 
@@ -50,11 +54,13 @@ impl Backend for Sync {
 impl File for SyncFile {
     #[inline]
     fn read(&mut self, record: &mut [u8]) -> io::Result<usize> {
+        before(Call::Read);
         Ok(rustix::io::read(&self.0, record)?)
     }
 
     #[inline]
     fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        before(Call::Write);
         Ok(rustix::io::write(&self.0, record)?)
     }
 
@@ -78,6 +84,7 @@ impl File for SyncFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        before(Call::Sync);
         Ok(rustix::fs::fsync(&self.0)?)
     }
 
@@ -93,21 +100,25 @@ impl File for SyncFile {
 impl Positioned for SyncFile {
     #[inline]
     fn read_at(&mut self, record: &mut [u8], offset: u64) -> io::Result<usize> {
+        before(Call::Read);
         Ok(rustix::io::pread(&self.0, record, offset)?)
     }
 
     #[inline]
     fn write_at(&mut self, record: &[u8], offset: u64) -> io::Result<usize> {
+        before(Call::Write);
         Ok(rustix::io::pwrite(&self.0, record, offset)?)
     }
 
     #[inline]
     fn read_vectored_at(&mut self, records: &mut [IoSliceMut], offset: u64) -> io::Result<usize> {
+        before(Call::Read);
         Ok(rustix::io::preadv(&self.0, records, offset)?)
     }
 
     #[inline]
     fn write_vectored_at(&mut self, records: &[IoSlice], offset: u64) -> io::Result<usize> {
+        before(Call::Write);
         Ok(rustix::io::pwritev(&self.0, records, offset)?)
     }
 }

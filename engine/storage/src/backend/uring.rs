@@ -12,6 +12,8 @@ use std::ptr;
 
 use io_uring::squeue::Flags;
 use io_uring::{opcode, squeue, types, EnterFlags, IoUring};
+use kit::inject::before;
+use wire::Call;
 
 use super::queue::{Completion, Grant, Queue, Transfer};
 use super::Card;
@@ -168,6 +170,7 @@ impl Queue for Uring {
 
     #[inline]
     unsafe fn push(&mut self, transfer: Transfer) {
+        before(Call::of_transfer(transfer.is_write));
         let entry = self.entry(&transfer);
         // SAFETY: promised by the caller.
         let pushed = unsafe { self.ring.submission().push(&entry) };

@@ -13,7 +13,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
-from tiltyard.wire import PROTOCOL, Catalogue, EndEvent, Hello, HelloEvent, read_events
+from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, read_events
 
 NAME = "tiltyard-engine"
 _ANSWER_S = 60
@@ -34,6 +34,17 @@ class JobRefused(UsageError):  # noqa: N818  it reads as what happened
         self.message = message
 
 
+class Inject(BaseModel):
+    """A known delay in front of calls, to prove that the instrument sees it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    delay_ns: int
+    every: int = 1
+    into: tuple[Call, ...] = ()
+    """Empty: all."""
+
+
 class ConditionsWanted(BaseModel):
     """Conditions that the engine shall bring about."""
 
@@ -42,6 +53,7 @@ class ConditionsWanted(BaseModel):
     cpus: tuple[int, ...] = ()
     unpinned: bool = False
     keep_awake: bool = False
+    inject: Inject | None = None
 
 
 class FarEnd(BaseModel):
@@ -72,7 +84,7 @@ class Job(BaseModel):
 
     def message(self) -> bytes:
         """The document that goes to the engine's standard input."""
-        fields = self.model_dump(mode="json", exclude={"target"})
+        fields = self.model_dump(mode="json", exclude={"target"}, exclude_none=True)
         target: dict[str, object] = {"directory": str(self.target)}
         if isinstance(self.target, FarEnd):
             target = {"far": self.target.model_dump(exclude_none=True)}

@@ -22,6 +22,7 @@ from tiltyard.run.journal import TrialFinished, TrialStarted, now
 from tiltyard.run.observer import Observer
 from tiltyard.run.settle import settle
 from tiltyard.run.stream import file_of, read_stream
+from tiltyard.systems import kind
 from tiltyard.systems.kind import Up
 from tiltyard.wire import ProgressEvent, read_event
 
@@ -98,6 +99,9 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     conditions = ConditionsWanted(**context.plan.conditions.model_dump())
     if up.cpus:
         conditions = conditions.model_copy(update={"cpus": up.cpus, "unpinned": False})
+    system = context.plan.system(key.system)
+    if inject := kind(system.kind).inject(system.settings):
+        conditions = conditions.model_copy(update={"inject": inject})
     job = Job(
         workload=spec.use, parameters=spec.parameters, target=up.target, conditions=conditions
     )

@@ -11,13 +11,13 @@ from pydantic import Field
 
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.mounts import mount_of
-from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, System, Up
+from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
 from tiltyard.units import format_size
 
 _WANTED_BYTES = 2**28
 
 
-class DirectorySettings(KindSettings):
+class DirectorySettings(SystemSettings):
     """Which directory."""
 
     directory: Path = Field(

@@ -4,14 +4,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+)
 
-from tiltyard.executors.engine import Target
+from tiltyard.executors.engine import Inject, Target
 from tiltyard.host.commands import Command
 from tiltyard.host.ledger import Ledger
 from tiltyard.units import parse_size
+from tiltyard.wire import Call
+
+LONGEST_DELAY_NS: Final = 10**9
+"""The longest delay that the engine injects."""
 
 Size = Annotated[
     int,
@@ -31,6 +42,31 @@ class KindSettings(BaseModel):
     """Base of the settings of a kind; a field's description is its help."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SystemSettings(KindSettings):
+    """Base of the settings of a whole system: what every kind can be told."""
+
+    inject_ns: int = Field(
+        0,
+        ge=0,
+        le=LONGEST_DELAY_NS,
+        description="A known delay that the engine spins in front of calls, in ns: to prove that "
+        "a difference of that size is found. Over a network, at the near end.",
+    )
+    inject_every: int = Field(
+        1, ge=1, le=2**32 - 1, description="Every so many calls of a thread are delayed once."
+    )
+    inject_into: tuple[Call, ...] = Field(
+        (), description="Sorts of calls that are delayed; empty: all."
+    )
+
+    @property
+    def inject(self) -> Inject | None:
+        """The delay as the engine takes it."""
+        if not self.inject_ns:
+            return None
+        return Inject(delay_ns=self.inject_ns, every=self.inject_every, into=self.inject_into)
 
 
 @dataclass(frozen=True)
@@ -96,7 +132,7 @@ class System(ABC):
         """
 
 
-S = TypeVar("S", bound=KindSettings)
+S = TypeVar("S", bound=SystemSettings)
 
 
 @dataclass(frozen=True)
@@ -118,6 +154,10 @@ class Kind(Generic[S]):
             pydantic.ValidationError: if the settings are not this kind's (a ``ValueError``).
         """
         return self.open(name, self.Settings.model_validate(settings), site)
+
+    def inject(self, settings: Mapping[str, JsonValue]) -> Inject | None:
+        """The delay that a system asks for."""
+        return self.Settings.model_validate(settings).inject
 
 
 AnyKind = Kind[Any]

@@ -22,7 +22,16 @@ from tiltyard.host.mounts import mount_of, mounts_at
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.image import lay_out, restore_layout
 from tiltyard.systems.image_checks import check_host
-from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size, System, Up
+from tiltyard.systems.kind import (
+    Kind,
+    KindSettings,
+    Problem,
+    Site,
+    Size,
+    System,
+    SystemSettings,
+    Up,
+)
 from tiltyard.systems.steps import Steps
 from tiltyard.units import format_size
 
@@ -39,7 +48,7 @@ class ImageBacking(KindSettings):
     )
 
 
-class LoopImageSettings(KindSettings):
+class LoopImageSettings(SystemSettings):
     """What is made, and how."""
 
     filesystem: str = Field(

@@ -6,14 +6,14 @@ from typing import Annotated
 from pydantic import Field
 
 from tiltyard.host.packages import Tool
-from tiltyard.systems.kind import KindSettings, Problem
+from tiltyard.systems.kind import Problem, SystemSettings
 
 Cpus = tuple[Annotated[int, Field(ge=0)], ...]
 
 TASKSET = Tool("taskset", "util-linux", ("--version",), "far ends cannot be put on CPUs")
 
 
-class PlacedSettings(KindSettings):
+class PlacedSettings(SystemSettings):
     """Settings of every kind with two ends."""
 
     near_cpus: Cpus = Field(

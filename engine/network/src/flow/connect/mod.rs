@@ -10,12 +10,13 @@ use std::ops::RangeInclusive;
 
 use kit::failure::no_memory;
 use kit::histogram::Histogram;
+use kit::inject::before;
 use kit::team::Member;
 use kit::{clock, Buffer, Probe};
 use rustix::io::retry_on_intr;
 use rustix::net::{acceptfrom_with, recv, send, RecvFlags, SendFlags, SocketFlags};
 use socket2::Socket;
-use wire::Failure;
+use wire::{Call, Failure};
 
 pub use self::origin::be_patient;
 
@@ -137,6 +138,7 @@ fn accept(flow: &Flow) -> io::Result<Option<Socket>> {
 fn send_whole(socket: &Socket, message: &[u8]) -> io::Result<()> {
     let mut rest = message;
     while !rest.is_empty() {
+        before(Call::Send);
         let sent = retry_on_intr(|| send(socket, rest, SendFlags::NOSIGNAL))?;
         rest = &rest[sent..];
     }
@@ -149,6 +151,7 @@ fn receive(socket: &Socket, message: &mut [u8], wanted_bytes: usize) -> io::Resu
     let mut taken = 0;
     while taken < wanted_bytes {
         let rest = &mut message[taken..];
+        before(Call::Receive);
         match retry_on_intr(|| recv(socket, &mut *rest, RecvFlags::WAITALL))? {
             (_, 0) => break,
             (_, count) => taken += count,

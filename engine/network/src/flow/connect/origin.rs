@@ -6,8 +6,9 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use kit::failure::failure;
+use kit::inject::before;
 use socket2::{Domain, Socket, Type};
-use wire::{Failure, FailureKind};
+use wire::{Call, Failure, FailureKind};
 
 use super::Connections;
 use crate::control::message::Transport;
@@ -44,6 +45,7 @@ impl<'a> Origin<'a> {
         loop {
             let socket = new_socket(self.to).map_err(|error| refused("make a socket", &error))?;
             self.part.options.apply(&socket, Transport::Tcp)?;
+            before(Call::Connect);
             match self
                 .bind(&socket)
                 .and_then(|()| socket.connect(&self.to.into()))

@@ -4,11 +4,13 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use kit::inject::before;
 use kit::Buffer;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::{retry_on_intr, Errno};
 use rustix::net::{recv, send, RecvFlags, SendFlags};
 use socket2::Socket;
+use wire::Call;
 
 use super::{Channel, Received};
 
@@ -48,6 +50,7 @@ impl<'a> ByteStream<'a> {
                 part => part,
             };
             let message = &self.outgoing[size - part..];
+            before(Call::Send);
             match retry_on_intr(|| send(self.socket, message, flags | SendFlags::NOSIGNAL)) {
                 Ok(sent) => self.owed_bytes -= sent,
                 Err(Errno::AGAIN) => break,
@@ -61,6 +64,7 @@ impl<'a> ByteStream<'a> {
     #[inline]
     fn take(&mut self, flags: RecvFlags) -> io::Result<Received> {
         let rest = &mut self.incoming[self.taken_bytes..];
+        before(Call::Receive);
         match retry_on_intr(|| recv(self.socket, &mut *rest, flags)) {
             Ok((_, 0)) if self.taken_bytes == 0 => return Ok(Received::End),
             Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),

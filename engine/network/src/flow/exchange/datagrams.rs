@@ -5,10 +5,12 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use kit::inject::before;
 use kit::Buffer;
 use rustix::io::{retry_on_intr, Errno};
 use rustix::net::{recv, send, RecvFlags, SendFlags};
 use socket2::Socket;
+use wire::Call;
 
 use super::{Channel, Received};
 
@@ -41,6 +43,7 @@ impl<'a> Datagrams<'a> {
         // With TRUNC a datagram that is too long tells its own length.
         let flags = flags | RecvFlags::TRUNC;
         loop {
+            before(Call::Receive);
             match retry_on_intr(|| recv(self.socket, &mut self.incoming[..], flags)) {
                 Ok((_, 0)) => return Ok(Received::End),
                 Ok((_, length)) if length == self.incoming.len() => break,
@@ -66,6 +69,7 @@ impl Channel for Datagrams<'_> {
     fn send(&mut self, number: u64, _: bool) -> io::Result<()> {
         let number = &number.to_le_bytes()[..self.number_bytes];
         self.outgoing[..self.number_bytes].copy_from_slice(number);
+        before(Call::Send);
         match retry_on_intr(|| send(self.socket, &self.outgoing, SendFlags::NOSIGNAL)) {
             // The queue of a device was full, or the flow has been cut, which receiving will tell:
             // it is lost, as any other may be.

@@ -13,8 +13,10 @@ use std::io::{self, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr;
 
+use kit::inject::before;
 use rustix::fs::{Mode, OFlags};
 use rustix::mm::{mmap, msync, munmap, MapFlags, MsyncFlags, ProtFlags};
+use wire::Call;
 
 use super::sync::SyncFile;
 use super::{Backend, Card, File, Positioned, Sync};
@@ -225,6 +227,7 @@ impl File for MmapFile {
 impl Positioned for MmapFile {
     #[inline]
     fn read_at(&mut self, record: &mut [u8], offset: u64) -> io::Result<usize> {
+        before(Call::Read);
         let (from, size_bytes) = self.mapping.at(offset, record.len());
         // SAFETY: so many bytes are mapped from there on, and as many fit into the record.
         let is_whole = unsafe { fault::copy(from, record.as_mut_ptr(), size_bytes, from as usize) };
@@ -247,6 +250,7 @@ impl Positioned for MmapFile {
         if end > self.mapping.size_bytes as u64 {
             self.resize(end)?;
         }
+        before(Call::Write);
         let (to, size_bytes) = self.mapping.at(offset, record.len());
         // SAFETY: the record is mapped as a whole by now.
         let is_whole = unsafe { fault::copy(record.as_ptr(), to, size_bytes, to as usize) };

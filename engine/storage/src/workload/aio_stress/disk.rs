@@ -4,7 +4,9 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use kit::inject::before;
 use rustix::fs::{Mode, OFlags};
+use wire::Call;
 
 use crate::backend::libaio::{Completion, Context, Request};
 
@@ -47,6 +49,7 @@ impl Disk for Context {
     }
 
     fn open(path: &CStr, flags: OFlags) -> io::Result<OwnedFd> {
+        before(Call::of_open(flags.contains(OFlags::CREATE)));
         Ok(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?)
     }
 
@@ -55,6 +58,7 @@ impl Disk for Context {
     }
 
     fn sync(file: &OwnedFd) -> io::Result<()> {
+        before(Call::Sync);
         Ok(rustix::fs::fsync(file)?)
     }
 
