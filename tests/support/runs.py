@@ -17,7 +17,7 @@ from tiltyard.run.journal import TrialStarted, read_journal
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
-from tiltyard.study.model import ConditionsSpec, SystemSpec, WorkloadSpec
+from tiltyard.study.model import ConditionsSpec, GatesSpec, SystemSpec, WorkloadSpec
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,14 @@ class Verdict:
 
     done: bool
     reason: str
+    going_on: frozenset[tuple[str, str]] = frozenset()
+    """(system, workload) that later blocks still run."""
 
 
 def go_on(record: RunRecord) -> Verdict:
-    """Never decided."""
-    return Verdict(done=False, reason=f"{len(record.trials)} trials decide nothing")
+    """Never decided, about anything."""
+    everything = frozenset((trial.key.system, trial.key.workload) for trial in record.trials)
+    return Verdict(False, f"{len(record.trials)} trials decide nothing", everything)
 
 
 @dataclass
@@ -98,14 +101,22 @@ def plan_of(
     blocks: int = 2,
     looks: tuple[int, ...] | None = None,
     budget_s: float | None = None,
+    spares: int = 0,
+    gates: GatesSpec | None = None,
 ) -> Plan:
-    """A plan whose order simply turns round from block to block."""
+    """A plan whose order simply turns round from block to block.
+
+    Without gates nothing that others do on this machine can spoil a block.
+    """
     names = [system.name for system in systems]
     turns = [
         [Turn(system=name, workloads=tuple(w.name for w in workloads)) for name in order]
         for order in (names[number % len(names) :] + names[: number % len(names)]
-                      for number in range(blocks))
+                      for number in range(blocks + spares))
     ]  # fmt: skip
+    drawn = tuple(
+        Block(number=number, turns=tuple(order)) for number, order in enumerate(turns, start=1)
+    )
     return Plan(
         format=1,
         tiltyard="0",
@@ -134,9 +145,9 @@ def plan_of(
         ),
         conditions=ConditionsSpec(cpus=(), unpinned=False, keep_awake=False),
         budget_s=budget_s,
-        blocks=tuple(
-            Block(number=number, turns=tuple(order)) for number, order in enumerate(turns, start=1)
-        ),
+        blocks=drawn[:blocks],
+        spares=drawn[blocks:],
+        gates=gates,
     )  # fmt: skip
 
 

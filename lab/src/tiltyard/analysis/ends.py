@@ -40,8 +40,8 @@ def seen(run: RunRecord, workload: str) -> list[Seen]:
             side=trial.end.network.near if end == "near" else trial.end.network.far,
             connections=tuple(one for one in trial.connections if one.end == end),
         )
-        for (_, _, name), trial in final_trials(run).items()
-        if name == workload and trial.outcome == "done" and trial.end and trial.end.network
+        for key, trial in final_trials(run).items()
+        if key.workload == workload and trial.outcome == "done" and trial.end and trial.end.network
         for end in ENDS
     ]
 

@@ -24,7 +24,7 @@ from tiltyard.analysis.contrast import judge
 from tiltyard.analysis.model import FORMAT, Findings, WorkloadFindings
 from tiltyard.analysis.notices import notices
 from tiltyard.analysis.order import drifts, trial_lines
-from tiltyard.analysis.quantity import Measured, Quantity, collect, final_trials
+from tiltyard.analysis.quantity import Measured, Quantity, collect
 from tiltyard.analysis.systems import advantages, differing_facts, system_findings
 from tiltyard.analysis.tables import Teller
 from tiltyard.analysis.words import Family
@@ -36,6 +36,7 @@ from tiltyard.analysis.workload import (
     workload_findings,
 )
 from tiltyard.plan.model import Plan
+from tiltyard.run.course import counted, course_of
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 
@@ -44,15 +45,19 @@ HEADLINE_LEVEL: Final = 0.05
 
 
 def analyse(plan: Plan, run: RunRecord) -> Findings:
-    """All findings of a study so far; pure, and the same for the same record."""
+    """All findings of a study so far; pure, and the same for the same record.
+
+    Blocks that were replaced are shown trial by trial, and count for nothing else.
+    """
+    everything, run = run, counted(plan, run)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))])
     headlines = sum(len(found.index.contrasts) for found in judged)
     family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
     workloads = _tell(plan, run, measured, judged, Family(headlines, "Holm"), family)
-    lines = trial_lines(run, measured)
+    lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
-    blocks_done = _blocks_done(plan, run)
+    blocks_done = len(course_of(plan, everything).counted)
     contrasts = [contrast for found in judged for contrast in found.contrasts]
     look = max((found.interval.blocks for found in contrasts if found.interval), default=0)
     is_open = not contrasts or any(found.verdict == "undecided" for found in contrasts)
@@ -128,13 +133,13 @@ def _tell(
     )
 
 
-def _blocks_done(plan: Plan, run: RunRecord) -> int:
-    """Blocks of which every trial has ended, done or failed."""
-    ended = final_trials(run).keys()
-    return sum(
-        all((key.block, key.system, key.workload) in ended for key in plan.trials_of(block))
-        for block in plan.blocks
-    )
+def _all_measured(
+    plan: Plan, everything: RunRecord, run: RunRecord, measured: list[Measured]
+) -> list[Measured]:
+    """What was measured, replaced blocks included."""
+    if everything is run:
+        return measured
+    return [collect(plan, everything, workload) for workload in plan.workloads]
 
 
 def _resolution_percent(judged: Sequence[JudgedWorkload]) -> float | None:

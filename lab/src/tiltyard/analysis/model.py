@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from tiltyard.plan.model import Design
 from tiltyard.run.record import CalibrationNote
 from tiltyard.study.model import Frozen
@@ -287,12 +289,15 @@ class TrialLine(Frozen):
     block: int
     system: str
     workload: str
+    repeat: int = Field(1, exclude_if=lambda repeat: repeat == 1)
+    """Counted from 1 within the turn."""
     started: str
     elapsed_s: float
     outcome: str
     reason: str | None
     relative: float | None
-    """Headline value(s) over this system's median (geometric mean over cells): 1 is typical."""
+    """Headline value(s) of the turn over this system's median (geometric mean over cells): 1 is
+    typical. The same for all trials of a turn, because their mean is what counts."""
     foreign_share: float | None
     """CPU time of others, as a share of the trial's wall time."""
     access: str | None

@@ -57,6 +57,7 @@ def _line(trial: TrialRecord, relative: float) -> TrialLine:
         block=trial.key.block,
         system=trial.key.system,
         workload=trial.key.workload,
+        repeat=trial.key.repeat,
         started=trial.started,
         elapsed_s=trial.elapsed_s,
         outcome=trial.outcome,
@@ -78,7 +79,8 @@ def drifts(lines: Sequence[TrialLine]) -> Iterator[Drift]:
     """For each workload with enough trials: did its values move with the place in the order?"""
     for workload in dict.fromkeys(line.workload for line in lines):
         own = [line for line in lines if line.workload == workload]
-        points = [(line.slot, np.log(line.relative)) for line in own if line.relative is not None]
+        turns = [line for line in own if line.repeat == 1]
+        points = [(line.slot, np.log(line.relative)) for line in turns if line.relative is not None]
         slots, residuals = np.array(points, dtype=np.float64).reshape(-1, 2).T
         found = trend(slots, residuals) if len(points) >= DRIFT_TRIALS else None
         if found is None:

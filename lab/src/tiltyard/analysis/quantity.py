@@ -13,7 +13,8 @@ import numpy as np
 
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
 from tiltyard.analysis.readings import Readings
-from tiltyard.plan.model import Plan, PlannedWorkload
+from tiltyard.analysis.turn import CellKey, cells_of_turn
+from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.types import BoolArray, FloatArray
 from tiltyard.wire import MetricCard
@@ -99,37 +100,41 @@ def pairs_of(systems: Sequence[str]) -> Iterator[tuple[int, int]]:
     return ((later, earlier) for earlier, later in combinations(range(len(systems)), 2))
 
 
-def final_trials(run: RunRecord) -> dict[tuple[int, str, str], TrialRecord]:
-    """The trial that counts for each (block, system, workload): the last one that ended itself.
+def final_trials(run: RunRecord) -> dict[TrialKey, TrialRecord]:
+    """The trial that counts for each key: the last one that ended itself.
 
     An interrupted trial counts for nothing: the run repeats it when it goes on.
     """
-    return {
-        (trial.key.block, trial.key.system, trial.key.workload): trial
-        for trial in run.trials
-        if trial.outcome != "interrupted"
-    }
+    return {trial.key: trial for trial in run.trials if trial.outcome != "interrupted"}
 
 
 def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
-    """The values of one workload, as arrays in the order of the plan's blocks and systems."""
+    """The values of one workload, as arrays in the order of the plan's blocks and systems.
+
+    Where a turn has several trials of the workload, the block's value is their mean; there is none
+    unless all of them are done.
+    """
     systems = tuple(system.name for system in plan.systems)
-    blocks = tuple(block.number for block in plan.blocks)
+    ran = {trial.key.block for trial in run.trials}
+    spares = (block for block in plan.spares if block.number in ran)
+    blocks = tuple(block.number for block in (*plan.blocks, *spares))
     shape = (len(blocks), len(systems))
     attempted = np.zeros(shape, dtype=np.bool_)
-    found: dict[tuple[str, tuple[tuple[str, Level], ...]], Readings] = {}
+    found: dict[CellKey, Readings] = {}
     row_of = {number: row for row, number in enumerate(blocks)}
     column_of = {name: column for column, name in enumerate(systems)}
-    for (block, system, name), trial in final_trials(run).items():
-        if name != workload.spec.name:
-            continue
+    turns: dict[tuple[int, str], list[TrialRecord]] = {}
+    for own, trial in final_trials(run).items():
+        if own.workload == workload.spec.name:
+            turns.setdefault((own.block, own.system), []).append(trial)
+    planned = workload.spec.trials or 1
+    for (block, system), trials in turns.items():
         place = row_of[block], column_of[system]
-        attempted[place] = True
-        for sample in trial.samples if trial.outcome == "done" else ():
-            key = sample.metric, tuple(sample.at.items())
+        attempted[place] = len(trials) == planned
+        for key, samples in cells_of_turn(trials, planned).items():
             if key not in found:
                 found[key] = Readings.empty(shape)
-            found[key].put(place, sample)
+            found[key].put(place, samples)
     cells = [
         cell
         for metric in workload.metrics

@@ -1,6 +1,8 @@
 """What trials read of one metric at one point of the grid, as arrays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, geometric_mean
 from typing import Final
 
 import numpy as np
@@ -29,10 +31,22 @@ class Readings:
         """Nothing read yet."""
         return cls(np.full(shape, np.nan), np.full((*shape, len(PERCENTILES)), np.nan))
 
-    def put(self, place: tuple[int, int], sample: Sample) -> None:
-        """What the trial at a place (block, system) read."""
-        self.values[place] = sample.value
-        timed = sample.latency_ns
-        if timed is not None and timed.count >= TIMED:
-            found = (getattr(timed, name) for name in PERCENTILES)
-            self.percentiles[place] = [np.nan if ns is None else ns * _NS for ns in found]
+    def put(self, place: tuple[int, int], samples: Sequence[Sample]) -> None:
+        """What the trials of the turn at a place (block, system) read: their mean."""
+        self.values[place] = mean_of([sample.value for sample in samples])
+        timed = [sample.latency_ns for sample in samples]
+        if all(own is not None and own.count >= TIMED for own in timed):
+            for number, name in enumerate(PERCENTILES):
+                found = [getattr(own, name) for own in timed]
+                if None not in found:
+                    self.percentiles[(*place, number)] = mean_of(found) * _NS
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """The geometric mean, because systems are compared by the log ratio.
+
+    Where a value is not above zero (no loss, no retransmission) the arithmetic one.
+    """
+    if len(values) == 1:
+        return values[0]
+    return geometric_mean(values) if min(values) > 0 else fmean(values)

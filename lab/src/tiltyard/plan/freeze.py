@@ -20,6 +20,12 @@ from tiltyard.wire import Catalogue, Hello
 SEED_BELOW = 2**32
 """Seeds that are drawn stay below it: ten digits at most, to be typed again."""
 
+MAX_SPOILED_SHARE = 0.2
+"""With a larger share of spoiled blocks a session says more of its disturbances than of systems."""
+
+_ROUNDING = 1e-9
+"""More than the error of a quotient of small numbers, less than any share of a block."""
+
 Validate = Callable[[str, dict[str, JsonValue]], Hello]
 """Workload and parameters to the effective configuration; raises :class:`JobRefused`."""
 
@@ -29,7 +35,9 @@ def freeze(
 ) -> Plan:
     """The plan of a study: systems, effective parameters, constants, and the order of all trials.
 
-    Blocks are drawn up to the last look; a run may stop at an earlier one.
+    Blocks are drawn up to the last look; a run may stop at an earlier one. Where spoiled blocks
+    are replaced, spares are drawn after them from the same seed, as many as keep the share of
+    spoiled blocks at :data:`MAX_SPOILED_SHARE` or below.
 
     Args:
         study: What the file means.
@@ -45,6 +53,14 @@ def freeze(
     text = read_text(study_path)
     design = _design(study.precision)
     seed = secrets.randbelow(SEED_BELOW) if study.seed is None else study.seed
+    planned = design.looks[-1].blocks
+    spares = spares_for(planned) if study.gates.spoiled == "replace" else 0
+    blocks = draw_blocks(
+        [system.name for system in study.systems],
+        [workload.name for workload in study.workloads],
+        planned + spares,
+        seed,
+    )
     return Plan(
         format=FORMAT,
         tiltyard=__version__,
@@ -60,13 +76,18 @@ def freeze(
         design=design,
         conditions=study.conditions,
         budget_s=study.precision.budget_s,
-        blocks=draw_blocks(
-            [system.name for system in study.systems],
-            [workload.name for workload in study.workloads],
-            design.looks[-1].blocks,
-            seed,
-        ),
+        blocks=blocks[:planned],
+        spares=blocks[planned:],
+        gates=study.gates,
     )
+
+
+def spares_for(blocks: int) -> int:
+    """Largest number of spares s for which s of ``blocks`` + s is no more than the allowed share.
+
+    So 20 blocks have 5 spares, 7 have 1.
+    """
+    return int(blocks * MAX_SPOILED_SHARE / (1 - MAX_SPOILED_SHARE) + _ROUNDING)
 
 
 def _design(precision: Precision) -> Design:

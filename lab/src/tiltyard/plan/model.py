@@ -119,6 +119,11 @@ class Plan(Frozen):
         """SHA-256 of the plan as written: what ``sha256sum plan.json`` prints."""
         return sha256(self.document())
 
+    @property
+    def sequence(self) -> tuple[Block, ...]:
+        """Every block that may be run, in order: the spares come last."""
+        return (*self.blocks, *self.spares)
+
     def system(self, name: str) -> SystemSpec:
         """The system of that name."""
         return next(system for system in self.systems if system.name == name)

@@ -25,7 +25,7 @@ def adopt_trials(folder: StudyFolder, plan: Plan, history: History) -> list[Tria
     for partial in folder.trials.glob("*.partial"):
         partial.unlink()
     finished = history.finished
-    keys = (key for block in plan.blocks for key in plan.trials_of(block))
+    keys = (key for block in plan.sequence for key in plan.trials_of(block))
     orphans = (key for key in keys if key not in finished)
     return [
         _adopt(path, key, history, folder)

@@ -6,6 +6,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
 from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.course import Course
 from tiltyard.run.estimate import outlook
 from tiltyard.run.history import History
 from tiltyard.run.interrupt import Interrupt
@@ -34,15 +35,14 @@ class Context:
         return History(self.journal.entries)
 
     @property
+    def course(self) -> Course:
+        """How far the plan is carried out now."""
+        return self.history.course(self.plan)
+
+    @property
     def outlook(self) -> Outlook:
         """How far the run is now."""
         return outlook(self.plan, self.history)
-
-    def unfinished(self, block: int, system: str, workloads: tuple[str, ...]) -> list[TrialKey]:
-        """The trials of a turn that are still to be run, in order."""
-        keys = (TrialKey(block=block, system=system, workload=name) for name in workloads)
-        finished = self.history.finished
-        return [key for key in keys if key not in finished]
 
     def finish(self, event: TrialFinished) -> None:
         """Write down that a trial is finished, and tell it."""

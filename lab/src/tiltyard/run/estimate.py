@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from tiltyard.plan.model import Block, Plan, TrialKey
+from tiltyard.run.course import Course
 from tiltyard.run.history import History
 from tiltyard.run.observer import Outlook
 
@@ -51,26 +52,30 @@ class Pace:
 
 def expected_block_s(plan: Plan, block: Block, history: History) -> float | None:
     """How long a block would take."""
-    return Pace.of(history).of_trials(plan.trials_of(block))
+    return Pace.of(history).of_trials(history.course(plan).trials_of(block))
 
 
 def outlook(plan: Plan, history: History) -> Outlook:
-    """How far a run is."""
-    finished = history.finished
+    """How far a run is; blocks that were replaced are part of the way."""
+    course = history.course(plan)
     pace = Pace.of(history)
-    look = next_look(plan, history)
-    every = [key for block in plan.blocks for key in plan.trials_of(block)]
-    until_look = [key for key in every if key.block <= look]
+    every = _trials(course, plan.design.looks[-1].blocks)
+    until_look = _trials(course, next_look(plan, history))
     return Outlook(
-        trials_done=len(finished),
+        trials_done=len(course.ended),
         trials_to_look=len(until_look),
         trials_total=len(every),
-        left_to_look_s=pace.of_trials(key for key in until_look if key not in finished),
-        left_s=pace.of_trials(key for key in every if key not in finished),
+        left_to_look_s=pace.of_trials(key for key in until_look if key not in course.ended),
+        left_s=pace.of_trials(key for key in every if key not in course.ended),
     )
 
 
+def _trials(course: Course, look: int) -> list[TrialKey]:
+    """All trials before a look, those that are done included."""
+    return [key for block in course.up_to(look) for key in course.trials_of(block)]
+
+
 def next_look(plan: Plan, history: History) -> int:
-    """Number of blocks at the next look that was not taken yet; the last one if all were."""
+    """Blocks that count at the next look that was not taken yet; the last look if all were."""
     looks = [look.blocks for look in plan.design.looks]
     return next((blocks for blocks in looks if history.look_after(blocks) is None), looks[-1])

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.course import Course
 from tiltyard.run.journal import (
+    BlockChecked,
     Entry,
     Looked,
     Started,
@@ -13,6 +15,7 @@ from tiltyard.run.journal import (
     TrialFinished,
     TrialStarted,
 )
+from tiltyard.run.record import Reason
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,33 @@ class History:
                 starts_of.setdefault(key.block, set()).add(started.get(key, start))
         return tuple(block for block, starts in sorted(starts_of.items()) if len(starts) > 1)
 
+    @property
+    def checked(self) -> dict[int, tuple[Reason, ...]]:
+        """Number of each block that was held against the gates → what spoils it, if anything."""
+        events = (entry.event for entry in self.entries)
+        return {e.block: e.reasons for e in events if isinstance(e, BlockChecked)}
+
+    @property
+    def spoiled(self) -> dict[int, tuple[Reason, ...]]:
+        """Number of each block that a gate has spoiled, with the reasons."""
+        return {block: reasons for block, reasons in self.checked.items() if reasons}
+
+    @property
+    def narrowed(self) -> dict[int, frozenset[tuple[str, str]]]:
+        """Number of the block after a look → (system, workload) that are run from it on."""
+        found: dict[int, frozenset[tuple[str, str]]] = {}
+        block = 0
+        for entry in self.entries:
+            if isinstance(entry.event, TrialFinished):
+                block = entry.event.key.block
+            elif isinstance(entry.event, Looked) and entry.event.going_on is not None:
+                found[block + 1] = frozenset(entry.event.going_on)
+        return found
+
+    def course(self, plan: Plan) -> Course:
+        """How far the plan is carried out."""
+        return Course(plan, self.finished.keys(), self.spoiled.keys(), self.narrowed)
+
     def last_start_of(self, key: TrialKey) -> tuple[Entry, TrialStarted] | None:
         """When a trial was last started."""
         for entry in reversed(self.entries):
@@ -85,6 +115,10 @@ class History:
 
 
 def slots(plan: Plan) -> dict[TrialKey, int]:
-    """The place of each trial in the order of the whole run, counted from 1."""
-    keys = (key for block in plan.blocks for key in plan.trials_of(block))
+    """The place of each trial in the order of the whole run, counted from 1.
+
+    Spares come after all planned blocks. Trials that a look leaves out keep their place, so that a
+    place never changes.
+    """
+    keys = (key for block in plan.sequence for key in plan.trials_of(block))
     return {key: number for number, key in enumerate(keys, start=1)}

@@ -24,6 +24,8 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         host=starts[0].host if starts else {},
         starts=len(starts),
         resumed_blocks=history.resumed_blocks,
+        spoiled=history.spoiled,
+        narrowed=history.narrowed,
         prepared=tuple(event.prepared for event in history.prepared),
         trials=tuple(read_trial(folder, event) for event in history.finished.values()),
         stopped=history.stopped,

@@ -8,20 +8,19 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.plan.model import Block, Plan
+from tiltyard.plan.model import Plan
 from tiltyard.run.adopt import adopt_trials
+from tiltyard.run.block import run_block
 from tiltyard.run.context import Context
-from tiltyard.run.estimate import expected_block_s, next_look
+from tiltyard.run.ending import ending_before, ending_of
 from tiltyard.run.history import History, slots
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.journal import Interrupted, Journal, Looked, Started, Stopped
 from tiltyard.run.lock import hold_lock
 from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.read import read_run
-from tiltyard.run.turn import run_turn
 from tiltyard.run.workshop import open_systems, workshop
 from tiltyard.systems.kind import System
-from tiltyard.units import format_duration
 
 
 def run_study(
@@ -109,64 +108,36 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
 
 def _run_blocks(context: Context, systems: dict[str, System], decide: Decide) -> str:
     """Block after block until a look decides, the budget is used up, or none is left."""
-    plan = context.plan
-    for block in plan.blocks:
-        if reason := _over_budget(context, block):
+    looks = [look.blocks for look in context.plan.design.looks]
+    for block in context.plan.sequence:
+        if reason := ending_before(context, block):
             return reason
-        _run_block(context, systems, block)
-        if any(look.blocks == block.number for look in plan.design.looks):
-            looked = _look(context, decide, block.number)
-            if looked.done:
-                return looked.reason
-    return f"all planned blocks are done: {len(plan.blocks)}"
-
-
-def _run_block(context: Context, systems: dict[str, System], block: Block) -> None:
-    """What is still to be run of a block, in its order."""
-    turns = [
-        (turn.system, context.unfinished(block.number, turn.system, turn.workloads))
-        for turn in block.turns
-    ]
-    if any(keys for _, keys in turns):
-        context.observer.block_started(block.number, next_look(context.plan, context.history))
-    for system, keys in turns:
-        if keys:
-            run_turn(context, systems[system], keys)
+        run_block(context, systems, block)
+        course = context.course
+        if block.number not in course.counted:
+            continue
+        done = course.counted.index(block.number) + 1
+        if done in looks and (looked := _look(context, decide, done)).done:
+            return looked.reason
+        if done == looks[-1]:
+            break
+    return ending_of(context.course)
 
 
 def _look(context: Context, decide: Decide, blocks: int) -> Looked:
-    """Look at the data, once for each number of blocks."""
+    """Look at the data, once for each number of blocks that count."""
     if known := context.history.look_after(blocks):
         return known
     decision = decide(read_run(context.folder, context.plan))
-    looked = Looked(blocks=blocks, done=decision.done, reason=decision.reason)
+    looked = Looked(
+        blocks=blocks,
+        done=decision.done,
+        reason=decision.reason,
+        going_on=tuple(sorted(decision.going_on)),
+    )
     context.journal.append(looked)
     context.observer.looked(blocks, decision)
     return looked
-
-
-def _over_budget(context: Context, block: Block) -> str | None:
-    """Why a block is not begun, if it is not.
-
-    Before the first look nothing can be said, so up to there the budget is used to its end; later
-    a block is begun only if it is likely to fit. A block that was begun is always completed.
-    """
-    plan, history = context.plan, context.history
-    if plan.budget_s is None or any(key.block == block.number for key in history.finished):
-        return None
-    first_look = plan.design.looks[0].blocks
-    needs_s = expected_block_s(plan, block, history) or 0.0
-    done = block.number - 1
-    if done < first_look:
-        if history.spent_s < plan.budget_s:
-            return None
-        short = f"; too few for a verdict, which needs {first_look}"
-    elif history.spent_s + needs_s <= plan.budget_s:
-        return None
-    else:
-        short = f"; the next one would take about {format_duration(needs_s)}"
-    budget = format_duration(plan.budget_s)
-    return f"the budget of {budget} is used up, blocks done: {done}{short}"
 
 
 def _insist_on_host(systems: dict[str, System], observer: Observer) -> None:

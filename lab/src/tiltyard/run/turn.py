@@ -1,4 +1,9 @@
-"""One system's turn in a block: bring it up, let it meet its workloads, take it down."""
+"""One system's turn in a block: bring it up, let it meet its workloads, take it down.
+
+A workload may have several trials in a turn. They come in rounds, each in a process of its own,
+and the system is refreshed before each trial of a later round: what the earlier ones left in its
+caches is gone, what they left on the disk is not.
+"""
 
 from tiltyard.errors import InterruptedRunError, TiltyardError, TrialsFailedError
 from tiltyard.plan.model import TrialKey
@@ -12,8 +17,8 @@ from tiltyard.systems.kind import System, Up
 def run_turn(context: Context, system: System, keys: list[TrialKey]) -> None:
     """Run the trials of a turn; all are of one system and one block.
 
-    A system that does not come up fails all its trials of the turn, with the reason, and the
-    study goes on.
+    A system that does not come up, or cannot be refreshed, fails the trials of the turn that are
+    still to be run, with the reason, and the study goes on.
 
     Raises:
         InterruptedRunError: if a signal came; the system is down.
@@ -28,23 +33,36 @@ def run_turn(context: Context, system: System, keys: list[TrialKey]) -> None:
     except InterruptedRunError:
         raise
     except (TiltyardError, OSError) as error:
-        for key in keys:
-            fail_trial(context, key, f"{name} did not come up: {error}")
-            _insist(context, key)
+        _fail(context, keys, f"{name} did not come up: {error}")
         return
     try:
         prepared = Prepared(system=name, block=block, commands=up.commands, facts=up.facts)
         context.journal.append(SystemPrepared(prepared=prepared))
-        _run_trials(context, keys, up)
+        _run_trials(context, system, keys, up)
     finally:
         system.take_down()
 
 
-def _run_trials(context: Context, keys: list[TrialKey], up: Up) -> None:
+def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) -> None:
     """One after the other, in the order of the plan."""
-    for key in keys:
+    for place, key in enumerate(keys):
         context.interrupt.check()
+        if place > 0 and key.repeat > 1:
+            try:
+                system.refresh()
+            except InterruptedRunError:
+                raise
+            except (TiltyardError, OSError) as error:
+                _fail(context, keys[place:], f"{key.system} could not be refreshed: {error}")
+                return
         run_trial(context, key, up)
+        _insist(context, key)
+
+
+def _fail(context: Context, keys: list[TrialKey], reason: str) -> None:
+    """Trials that cannot be run."""
+    for key in keys:
+        fail_trial(context, key, reason)
         _insist(context, key)
 
 

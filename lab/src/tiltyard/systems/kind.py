@@ -123,6 +123,15 @@ class System(ABC):
             TiltyardError: if a step fails; what was done until then is undone.
         """
 
+    def refresh(self) -> None:  # noqa: B027
+        """Prepare it for another trial of the same turn; what it is made of stays.
+
+        Nothing by default: each trial is a new process with connections of its own.
+
+        Raises:
+            TiltyardError: if a step fails; the system may then only be taken down.
+        """
+
     @abstractmethod
     def take_down(self) -> None:
         """Undo :meth:`bring_up` and verify that it is undone; harmless when it is not up.

@@ -119,6 +119,14 @@ class LoopImage(System):
             self._steps.undo()
             raise
 
+    def refresh(self) -> None:
+        """Unmount and mount again, so that nothing is cached; not with ``reset = "none"``."""
+        if self._settings.reset == "none":
+            return
+        device = mounts_at(self._target)[-1].source
+        self._steps.undo_last()
+        self._mount(device)
+
     def take_down(self) -> None:
         """Unmount and detach, unless the study wants it left mounted (``reset = "none"``)."""
         if self._settings.reset != "none":
@@ -141,10 +149,15 @@ class LoopImage(System):
             self._steps.run(self._filesystem.mkfs(settings.mkfs, device))
             self._formatted = True
         self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
+        self._mount(device)
+        return self._steps.executed
+
+    def _mount(self, device: str) -> None:
+        """The last step, so that it can be taken back alone."""
+        settings = self._settings
         self._steps.record(Mounted(target=self._target, image=self._image))
         options = ("-o", ",".join(settings.mount)) if settings.mount else ()
         self._steps.run(("mount", "-t", settings.filesystem, *options, device, str(self._target)))
-        return self._steps.executed
 
     def _ensure_image(self) -> None:
         """The image, laid out: made at the first turn, mended at the later ones."""

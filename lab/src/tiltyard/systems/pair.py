@@ -69,6 +69,11 @@ class Pair(System):
             self.take_down()
             raise
 
+    def refresh(self) -> None:
+        """Have both ends forget what they learned of the path: ip-tcp_metrics(8)."""
+        for link in self._links.values():
+            self._steps.run(("ip", "-n", link.namespace, "tcp_metrics", "flush", "all"))
+
     def take_down(self) -> None:
         """End the far end, remove both ends, put back what was set on the host."""
         self._serving.end()

@@ -56,9 +56,13 @@ class Steps:
         self._executed.append(output.command)
         return output
 
+    def undo_last(self) -> None:
+        """Take back the last change alone."""
+        self._site.ledger.undo(self._changes[-1])
+        self._changes.pop()
+
     def undo(self) -> None:
         """Take the changes back, last one first; each undo verifies itself."""
         while self._changes:
-            self._site.ledger.undo(self._changes[-1])
-            self._changes.pop()
+            self.undo_last()
         self._executed.clear()
