@@ -1,6 +1,7 @@
 """Real file systems on real loop devices."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -112,6 +113,55 @@ def test_remount_keeps_what_is_in_it(make: Make) -> None:
     again = system.bring_up()
     assert (again.target / "file").exists()
     assert [command.argv[0] for command in again.commands] == ["losetup", "mount"]
+
+
+def is_cached(path: Path) -> bool:
+    """Whether the first page of a file can be read without waiting for the device."""
+    with path.open("rb") as file:
+        try:
+            return os.preadv(file.fileno(), [bytearray(512)], 0, os.RWF_NOWAIT) == 512
+        except BlockingIOError:
+            return False
+
+
+@pytest.mark.parametrize("reset", ["mkfs", "remount", "none"])
+def test_refreshing_empties_the_cache_and_keeps_the_file_system(
+    make: Make, tmp_path: Path, reset: str
+) -> None:
+    before = host_state(tmp_path)
+    system = make("ext4", reset=reset, mount=["noatime"])
+    up = system.bring_up()
+    file = up.target / "file"
+    file.write_bytes(bytes(4096))
+    mounted = mounts_at(up.target.parent)
+    os.sync()
+    assert is_cached(file)
+    system.refresh()
+    assert mounts_at(up.target.parent) == mounted
+    assert is_cached(file) == (reset == "none")
+    assert file.read_bytes() == bytes(4096)
+    system.take_down()
+    assert reset == "none" or host_state(tmp_path) == before
+
+
+def test_a_refresh_that_fails_half_way_leaves_nothing(
+    make: Make,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = host_state(tmp_path)
+    system = make("ext4")
+    up = system.bring_up()
+    only_umount = tmp_path_factory.mktemp("bin")
+    (only_umount / "umount").symlink_to(shutil.which("umount") or "")
+    with monkeypatch.context() as without_mount:
+        without_mount.setenv("PATH", str(only_umount))
+        with pytest.raises(TiltyardError, match="mount"):
+            system.refresh()
+    assert mounts_at(up.target.parent) == []
+    system.take_down()
+    assert_as_before(before, tmp_path)
 
 
 def test_none_leaves_it_mounted_until_the_run_ends(make: Make) -> None:

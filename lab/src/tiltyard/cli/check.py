@@ -14,8 +14,9 @@ def check(
 ) -> int:
     """Find everything that would go wrong, before anything runs.
 
-    Reads the study, lets the engine check every parameter, asks each system what it lacks, brings
-    each one up and takes it down again, and says what differs between them beyond the factors.
+    Reads the study, lets the engine check every parameter, says what so many blocks cannot decide,
+    asks each system what it lacks, brings each one up and takes it down again, and says what
+    differs between them beyond the factors.
 
     ```
     tiltyard check spool
@@ -33,6 +34,7 @@ def check(
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
     from tiltyard.plan.freeze import freeze
+    from tiltyard.plan.prospect import prospects
     from tiltyard.run.rehearsal import differences
     from tiltyard.run.rehearsal import rehearse as rehearse_systems
     from tiltyard.study.load import load_study
@@ -47,8 +49,12 @@ def check(
     say(f"Question  {plan.question}")
     say(f"Systems   {', '.join(system.name for system in plan.systems)}")
     say(f"Workloads {', '.join(workload.spec.name for workload in plan.workloads)}")
-    say(f"Looks     after {looks} blocks of {len(plan.systems) * len(plan.workloads)} trials")
-    found = rehearse_systems(folder, plan.systems, bring_up=rehearse)
+    trials = sum(1 for _ in plan.trials_of(plan.blocks[0]))
+    say(f"Looks     after {looks} blocks of {trials} trials")
+    for limit in prospects(plan):
+        say(f"Limit     {limit}")
+    refresh = any((workload.spec.trials or 1) > 1 for workload in plan.workloads)
+    found = rehearse_systems(folder, plan.systems, bring_up=rehearse, refresh=refresh)
     for line in found.recovered:
         say(f"Restored  {line}")
     for fact, values in differences(found.facts).items():

@@ -1,7 +1,7 @@
 """``tiltyard compare``: the whole job in one command."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -12,6 +12,7 @@ def compare(
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
+    spoiled: Literal["replace", "keep"] | None = None,
     folder: Path | None = None,
 ) -> int:
     """Compare file systems, directories or network settings, without writing a study file first.
@@ -36,6 +37,8 @@ def compare(
         blocks: Exactly so many blocks; by default 7 to 20, until everything is decided.
         budget: Begin no further block after this time: "45 min".
         seed: Seed of the random order; by default drawn.
+        spoiled: What becomes of a block in which others used the host too: "replace" (by default)
+            makes another one for it, "keep" lets it count.
         folder: The study folder; by default named after the question.
     """
     from tiltyard.cli.console import remark
@@ -62,6 +65,7 @@ def compare(
         blocks=blocks,
         budget=budget,
         seed=seed,
+        spoiled=spoiled,
     )
     target = StudyFolder(folder or Path(_name(systems, workload)))
     # A study that cannot be carried out must not stand in the way of the corrected command.

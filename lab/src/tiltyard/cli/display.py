@@ -11,6 +11,7 @@ from rich.progress import TaskID as Task
 
 from tiltyard.cli.console import err, remark
 from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.plan.prospect import prospects
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import TrialRecord
 from tiltyard.units import format_duration
@@ -53,6 +54,8 @@ class LiveDisplay:
         remark(
             f"Study    {len(plan.systems)} systems × {workloads}, {blocks} blocks, seed {plan.seed}"
         )
+        for limit in prospects(plan):
+            remark(f"Limit    {limit}")
         if outlook.trials_done:
             remark(f"Resumed  {outlook.trials_done} trials are done already and are kept")
         self._task = self._bar.add_task("", total=outlook.trials_to_look, left="")

@@ -31,7 +31,8 @@ def run(
         folder: Where to carry it out; by default in the study's own folder.
         stop_on_failure: Stop at the first failed trial; without it the failure is recorded and
             the study goes on.
-        require_decision: Exit with code 6 if a comparison is still undecided at the end.
+        require_decision: Exit with code 6 if a comparison has no decision at the end: it is
+            undecided, or invalid because too many of its blocks failed or were spoiled.
     """
     from tiltyard.cli.session import open_study
 
@@ -97,7 +98,7 @@ def _exit_code(findings: "Findings", require_decision: bool) -> int:
     if findings.trials_failed or not findings.trials_kept:
         return ExitCode.TRIALS_FAILED
     open_verdicts = any(
-        comparison.verdict == "undecided"
+        comparison.verdict in ("undecided", "invalid")
         for workload in findings.workloads
         for comparison in workload.index.comparisons
     )

@@ -1,10 +1,17 @@
 """``tiltyard status``: how far a study is."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tiltyard.plan.model import Plan
+    from tiltyard.run.history import History
+    from tiltyard.run.record import RunRecord
 
 
 def status(study: Path = Path(), /) -> None:
-    """Say how far a study is, what failed, and how to go on.
+    """Say how far a study is, how long it may still take, what failed, and how to go on.
 
     ```
     tiltyard status spool
@@ -16,25 +23,63 @@ def status(study: Path = Path(), /) -> None:
     from tiltyard.cli.console import say
     from tiltyard.cli.session import planned_or_fail
     from tiltyard.folder import StudyFolder
+    from tiltyard.run.history import History
+    from tiltyard.run.journal import read_journal
     from tiltyard.run.lock import running_pid
     from tiltyard.run.read import read_run
 
     folder = StudyFolder.of(study)
     plan = planned_or_fail(folder)
+    history = History(read_journal(folder.journal))
     record = read_run(folder, plan)
-    finished = {trial.key for trial in record.trials}
-    whole = sum(set(plan.trials_of(block)) <= finished for block in plan.blocks)
-    failed = [trial for trial in record.trials if trial.outcome != "done"]
     pid = running_pid(folder)
     say(f"Question {plan.question}")
-    say(f"Blocks   {whole} of at most {len(plan.blocks)} complete, {len(finished)} trials kept")
-    say(f"Failed   {len(failed)}")
-    for trial in failed:
-        where = f"block {trial.key.block} {trial.key.system} {trial.key.workload}"
-        say(f"         {where}: {trial.reason}")
+    for line in (*_blocks(plan, history), *_failed(record)):
+        say(line)
+    if record.stopped is not None:
+        say(f"State    {record.stopped}")
+        return
+    for line in _left(plan, history):
+        say(line)
     if pid is not None:
         say(f"State    running (process {pid})")
-    elif record.stopped is not None:
-        say(f"State    {record.stopped}")
     else:
         say(f"State    not finished; go on with: tiltyard run {folder.root}")
+
+
+def _blocks(plan: "Plan", history: "History") -> Iterator[str]:
+    """Blocks that count, those that are spoiled, and what the looks have left out."""
+    course = history.course(plan)
+    kept = f"{len(course.ended)} trials kept"
+    yield f"Blocks   {len(course.counted)} of at most {len(plan.blocks)} complete, {kept}"
+    for block, reasons in history.spoiled.items():
+        fate = "replaced" if block in course.replaced else "counts all the same"
+        yield f"Spoiled  block {block}, {fate}: {'; '.join(reason.text for reason in reasons)}"
+    if course.narrowed:
+        everything = len(plan.systems) * len(plan.workloads)
+        going_on = len(course.narrowed[max(course.narrowed)])
+        yield f"Open     {going_on} of {everything} pairs of system and workload go on"
+
+
+def _failed(record: "RunRecord") -> Iterator[str]:
+    """Every trial that failed, with its reason."""
+    failed = [trial for trial in record.trials if trial.outcome != "done"]
+    yield f"Failed   {len(failed)}"
+    for trial in failed:
+        where = f"block {trial.key.block} {trial.key.system} {trial.key.workload}"
+        yield f"         {where}: {trial.reason}"
+
+
+def _left(plan: "Plan", history: "History") -> Iterator[str]:
+    """How long it may still take; a look may end it earlier."""
+    from tiltyard.run.estimate import next_look, outlook
+    from tiltyard.units import format_duration
+
+    found = outlook(plan, history)
+    if found.left_to_look_s is None or found.left_s is None:
+        yield "Left     not known before every workload has been run once"
+        return
+    look, last = next_look(plan, history), plan.design.looks[-1].blocks
+    yield f"Left     {format_duration(found.left_to_look_s)} to the look after {look} blocks"
+    if last > look:
+        yield f"         {format_duration(found.left_s)} to the last one, after {last}, at most"

@@ -30,6 +30,7 @@ def rehearse(
     specs: Iterable[SystemSpec],
     *,
     bring_up: bool = True,
+    refresh: bool = False,
 ) -> Rehearsal:
     """Ask every system what it lacks, and bring each one up and down once.
 
@@ -37,6 +38,7 @@ def rehearse(
         folder: the study.
         specs: its systems.
         bring_up: without it nothing is touched on the host.
+        refresh: refresh each system as between two trials of a turn.
 
     Raises:
         InterruptedRunError: after Ctrl-C; nothing is left up.
@@ -52,7 +54,7 @@ def rehearse(
             for name, system in systems.items():
                 if bring_up and not any(p.severity == "error" for p in problems[name]):
                     try:
-                        facts[name] = _up_and_down(system)
+                        facts[name] = _up_and_down(system, refresh)
                     except InterruptedRunError:
                         raise
                     except (TiltyardError, OSError) as error:
@@ -60,10 +62,14 @@ def rehearse(
     return Rehearsal(problems=problems, facts=facts, recovered=recovered)
 
 
-def _up_and_down(system: System) -> dict[str, str]:
+def _up_and_down(system: System, refresh: bool) -> dict[str, str]:
     """Facts of a system that was up for a moment."""
-    facts = system.bring_up().facts
-    system.take_down()
+    try:
+        facts = system.bring_up().facts
+        if refresh:
+            system.refresh()
+    finally:
+        system.take_down()
     return facts
 
 

@@ -22,6 +22,7 @@ def compare_study(
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
+    spoiled: str | None = None,
 ) -> str:
     """The text of a study: file systems, directories or settings, each workload at its usual size.
 
@@ -38,6 +39,7 @@ def compare_study(
         blocks: Exactly so many blocks; by default the standard profile.
         budget: Wall time as it is typed: ``45 min``.
         seed: Seed of the random order; by default drawn.
+        spoiled: What becomes of a spoiled block: ``replace`` or ``keep``.
 
     Raises:
         UsageError: if a name is none of these, sorts are mixed, or a workload is unknown.
@@ -49,13 +51,15 @@ def compare_study(
     labels = _labels(names)
     head: dict[str, TomlValue | None] = {"question": _question(labels, workloads), "seed": seed}
     precision: dict[str, TomlValue | None] = {"blocks": blocks, "budget": budget}
+    gates: dict[str, TomlValue | None] = {"spoiled": spoiled}
     parts = [
         _pairs(head),
         f"[factors]\n{setting} = {_factor(labels, values)}",
         *(f"[[workload]]\n{_pairs({'use': card.name, **card.usual})}" for card in cards),
     ]
-    if pairs := _pairs(precision):
-        parts.append(f"[precision]\n{pairs}")
+    for table, values_of in (("precision", precision), ("gates", gates)):
+        if pairs := _pairs(values_of):
+            parts.append(f"[{table}]\n{pairs}")
     return "\n\n".join(parts) + "\n"
 
 
