@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
-from support.runs import SMOKE, Watcher, directory_system, go_on, image_system, place, plan_of
+from support.runs import (
+    SMOKE,
+    Recording,
+    Watcher,
+    directory_system,
+    go_on,
+    image_system,
+    place,
+    plan_of,
+)
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -57,11 +66,9 @@ def test_a_run_that_was_killed_goes_on_with_the_next_one(
 ) -> None:
     folder, plan = study
     run_study(folder, plan, engine, go_on, Watcher())
-    lines = folder.journal.read_bytes().splitlines(keepends=True)
-    starts = [at for at, line in enumerate(lines) if b'"trial_started"' in line]
-    folder.journal.write_bytes(b"".join(lines[: starts[kept] + 1]))
-    for trial in list(plan.trials_of(plan.blocks[0]))[kept:]:
-        (folder.trials / trial.file_name).unlink()
+    recording = Recording.of(folder)
+    starts = [at for at, line in enumerate(recording.lines) if b'"trial_started"' in line]
+    recording.killed_after(starts[kept] + 1)
     again = Watcher()
     run_study(folder, plan, engine, go_on, again)
     assert told(again.records) == IN_ROUNDS[kept:]
@@ -73,12 +80,12 @@ def test_a_trial_that_was_finished_when_the_run_was_killed_is_adopted(
 ) -> None:
     folder, plan = study
     run_study(folder, plan, engine, go_on, Watcher())
-    lines = folder.journal.read_bytes().splitlines(keepends=True)
-    third = [at for at, line in enumerate(lines) if b'"trial_finished"' in line][2]
-    assert b'"repeat":2' in lines[third]
-    folder.journal.write_bytes(b"".join(lines[:third]))
-    for later in list(plan.trials_of(plan.blocks[0]))[3:]:
-        (folder.trials / later.file_name).unlink()
+    recording = Recording.of(folder)
+    places = [at for at, line in enumerate(recording.lines) if b'"trial_finished"' in line]
+    third = list(plan.trials_of(plan.blocks[0]))[2]
+    assert third.repeat == 2
+    recording.killed_after(places[2])
+    (folder.trials / third.file_name).write_bytes(recording.trials[third.file_name])
     again = Watcher()
     run_study(folder, plan, engine, go_on, again)
     assert told(again.records) == IN_ROUNDS[3:]

@@ -13,7 +13,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.model import Block, Design, Look, Plan, PlannedWorkload, TrialKey, Turn
 from tiltyard.run import settle
-from tiltyard.run.journal import TrialStarted, read_journal
+from tiltyard.run.journal import TrialFinished, TrialStarted, read_journal
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
@@ -73,6 +73,18 @@ class Watcher:
 SMOKE = WorkloadSpec(
     name="iozone", use="iozone", parameters={"file": "128k", "record": "32k", "tests": ["write"]}
 )
+
+GATES = GatesSpec(
+    spoiled="replace",
+    foreign_cpu=0.03,
+    foreign_io=0.02,
+    pressure=0.02,
+    steal=0.01,
+    frequency=0.01,
+    temperature_k=5.0,
+    canary=0.03,
+)
+"""The limits that a study has by default."""
 
 
 def directory_system(name: str, directory: Path) -> SystemSpec:
@@ -157,6 +169,36 @@ def place(root: Path, plan: Plan) -> StudyFolder:
     folder = StudyFolder(root)
     write_whole(folder.plan, plan.model_dump_json().encode())
     return folder
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a run left in its folder, to be put back as a kill at any moment would have left it."""
+
+    folder: StudyFolder
+    lines: list[bytes]
+    """Of the journal."""
+    trials: dict[str, bytes]
+
+    @classmethod
+    def of(cls, folder: StudyFolder) -> "Recording":
+        """What is there now."""
+        lines = folder.journal.read_bytes().splitlines(keepends=True)
+        return cls(folder, lines, {path.name: path.read_bytes() for path in _files(folder)})
+
+    def killed_after(self, lines: int) -> None:
+        """Put the folder back to the moment after so many lines of the journal."""
+        self.folder.journal.write_bytes(b"".join(self.lines[:lines]))
+        events = (entry.event for entry in read_journal(self.folder.journal))
+        finished = {event.key.file_name for event in events if isinstance(event, TrialFinished)}
+        for path in _files(self.folder):
+            path.unlink()
+        for name in finished:
+            (self.folder.trials / name).write_bytes(self.trials[name])
+
+
+def _files(folder: StudyFolder) -> list[Path]:
+    return list(folder.trials.iterdir())
 
 
 def wait_for_trial(folder: StudyFolder, workload: str) -> None:

@@ -1,0 +1,157 @@
+"""Spoiled blocks: kept, not counted, and followed by a spare; the same after a kill anywhere."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from support.runs import GATES, Recording, Watcher, directory_system, go_on, place, plan_of
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.plan.model import Plan
+from tiltyard.run import block, settle
+from tiltyard.run.history import History
+from tiltyard.run.journal import Looked, read_journal
+from tiltyard.run.read import read_run
+from tiltyard.run.record import Reason, TrialRecord
+from tiltyard.run.runner import run_study
+
+Spoil = Callable[..., None]
+KEEP = GATES.model_copy(update={"spoiled": "keep"})
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy this machine is."""
+    monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
+
+
+@pytest.fixture
+def spoil(monkeypatch: pytest.MonkeyPatch) -> Spoil:
+    """Has the gates find these blocks spoiled, and no others."""
+
+    def these(*numbers: int) -> None:
+        def check(
+            _: History, plan: Plan, number: int, records: Sequence[TrialRecord]
+        ) -> tuple[Reason, ...]:
+            assert {record.key.block for record in records} == {number}
+            assert len(records) == len(plan.systems)
+            if number not in numbers:
+                return ()
+            return (
+                Reason(
+                    gate="steal", system="a", workload="iozone", value=0.1, limit=0.01,
+                    text="the hypervisor took 10 %",
+                ),
+            )  # fmt: skip
+
+        monkeypatch.setattr(block, "check_block", check)
+
+    return these
+
+
+def study(tmp_path: Path, **rules: object) -> tuple[StudyFolder, Plan]:
+    """Two directories as systems."""
+    systems = tuple(directory_system(name, tmp_path / "disk" / name) for name in "ab")
+    plan = plan_of(systems, **{"gates": GATES, **rules})  # type: ignore[arg-type]
+    return place(tmp_path / "study", plan), plan
+
+
+def blocks_of(folder: StudyFolder, plan: Plan) -> list[int]:
+    """The block of each trial, in the order in which they ran."""
+    return [trial.key.block for trial in read_run(folder, plan).trials]
+
+
+def looks_of(folder: StudyFolder) -> list[int]:
+    """Blocks that counted at each look."""
+    events = (entry.event for entry in read_journal(folder.journal))
+    return [event.blocks for event in events if isinstance(event, Looked)]
+
+
+def test_a_spare_takes_the_place_of_a_spoiled_block(
+    tmp_path: Path, engine: Engine, spoil: Spoil
+) -> None:
+    folder, plan = study(tmp_path, blocks=3, looks=(2, 3), spares=1)
+    spoil(2)
+    watcher = Watcher()
+    assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 3"
+    assert blocks_of(folder, plan) == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert looks_of(folder) == [2, 3]
+    assert [told for told in watcher.told if told.startswith("block ")] == [
+        "block 1/2",
+        "block 2/2",
+        "block 2 is spoiled: the hypervisor took 10 %; it is kept, and another one counts in its "
+        "place",
+        "block 3/3",
+        "block 4/4",
+    ]
+    record = read_run(folder, plan)
+    assert {number: [r.gate for r in found] for number, found in record.spoiled.items()} == {
+        2: ["steal"]
+    }
+
+
+def test_a_spare_that_is_not_needed_is_not_run(
+    tmp_path: Path, engine: Engine, spoil: Spoil
+) -> None:
+    folder, plan = study(tmp_path, blocks=2, spares=2)
+    spoil()
+    run_study(folder, plan, engine, go_on, Watcher())
+    assert blocks_of(folder, plan) == [1, 1, 2, 2]
+    assert read_run(folder, plan).spoiled == {}
+
+
+def test_more_spoiled_blocks_than_spares_end_the_run(
+    tmp_path: Path, engine: Engine, spoil: Spoil
+) -> None:
+    folder, plan = study(tmp_path, blocks=4, looks=(1, 4), spares=1)
+    spoil(1, 3)
+    reason = run_study(folder, plan, engine, go_on, Watcher())
+    assert reason.startswith(
+        "2 of 3 blocks are spoiled, and a plan of 4 may replace no more than 1. Quieten the host"
+    )
+    assert blocks_of(folder, plan) == [1, 1, 2, 2, 3, 3]
+    assert looks_of(folder) == [1]
+
+
+def test_even_when_it_is_the_last_of_all_blocks(
+    tmp_path: Path, engine: Engine, spoil: Spoil
+) -> None:
+    folder, plan = study(tmp_path, blocks=2, spares=1)
+    spoil(1, 3)
+    reason = run_study(folder, plan, engine, go_on, Watcher())
+    assert reason.startswith("2 of 3 blocks are spoiled")
+
+
+def test_where_they_are_kept_they_count(tmp_path: Path, engine: Engine, spoil: Spoil) -> None:
+    folder, plan = study(tmp_path, blocks=2, gates=KEEP)
+    spoil(1, 2)
+    watcher = Watcher()
+    assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 2"
+    assert looks_of(folder) == [2]
+    assert set(read_run(folder, plan).spoiled) == {1, 2}
+    assert sum(told.endswith("it counts all the same") for told in watcher.told) == 2
+
+
+def test_an_older_plan_has_no_gates(tmp_path: Path, engine: Engine, spoil: Spoil) -> None:
+    folder, plan = study(tmp_path, blocks=1, gates=None)
+    spoil(1)
+    run_study(folder, plan, engine, go_on, Watcher())
+    assert b"block_checked" not in folder.journal.read_bytes()
+
+
+def test_killed_anywhere_it_takes_the_same_way(
+    tmp_path: Path, engine: Engine, spoil: Spoil
+) -> None:
+    folder, plan = study(tmp_path, blocks=2, looks=(1, 2), spares=1)
+    spoil(1)
+    run_study(folder, plan, engine, go_on, Watcher())
+    recording = Recording.of(folder)
+    ran = [trial.key for trial in read_run(folder, plan).trials]
+    for lines in range(1, len(recording.lines)):
+        recording.killed_after(lines)
+        run_study(folder, plan, engine, go_on, Watcher())
+        record = read_run(folder, plan)
+        assert [trial.key for trial in record.trials] == ran, recording.lines[lines - 1]
+        assert looks_of(folder) == [1, 2]
+        assert set(record.spoiled) == {1}
