@@ -1,8 +1,6 @@
-import math
-
 import pytest
 
-from tiltyard.analysis.amounts import blocks_needed, compatible, scale_of_difference, span
+from tiltyard.analysis.amounts import compatible, scale_of_difference, span
 
 
 @pytest.mark.parametrize(
@@ -40,11 +38,3 @@ def test_all_that_an_interval_leaves_possible(low, high, text):
 def test_doubling_is_told_as_a_factor_and_halving_in_percent():
     assert scale_of_difference(1.9, 2.4).amount(2.1) == "2.10×"
     assert scale_of_difference(0.4, 0.6).amount(0.5) == "50 %"
-
-
-def test_blocks_needed_grow_with_the_square_of_the_half_width():
-    rope = math.log(1.02)
-    assert blocks_needed(20, 0.0, -rope, rope, rope) == 20
-    assert blocks_needed(20, 0.0, -2 * rope, 2 * rope, rope) == 80
-    # Far from equality it is the difference that will be found, not equivalence.
-    assert blocks_needed(20, 0.10, -0.05, 0.25, rope) == 45

@@ -167,6 +167,9 @@ class _Kind:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def redraws(self, settings: BaseModel) -> str:
+        return ""
+
 
 def test_the_default_workload_is_one_that_the_systems_can_carry() -> None:
     text = 'question = "q"\nfactors.mtu = [1500, 9000]\n'

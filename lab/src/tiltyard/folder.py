@@ -9,6 +9,8 @@
       trials/          one file a trial: the engine's output, verbatim
       findings.json    what the analysis states
       report/          index.html
+      pilot.json       what a pilot found: trials in a turn, warm-up, noise and costs
+      pilot/           the pilot itself: a study folder of its own
 
 Deleting everything to the right of a stage and running again gives it back.
 """
@@ -26,6 +28,8 @@ class StudyFolder:
     """Paths of one study. Nothing is created by looking at them."""
 
     root: Path
+    paths_from: Path | None = None
+    """Where relative paths in the study file begin; the folder itself if it is not given."""
 
     @property
     def study(self) -> Path:
@@ -61,6 +65,16 @@ class StudyFolder:
     def work(self) -> Path:
         """Scratch space of a run (images, mount points); empty between runs."""
         return self.root / "work"
+
+    @property
+    def pilot_findings(self) -> Path:
+        """What a pilot found; a plan is frozen with it."""
+        return self.root / "pilot.json"
+
+    @property
+    def pilot(self) -> "StudyFolder":
+        """The pilot: a study of its own, about the same systems where they are."""
+        return StudyFolder(self.root / "pilot", paths_from=self.paths_from or self.root)
 
     @property
     def lock(self) -> Path:

@@ -67,14 +67,3 @@ def span(low: float, high: float) -> str:
 def nearest_first(low: float, high: float) -> tuple[float, float]:
     """The ends of an interval that excludes 1, the one nearest to 1 first."""
     return (low, high) if low > 1 else (high, low)
-
-
-def blocks_needed(blocks: int, estimate: float, low: float, high: float, rope: float) -> int:
-    """Blocks that would likely decide, the estimate staying where it is (all on the log scale).
-
-    The half-width shrinks with the root of the number of blocks, until it is smaller than the
-    distance to equality, or than what is left of the region of equivalence.
-    """
-    half_width = (high - low) / 2
-    target = max(abs(estimate), rope - abs(estimate))
-    return math.ceil(blocks * (half_width / target) ** 2)

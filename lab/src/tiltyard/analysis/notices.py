@@ -9,6 +9,7 @@ from tiltyard.analysis.contrast import Contrast
 from tiltyard.analysis.disturbances import disturbances
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.network import ends_notice, network_notices
+from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
@@ -24,6 +25,7 @@ def notices(plan: Plan, run: RunRecord, judged: Sequence[JudgedWorkload]) -> Ite
     contrasts = [contrast for found in judged for contrast in found.contrasts]
     yield from disturbances(run.trials)
     yield from network_notices(run, [found.measured for found in judged])
+    yield from unsteady(run, plan.workloads)
     yield from _looks(plan, contrasts)
     yield from _resumed(run)
     yield from _tails(contrasts)

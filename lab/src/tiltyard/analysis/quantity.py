@@ -131,7 +131,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     for (block, system), trials in turns.items():
         place = row_of[block], column_of[system]
         attempted[place] = len(trials) == planned
-        for key, samples in cells_of_turn(trials, planned).items():
+        for key, samples in cells_of_turn(trials, workload).items():
             if key not in found:
                 found[key] = Readings.empty(shape)
             found[key].put(place, samples)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from tiltyard.analysis.axes import Level
+from tiltyard.analysis.warm_up import samples_after_warm_up
+from tiltyard.plan.model import PlannedWorkload
 from tiltyard.run.record import TrialRecord
 from tiltyard.wire import Sample
 
@@ -10,7 +12,9 @@ CellKey = tuple[str, tuple[tuple[str, Level], ...]]
 """Name of the metric, and the point of the grid."""
 
 
-def cells_of_turn(trials: Sequence[TrialRecord], planned: int) -> dict[CellKey, list[Sample]]:
+def cells_of_turn(
+    trials: Sequence[TrialRecord], workload: PlannedWorkload
+) -> dict[CellKey, list[Sample]]:
     """The samples of each cell that a turn measured, one a trial.
 
     Nothing unless all planned trials are done, and no cell that one of them lacks: a mean over
@@ -18,12 +22,14 @@ def cells_of_turn(trials: Sequence[TrialRecord], planned: int) -> dict[CellKey, 
 
     Args:
         trials: those of one workload in one turn that have ended.
-        planned: how many there were to be.
+        workload: how many there were to be, and what of each is warm-up.
     """
-    if len(trials) < planned or any(trial.outcome != "done" for trial in trials):
+    if len(trials) < (workload.spec.trials or 1) or any(
+        trial.outcome != "done" for trial in trials
+    ):
         return {}
     cells: dict[CellKey, list[Sample]] = {}
     for trial in trials:
-        for sample in trial.samples:
+        for sample in samples_after_warm_up(trial, workload):
             cells.setdefault((sample.metric, tuple(sample.at.items())), []).append(sample)
     return {key: samples for key, samples in cells.items() if len(samples) == len(trials)}

@@ -6,7 +6,6 @@ from typing import Final
 
 from tiltyard.analysis.amounts import (
     Scale,
-    blocks_needed,
     compatible,
     nearest_first,
     scale_of_difference,
@@ -14,6 +13,7 @@ from tiltyard.analysis.amounts import (
 )
 from tiltyard.analysis.contrast import Contrast
 from tiltyard.plan.model import Design
+from tiltyard.stats.planning import blocks_needed
 from tiltyard.stats.sequential import RepeatedInterval
 
 MANY_BLOCKS: Final = 1000

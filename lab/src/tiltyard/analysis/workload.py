@@ -11,6 +11,8 @@ from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.ends import Ends, what_ends_saw
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, Verdict, WorkloadFindings
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
+from tiltyard.analysis.replication import replication
+from tiltyard.analysis.steadiness import steadiness
 from tiltyard.analysis.tables import Teller, averages_of, cell_of, index_of
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
@@ -126,6 +128,11 @@ def workload_findings(
         latencies=_latencies(judged, plan.baseline, grid),
         losses=_losses(index, judged, grid),
         ends=what_ends_saw(run, name),
+    ).model_copy(
+        update={
+            "steadiness": steadiness(run, measured.workload),
+            "replication": replication(plan, run, measured.workload),
+        }
     )
 
 

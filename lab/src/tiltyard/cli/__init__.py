@@ -15,6 +15,7 @@ from tiltyard.cli.check import check
 from tiltyard.cli.compare import compare
 from tiltyard.cli.doctor import doctor
 from tiltyard.cli.new import new
+from tiltyard.cli.plan import plan
 from tiltyard.cli.report import report
 from tiltyard.cli.restore import restore
 from tiltyard.cli.run import run
@@ -27,6 +28,7 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     compare,
     new,
     check,
+    plan,
     run,
     status,
     report,

@@ -9,9 +9,10 @@ from pydantic import JsonValue
 
 from tiltyard import __version__
 from tiltyard.executors.engine import JobRefused
-from tiltyard.folder import sha256
+from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
+from tiltyard.plan.pilot import with_pilot
 from tiltyard.stats.sequential import looks, overall_alpha
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.study.model import Precision, Study, WorkloadSpec
@@ -48,7 +49,7 @@ def freeze(
 
     Raises:
         StudyFileError: if the engine refuses a parameter; it names its line in the file.
-        UsageError: if the study file cannot be read.
+        UsageError: if the study file cannot be read, or its pilot was about something else.
     """
     text = read_text(study_path)
     design = _design(study.precision)
@@ -72,7 +73,11 @@ def freeze(
         seed=seed,
         systems=study.systems,
         baseline=study.baseline,
-        workloads=_planned(study.workloads, study_path, text, catalogue, validate),
+        workloads=with_pilot(
+            _planned(study.workloads, study_path, text, catalogue, validate),
+            study.systems,
+            StudyFolder(study_path.parent).pilot_findings,
+        ),
         design=design,
         conditions=study.conditions,
         budget_s=study.precision.budget_s,

@@ -65,6 +65,8 @@ class PlannedWorkload(Frozen):
         "directory", exclude_if=lambda at: at == "directory"
     )
     """What it works on. A directory is not written down, so that older plans keep their hash."""
+    warm_up_s: float = Field(0.0, exclude_if=lambda warm_up_s: not warm_up_s)
+    """Left out at the start of each trial, as a pilot found; 0: nothing."""
 
 
 class TrialKey(Frozen):

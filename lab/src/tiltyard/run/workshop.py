@@ -28,5 +28,6 @@ def open_systems(
     check: Callable[[], None],
 ) -> dict[str, System]:
     """The systems by name, in the order of the study; nothing of them is up yet."""
-    site = Site(root=folder.root.resolve(), work=folder.work.resolve(), ledger=ledger, check=check)
+    given = (folder.paths_from or folder.root).resolve()
+    site = Site(root=given, work=folder.work.resolve(), ledger=ledger, check=check)
     return {spec.name: kind(spec.kind).system(spec.name, spec.settings, site) for spec in specs}

@@ -110,6 +110,7 @@ def _system(
         levels={level.factor: level.name for level in levels},
         kind=kind.name,
         settings=settings.model_dump(mode="json"),
+        redraws=kind.redraws(settings),
     )
 
 

@@ -1,7 +1,7 @@
 """Which kind of system a study is about: told by the settings that it uses."""
 
 from collections.abc import Iterator, Sequence, Set
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
@@ -19,6 +19,9 @@ class Kind(Protocol):
     @property
     def target(self) -> Literal["directory", "far"]:
         """What trials on its systems work on."""
+
+    def redraws(self, settings: Any, /) -> str:
+        """What each turn of a system with these settings makes anew, in words."""
 
     @property
     def Settings(self) -> type[BaseModel]:  # noqa: N802  it is a class

@@ -22,6 +22,8 @@ class SystemSpec(Frozen):
     """Name of an entry in :data:`tiltyard.systems.KINDS`."""
     settings: dict[str, JsonValue]
     """What that kind needs, as its ``Settings`` model reads it."""
+    redraws: str = Field("", exclude_if=lambda redraws: not redraws)
+    """What each turn makes anew, in words; empty: nothing that matters, or not known."""
 
 
 class WorkloadSpec(Frozen):

@@ -91,4 +91,5 @@ KIND = Kind(
     Settings=DirectorySettings,
     target="directory",
     open=Directory,
+    redraws=lambda _: "a new subdirectory",
 )

@@ -199,4 +199,5 @@ KIND = Kind(
     Settings=HostsSettings,
     target="far",
     open=Hosts,
+    redraws=lambda _: "fresh connections",
 )

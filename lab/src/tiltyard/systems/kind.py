@@ -155,6 +155,8 @@ class Kind(Generic[S]):
     """What its trials work on; a workload says which of them it needs."""
     open: Callable[[str, S, Site], System]
     """Makes the system of that name; nothing is touched until it is brought up."""
+    redraws: Callable[[S], str] = lambda _: ""
+    """What each turn makes anew, in words; what varies with it is the noise between turns."""
 
     def system(self, name: str, settings: Mapping[str, JsonValue], site: Site) -> System:
         """The system that a plan describes.

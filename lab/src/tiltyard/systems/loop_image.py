@@ -233,4 +233,7 @@ KIND = Kind(
     Settings=LoopImageSettings,
     target="directory",
     open=LoopImage,
+    redraws=lambda settings: {"mkfs": "a fresh format", "remount": "a remount"}.get(
+        settings.reset, ""
+    ),
 )

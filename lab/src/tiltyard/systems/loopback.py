@@ -118,4 +118,5 @@ KIND = Kind(
     Settings=LoopbackSettings,
     target="far",
     open=Loopback,
+    redraws=lambda _: "fresh connections",
 )

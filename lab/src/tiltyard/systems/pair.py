@@ -166,4 +166,5 @@ KIND = Kind(
     Settings=PairSettings,
     target="far",
     open=Pair,
+    redraws=lambda _: "fresh namespaces and connections",
 )

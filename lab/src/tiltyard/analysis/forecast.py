@@ -1,0 +1,235 @@
+"""How many blocks for the precision asked, and what precision a time buys: foreseen, not found."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from tiltyard.analysis.basis import Basis, turns_of
+from tiltyard.plan.model import Plan, PlannedWorkload
+from tiltyard.plan.prospect import earliest_difference
+from tiltyard.stats.planning import (
+    Expected,
+    blocks_for_half_width,
+    blocks_to_find,
+    deviation_interval,
+    expected_looks,
+)
+from tiltyard.study.model import Frozen
+
+HEADLINE_LEVEL: Final = 0.05
+"""Chance of any false claim among the comparisons that are foreseen (Holm)."""
+LEAST_BLOCKS: Final = 3
+"""Fewer blocks know nothing of their own noise."""
+
+
+class LookForecast(Frozen):
+    """What one look is expected to show."""
+
+    blocks: int
+    elapsed_s: float
+    """From the start of the study, if nothing stops before."""
+    half_width: float
+    """Of the interval of the ratio, as a fraction; median."""
+    difference: float | None
+    """The smallest difference found by then with the power asked for; ``None``: with so many
+    comparisons nothing can be claimed yet."""
+    decided: float
+    """Chance of a decision by then, were the difference what it was in the data."""
+
+
+class PairForecast(Frozen):
+    """One comparison of the headline of a workload."""
+
+    workload: str
+    system: str
+    against: str
+    cv: float
+    """Of a block's value of one system."""
+    correlation: float
+    """Of the values of the two within a block."""
+    deviation: float
+    """Of a block's log ratio."""
+    deviation_low: float
+    """95 % interval of it: few blocks know their own noise badly."""
+    deviation_high: float
+    looks: tuple[LookForecast, ...]
+    blocks_within: int
+    """Blocks until the interval is expected to be as narrow as asked: a look of the design, or
+    more than its last one."""
+    elapsed_within_s: float
+    blocks_to_find: int
+    """Blocks that find a difference of that size with the power asked for (normal formula)."""
+
+
+class Budget(Frozen):
+    """What a time buys."""
+
+    budget_s: float
+    blocks: int
+    """That fit, no more than the design has."""
+    look: int | None
+    """The last look that fits; ``None`` if none does."""
+    difference: float | None
+    """The smallest difference found with the power asked for in all comparisons; ``None``: in
+    some of them none."""
+
+
+class Forecast(Frozen):
+    """All that can be foreseen of a study."""
+
+    source: str
+    """The data that it rests on, in words."""
+    blocks: int
+    """Of that data."""
+    within: float
+    power: float
+    block_s: float
+    """What a block takes."""
+    family: int
+    """Comparisons of headlines that are corrected together."""
+    earliest: int | None
+    """Blocks at the first look that can claim a difference in any case; ``None``: no look can."""
+    trials: dict[str, int]
+    """Workload → trials in a turn."""
+    warm_up_s: dict[str, float]
+    pairs: tuple[PairForecast, ...]
+    budget: Budget | None
+
+
+def forecast(
+    plan: Plan,
+    known: Mapping[str, Basis],
+    source: str,
+    *,
+    within: float,
+    power: float,
+    budget_s: float | None,
+) -> Forecast:
+    """What a plan is expected to show, from a pilot or an earlier run.
+
+    Args:
+        plan: of the study.
+        known: workload → what is known of it; workloads without it are left out.
+        source: says where that is from.
+        within: half-width of the interval that is asked for, as a fraction.
+        power: chance to find a difference.
+        budget_s: a time, to say what it buys.
+
+    Raises:
+        ValueError: if no workload has three blocks in which two systems have a value.
+    """
+    workloads = [workload for workload in plan.workloads if workload.spec.name in known]
+    block_s = len(plan.systems) * sum(
+        found.turn_s + (workload.spec.trials or 1) * found.trial_s
+        for workload in workloads
+        for found in (known[workload.spec.name],)
+    )
+    family = len(plan.workloads) * math.comb(len(plan.systems), 2)
+    pairs = [
+        pair
+        for workload in workloads
+        for pair in _pairs(
+            plan, workload, known[workload.spec.name], family, block_s, within, power
+        )
+    ]
+    if not pairs:
+        raise ValueError(f"no workload has {LEAST_BLOCKS} blocks that can be compared")
+    return Forecast(
+        source=source,
+        blocks=max(len(rows) for found in known.values() for rows in found.values.values()),
+        within=within,
+        power=power,
+        block_s=block_s,
+        family=family,
+        earliest=earliest_difference(plan.design, family),
+        trials={workload.spec.name: workload.spec.trials or 1 for workload in workloads},
+        warm_up_s={workload.spec.name: workload.warm_up_s for workload in workloads},
+        pairs=tuple(pairs),
+        budget=None if budget_s is None else _budget(pairs, budget_s, block_s),
+    )
+
+
+def _pairs(
+    plan: Plan,
+    workload: PlannedWorkload,
+    found: Basis,
+    family: int,
+    block_s: float,
+    within: float,
+    power: float,
+) -> list[PairForecast]:
+    """Every pair of systems in one workload, as (later, earlier) in the order of the study."""
+    trials = workload.spec.trials or 1
+    forecasts = []
+    for earlier, later in combinations(plan.systems, 2):
+        both = np.stack([turns_of(found, name.name, trials) for name in (later, earlier)])
+        both = both[:, np.isfinite(both).all(axis=0)]
+        if both.shape[1] < LEAST_BLOCKS:
+            continue
+        differences = both[0] - both[1]
+        looks = expected_looks(
+            differences,
+            plan.design.profile,
+            [(look.blocks, look.c) for look in plan.design.looks],
+            rope=math.log1p(plan.design.equivalent_within),
+            level=HEADLINE_LEVEL / family,
+            power=power,
+            seed=plan.seed,
+        )
+        deviation = float(differences.std(ddof=1))
+        low, high = deviation_interval(deviation, len(differences))
+        variance = float(both.var(axis=1, ddof=1).mean())
+        needed = _blocks_within(looks, math.log1p(within))
+        forecasts.append(
+            PairForecast(
+                workload=workload.spec.name,
+                system=later.name,
+                against=earlier.name,
+                cv=math.sqrt(variance),
+                correlation=1 - deviation**2 / (2 * variance) if variance else 0.0,
+                deviation=deviation,
+                deviation_low=low,
+                deviation_high=high,
+                looks=tuple(_look(one, block_s) for one in looks),
+                blocks_within=needed,
+                elapsed_within_s=needed * block_s,
+                blocks_to_find=blocks_to_find(deviation, within, power),
+            )
+        )
+    return forecasts
+
+
+def _look(expected: Expected, block_s: float) -> LookForecast:
+    """On the scale of fractions, with its time."""
+    return LookForecast(
+        blocks=expected.blocks,
+        elapsed_s=expected.blocks * block_s,
+        half_width=math.expm1(expected.half_width),
+        difference=None if expected.difference is None else math.expm1(expected.difference),
+        decided=expected.decided,
+    )
+
+
+def _blocks_within(looks: Sequence[Expected], target: float) -> int:
+    """The first look that is narrow enough, else blocks beyond the last one."""
+    for look in looks:
+        if look.half_width <= target:
+            return look.blocks
+    return blocks_for_half_width(looks[-1].blocks, looks[-1].half_width, target)
+
+
+def _budget(pairs: Sequence[PairForecast], budget_s: float, block_s: float) -> Budget:
+    """What fits, and what the last look of it shows in the comparison that is worst off."""
+    blocks = min(int(budget_s // block_s), pairs[0].looks[-1].blocks)
+    reached = [[look for look in pair.looks if look.blocks <= blocks][-1:] for pair in pairs]
+    found = [look.difference for looks in reached for look in looks]
+    sizes = [size for size in found if size is not None]
+    return Budget(
+        budget_s=budget_s,
+        blocks=blocks,
+        look=reached[0][0].blocks if reached[0] else None,
+        difference=max(sizes) if sizes and len(sizes) == len(pairs) else None,
+    )

@@ -1,0 +1,102 @@
+"""What a pilot tells about its workloads: noise, costs, trials in a turn, warm-up."""
+
+import math
+from collections.abc import Mapping
+from statistics import median
+from typing import Final
+
+from tiltyard.analysis.replication import components_of, values_of_trials
+from tiltyard.analysis.warm_up import all_series_of, warm_up_of
+from tiltyard.plan.model import Plan, PlannedWorkload
+from tiltyard.plan.pilot import BLOCKS, TRIALS, Pilot, PilotWorkload, hash_of_systems
+from tiltyard.run.record import RunRecord
+from tiltyard.stats.replication import optimal_counts
+from tiltyard.stats.types import FloatArray
+from tiltyard.wire import Usage
+
+MOST_TRIALS: Final = 10
+"""In a turn, however little the turns differ: beyond it a turn is a session of its own."""
+_LEAST_COST_S: Final = 1e-3
+
+
+def pilot_of(
+    plan: Plan, run: RunRecord, turn_s: float, trial_s: Mapping[str, float], created: str
+) -> Pilot:
+    """The findings of a pilot that has been run.
+
+    Args:
+        plan: of the pilot.
+        run: its record.
+        turn_s: what a turn takes beside its trials; the workloads share it.
+        trial_s: workload → what a trial takes.
+        created: UTC, ISO 8601.
+    """
+    share_s = turn_s / len(plan.workloads)
+    return Pilot(
+        created=created,
+        plan_hash=plan.hash,
+        seed=plan.seed,
+        systems_sha256=hash_of_systems(plan.systems),
+        blocks=BLOCKS,
+        trials=TRIALS,
+        workloads=tuple(
+            _workload(plan, run, workload, share_s, trial_s[workload.spec.name])
+            for workload in plan.workloads
+            if workload.spec.name in trial_s
+        ),
+        telemetry=_telemetry(run),
+    )
+
+
+def _workload(
+    plan: Plan, run: RunRecord, workload: PlannedWorkload, turn_s: float, trial_s: float
+) -> PilotWorkload:
+    values = values_of_trials(plan, run, workload)
+    found = components_of(values)
+    trials = 1
+    if found is not None:
+        costs = [max(cost, _LEAST_COST_S) for cost in (trial_s, turn_s)]
+        (trials,) = optimal_counts(found.own[:2], costs, MOST_TRIALS)
+    return PilotWorkload(
+        name=workload.spec.name,
+        hash=workload.hash,
+        values={
+            system.name: tuple(_numbers(row) for row in own)
+            for system, own in zip(plan.systems, values, strict=True)
+        },
+        cv_trials=math.sqrt(found.own[0]) if found else None,
+        cv_blocks=math.sqrt(found.own[1]) if found else None,
+        turn_s=turn_s,
+        trial_s=trial_s,
+        trials=trials,
+        warm_up_s=warm_up_of(all_series_of(run, workload)),
+    )
+
+
+def _numbers(row: FloatArray) -> tuple[float | None, ...]:
+    """A row for a file that has no nan."""
+    return tuple(float(value) if math.isfinite(value) else None for value in row)
+
+
+def _telemetry(run: RunRecord) -> dict[str, float]:
+    """The median over trials of what else went on, as shares of the time of a trial."""
+    shares: dict[str, list[float]] = {}
+    for trial in run.trials:
+        if trial.end is None or trial.end.elapsed_s <= 0:
+            continue
+        for name, seconds in _signals(trial.end.usage).items():
+            if seconds is not None:
+                shares.setdefault(name, []).append(seconds / trial.end.elapsed_s)
+    return {name: median(found) for name, found in shares.items()}
+
+
+def _signals(usage: Usage) -> dict[str, float | None]:
+    """Seconds that others took, or in which tasks waited; ``None`` where the kernel is silent."""
+    pressure = usage.pressure
+    return {
+        "foreign_cpu": usage.foreign_s,
+        "steal": usage.steal_s,
+        "pressure_cpu": pressure.cpu_s if pressure else None,
+        "pressure_io": pressure.io_s if pressure else None,
+        "pressure_memory": pressure.memory_s if pressure else None,
+    }

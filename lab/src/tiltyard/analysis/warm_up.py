@@ -1,0 +1,122 @@
+"""The warm-up of trials: what is left out at the start of each, as a pilot has found.
+
+A trial with exactly one headline value, a rate whose work its time slices add up to, can be told
+from any instant on: the work of the later slices over their time. Other trials (several metrics, a
+grid, work outside the slices) are left as they are, and the findings say so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tiltyard.plan.model import PlannedWorkload
+from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.stats.steady import LEAST_SLICES, mser5
+from tiltyard.stats.types import FloatArray
+from tiltyard.wire import Sample
+
+SAFETY: Final = 1.5
+"""By which the longest warm-up seen is multiplied."""
+_MOST_OF_TRIAL: Final = 0.75
+"""However long that is, a quarter of the shortest trial is kept."""
+_EXACT: Final = 1e-6
+_AMOUNT: Final = {"B/s": "bytes", "1/s": "operations"}
+"""Unit of a rate → what it counts."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """The time slices of a trial, whose work adds up to its one headline value."""
+
+    sample: Sample
+    ends_s: FloatArray
+    """Ends of the slices since the timed work began, shape (n,)."""
+    amounts: FloatArray
+    """What was done in each: bytes or operations."""
+
+    @property
+    def total_s(self) -> float:
+        """How long the timed work took."""
+        return float(self.ends_s[-1])
+
+    @property
+    def slice_s(self) -> float:
+        """How long a slice is."""
+        return float(np.median(np.diff(self.ends_s, prepend=0.0)))
+
+    @property
+    def rates(self) -> FloatArray:
+        """Rate in each whole slice; a stump at the end is left off."""
+        widths = np.diff(self.ends_s, prepend=0.0)
+        whole = len(widths) - (widths[-1] < self.slice_s / 2)
+        rates: FloatArray = self.amounts[:whole] / widths[:whole]
+        return rates
+
+    def rate_after(self, warm_up_s: float) -> float | None:
+        """Rate from the first slice that begins no earlier; ``None`` if there is none."""
+        begins_s = np.concatenate(([0.0], self.ends_s[:-1]))
+        first = int(np.searchsorted(begins_s, warm_up_s))
+        if first == len(begins_s):
+            return None
+        return float(self.amounts[first:].sum() / (self.total_s - begins_s[first]))
+
+
+def series_of(trial: TrialRecord, workload: PlannedWorkload) -> Series | None:
+    """The series of a trial; ``None`` where its slices do not add up to one headline value."""
+    if not trial.intervals:
+        return None
+    headline = {metric.name for metric in workload.metrics if metric.role == "headline"}
+    samples = [sample for sample in trial.samples if sample.metric in headline]
+    if len(samples) != 1 or samples[0].unit not in _AMOUNT:
+        return None
+    (sample,) = samples
+    counted = _AMOUNT[sample.unit]
+    found = Series(
+        sample=sample,
+        ends_s=np.array([interval.t_s for interval in trial.intervals]),
+        amounts=np.array([getattr(interval, counted) for interval in trial.intervals], np.float64),
+    )
+    whole = found.rate_after(0.0) or 0.0
+    return found if abs(whole - sample.value) <= _EXACT * sample.value else None
+
+
+def samples_after_warm_up(trial: TrialRecord, workload: PlannedWorkload) -> Sequence[Sample]:
+    """What a trial has measured, the warm-up of the plan left out where that can be done.
+
+    A trial that was over before the warm-up has no value. Latencies stay those of the whole trial.
+    """
+    if not workload.warm_up_s:
+        return trial.samples
+    series = series_of(trial, workload)
+    if series is None:
+        return trial.samples
+    value = series.rate_after(workload.warm_up_s)
+    others = [sample for sample in trial.samples if sample is not series.sample]
+    if value is None:
+        return others
+    return [series.sample.model_copy(update={"value": value}), *others]
+
+
+def all_series_of(run: RunRecord, workload: PlannedWorkload) -> list[Series]:
+    """The series of all trials of a workload that are done and have one."""
+    found = [
+        series_of(trial, workload)
+        for trial in run.trials
+        if trial.outcome == "done" and trial.key.workload == workload.spec.name
+    ]
+    return [one for one in found if one is not None]
+
+
+def warm_up_of(series: Sequence[Series]) -> float:
+    """The warm-up to freeze: 1.5 times the longest in any trial, in s; 0 where none can be told."""
+    found_s = [
+        float(one.ends_s[cut - 1])
+        for one in series
+        if len(one.rates) >= LEAST_SLICES and (cut := mser5(one.rates))
+    ]
+    if not found_s:
+        return 0.0
+    shortest_s = min(one.total_s for one in series)
+    return min(SAFETY * max(found_s), _MOST_OF_TRIAL * shortest_s)

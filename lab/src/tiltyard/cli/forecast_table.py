@@ -1,0 +1,85 @@
+"""A forecast as a table and a few sentences."""
+
+from collections.abc import Iterator
+
+from rich.table import Table
+
+from tiltyard.analysis.forecast import Budget, Forecast, PairForecast
+from tiltyard.units import format_duration
+
+
+def table(found: Forecast) -> Table:
+    """One line for each comparison: its noise, and what each look is expected to show."""
+    made = Table(title="Expected half-width of the 95 % interval", title_justify="left")
+    made.add_column("Workload")
+    made.add_column("Comparison")
+    made.add_column("CV", justify="right")
+    for look in found.pairs[0].looks:
+        made.add_column(f"{look.blocks} blocks\n{format_duration(look.elapsed_s)}", justify="right")
+    asked = f"{100 * found.within:g} %"
+    made.add_column(f"±{asked}\nblocks", justify="right")
+    made.add_column("\ntime", justify="right")
+    made.add_column(f"find {asked}\nblocks", justify="right")
+    for pair in found.pairs:
+        made.add_row(
+            pair.workload,
+            f"{pair.system} / {pair.against}",
+            _percent(pair.cv),
+            *(f"±{_percent(look.half_width)}" for look in pair.looks),
+            *_precision(pair),
+            str(pair.blocks_to_find),
+        )
+    return made
+
+
+def _precision(pair: PairForecast) -> tuple[str, str]:
+    """Blocks and time until the interval is narrow enough."""
+    beyond = pair.blocks_within > pair.looks[-1].blocks
+    blocks = f"{'about ' if beyond else ''}{pair.blocks_within}"
+    return blocks, format_duration(pair.elapsed_within_s)
+
+
+def _percent(share: float) -> str:
+    """Two significant digits: ``2.1 %``."""
+    percent = 100 * share
+    return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.2g} %"
+
+
+def sentences(found: Forecast) -> Iterator[str]:
+    """What the table rests on, how sure it is, when a decision is possible, what a budget buys."""
+    rough = found.pairs[0]
+    least, most = (rough.deviation_low, rough.deviation_high)
+    sure = (
+        f"; from so few blocks the noise is known only to {_percent(least / rough.deviation)} … "
+        f"{_percent(most / rough.deviation)} of itself"
+        if rough.deviation
+        else ""
+    )
+    yield f"Source   {found.source}{sure}"
+    yield f"Block    {format_duration(found.block_s)}, if every system meets every workload"
+    for name, trials in found.trials.items():
+        warm_up_s = found.warm_up_s[name]
+        warm = f"the first {warm_up_s:.2g} s left out" if warm_up_s else "no warm-up removed"
+        yield f"Trials   {name}: {trials} in each turn, {warm}"
+    comparisons = "1 comparison" if found.family == 1 else f"{found.family} comparisons"
+    if found.earliest is None:
+        yield f"Look     none can claim a single difference among {comparisons}"
+    else:
+        yield f"Look     after {found.earliest} blocks is the first that can claim a single " \
+              f"difference among {comparisons}"  # fmt: skip
+    if found.budget is not None:
+        yield f"Budget   {_bought(found.budget, found.power)}"
+
+
+def _bought(budget: Budget, power: float) -> str:
+    """``45:00: 12 blocks, so the look after 10; differences above 3.1 % are found with 90 %``."""
+    head = f"{format_duration(budget.budget_s)}: {budget.blocks} blocks"
+    if budget.look is None:
+        return f"{head}; too few for any look, so no verdict"
+    if budget.look != budget.blocks:
+        head += f", so the look after {budget.look}"
+    if budget.difference is None:
+        return f"{head}; it can claim no single difference among so many comparisons"
+    return (
+        f"{head}; differences above {_percent(budget.difference)} are found with {100 * power:g} %"
+    )

@@ -1,0 +1,112 @@
+"""From a study folder to what is known of its noise: its pilot, or an earlier run."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from tiltyard.analysis.basis import Basis, basis_of, basis_of_pilot
+from tiltyard.analysis.decision import Decision
+from tiltyard.analysis.pilot import pilot_of
+from tiltyard.analysis.replication import components_of, values_of_trials
+from tiltyard.cli.console import remark
+from tiltyard.cli.display import LiveDisplay
+from tiltyard.errors import InterruptedRunError, UsageError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder, write_whole
+from tiltyard.plan.freeze import freeze
+from tiltyard.plan.model import Plan
+from tiltyard.plan.pilot import plan_of_pilot, read_pilot
+from tiltyard.plan.store import read_plan, write_plan
+from tiltyard.run.estimate import Pace
+from tiltyard.run.history import History
+from tiltyard.run.journal import read_journal
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
+from tiltyard.study.load import load_study
+from tiltyard.systems import KINDS
+
+
+def run_pilot(folder: StudyFolder, engine: Engine) -> None:
+    """Carry the pilot out, or go on with it, and write down what it found.
+
+    Raises:
+        InterruptedRunError: after Ctrl-C; the same command goes on.
+        UsageError: if there is the pilot of another study.
+    """
+    plan = _planned_pilot(folder, engine)
+    enough = Decision(done=True, open=(), reason="the pilot is complete", going_on=frozenset())
+    try:
+        with LiveDisplay() as display:
+            run_study(folder.pilot, plan, engine, lambda _: enough, display)
+    except InterruptedRunError:
+        raise InterruptedRunError(
+            "interrupted; everything finished is kept. "
+            f"Go on with: tiltyard plan {folder.root} --pilot"
+        ) from None
+    run = read_run(folder.pilot, plan)
+    pace = Pace.of(History(read_journal(folder.pilot.journal)))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    found = pilot_of(plan, run, pace.overhead_s, pace.workloads, now)
+    write_whole(folder.pilot_findings, found.document())
+    remark(f"Pilot    {folder.pilot_findings} ({found.hash[:12]})")
+    if failed := sum(trial.outcome != "done" for trial in run.trials):
+        remark(f"Pilot    {failed} of {len(run.trials)} trials failed: tiltyard status "
+               f"{folder.pilot.root}")  # fmt: skip
+    if folder.plan.exists():
+        remark("Pilot    the plan of this study is frozen already: it stays as it is")
+
+
+def _planned_pilot(folder: StudyFolder, engine: Engine) -> Plan:
+    """The plan of the pilot; frozen now if it has none."""
+    pilot, text = folder.pilot, folder.study.read_bytes()
+    if pilot.plan.exists():
+        if pilot.study.read_bytes() != text:
+            raise UsageError(
+                f"{pilot.root}: this pilot was made before {folder.study} was changed. "
+                "Delete that folder to make another one"
+            )
+        return read_plan(pilot)
+    catalogue = engine.describe()
+    study = load_study(folder.study, catalogue, KINDS)
+    write_whole(pilot.study, text)
+    plan = freeze(study, pilot.study, catalogue, engine.validate, datetime.now(UTC))
+    write_plan(pilot, plan_of_pilot(plan))
+    return read_plan(pilot)
+
+
+def plan_to_foresee(folder: StudyFolder, engine: Engine) -> Plan:
+    """The plan of the study, or the one that would be frozen now; nothing is written."""
+    if folder.plan.exists():
+        return read_plan(folder)
+    catalogue = engine.describe()
+    study = load_study(folder.study, catalogue, KINDS)
+    return freeze(study, folder.study, catalogue, engine.validate, datetime.now(UTC))
+
+
+def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]:
+    """What is known of each workload, and from where.
+
+    Raises:
+        UsageError: if nothing is known yet.
+    """
+    pilot = read_pilot(folder.pilot_findings)
+    if pilot is not None:
+        known = {found.name: basis_of_pilot(found) for found in pilot.workloads}
+        source = f"a pilot of {pilot.blocks} blocks, {pilot.trials} trials in each turn"
+        return known, source
+    if not folder.journal.exists():
+        raise UsageError(
+            f"{folder.root}: nothing is known of the noise yet; "
+            f"tiltyard plan {folder.root} --pilot measures it"
+        )
+    run = read_run(folder, plan)
+    pace = Pace.of(History(read_journal(folder.journal)))
+    systems = [system.name for system in plan.systems]
+    known = {}
+    for workload in plan.workloads:
+        name = workload.spec.name
+        if name in pace.workloads:
+            values = values_of_trials(plan, run, workload)
+            share_s = pace.overhead_s / len(plan.workloads)
+            own = components_of(values)
+            known[name] = basis_of(values, systems, own, share_s, pace.workloads[name])
+    return known, "the trials of this study so far"

@@ -1,0 +1,106 @@
+"""``tiltyard plan``: how many blocks, how long, and what that will show, before the study runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def plan(
+    study: Path = Path(),
+    /,
+    *,
+    pilot: Annotated[bool, Parameter(negative=())] = False,
+    budget: str | None = None,
+    within: str | None = None,
+    power: float = 0.9,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Say how many blocks and how long a precision takes, and what precision a time buys.
+
+    It rests on a pilot, a small study of the same systems and workloads, or on an earlier run in
+    the same folder. A pilot also finds how many trials in a turn are worth their time and how long
+    the warm-up is; a plan that is frozen after it takes both up. Its data enter no verdict.
+
+    ```
+    tiltyard plan spool --pilot                 # measure first: 5 blocks of 3 trials
+    tiltyard plan spool --budget "45 min"       # what does that buy?
+    tiltyard plan spool --within "1%" --json
+    ```
+
+    Args:
+        study: A study folder or its study.toml.
+        pilot: Run the pilot, or go on with it.
+        budget: A time: "45 min". By default the study's own budget.
+        within: How narrow the interval of a ratio shall be; by default what counts as equivalent.
+        power: Chance with which a difference is to be found, more than 0.5 and less than 1.
+        json: Print all of it as JSON.
+    """
+    from tiltyard.analysis.forecast import forecast
+    from tiltyard.cli.console import say, show
+    from tiltyard.cli.forecast_table import sentences, table
+    from tiltyard.cli.piloting import known_of, plan_to_foresee, run_pilot
+    from tiltyard.errors import UsageError
+    from tiltyard.executors.engine import Engine
+    from tiltyard.folder import StudyFolder
+
+    if not 0.5 < power < 1:
+        raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
+    folder = StudyFolder.of(study)
+    engine = Engine.find()
+    within_share = _fraction(within)
+    budget_s = _seconds(budget)
+    if pilot:
+        run_pilot(folder, engine)
+    planned = plan_to_foresee(folder, engine)
+    known, source = known_of(folder, planned)
+    try:
+        found = forecast(
+            planned,
+            known,
+            source,
+            within=within_share or planned.design.equivalent_within,
+            power=power,
+            budget_s=budget_s or planned.budget_s,
+        )
+    except ValueError as error:
+        raise UsageError(f"{folder.root}: {error}: {source}") from error
+    if json:
+        say(found.model_dump_json(indent=1))
+        return
+    show(table(found))
+    for line in sentences(found):
+        say(line)
+
+
+def _fraction(text: str | None) -> float | None:
+    """A share above nought that was typed.
+
+    Raises:
+        UsageError: if it is none.
+    """
+    from tiltyard.errors import UsageError
+    from tiltyard.units import parse_percent
+
+    try:
+        share = None if text is None else parse_percent(text)
+    except ValueError as error:
+        raise UsageError(f"--within: {error}") from error
+    if share == 0:
+        raise UsageError('--within: no interval is that narrow. Write it like "2%"')
+    return share
+
+
+def _seconds(text: str | None) -> float | None:
+    """A duration that was typed.
+
+    Raises:
+        UsageError: if it is none.
+    """
+    from tiltyard.errors import UsageError
+    from tiltyard.units import parse_duration
+
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--budget: {error}") from error

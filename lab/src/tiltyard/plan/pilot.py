@@ -1,0 +1,182 @@
+"""What a pilot found, and how a plan takes it up: trials in a turn and warm-up, then frozen.
+
+A pilot is a small study of the same systems and workloads, carried out before the plan is made. It
+decides how the study measures, never what it finds: its data enter no verdict.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from tiltyard.errors import UsageError
+from tiltyard.folder import sha256
+from tiltyard.plan.model import Design, Look, Plan, PlannedWorkload
+from tiltyard.plan.order import draw_blocks
+from tiltyard.stats.signed_rank import nominal_p
+from tiltyard.study.model import Frozen, SystemSpec
+
+FORMAT: Final = 1
+BLOCKS: Final = 5
+TRIALS: Final = 3
+"""Trials of each workload in each turn of a pilot."""
+
+
+class PilotWorkload(Frozen):
+    """What the pilot found about one workload."""
+
+    name: str
+    hash: str
+    """The engine's hash of the effective configuration: of what all this is true."""
+    values: dict[str, tuple[tuple[float | None, ...], ...]]
+    """System → blocks → trials: ln of the mean over headline cells; ``None``: failed."""
+    cv_blocks: float | None
+    """Deviation between turns of one system, beyond what trials explain; a share."""
+    cv_trials: float | None
+    """Deviation between trials of one turn; a share."""
+    turn_s: float
+    """Cost of one more turn, without its trials, shared among the workloads."""
+    trial_s: float
+    """Cost of one more trial."""
+    trials: int
+    """The cheapest number of trials in a turn (Kalibera and Jones)."""
+    warm_up_s: float = 0.0
+    """1.5 times the longest warm-up in any trial (MSER-5); 0 where none can be told."""
+
+
+class Pilot(Frozen):
+    """``pilot.json``."""
+
+    format: int = FORMAT
+    created: str
+    """UTC, ISO 8601."""
+    plan_hash: str
+    """Of the plan in ``pilot/``, which the trials there go with."""
+    seed: int
+    systems_sha256: str
+    blocks: int
+    trials: int
+    workloads: tuple[PilotWorkload, ...]
+    telemetry: dict[str, float] = Field(default_factory=dict)
+    """What else went on, each the median over trials: shares of the time of a trial."""
+
+    def document(self) -> bytes:
+        """As it is written to ``pilot.json``."""
+        return f"{self.model_dump_json(indent=1)}\n".encode()
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the file."""
+        return sha256(self.document())
+
+    def workload(self, name: str) -> PilotWorkload | None:
+        """The workload of that name."""
+        return next((found for found in self.workloads if found.name == name), None)
+
+
+def hash_of_systems(systems: Sequence[SystemSpec]) -> str:
+    """By which a pilot knows the systems that it was about."""
+    return sha256("\n".join(system.model_dump_json() for system in systems).encode())
+
+
+def read_pilot(path: Path) -> Pilot | None:
+    """The pilot of a study folder; ``None`` if there was none.
+
+    Raises:
+        UsageError: if the file is not one of this format.
+    """
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        pilot = Pilot.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise UsageError(
+            f"{path}: {key}: {first['msg']}. Delete it, or make another pilot: "
+            f"tiltyard plan {path.parent} --pilot"
+        ) from error
+    if pilot.format != FORMAT:
+        raise UsageError(
+            f"{path}: a pilot of format {pilot.format}; this Tiltyard reads format {FORMAT}"
+        )
+    return pilot
+
+
+def with_pilot(
+    workloads: Sequence[PlannedWorkload], systems: Sequence[SystemSpec], path: Path
+) -> tuple[PlannedWorkload, ...]:
+    """The workloads with what a pilot found, where there was one.
+
+    A number of trials that the study names stands. What the pilot did not measure in this very
+    configuration is refused, not guessed.
+
+    Args:
+        workloads: as they are about to be frozen.
+        systems: of the study.
+        path: where the pilot's findings are, if anywhere.
+
+    Raises:
+        UsageError: if the pilot was about other systems or workloads.
+    """
+    pilot = read_pilot(path)
+    if pilot is None:
+        return tuple(workloads)
+    again = f"Delete it, or make another pilot: tiltyard plan {path.parent} --pilot"
+    if pilot.systems_sha256 != hash_of_systems(systems):
+        raise UsageError(f"{path}: this pilot was about other systems than the study. {again}")
+    taken = []
+    for workload in workloads:
+        found = pilot.workload(workload.spec.name)
+        if found is None or found.hash != workload.hash:
+            raise UsageError(
+                f"{path}: this pilot did not run {workload.spec.name} as it is in the study. "
+                f"{again}"
+            )
+        spec = workload.spec.model_copy(update={"trials": workload.spec.trials or found.trials})
+        update = {"spec": spec, "warm_up_s": found.warm_up_s}
+        taken.append(workload.model_copy(update=update))
+    return tuple(taken)
+
+
+def plan_of_pilot(plan: Plan) -> Plan:
+    """The pilot of a study that is planned like this: few blocks, several trials in each turn.
+
+    Systems, workloads and conditions are the study's; the order is the pilot's own, from a seed
+    that the study's one determines.
+    """
+    seed = int(np.random.SeedSequence(plan.seed).generate_state(1)[0])
+    trials = {"trials": TRIALS}
+    return plan.model_copy(
+        update={
+            "question": f"Pilot of: {plan.question}",
+            "seed": seed,
+            "workloads": tuple(
+                workload.model_copy(
+                    update={"spec": workload.spec.model_copy(update=trials), "warm_up_s": 0.0}
+                )
+                for workload in plan.workloads
+            ),
+            "design": Design(
+                profile="fixed",
+                strict=False,
+                looks=(Look(blocks=BLOCKS, c=0),),
+                alpha=nominal_p(BLOCKS, 0),
+                equivalent_within=plan.design.equivalent_within,
+                false_discovery_rate=plan.design.false_discovery_rate,
+            ),
+            "budget_s": None,
+            "blocks": draw_blocks(
+                [system.name for system in plan.systems],
+                [workload.spec.name for workload in plan.workloads],
+                BLOCKS,
+                seed,
+            ),
+            "spares": (),
+            "gates": None,
+        }
+    )
