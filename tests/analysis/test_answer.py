@@ -11,8 +11,8 @@ def answer_of(**study):
 def test_rates_are_told_as_more_per_second():
     text = answer_of(effects={"xfs": 1.31, "btrfs": 0.5}, noise=0.03)
     assert text == (
-        "xfs does 26–38 % more postmark transactions per second than ext4 and "
-        "2.55–2.72 times as many as btrfs on this host."
+        "xfs does 26–39 % more postmark transactions per second than ext4 and "
+        "2.52–2.74 times as many as btrfs on this host."
     )
 
 

@@ -1,5 +1,8 @@
+import pytest
+
+from support.contrasts import design_of
 from support.synthetic import synthetic_study
-from tiltyard.analysis.decision import all_comparisons, decision
+from tiltyard.analysis.decision import all_comparisons, decision, earliest_decision
 from tiltyard.analysis.findings import analyse
 
 CLEAR = {"xfs": 1.3, "btrfs": 0.7}
@@ -46,6 +49,67 @@ def test_a_workload_that_always_fails_is_not_waited_for():
         failed=failed,
     )
     assert found.done
+
+
+def test_what_is_decided_does_not_go_on():
+    """Postmark is decided among 92 cells, IOzone is not: the plan shrinks to the latter."""
+    found = decide(
+        systems=("ext4", "xfs"),
+        workloads=("postmark", "iozone"),
+        effects={("xfs", "transactions"): 3.0},
+        noise=0.05,
+        blocks=14,
+    )
+    assert found.going_on == {("ext4", "iozone"), ("xfs", "iozone")}
+
+
+def test_a_system_that_is_decided_against_all_others_does_not_go_on():
+    found = decide(effects={"btrfs": 0.4}, noise=0.03, blocks=10)
+    assert found.going_on == {("ext4", "postmark"), ("xfs", "postmark")}
+
+
+def futile(blocks):
+    plan, run = synthetic_study(("ext4", "xfs"), noise=0.3, blocks=blocks, seed=3)
+    design = plan.design.model_copy(update={"futility": True})
+    findings = analyse(plan.model_copy(update={"design": design}), run)
+    return findings, decision(findings)
+
+
+def test_what_can_hardly_be_decided_is_given_up_if_the_study_says_so():
+    findings, found = futile(14)
+    assert found.done
+    assert findings.complete
+    assert found.going_on == frozenset()
+    assert found.reason == (
+        "0 of 2 comparisons are decided after 14 blocks; "
+        "the other 2 could hardly be by the last look, after 20"
+    )
+    text = findings.workloads[0].index.comparisons[0].sentence
+    assert "stopped there, because a decision needs " in text
+    assert text.endswith(" blocks and the last look is after 20.")
+
+
+def test_nothing_is_given_up_early():
+    assert not futile(10)[1].done
+
+
+@pytest.mark.parametrize(
+    ("profile", "blocks", "pairs", "family", "earliest"),
+    [
+        ("standard", None, 1, 1, 7),
+        ("standard", None, 3, 234, 10),
+        ("standard", None, 15, 0, 14),
+        ("standard", None, 10**6, 10**6, None),
+        ("fixed", 6, 1, 40, 6),
+        ("fixed", 6, 3, 40, None),
+        ("fixed", 6, 0, 0, 6),
+        ("fast", None, 2, 0, 5),
+    ],
+)
+def test_the_earliest_decision_is_where_a_lone_difference_can_be_claimed(
+    profile, blocks, pairs, family, earliest
+):
+    assert earliest_decision(design_of(profile, blocks), pairs, family) == earliest
 
 
 def test_all_comparisons_are_counted_once():

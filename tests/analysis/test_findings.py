@@ -98,10 +98,52 @@ def test_metrics_that_point_both_ways_and_differ_in_unit_become_a_relation():
     assert index.comparisons[0].ratio == pytest.approx(1.5, rel=0.03)
 
 
-def test_index_of_one_cell_is_that_cell():
+def test_index_of_one_cell_and_one_pair_is_that_cell():
+    plan, run = synthetic_study(("ext4", "xfs"), effects={"xfs": 1.3}, blocks=10)
+    (workload,) = analyse(plan, run).workloads
+    (cell,), (index,) = workload.cells[0].comparisons, workload.index.comparisons
+    assert (cell.ratio, cell.low, cell.high) == (index.ratio, index.low, index.high)
+    assert cell.level == index.level == 0.95
+
+
+def test_index_of_several_pairs_has_intervals_that_hold_together():
     (workload,) = analyse(*synthetic_study(effects={"xfs": 1.3}, blocks=10)).workloads
     for cell, index in zip(workload.cells[0].comparisons, workload.index.comparisons, strict=True):
-        assert (cell.ratio, cell.low, cell.high) == (index.ratio, index.low, index.high)
+        assert index.level == pytest.approx(1 - 0.05 / 3)
+        assert index.ratio == cell.ratio
+        assert index.low <= cell.low < cell.high <= index.high
+
+
+def test_ranks_tell_what_the_verdicts_leave_possible():
+    plan, run = synthetic_study(
+        ("a", "b", "c"), effects={"b": 1.3, "c": 1.305}, noise=0.02, blocks=10
+    )
+    (workload,) = analyse(plan, run).workloads
+    ranks = {
+        standing.system: (standing.rank_best, standing.rank_worst)
+        for standing in workload.index.standings
+    }
+    assert ranks == {"a": (3, 3), "b": (1, 2), "c": (1, 2)}
+
+
+def test_a_cell_that_is_decided_keeps_its_verdict_and_evidence():
+    effects = {("b", "write"): 1.5, ("b", "read"): 1.01}
+    shapes = {"io": Shape((card("write", "write", "B/s"), card("read", "read", "B/s")), {
+        "write": 1e9, "read": 2e9})}  # fmt: skip
+    rules = {"workloads": ("io",), "shapes": shapes, "effects": effects, "noise": 0.03}
+    plan, run = synthetic_study(("a", "b"), blocks=20, **rules)
+    seen = []
+    for blocks in (7, 10, 14, 20):
+        trials = tuple(trial for trial in run.trials if trial.key.block <= blocks)
+        (workload,) = analyse(plan, run.model_copy(update={"trials": trials})).workloads
+        seen.append([cell.comparisons[0] for cell in workload.cells])
+    write, read = zip(*seen, strict=True)
+    assert [found.verdict for found in write] == ["undecided", "faster", "faster", "faster"]
+    assert {(found.blocks, found.p, found.low) for found in write[1:]} == {
+        (10, write[1].p, write[1].low)
+    }
+    assert [found.blocks for found in read] == [7, 10, 14, 20]
+    assert len(write[-1].differences) == 20
 
 
 def test_nothing_done_yet():

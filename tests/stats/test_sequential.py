@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from tiltyard.stats.looks import FIRST_BY_T, SCALE_OF_T
 from tiltyard.stats.sequential import (
     LEVEL,
     LOOKS,
@@ -56,15 +57,17 @@ def test_table_is_a_distribution_between_its_exact_bounds(profile):
     assert np.all(np.diff(table.sequential_p) >= 0)
     assert table.sequential_p[-1] == 1.0
     for smallest, joint in zip(table.minimum_p, table.sequential_p, strict=True):
+        by_t = profile in FIRST_BY_T
         single = [
             max((p for p in attainable_p(n) if p <= smallest * (1 + 1e-9)), default=0.0)
-            for n, _ in LOOKS[profile]
-        ]
+            for n, _ in LOOKS[profile][by_t:]
+        ] + [SCALE_OF_T * smallest] * by_t
         assert max(single) * (1 - 1e-5) <= joint <= min(1.0, sum(single)) * (1 + 1e-5)
 
 
 @pytest.mark.parametrize(
-    ("profile", "alpha"), [("quick", 0.0472), ("standard", 0.0495), ("rigorous", 0.0500)]
+    ("profile", "alpha"),
+    [("quick", 0.0472), ("standard", 0.0495), ("rigorous", 0.0500), ("fast", 0.0478)],
 )
 def test_overall_alpha_is_that_of_the_method(profile, alpha):
     assert overall_alpha(profile, False, None) == pytest.approx(alpha, abs=5e-4)
@@ -89,7 +92,7 @@ def test_sequential_p_of_the_method():
 
 def test_a_rejection_at_a_look_is_a_sequential_p_near_the_level_or_below():
     for profile, constants in LOOKS.items():
-        for n, c in constants:
+        for n, c in constants[profile in FIRST_BY_T :]:
             assert sequential_p(profile, nominal_p(n, c)) < 1.2 * LEVEL
 
 
@@ -105,7 +108,7 @@ def test_fixed_profile_has_one_exact_look(blocks, c):
     [
         ("fixed", None, "needs a number of blocks"),
         ("fixed", 5, "5 blocks cannot reach"),
-        ("hasty", None, "One of: quick, standard, rigorous, fixed"),
+        ("hasty", None, "One of: quick, standard, rigorous, fast, fixed"),
     ],
 )
 def test_impossible_profiles_are_refused(profile, blocks, message):

@@ -66,4 +66,11 @@ def span(low: float, high: float) -> str:
 
 def nearest_first(low: float, high: float) -> tuple[float, float]:
     """The ends of an interval that excludes 1, the one nearest to 1 first."""
-    return (low, high) if low > 1 else (high, low)
+    return (low, high) if low >= 1 else (high, low)
+
+
+def coverage(level: float) -> str:
+    """``95 %``, ``98.3 %`` or ``99.979 %``: two significant digits of what is left out."""
+    left_out = 100 * (1 - level)
+    digits = 1 - math.floor(math.log10(left_out) + 1e-9)
+    return f"{round(100 * level, digits):.6g} %"

@@ -117,7 +117,7 @@ def _clause(contrast: Contrast, topic: str, first: bool) -> str:
     if interval is None:
         raise ValueError("a difference without an interval")
     low, high = math.exp(interval.low), math.exp(interval.high)
-    amount, more = span(low, high), interval.low > 0
+    amount, more = span(low, high), interval.estimate > 0
     factor = scale_of_difference(low, high).factor
     quantity = contrast.quantity
     if quantity.direction == "lower":

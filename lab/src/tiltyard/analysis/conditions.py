@@ -26,11 +26,24 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float) -> st
         f"order drawn anew (seed {plan.seed}). Systems are compared within blocks on the log "
         "ratio; the estimate is that of Hodges and Lehmann, the intervals are exact signed-rank "
         f"intervals that hold together {_looks(design)} (error rate {100 * design.alpha:.2g} % "
-        "for one comparison). "
+        f"for one comparison).{_by_t(design)} A comparison that is decided stops. "
         f"The {family} comparisons of the grid are corrected together by "
-        f"Benjamini–Hochberg at {100 * design.false_discovery_rate:g} %, the {headlines} of the "
-        f"workloads as a whole by Holm at {100 * level:g} %. Systems that differ by less than "
+        f"Benjamini–Hochberg at {100 * design.false_discovery_rate:g} %, intervals of differences "
+        "for having been selected (false coverage rate); "
+        f"the {headlines} of the workloads as a whole by Holm at {100 * level:g} %, with intervals "
+        "that hold together. Systems that differ by less than "
         f"{100 * design.equivalent_within:g} % count as equivalent."
+    )
+
+
+def _by_t(design: Design) -> str:
+    """What a look by t rests on, where there is one."""
+    first = design.looks[0]
+    if first.t is None:
+        return ""
+    return (
+        f" The first look, after {first.blocks} blocks, is a t-test (critical value {first.t:.3f}) "
+        "and rests on a model: that the noise is normal."
     )
 
 

@@ -1,7 +1,8 @@
 """One system against another in one quantity: evidence, correction, verdict."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -9,14 +10,30 @@ import numpy as np
 from tiltyard.analysis.model import Verdict
 from tiltyard.analysis.quantity import Quantity, pairs_of
 from tiltyard.plan.model import Design
-from tiltyard.stats.sequential import RepeatedInterval, repeated_interval
+from tiltyard.stats.family import (
+    DIFFERENT,
+    EQUIVALENT,
+    FUTILE,
+    INVALID,
+    UNDECIDED,
+    FamilyRules,
+    FamilyVerdicts,
+    judge_family,
+)
+from tiltyard.stats.sequential import RepeatedInterval, Spending
 from tiltyard.stats.types import BoolArray, FloatArray
 
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
+_SAME_WORDS: Final[dict[int, Verdict]] = {
+    UNDECIDED: "undecided",
+    FUTILE: "undecided",
+    EQUIVALENT: "equivalent",
+    INVALID: "invalid",
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Contrast:
     """System against another one, paired within blocks, on the log scale."""
 
@@ -32,11 +49,18 @@ class Contrast:
     """Blocks that were attempted by both, without a value of both."""
     p_adjusted: float | None = None
     verdict: Verdict = "undecided"
+    futile: bool = False
+    """Stopped, undecided, because it could hardly be decided by the last look."""
 
     @property
     def attempted(self) -> int:
         """Blocks in which both systems had their trial."""
         return len(self.differences) + self.failed
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more blocks may decide it."""
+        return self.verdict == "undecided" and not self.futile
 
     @property
     def rested_on(self) -> FloatArray:
@@ -92,6 +116,7 @@ def judge(
     design: Design,
     adjust: Callable[[FloatArray], FloatArray],
     level: float,
+    together: bool = False,
 ) -> tuple[Judged, ...]:
     """Verdicts on every pair of systems in every quantity, corrected as one family.
 
@@ -104,69 +129,95 @@ def judge(
         design: the rules of the plan.
         adjust: p-values to adjusted ones, e.g. Benjamini–Hochberg's.
         level: adjusted p-values up to this one are rejections.
+        together: intervals hold together, as fits Holm's adjustment; else those of differences
+            are corrected for having been selected. See :mod:`tiltyard.stats.family`.
     """
     pairs = list(pairs_of(systems))
-    found = [_observe(q, systems, pair, design) for q in quantities for pair in pairs]
-    invalid = [_is_invalid(contrast, design) for contrast in found]
-    p_values = [
-        contrast.interval.p if contrast.interval and not bad else 1.0
-        for contrast, bad in zip(found, invalid, strict=True)
-    ]
-    adjusted = adjust(np.array(p_values))
-    rope = float(np.log1p(design.equivalent_within))
-    decided = [
-        replace(
-            contrast,
-            p_adjusted=float(p) if contrast.interval else None,
-            verdict="invalid" if bad else verdict_of(contrast, rope, bool(p <= level)),
-        )
-        for contrast, p, bad in zip(found, adjusted, invalid, strict=True)
-    ]
-    return tuple(
-        Judged(quantity, tuple(decided[start : start + len(pairs)]))
-        for quantity, start in zip(quantities, range(0, len(decided), len(pairs)), strict=True)
+    if not quantities or not pairs:
+        return tuple(Judged(quantity, ()) for quantity in quantities)
+    differences, failed = _paired(quantities, pairs)
+    rules = FamilyRules(
+        spending=spending_of(design),
+        rope=float(np.log1p(design.equivalent_within)),
+        adjust=adjust,
+        rate=level,
+        together=together,
+        futility=design.futility,
+        max_failed_share=MAX_FAILED_SHARE,
     )
+    contrasts = _contrasts(
+        [(quantity, pair) for quantity in quantities for pair in pairs],
+        systems,
+        differences,
+        failed,
+        judge_family(differences, failed, rules),
+    )
+    return tuple(Judged(q, tuple(islice(contrasts, len(pairs)))) for q in quantities)
 
 
-def verdict_of(contrast: Contrast, rope: float, rejected: bool) -> Verdict:
-    """The verdict on one contrast.
-
-    Equivalent when the whole interval is inside ``±rope`` (log scale); faster or slower when the
-    interval excludes equality *and* equality is rejected within the family; else undecided.
-    """
-    interval = contrast.interval
-    if interval is None:
-        return "undecided"
-    if -rope < interval.low and interval.high < rope:
-        return "equivalent"
-    if not rejected or interval.low <= 0 <= interval.high:
-        return "undecided"
-    more = interval.low > 0
-    return "faster" if more == (contrast.quantity.direction == "higher") else "slower"
-
-
-def _observe(
-    quantity: Quantity, systems: Sequence[str], pair: tuple[int, int], design: Design
-) -> Contrast:
-    """The paired differences of one pair of systems, and the interval at the latest look."""
-    later, earlier = pair
-    paired = quantity.log_values[:, later] - quantity.log_values[:, earlier]
-    usable = np.isfinite(paired)
-    attempted = quantity.attempted[:, later] & quantity.attempted[:, earlier]
-    differences = paired[usable]
+def spending_of(design: Design) -> Spending:
+    """How one comparison of a plan spends its error rate over the looks."""
     looks = tuple((look.blocks, look.c) for look in design.looks)
-    return Contrast(
-        quantity=quantity,
-        system=systems[later],
-        against=systems[earlier],
-        differences=differences,
-        usable=usable,
-        interval=repeated_interval(differences, design.profile, looks),
-        failed=int(np.count_nonzero(attempted & ~usable)),
+    return Spending(design.profile, design.strict, looks)
+
+
+def _paired(
+    quantities: Sequence[Quantity], pairs: Sequence[tuple[int, int]]
+) -> tuple[FloatArray, BoolArray]:
+    """Differences of all pairs in all quantities, and failed blocks; shape (family, blocks)."""
+    later, earlier = np.array(pairs).T
+    blocks = max(len(quantity.log_values) for quantity in quantities)
+    shape = (len(quantities), len(pairs), blocks)
+    differences, attempted = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+    for row, quantity in enumerate(quantities):
+        values, tried = quantity.log_values, quantity.attempted
+        own = len(values)
+        differences[row, :, :own] = (values[:, later] - values[:, earlier]).T
+        attempted[row, :, :own] = (tried[:, later] & tried[:, earlier]).T
+    failed = attempted & ~np.isfinite(differences)
+    return differences.reshape(-1, blocks), failed.reshape(-1, blocks)
+
+
+def _contrasts(
+    asked: Sequence[tuple[Quantity, tuple[int, int]]],
+    systems: Sequence[str],
+    differences: FloatArray,
+    failed: BoolArray,
+    found: FamilyVerdicts,
+) -> Iterator[Contrast]:
+    """Each row of the arrays as a contrast."""
+    usable = np.isfinite(differences)
+    rows = zip(
+        found.outcome.tolist(),
+        found.blocks.tolist(),
+        found.estimate.tolist(),
+        found.low.tolist(),
+        found.high.tolist(),
+        found.p.tolist(),
+        found.level.tolist(),
+        found.p_adjusted.tolist(),
+        failed.sum(axis=1).tolist(),
+        strict=True,
     )
+    for row, (quantity, (later, earlier)) in enumerate(asked):
+        outcome, blocks, estimate, low, high, p, level, p_adjusted, failures = next(rows)
+        own = usable[row, : len(quantity.log_values)]
+        yield Contrast(
+            quantity=quantity,
+            system=systems[later],
+            against=systems[earlier],
+            differences=differences[row, : len(own)][own],
+            usable=own,
+            interval=RepeatedInterval(blocks, estimate, low, high, p, level) if blocks else None,
+            failed=failures,
+            p_adjusted=p_adjusted if blocks else None,
+            verdict=_verdict(outcome, estimate, quantity),
+            futile=outcome == FUTILE,
+        )
 
 
-def _is_invalid(contrast: Contrast, design: Design) -> bool:
-    """Too many blocks failed; asked only from the first look on, when shares mean something."""
-    enough = contrast.attempted >= design.looks[0].blocks
-    return enough and contrast.failed > MAX_FAILED_SHARE * contrast.attempted
+def _verdict(outcome: int, estimate: float, quantity: Quantity) -> Verdict:
+    """The outcome in the words of the quantity: times are better when they are lower."""
+    if outcome == DIFFERENT:
+        return "faster" if (estimate > 0) == (quantity.direction == "higher") else "slower"
+    return _SAME_WORDS[outcome]

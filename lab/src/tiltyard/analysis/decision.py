@@ -1,8 +1,12 @@
 """Go on or stop: what a run asks at each look."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tiltyard.analysis.contrast import spending_of
+from tiltyard.analysis.findings import HEADLINE_LEVEL
 from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.plan.model import Design
 
 
 @dataclass(frozen=True)
@@ -19,32 +23,40 @@ class Decision:
 
 
 def decision(findings: Findings) -> Decision:
-    """Stop when every comparison is decided, or when the last look has been reached.
+    """Stop when no comparison is open, or when the last look has been reached.
 
-    All comparisons go on as long as one is open: a trial yields all of its cells at once, and an
-    interval that has already decided only becomes narrower.
+    A comparison that is decided stays so. Its trials go on only as long as they yield something
+    that is open too: a trial yields all of its cells at once.
     """
     comparisons = all_comparisons(findings)
-    still_open = tuple(found for found in comparisons if found.verdict == "undecided")
+    still_open = tuple(found for found in comparisons if found.is_open)
+    at_end = findings.blocks_done >= findings.design.looks[-1].blocks
+    done = at_end or bool(comparisons and not still_open)
+    return Decision(done, still_open, _reason(findings, comparisons), _going_on(findings))
+
+
+def _reason(findings: Findings, comparisons: Sequence[Comparison]) -> str:
+    """Why to stop, or what is still open."""
+    family, done = len(comparisons), findings.blocks_done
+    undecided = sum(found.verdict == "undecided" for found in comparisons)
+    still_open = sum(found.is_open for found in comparisons)
     last = findings.design.looks[-1].blocks
-    at_end = findings.blocks_done >= last
-    if not still_open and comparisons:
-        reason = f"all {len(comparisons)} comparisons are decided after {findings.look} blocks"
-    elif at_end:
-        reason = (
+    if comparisons and not undecided:
+        return f"all {family} comparisons are decided after {findings.look} blocks"
+    if done >= last:
+        return (
             f"the last look, after {last} blocks, is reached; "
-            f"{len(still_open)} of {len(comparisons)} comparisons stay undecided"
+            f"{undecided} of {family} comparisons stay undecided"
         )
-    else:
-        coming = next(
-            look.blocks for look in findings.design.looks if look.blocks > findings.blocks_done
+    if comparisons and not still_open:
+        return (
+            f"{family - undecided} of {family} comparisons are decided after {findings.look} "
+            f"blocks; the other {undecided} could hardly be by the last look, after {last}"
         )
-        reason = (
-            f"{len(still_open)} of {len(comparisons)} comparisons are open after "
-            f"{findings.blocks_done} blocks; the next look is after {coming}"
-        )
-    return Decision(
-        at_end or bool(comparisons and not still_open), still_open, reason, _going_on(findings)
+    coming = next(look.blocks for look in findings.design.looks if look.blocks > done)
+    return (
+        f"{still_open} of {family} comparisons are open after {done} blocks; "
+        f"the next look is after {coming}"
     )
 
 
@@ -55,9 +67,32 @@ def _going_on(findings: Findings) -> frozenset[tuple[str, str]]:
         for workload in findings.workloads
         for table in workload.compared
         for found in table.comparisons
-        if found.verdict == "undecided"
+        if found.is_open
         for system in (found.system, found.against)
     )
+
+
+def earliest_decision(design: Design, pairs: int, family: int) -> int | None:
+    """Blocks before which no difference can be claimed, however large; ``None``: never.
+
+    Few blocks have no p-value that is small enough to be corrected for many comparisons. Asked is
+    for the first look at which one comparison can be claimed though it is the only one that
+    differs: an index among ``pairs`` by Holm, or a cell among ``family`` by Benjamini–Hochberg.
+
+    Args:
+        design: the rules of the plan.
+        pairs: comparisons of workloads as a whole: workloads × pairs of systems.
+        family: comparisons of the grid, :attr:`Findings.family`; 0 if not known.
+    """
+    corrected = ((HEADLINE_LEVEL, pairs), (design.false_discovery_rate, family))
+    level = max((rate / size for rate, size in corrected if size), default=HEADLINE_LEVEL)
+    spending = spending_of(design)
+    reached = (
+        look.blocks
+        for place, look in enumerate(design.looks)
+        if spending.has_interval(place, level)
+    )
+    return next(reached, None)
 
 
 def all_comparisons(findings: Findings) -> tuple[Comparison, ...]:

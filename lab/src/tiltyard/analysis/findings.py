@@ -6,10 +6,9 @@ Rules that hold for the whole study:
   interval rests on the first ones up to the largest look; further blocks wait for the next look.
 * Cells and the means over a metric's grid are one family, corrected by Benjamini–Hochberg at the
   rate of the study; the indices of the workloads are the other one, corrected by Holm.
-* Nothing is frozen at an earlier look. A trial yields all of its cells, so cells that are decided
-  gain blocks as long as others are open, and every verdict rests on the latest look. That is
-  allowed because repeated intervals cover at all looks together and the sequential p-value never
-  grows; a verdict that the new blocks do not bear out is open again.
+* A comparison stops by itself: once decided it keeps its verdict, interval and p-value, also
+  where its trials go on because they yield other cells that are open. Intervals of cells that
+  differ are corrected for having been selected; those of the indices hold together.
 """
 
 import math
@@ -27,7 +26,7 @@ from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect
 from tiltyard.analysis.systems import advantages, differing_facts, system_findings
 from tiltyard.analysis.tables import Teller
-from tiltyard.analysis.words import Family
+from tiltyard.analysis.words import BENJAMINI_HOCHBERG, HOLM, Family
 from tiltyard.analysis.workload import (
     JudgedWorkload,
     Quantities,
@@ -54,13 +53,13 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))])
     headlines = sum(len(found.index.contrasts) for found in judged)
     family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
-    workloads = _tell(plan, run, measured, judged, Family(headlines, "Holm"), family)
+    workloads = _tell(plan, run, measured, judged, Family(headlines, HOLM), family)
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course_of(plan, everything).counted)
     contrasts = [contrast for found in judged for contrast in found.contrasts]
     look = max((found.interval.blocks for found in contrasts if found.interval), default=0)
-    is_open = not contrasts or any(found.verdict == "undecided" for found in contrasts)
+    is_open = not contrasts or any(found.is_open for found in contrasts)
     return Findings(
         format=FORMAT,
         tiltyard=__version__,
@@ -97,7 +96,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
 def _judge_all(plan: Plan, found: Sequence[Quantities]) -> list[JudgedWorkload]:
     """Verdicts on everything that is compared, each family corrected as a whole."""
     systems = [system.name for system in plan.systems]
-    indices = judge([q.index for q in found], systems, plan.design, holm, HEADLINE_LEVEL)
+    indices = judge([q.index for q in found], systems, plan.design, holm, HEADLINE_LEVEL, True)
     grid: list[Quantity] = [quantity for q in found for quantity in q.family]
     rate = plan.design.false_discovery_rate
     judged = iter(judge(grid, systems, plan.design, benjamini_hochberg, rate))
@@ -124,7 +123,7 @@ def _tell(
     """The findings of each workload, in the order of the plan."""
     told = {found.measured.workload.spec.name: found for found in judged}
     index_teller = Teller(plan.design, headline)
-    grid_teller = Teller(plan.design, Family(family, "Benjamini–Hochberg"))
+    grid_teller = Teller(plan.design, Family(family, BENJAMINI_HOCHBERG))
     return tuple(
         workload_findings(told[m.workload.spec.name], plan, run, index_teller, grid_teller)
         if m.workload.spec.name in told

@@ -42,16 +42,20 @@ class Comparison(Frozen):
     ratio: float | None
     """Typical-block ratio of the metric, system / against (Hodges–Lehmann, D3)."""
     low: float | None
-    """Repeated confidence interval of the ratio, 95 % over all looks (D4)."""
+    """Repeated confidence interval of the ratio, holding over all looks (D4)."""
     high: float | None
     level: float = 0.95
-    """Coverage of the interval: 0.95 for one comparison alone; more for differences that were
-    picked among many (FCR) and for intervals that hold together (a workload's index)."""
+    """Coverage of the interval by itself, over all looks: 0.95 for one comparison alone. More for
+    differences that were picked among many (at most 5 % of those intervals are then expected to
+    miss, FCR), and for the indices of workloads (1 − 0.05/m each, so that all m of them hold
+    together with 95 %; 0.95 at a look too early for such an interval)."""
     p: float | None
     """Sequential p-value."""
     p_adjusted: float | None
     """After Benjamini–Hochberg over its family; Holm for a workload's index."""
     verdict: Verdict
+    futile: bool = False
+    """Stopped, undecided, because it could hardly be decided by the last look."""
     at_least: float | None
     """For faster and slower: the bound of the interval nearest to 1, as a ratio."""
     geometric_mean_ratio: float | None
@@ -61,7 +65,13 @@ class Comparison(Frozen):
     sentence: str
     """The verdict in words, with its interval and number of blocks."""
     differences: tuple[float, ...]
-    """Ratio in each block, in block order."""
+    """Ratio in each block, in block order; those beyond ``blocks`` came when it had stopped, or
+    wait for the next look."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more blocks may decide it."""
+        return self.verdict == "undecided" and not self.futile
 
 
 class Cell(Frozen):

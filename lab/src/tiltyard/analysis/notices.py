@@ -47,7 +47,11 @@ def _looks(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Notice]:
             advice="Run the study again: it goes on where it stopped.",
         )
     beyond = max(
-        (len(found.differences) - found.interval.blocks for found in contrasts if found.interval),
+        (
+            len(found.differences) - found.interval.blocks
+            for found in contrasts
+            if found.interval and found.is_open
+        ),
         default=0,
     )
     if beyond:

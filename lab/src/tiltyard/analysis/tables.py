@@ -1,6 +1,7 @@
 """Judged quantities as the tables of the findings: comparisons, cells, indices, standings."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -11,8 +12,9 @@ from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
 from tiltyard.analysis.readings import PERCENTILES
-from tiltyard.analysis.words import Family, sentence
+from tiltyard.analysis.words import HOLM, Family, sentence
 from tiltyard.plan.model import Design
+from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.summary import geometric_mean, summarise
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import reading_unit
@@ -37,9 +39,11 @@ class Teller:
             ratio=math.exp(interval.estimate) if interval else None,
             low=math.exp(interval.low) if interval else None,
             high=math.exp(interval.high) if interval else None,
+            level=interval.level if interval else 1 - LEVEL,
             p=interval.p if interval else None,
             p_adjusted=contrast.p_adjusted,
             verdict=contrast.verdict,
+            futile=contrast.futile,
             at_least=_nearest_bound(contrast),
             geometric_mean_ratio=float(np.exp(rested_on.mean())) if interval else None,
             ahead=float(better.mean()) if interval else None,
@@ -56,7 +60,8 @@ def _nearest_bound(contrast: Contrast) -> float | None:
     """The bound of the interval nearest to equality, where there is a difference."""
     if contrast.interval is None or contrast.verdict not in ("faster", "slower"):
         return None
-    return math.exp(contrast.interval.low if contrast.interval.low > 0 else contrast.interval.high)
+    interval = contrast.interval
+    return math.exp(interval.low if interval.estimate > 0 else interval.high)
 
 
 def summaries_of(measured: Measured, cell: GridCell) -> tuple[Summary, ...]:
@@ -153,7 +158,10 @@ def _standings(
     """Systems with values, best first.
 
     Ranked by the estimated ratio to the baseline, so that ranks never contradict the ratios beside
-    them; by value as long as there is no such estimate.
+    them; by value as long as there is no such estimate. Ranks that the verdicts leave possible are
+    told where those hold together (Holm): they are then right for all systems at once.
+
+    Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks", Rev. Econ. Stud. 91 (2024).
     """
     values = _typical_values(judged, cells, baseline)
     against_baseline = {
@@ -167,15 +175,32 @@ def _standings(
         system: (ratios.get(system) or 1.0) if complete else values[system] for system in values
     }
     best_first = sorted(keys, key=keys.__getitem__, reverse=judged.quantity.direction == "higher")
+    better, worse = _separated(judged, best_first)
+    hold_together = teller.family.correction == HOLM
     return tuple(
         Standing(
             rank=rank,
+            rank_best=1 + better[system] if hold_together else None,
+            rank_worst=len(best_first) - worse[system] if hold_together else None,
             system=system,
             value=values[system],
             comparison=against_baseline.get(system),
         )
         for rank, system in enumerate(best_first, 1)
     )
+
+
+def _separated(judged: Judged, systems: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
+    """How many others are better, and how many are worse, than each system, by verdict."""
+    better, worse = Counter[str](), Counter[str]()
+    for found in judged.contrasts:
+        if found.system in systems and found.against in systems:
+            pair = found.system, found.against
+            if found.verdict in ("faster", "slower"):
+                winner, loser = pair if found.verdict == "faster" else pair[::-1]
+                worse[winner] += 1
+                better[loser] += 1
+    return better, worse
 
 
 def _typical_values(judged: Judged, cells: Sequence[Cell], baseline: str) -> dict[str, float]:

@@ -7,6 +7,7 @@ from typing import Final
 from tiltyard.analysis.amounts import (
     Scale,
     compatible,
+    coverage,
     nearest_first,
     scale_of_difference,
     scale_of_doubt,
@@ -20,13 +21,17 @@ MANY_BLOCKS: Final = 1000
 """Beyond this a number of blocks to come says only that it is hopeless."""
 
 
+HOLM: Final = "Holm"
+BENJAMINI_HOCHBERG: Final = "Benjamini–Hochberg"
+
+
 @dataclass(frozen=True)
 class Family:
     """The comparisons that are corrected together."""
 
     size: int
     correction: str
-    """``Benjamini–Hochberg`` or ``Holm``."""
+    """``BENJAMINI_HOCHBERG``, or ``HOLM``: verdicts and intervals then hold together."""
 
 
 def sentence(contrast: Contrast, design: Design, family: Family) -> str:
@@ -68,7 +73,8 @@ def _equivalent(contrast: Contrast, interval: RepeatedInterval, design: Design) 
     return (
         f"{contrast.system} and {contrast.against} are equivalent within "
         f"{100 * design.equivalent_within:g} % in {contrast.quantity.topic} "
-        f"(95 % interval {compatible(low, high)}, {interval.blocks} blocks){detected}."
+        f"({coverage(interval.level)} interval {compatible(low, high)}, "
+        f"{interval.blocks} blocks){detected}."
     )
 
 
@@ -85,13 +91,28 @@ def _undecided(
             f"{head}the interval, {possible}, excludes equality, but not once the "
             f"{family.size} comparisons are corrected for ({family.correction})."
         )
-    return f"{head}anything from {possible} is compatible; {outlook(interval, design)}."
+    compatible_with = f"{head}anything from {possible} is compatible; "
+    if contrast.futile:
+        return f"{compatible_with}stopped there, because {_too_many(interval, design)}."
+    return f"{compatible_with}{outlook(interval, design)}."
+
+
+def _too_many(interval: RepeatedInterval, design: Design) -> str:
+    """Why more blocks were not made."""
+    needed = _needed(interval, design)
+    blocks = f"about {needed}" if needed <= MANY_BLOCKS else f"more than {MANY_BLOCKS}"
+    return f"a decision needs {blocks} blocks and the last look is after {design.looks[-1].blocks}"
+
+
+def _needed(interval: RepeatedInterval, design: Design) -> int:
+    """Blocks that would likely decide."""
+    rope = math.log1p(design.equivalent_within)
+    return blocks_needed(interval.blocks, interval.estimate, interval.low, interval.high, rope)
 
 
 def outlook(interval: RepeatedInterval, design: Design) -> str:
     """How many more blocks would likely decide."""
-    rope = math.log1p(design.equivalent_within)
-    needed = blocks_needed(interval.blocks, interval.estimate, interval.low, interval.high, rope)
+    needed = _needed(interval, design)
     if needed > MANY_BLOCKS:
         return f"even {MANY_BLOCKS} blocks would hardly decide"
     return f"about {max(1, needed - interval.blocks)} more blocks would likely decide"
@@ -104,7 +125,7 @@ def _different(contrast: Contrast, interval: RepeatedInterval, design: Design) -
     nearest, farthest = nearest_first(low, high)
     size = scale.amount(math.exp(interval.estimate))
     evidence = (
-        f"95 % interval {scale.number(nearest)} to {scale.amount(farthest)}, "
+        f"{coverage(interval.level)} interval {scale.number(nearest)} to {scale.amount(farthest)}, "
         f"{interval.blocks} blocks"
     )
     topic = contrast.quantity.topic

@@ -13,7 +13,7 @@ from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.pilot import with_pilot
-from tiltyard.stats.sequential import looks, overall_alpha
+from tiltyard.stats.sequential import critical_values, looks, overall_alpha
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.study.model import Precision, Study, WorkloadSpec
 from tiltyard.wire import Catalogue, Hello
@@ -101,7 +101,10 @@ def _design(precision: Precision) -> Design:
     return Design(
         profile=precision.profile,
         strict=precision.strict,
-        looks=tuple(Look(blocks=blocks, c=c) for blocks, c in looks(*asked)),
+        looks=tuple(
+            Look(blocks=blocks, c=c, t=t)
+            for (blocks, c), t in zip(looks(*asked), critical_values(*asked), strict=True)
+        ),
         alpha=overall_alpha(*asked),
         equivalent_within=precision.equivalent_within,
         false_discovery_rate=precision.false_discovery_rate,

@@ -18,6 +18,8 @@ class Look(Frozen):
     blocks: int
     c: int
     """Walsh averages cut off at either end of the sorted list; see ``stats.sequential``."""
+    t: float | None = Field(None, exclude_if=lambda t: t is None)
+    """Where this look is by Student's t instead: the critical value, and ``c`` means nothing."""
 
 
 class Design(Frozen):

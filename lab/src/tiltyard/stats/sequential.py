@@ -1,13 +1,16 @@
 """Looking at the data more than once without paying for it in false claims.
 
-At fixed numbers of blocks (the looks) the signed-rank interval is computed with constants so small
-that all intervals together cover with 95 %: repeated confidence intervals. The interval printed at
-the end then covers whatever the reason for stopping was, a budget or an impatient person included.
+At fixed numbers of blocks (the looks) an interval is computed with constants so small that all
+intervals together cover with 95 %: repeated confidence intervals. The interval printed at the end
+then covers whatever the reason for stopping was, a budget or an impatient person included.
 
 Constants: the two-sided levels of the looks are as equal as the discrete statistic allows, and the
 joint error rate is at most 5 % (Monte Carlo, :mod:`tiltyard.stats.sequential_table`). The joint
 rate assumes that the noise level does not move during the session; the *strict* constants need no
 assumption, because the levels of their looks add up to less than 5 % (Bonferroni).
+
+All looks are by signed ranks, exact for any noise, but the first one of the ``fast`` profile: five
+blocks say something only with a model, so it is a t-test at 1 % that takes the noise for normal.
 
 Sources: Jennison and Turnbull, "Repeated confidence intervals for group sequential clinical
 trials", Controlled Clinical Trials 5 (1984); Pocock, Biometrika 64 (1977).
@@ -15,53 +18,55 @@ trials", Controlled Clinical Trials 5 (1984); Pocock, Biometrika 64 (1977).
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Final
 
 import numpy as np
 
-from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_rank
+from tiltyard.stats.looks import (
+    FIRST_BY_T,
+    FIXED,
+    LEVEL,
+    LOOKS,
+    SCALE_OF_T,
+    STRICT_LOOKS,
+    Looks,
+    looks,
+    nominal_levels_of,
+)
+from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_ranks
+from tiltyard.stats.student import critical_t, paired_ts
 from tiltyard.stats.types import FloatArray
 
-Looks = tuple[tuple[int, int], ...]
+__all__ = [
+    "FIXED",
+    "LEVEL",
+    "LOOKS",
+    "STRICT_LOOKS",
+    "Evidence",
+    "Looks",
+    "RepeatedInterval",
+    "SequentialTable",
+    "Spending",
+    "critical_values",
+    "looks",
+    "overall_alpha",
+    "repeated_interval",
+    "sequential_p",
+    "table_of",
+]
 
-LEVEL: Final = 0.05
-"""Two-sided error rate of one comparison over all its looks."""
-
-FIXED: Final = "fixed"
-"""The profile with one look, after a number of blocks that the study names."""
-
-LOOKS: Final[dict[str, Looks]] = {
-    "quick": ((7, 1), (10, 6)),
-    "standard": ((7, 0), (10, 5), (14, 15), (20, 43)),
-    "rigorous": ((7, 0), (10, 4), (14, 14), (20, 41), (30, 116)),
-}
-"""Profile → looks, each (blocks, Walsh averages cut off at either end)."""
-
-STRICT_LOOKS: Final[dict[str, Looks]] = {
-    "quick": ((7, 0), (10, 6)),
-    "standard": ((7, 0), (10, 4), (14, 12), (20, 38)),
-    "rigorous": ((7, 0), (10, 3), (14, 11), (20, 35), (30, 109)),
-}
-"""The same with levels that add up to at most 5 %."""
-
-
-@dataclass(frozen=True)
-class RepeatedInterval:
-    """What a comparison rests on at its latest look; estimates in the unit of the differences."""
-
-    blocks: int
-    estimate: float
-    low: float
-    high: float
-    p: float
-    """Sequential p-value: valid whenever one stops, and never growing from look to look."""
+_ROUNDING: Final = 1 + 1e-9
+"""Stored values are rounded in the last digits; an attained value must find its own entry."""
 
 
 @dataclass(frozen=True)
 class SequentialTable:
-    """Null distribution of the smallest p-value over all looks of one profile."""
+    """Null distribution of the smallest p-value over all looks of one profile.
+
+    Where the first look is a t-test its p-value counts divided by ``SCALE_OF_T``.
+    """
 
     alpha: float
     """Joint error rate of the profile's constants."""
@@ -70,35 +75,31 @@ class SequentialTable:
     sequential_p: FloatArray
     """Probability under the null of a smallest p-value at most that."""
 
+    def probability(self, smallest_p: FloatArray) -> FloatArray:
+        """``P(smallest p-value <= p)``; between attainable values that of the next one up."""
+        place = np.searchsorted(self.minimum_p * _ROUNDING, smallest_p, side="left")
+        return self.sequential_p[np.minimum(place, len(self.minimum_p) - 1)]
 
-def looks(profile: str, strict: bool, blocks: int | None) -> Looks:
-    """The looks of a profile: pairs of (blocks, Walsh averages cut off at either end).
-
-    Args:
-        profile: ``quick``, ``standard``, ``rigorous`` or ``fixed``.
-        strict: use the constants that hold even if the noise level moves.
-        blocks: number of blocks of the ``fixed`` profile, at least 6; ignored by the others.
-
-    Raises:
-        ValueError: if the profile is unknown, or the blocks cannot reach the level.
-    """
-    if profile == FIXED:
-        if blocks is None:
-            raise ValueError("the fixed profile needs a number of blocks")
-        return ((blocks, largest_c(blocks, LEVEL)),)
-    table = STRICT_LOOKS if strict else LOOKS
-    if profile not in table:
-        known = ", ".join((*table, FIXED))
-        raise ValueError(f'"{profile}" is not a profile. One of: {known}')
-    return table[profile]
+    def quantile(self, level: float) -> float:
+        """The largest p-value that may count at a look if the joint rate is to be ``level``."""
+        place = int(np.searchsorted(self.sequential_p, level * _ROUNDING, side="right"))
+        return float(self.minimum_p[place - 1]) if place else 0.0
 
 
 def overall_alpha(profile: str, strict: bool, blocks: int | None) -> float:
     """Two-sided error rate of one comparison over all looks; for strict constants a bound."""
-    levels = [nominal_p(n, c) for n, c in looks(profile, strict, blocks)]
+    levels = nominal_levels_of(profile, looks(profile, strict, blocks))
     if strict or len(levels) == 1:
         return sum(levels)
     return table_of(profile).alpha
+
+
+def critical_values(profile: str, strict: bool, blocks: int | None) -> tuple[float | None, ...]:
+    """What ``|t|`` has to exceed at each look that is a t-test; ``None`` for looks by rank."""
+    chosen = looks(profile, strict, blocks)
+    if profile not in FIRST_BY_T:
+        return (None,) * len(chosen)
+    return (critical_t(chosen[0][0], FIRST_BY_T[profile]), *(None for _ in chosen[1:]))
 
 
 @cache
@@ -116,38 +117,154 @@ def table_of(profile: str) -> SequentialTable:
 def sequential_p(profile: str, smallest_p: float) -> float:
     """Probability under the null that any look of the profile gives a p-value this small.
 
-    ``smallest_p`` is the smallest exact p-value at the looks so far. Because the distribution is
-    that over *all* looks, the result is a valid p-value at whichever look one stops.
+    ``smallest_p`` is the smallest p-value at the looks so far. Because the distribution is that
+    over *all* looks, the result is a valid p-value at whichever look one stops.
     """
     if profile == FIXED:
         return smallest_p
-    table = table_of(profile)
-    # Stored values are rounded in the last digits; an attained value must find its own entry.
-    place = int(np.searchsorted(table.minimum_p, smallest_p * (1 + 1e-9), side="right")) - 1
-    return float(table.sequential_p[place])
+    return float(table_of(profile).probability(np.array(smallest_p)))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Many comparisons at one look, each array of shape (m,); in the unit of the differences."""
+
+    estimate: FloatArray
+    """Hodges–Lehmann's; at a look by t the mean."""
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
+    """Two-sided p-value of this look by itself."""
+
+
+@dataclass(frozen=True)
+class Spending:
+    """How one comparison spends its error rate over the looks, for every rate.
+
+    The rejections are nested (a smaller rate rejects less), so that test and interval are dual at
+    every level: the sequential p-value is at most ``level`` exactly when the interval of coverage
+    ``1 - level`` excluded zero at one of the looks so far.
+    """
+
+    profile: str
+    strict: bool
+    looks: Looks
+
+    @cached_property
+    def shares(self) -> tuple[float, ...]:
+        """By what the p-value of each look is divided before the smallest one is taken.
+
+        Where a table tells the joint law, looks by rank share alike; under the union bound in the
+        proportions of the strict constants.
+        """
+        if self.strict:
+            levels = nominal_levels_of(self.profile, self.looks)
+            return tuple(level / sum(levels) for level in levels)
+        first = SCALE_OF_T if self.profile in FIRST_BY_T else 1.0
+        return (first, *(1.0 for _ in self.looks[1:]))
+
+    @property
+    def _table(self) -> SequentialTable | None:
+        """The joint law; ``None`` where one p-value or the union bound needs none."""
+        return None if self.strict or self.profile == FIXED else table_of(self.profile)
+
+    def sequential_p(self, smallest_share: FloatArray) -> FloatArray:
+        """P-values that are valid whenever one stops.
+
+        Args:
+            smallest_share: the smallest over the looks so far of p-value / share.
+        """
+        table = self._table
+        return table.probability(smallest_share) if table else np.minimum(1.0, smallest_share)
+
+    def nominal_level(self, place: int, level: float) -> float:
+        """The largest p-value that rejects at a look, if the rate over all looks is ``level``."""
+        if level >= LEVEL:
+            return nominal_levels_of(self.profile, self.looks)[place]
+        table = self._table
+        return self.shares[place] * (table.quantile(level) if table else level) * _ROUNDING
+
+    def has_interval(self, place: int, level: float) -> bool:
+        """Whether a look has an interval of coverage ``1 - level``; few blocks may have none."""
+        nominal = self.nominal_level(place, level)
+        return nominal > 0 if self._by_t(place) else nominal >= nominal_p(self.looks[place][0], 0)
+
+    def evidence(self, place: int, differences: FloatArray, level: float = LEVEL) -> Evidence:
+        """Estimates, p-values and intervals of coverage ``1 - level`` over all looks.
+
+        Args:
+            place: of the look, from 0.
+            differences: shape (m, blocks of the look).
+            level: above 5 % the constants are those of 5 %.
+
+        Raises:
+            ValueError: if the look has no such interval; ask :meth:`has_interval`.
+        """
+        if not self.has_interval(place, level):
+            raise ValueError(
+                f"{self.looks[place][0]} blocks have no interval of level {1 - level:g}"
+            )
+        if self._by_t(place):
+            t = paired_ts(differences, self.nominal_level(place, level))
+            return Evidence(t.estimate, t.low, t.high, t.p)
+        ranks = signed_ranks(differences, self._c(place, level))
+        return Evidence(ranks.estimate, ranks.low, ranks.high, ranks.p)
+
+    def _by_t(self, place: int) -> bool:
+        return place == 0 and self.profile in FIRST_BY_T
+
+    def _c(self, place: int, level: float) -> int:
+        """Walsh averages cut off at either end; never more than at 5 %."""
+        blocks, c = self.looks[place]
+        return c if level >= LEVEL else min(c, largest_c(blocks, self.nominal_level(place, level)))
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedInterval:
+    """What a comparison rests on at its latest look; estimates in the unit of the differences."""
+
+    blocks: int
+    estimate: float
+    low: float
+    high: float
+    p: float
+    """Sequential p-value: valid whenever one stops, and never growing from look to look."""
+    level: float = 1 - LEVEL
+    """Coverage, over all looks together."""
 
 
 def repeated_interval(
-    differences: FloatArray, profile: str, looks: Looks
+    differences: FloatArray,
+    profile: str,
+    looks: Looks,
+    strict: bool = False,
+    level: float = LEVEL,
 ) -> RepeatedInterval | None:
-    """The interval at the latest look that the differences reach; ``None`` before the first.
+    """The interval at the latest look that the differences reach; ``None`` where there is none.
 
     Args:
         differences: paired differences, one a block, shape (blocks,), in the order in which they
             were made. Those beyond the look wait for the next one.
         profile: names the table of sequential p-values.
         looks: as :func:`looks` gives them.
+        strict: whether the looks are those that need no assumption on the noise level.
+        level: two-sided error rate over all looks.
     """
-    reached = [
-        signed_rank(differences[:blocks], c) for blocks, c in looks if blocks <= len(differences)
-    ]
-    if not reached:
+    spending = Spending(profile, strict, looks)
+    reached = [place for place, (blocks, _) in enumerate(looks) if blocks <= len(differences)]
+    if not reached or not spending.has_interval(reached[-1], level):
         return None
-    latest = reached[-1]
+    pieces = [differences[np.newaxis, : looks[place][0]] for place in reached]
+    shares = [
+        spending.evidence(place, piece).p[0] / spending.shares[place]
+        for place, piece in zip(reached, pieces, strict=True)
+    ]
+    latest = spending.evidence(reached[-1], pieces[-1], level)
     return RepeatedInterval(
-        blocks=latest.n,
-        estimate=latest.estimate,
-        low=latest.low,
-        high=latest.high,
-        p=sequential_p(profile, min(look.p for look in reached)),
+        blocks=looks[reached[-1]][0],
+        estimate=float(latest.estimate[0]),
+        low=float(latest.low[0]),
+        high=float(latest.high[0]),
+        p=float(spending.sequential_p(np.array(min(shares)))),
+        level=1 - min(level, LEVEL),
     )

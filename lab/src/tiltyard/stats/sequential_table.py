@@ -4,7 +4,8 @@
 
 The signed-rank statistics at the looks are those of growing pieces of one sequence, so their joint
 law is not the product of the known single ones. It is free of the noise's law as long as that does
-not change over the session, therefore simulated once with normal noise.
+not change over the session, therefore simulated once with normal noise. Only the first look of the
+``fast`` profile, a t-test, rests on that noise being normal.
 """
 
 import json
@@ -14,8 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.stats.sequential import LOOKS
-from tiltyard.stats.signed_rank import attainable_p, nominal_p
+from tiltyard.stats.looks import FIRST_BY_T, LEVEL, LOOKS, SCALE_OF_T, nominal_levels_of
+from tiltyard.stats.signed_rank import attainable_p
+from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
 
 PATHS: Final = 8_000_000
@@ -23,18 +25,26 @@ SEED: Final = 20_261_120
 _CHUNK: Final = 100_000
 
 
-def simulate_p(paths: int, blocks: tuple[int, ...], seed: int) -> FloatArray:
-    """Exact p-values at growing numbers of blocks under the null, shape (paths, looks)."""
+def simulate_p(
+    paths: int, blocks: tuple[int, ...], seed: int, t_blocks: int | None = None
+) -> FloatArray:
+    """P-values at growing numbers of blocks under the null, shape (paths, looks).
+
+    Those of signed ranks at each of ``blocks``, exact; before them that of a t-test after
+    ``t_blocks``, where one is asked for.
+    """
     rng = np.random.default_rng(seed)
     chunks = [min(_CHUNK, paths - start) for start in range(0, paths, _CHUNK)]
-    return np.concatenate([_simulate_chunk(rng, size, blocks) for size in chunks])
+    return np.concatenate([_simulate_chunk(rng, size, blocks, t_blocks) for size in chunks])
 
 
-def _simulate_chunk(rng: np.random.Generator, paths: int, blocks: tuple[int, ...]) -> FloatArray:
+def _simulate_chunk(
+    rng: np.random.Generator, paths: int, blocks: tuple[int, ...], t_blocks: int | None
+) -> FloatArray:
     """One chunk of paths. Each new difference adds the positive Walsh averages it takes part in."""
     noise = rng.standard_normal((blocks[-1], paths))
     positive = np.zeros(paths, dtype=np.int64)
-    p_values = []
+    p_values = [paired_ts(noise[:t_blocks].T, LEVEL).p] if t_blocks else []
     for last in range(blocks[-1]):
         positive += np.count_nonzero(noise[: last + 1] + noise[last] > 0, axis=0)
         n = last + 1
@@ -44,20 +54,27 @@ def _simulate_chunk(rng: np.random.Generator, paths: int, blocks: tuple[int, ...
     return np.stack(p_values, axis=1)
 
 
-def tabulate(p_values: FloatArray, looks: tuple[tuple[int, int], ...]) -> dict[str, object]:
+def tabulate(p_values: FloatArray, profile: str) -> dict[str, object]:
     """The table of one profile from simulated p-values of its looks, shape (paths, looks).
 
     Far in the tail, where few paths go, the estimate is held between its exact bounds: the largest
     and the sum of the looks' own probabilities (the union bound).
     """
-    attainable = [attainable_p(n) for n, _ in looks]
+    by_t = profile in FIRST_BY_T
+    blocks = [n for n, _ in LOOKS[profile]]
+    attainable = [attainable_p(n) for n in blocks[by_t:]]
     support = np.unique(np.concatenate(attainable))
-    smallest = np.sort(p_values.min(axis=1))
+    single = [_largest_attained(own, support) for own in attainable]
+    scaled = p_values
+    if by_t:
+        scaled = np.column_stack([p_values[:, 0] / SCALE_OF_T, p_values[:, 1:]])
+        single.insert(0, np.minimum(1.0, SCALE_OF_T * support))
+    smallest = np.sort(scaled.min(axis=1))
     paths = len(smallest)
     estimated = (np.searchsorted(smallest, support, side="right") + 1) / (paths + 1)
-    single = np.stack([_largest_attained(own, support) for own in attainable])
-    held = np.clip(estimated, single.max(axis=0), np.minimum(1.0, single.sum(axis=0)))
-    levels = np.array([nominal_p(n, c) for n, c in looks])
+    bounds = np.stack(single)
+    held = np.clip(estimated, bounds.max(axis=0), np.minimum(1.0, bounds.sum(axis=0)))
+    levels = np.array(nominal_levels_of(profile, LOOKS[profile]))
     return {
         "alpha": round(float(np.mean((p_values <= levels).any(axis=1))), 5),
         "minimum_p": [float(f"{value:.12g}") for value in support],
@@ -73,13 +90,19 @@ def _largest_attained(own: FloatArray, support: FloatArray) -> FloatArray:
 
 def make_table(paths: int, seed: int) -> dict[str, object]:
     """The whole document. All profiles look at the same paths."""
-    blocks = tuple(n for n, _ in LOOKS["rigorous"])
-    p_values = simulate_p(paths, blocks, seed)
-    profiles = {}
-    for name, looks in LOOKS.items():
-        columns = [blocks.index(n) for n, _ in looks]
-        profiles[name] = tabulate(p_values[:, columns], looks)
-    return {"paths": paths, "seed": seed, "profiles": profiles}
+    by_rank = {n for name, looks in LOOKS.items() for n, _ in looks[name in FIRST_BY_T :]}
+    blocks = tuple(sorted(by_rank))
+    (t_blocks,) = {LOOKS[name][0][0] for name in FIRST_BY_T}
+    p_values = simulate_p(paths, blocks, seed, t_blocks)
+    columns = {n: place for place, n in enumerate((t_blocks, *blocks))}
+    return {
+        "paths": paths,
+        "seed": seed,
+        "profiles": {
+            name: tabulate(p_values[:, [columns[n] for n, _ in looks]], name)
+            for name, looks in LOOKS.items()
+        },
+    }
 
 
 def main() -> None:

@@ -1,0 +1,256 @@
+"""A family of comparisons, judged look by look; each one stops by itself.
+
+In time order, whenever comparisons reach a look: their intervals and sequential p-values are made,
+the p-values of the *whole* family are corrected together (1 for those before their first look, the
+last one for those that have stopped), and what is decided stops with its evidence. So a verdict,
+once given, is never taken back, and the result up to any block depends on no later block.
+
+Intervals agree with verdicts. Differences that are *selected* by the false discovery rate have
+intervals of level 1 − q·R/m, R of m being selected: the share of them that miss is at most q
+(Benjamini and Yekutieli, "False discovery rate-adjusted multiple confidence intervals for selected
+parameters", JASA 100 (2005)). In a family whose intervals hold *together* each has level 1 − α/m
+(Bonferroni), and where Holm's procedure rejects more than they show, the interval ends at zero
+(Guilbaud, "Simultaneous confidence regions corresponding to Holm's step-down procedure",
+Biometrical Journal 50 (2008)).
+
+Looks, RCI and futility: Jennison and Turnbull, "Group Sequential Methods" (2000), 9 and 10.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltyard.stats.sequential import LEVEL, Spending
+from tiltyard.stats.types import BoolArray, FloatArray
+
+IntArray = npt.NDArray[np.intp]
+
+UNDECIDED: Final = 0
+DIFFERENT: Final = 1
+EQUIVALENT: Final = 2
+INVALID: Final = 3
+FUTILE: Final = 4
+"""Undecided, and stopped because it could hardly be decided by the last look."""
+
+FUTILE_FROM: Final = 12
+"""Blocks before which, as before the second look, nothing is given up."""
+FUTILE_WIDTH: Final = 1.5
+"""Given up is what would be so many times too wide at the last look."""
+
+
+@dataclass(frozen=True)
+class FamilyRules:
+    """How a family is judged."""
+
+    spending: Spending
+    rope: float
+    """Half-width of the region of equivalence, in the unit of the differences."""
+    adjust: Callable[[FloatArray], FloatArray]
+    """P-values to adjusted ones, e.g. :func:`tiltyard.stats.multiple.benjamini_hochberg`."""
+    rate: float
+    """Adjusted p-values up to this one are rejections."""
+    together: bool
+    """Intervals hold together (Holm); else those of selected differences are corrected."""
+    futility: bool
+    max_failed_share: float
+    """With a larger share of failed blocks a comparison is invalid."""
+
+
+@dataclass(frozen=True)
+class FamilyVerdicts:
+    """What became of m comparisons; arrays of shape (m,)."""
+
+    outcome: IntArray
+    """``UNDECIDED``, ``DIFFERENT``, ``EQUIVALENT``, ``INVALID`` or ``FUTILE``."""
+    blocks: IntArray
+    """Blocks that the evidence rests on; 0 before the first look."""
+    estimate: FloatArray
+    """nan before the first look, as are all of the following."""
+    low: FloatArray
+    high: FloatArray
+    level: FloatArray
+    """Coverage of the interval."""
+    p: FloatArray
+    """Sequential p-value."""
+    p_adjusted: FloatArray
+
+
+def judge_family(differences: FloatArray, failed: BoolArray, rules: FamilyRules) -> FamilyVerdicts:
+    """Verdicts on all comparisons of a family.
+
+    Args:
+        differences: shape (m, blocks) in time order; nan where a block has no difference.
+        failed: shape (m, blocks); blocks that were attempted without a difference.
+        rules: how to judge.
+    """
+    state = _Family(differences, failed, rules)
+    for block in state.events():
+        state.look(block)
+    return state.verdicts()
+
+
+class _Family:
+    """The evidence so far; what is stopped does not change any more."""
+
+    def __init__(self, differences: FloatArray, failed: BoolArray, rules: FamilyRules) -> None:
+        m, self.blocks = differences.shape
+        self.rules = rules
+        self.needed = np.array([blocks for blocks, _ in rules.spending.looks])
+        usable = np.isfinite(differences)
+        order = np.argsort(~usable, axis=1, kind="stable")
+        # The differences of a comparison at the front, so that its looks are the first columns.
+        self.packed = np.take_along_axis(differences, order, axis=1)
+        counted = usable.cumsum(axis=1)
+        # Shape (m, looks): after how many blocks there is enough for the look, or too many.
+        self.reached = np.stack([(counted < n).sum(axis=1) + 1 for n in self.needed], axis=1)
+        self.attempts = (usable | failed).cumsum(axis=1)
+        self.failures = failed.cumsum(axis=1)
+        self.outcome = np.full(m, UNDECIDED)
+        # Place of the latest look in the looks; −1 before the first.
+        self.place = np.full(m, -1)
+        self.estimate, self.low, self.high = np.full((3, m), np.nan)
+        self.p_at_look, self.smallest_share = np.full((2, m), np.inf)
+        self.p, self.p_adjusted = np.ones((2, m))
+
+    def events(self) -> Iterator[int]:
+        """The numbers of blocks after which some comparison reaches a look, ascending."""
+        return (int(block) for block in np.unique(self.reached) if block <= self.blocks)
+
+    def look(self, block: int) -> None:
+        """Judge what is there after so many blocks."""
+        is_open = self.outcome == UNDECIDED
+        looked = np.zeros_like(is_open)
+        for place in range(len(self.needed)):
+            rows = np.flatnonzero(is_open & (self.reached[:, place] == block))
+            if len(rows):
+                self._observe(place, rows)
+                looked[rows] = True
+        invalid = is_open & self._is_invalid(block)
+        self._correct(is_open, invalid)
+        ready = is_open & ~invalid & (self.place >= 0)
+        rope = self.rules.rope
+        equivalent = ready & (-rope < self.low) & (self.high < rope) & self._holds()
+        self.outcome[equivalent] = EQUIVALENT
+        self.outcome[self._different(ready & ~equivalent)] = DIFFERENT
+        if self.rules.futility:
+            self.outcome[looked & (self.outcome == UNDECIDED) & self._futile()] = FUTILE
+
+    def verdicts(self) -> FamilyVerdicts:
+        """The evidence with the intervals that belong to the verdicts."""
+        if self.blocks:
+            self.outcome[(self.outcome == UNDECIDED) & self._is_invalid(self.blocks)] = INVALID
+        self.p_adjusted[self.outcome == INVALID] = 1.0
+        levels = np.array([self._level(place) for place in range(len(self.needed))])
+        level = np.where(self.place >= 0, levels[self.place], np.nan)
+        different = self.outcome == DIFFERENT
+        if self.rules.together:
+            self._cut_at_zero(different)
+        else:
+            level[different] = self._level_of_selected(int(different.sum()))
+            self._correct_intervals(different, level)
+        unseen = self.place < 0
+        return FamilyVerdicts(
+            outcome=self.outcome,
+            blocks=np.where(unseen, 0, self.needed[self.place]),
+            estimate=self.estimate,
+            low=self.low,
+            high=self.high,
+            level=1 - level,
+            p=np.where(unseen, np.nan, self.p),
+            p_adjusted=np.where(unseen, np.nan, self.p_adjusted),
+        )
+
+    def _observe(self, place: int, rows: IntArray) -> None:
+        """The evidence of a look."""
+        spending = self.rules.spending
+        pieces = self.packed[rows, : self.needed[place]]
+        found = spending.evidence(place, pieces, self._level(place))
+        self.place[rows] = place
+        self.estimate[rows], self.low[rows], self.high[rows] = found.estimate, found.low, found.high
+        self.p_at_look[rows] = found.p
+        shares = np.minimum(self.smallest_share[rows], found.p / spending.shares[place])
+        self.smallest_share[rows] = shares
+        self.p[rows] = spending.sequential_p(shares)
+
+    def _correct(self, is_open: BoolArray, invalid: BoolArray) -> None:
+        """Adjusted p-values of the whole family; those of what has stopped never grow."""
+        adjusted = self.rules.adjust(np.where(invalid, 1.0, self.p))
+        stopped = np.minimum(self.p_adjusted, adjusted)
+        self.p_adjusted = np.where(is_open, adjusted, stopped)
+
+    def _different(self, ready: BoolArray) -> BoolArray:
+        """Rejected in the family, by an interval that excludes zero at the corrected level.
+
+        The level depends on how many there are: the largest set that agrees with itself is taken.
+        It contains all that were found earlier, because the level only grows with their number.
+        """
+        before = self.outcome == DIFFERENT
+        found: BoolArray = before | (ready & (self.p_adjusted <= self.rules.rate))
+        while True:
+            level = self._level_of_selected(int(found.sum()))
+            limits = [
+                self.rules.spending.nominal_level(place, level) for place in range(len(self.needed))
+            ]
+            kept: BoolArray = before | (found & (self.p_at_look <= np.array(limits)[self.place]))
+            if np.array_equal(kept, found):
+                return found
+            found = kept
+
+    def _level_of_selected(self, count: int) -> float:
+        """Error rate of each interval by which ``count`` differences are claimed."""
+        m, rate = len(self.outcome), self.rules.rate
+        corrected = rate / (m - count + 1) if self.rules.together else rate * count / m
+        return min(LEVEL, corrected)
+
+    def _level(self, place: int) -> float:
+        """Error rate of the other intervals; that of one alone where a look has no such."""
+        together = self._level_together()
+        return together if self.rules.spending.has_interval(place, together) else LEVEL
+
+    def _level_together(self) -> float:
+        if not self.rules.together:
+            return LEVEL
+        return min(LEVEL, self.rules.rate / max(1, len(self.outcome)))
+
+    def _holds(self) -> BoolArray:
+        """Whose interval is one by which sameness may be claimed."""
+        together = self._level_together()
+        holding = [self._level(place) == together for place in range(len(self.needed))]
+        holds: BoolArray = np.array(holding)[self.place]
+        return holds
+
+    def _is_invalid(self, block: int) -> BoolArray:
+        """Too many blocks failed; asked only from the first look on, when shares mean something."""
+        attempts = self.attempts[:, block - 1]
+        too_many = self.failures[:, block - 1] > self.rules.max_failed_share * attempts
+        invalid: BoolArray = (attempts >= self.needed[0]) & too_many
+        return invalid
+
+    def _futile(self) -> BoolArray:
+        """What would still be too wide at the last look, were the estimate to stay where it is."""
+        blocks = self.needed[self.place]
+        projected = (self.high - self.low) / 2 * np.sqrt(blocks / self.needed[-1])
+        size = np.abs(self.estimate)
+        target = np.maximum(size, self.rules.rope - size)
+        too_wide = projected > FUTILE_WIDTH * target
+        late = (self.place >= 1) & (blocks >= FUTILE_FROM) & (blocks < self.needed[-1])
+        futile: BoolArray = late & too_wide
+        return futile
+
+    def _correct_intervals(self, different: BoolArray, level: FloatArray) -> None:
+        """Give selected differences the intervals of their level, at the look that showed them."""
+        for place in range(len(self.needed)):
+            rows = np.flatnonzero(different & (self.place == place))
+            if len(rows):
+                pieces = self.packed[rows, : self.needed[place]]
+                found = self.rules.spending.evidence(place, pieces, level[rows[0]])
+                self.low[rows], self.high[rows] = found.low, found.high
+
+    def _cut_at_zero(self, different: BoolArray) -> None:
+        """Differences that Holm's procedure shows, and intervals that hold together do not."""
+        more, less = different & (self.estimate > 0), different & (self.estimate < 0)
+        self.low = np.where(more, np.maximum(self.low, 0.0), self.low)
+        self.high = np.where(less, np.minimum(self.high, 0.0), self.high)

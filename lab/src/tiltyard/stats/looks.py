@@ -1,0 +1,74 @@
+"""The profiles: after how many blocks one looks, and how much each look may cut off.
+
+The constants, with looks by signed rank, make the two-sided levels of the looks as equal as the
+discrete statistic allows while their joint error rate stays at most 5 %. The *strict* ones need no
+assumption, because the levels of their looks add up to less than 5 % (Bonferroni).
+
+The first look of the ``fast`` profile is a t-test at 1 %: five blocks say something only with a
+model, here that of normal noise.
+"""
+
+from typing import Final
+
+from tiltyard.stats.signed_rank import largest_c, nominal_p
+
+Looks = tuple[tuple[int, int], ...]
+
+LEVEL: Final = 0.05
+"""Two-sided error rate of one comparison over all its looks."""
+
+FIXED: Final = "fixed"
+"""The profile with one look, after a number of blocks that the study names."""
+
+LOOKS: Final[dict[str, Looks]] = {
+    "quick": ((7, 1), (10, 6)),
+    "standard": ((7, 0), (10, 5), (14, 15), (20, 43)),
+    "rigorous": ((7, 0), (10, 4), (14, 14), (20, 41), (30, 116)),
+    "fast": ((5, 0), (8, 1), (12, 9), (18, 33)),
+}
+"""Profile → looks, each (blocks, Walsh averages cut off at either end)."""
+
+STRICT_LOOKS: Final[dict[str, Looks]] = {
+    "quick": ((7, 0), (10, 6)),
+    "standard": ((7, 0), (10, 4), (14, 12), (20, 38)),
+    "rigorous": ((7, 0), (10, 3), (14, 11), (20, 35), (30, 109)),
+}
+"""The same with levels that add up to at most 5 %."""
+
+FIRST_BY_T: Final[dict[str, float]] = {"fast": 0.01}
+"""Profiles whose first look is a t-test, with its level; that look's number of Walsh averages
+means nothing."""
+
+SCALE_OF_T: Final = FIRST_BY_T["fast"] / nominal_p(*LOOKS["fast"][-1])
+"""Level of the t-test over that of the looks by rank, at every error rate."""
+
+
+def looks(profile: str, strict: bool, blocks: int | None) -> Looks:
+    """The looks of a profile: pairs of (blocks, Walsh averages cut off at either end).
+
+    Args:
+        profile: ``quick``, ``standard``, ``rigorous``, ``fast`` or ``fixed``.
+        strict: use the constants that hold even if the noise level moves.
+        blocks: number of blocks of the ``fixed`` profile, at least 6; ignored by the others.
+
+    Raises:
+        ValueError: if the profile is unknown, the blocks cannot reach the level, or what is
+            asked to hold without a model rests on one.
+    """
+    if profile == FIXED:
+        if blocks is None:
+            raise ValueError("the fixed profile needs a number of blocks")
+        return ((blocks, largest_c(blocks, LEVEL)),)
+    if strict and profile in FIRST_BY_T:
+        raise ValueError(f'"{profile}" rests on a model at its first look, so it is never strict')
+    table = STRICT_LOOKS if strict else LOOKS
+    if profile not in table:
+        known = ", ".join((*LOOKS, FIXED))
+        raise ValueError(f'"{profile}" is not a profile. One of: {known}')
+    return table[profile]
+
+
+def nominal_levels_of(profile: str, looks: Looks) -> tuple[float, ...]:
+    """The two-sided level of each look by itself."""
+    by_rank = [nominal_p(n, c) for n, c in looks]
+    return (FIRST_BY_T[profile], *by_rank[1:]) if profile in FIRST_BY_T else tuple(by_rank)

@@ -1,0 +1,202 @@
+"""Families judged look by look: what stops, with which evidence, and how often it is wrong."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tiltyard.stats.family import (
+    DIFFERENT,
+    EQUIVALENT,
+    FUTILE,
+    INVALID,
+    UNDECIDED,
+    FamilyRules,
+    FamilyVerdicts,
+    judge_family,
+)
+from tiltyard.stats.multiple import benjamini_hochberg, holm
+from tiltyard.stats.sequential import Spending, looks
+
+STANDARD = Spending("standard", False, looks("standard", False, None))
+SELECTED = FamilyRules(STANDARD, np.log1p(0.02), benjamini_hochberg, 0.05, False, False, 0.2)
+TOGETHER = replace(SELECTED, adjust=holm, together=True)
+DECIDED = {DIFFERENT, EQUIVALENT}
+
+
+def judge(paths: np.ndarray, rules: FamilyRules = SELECTED) -> FamilyVerdicts:
+    return judge_family(paths, np.zeros(paths.shape, dtype=bool), rules)
+
+
+def mixed(seed: int, m: int = 30, blocks: int = 20) -> np.ndarray:
+    """Half of the comparisons differ by 5 %, the others do not; noise of 2 %."""
+    rng = np.random.default_rng(seed)
+    truth = np.where(np.arange(m) < m // 2, np.log(1.05), 0.0)
+    return rng.normal(truth[:, np.newaxis], 0.02, (m, blocks))
+
+
+@pytest.mark.parametrize("rules", [SELECTED, TOGETHER])
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_what_is_decided_stays_and_keeps_its_evidence(rules, seed):
+    paths = mixed(seed)
+    before = None
+    for blocks in (7, 9, 10, 14, 20):
+        found = judge(paths[:, :blocks], rules)
+        if before is not None:
+            stopped = np.isin(before.outcome, list(DECIDED))
+            for name in ("outcome", "blocks", "estimate", "p"):
+                kept, now = getattr(before, name), getattr(found, name)
+                np.testing.assert_array_equal(kept[stopped], now[stopped])
+            assert np.all(found.p_adjusted[stopped] <= before.p_adjusted[stopped])
+        before = found
+
+
+@pytest.mark.parametrize("rules", [SELECTED, TOGETHER])
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([7, 10, 14, 20]))
+def test_interval_and_verdict_agree(rules, seed, blocks):
+    found = judge(mixed(seed, blocks=blocks), rules)
+    different = found.outcome == DIFFERENT
+    beyond = (found.low >= 0) | (found.high <= 0)
+    assert np.all(beyond[different])
+    assert np.all(found.p_adjusted[different] <= 0.05)
+    assert np.all(found.low <= found.estimate)
+    assert np.all(found.estimate <= found.high)
+    equivalent = found.outcome == EQUIVALENT
+    assert np.all(np.maximum(-found.low, found.high)[equivalent] < SELECTED.rope)
+
+
+def test_levels_are_those_of_the_false_coverage_rate():
+    found = judge(mixed(1))
+    different = found.outcome == DIFFERENT
+    assert different.sum() == 15
+    assert found.level[different] == pytest.approx(1 - 0.05 * 15 / 30)
+    assert found.level[~different] == pytest.approx(0.95)
+
+
+def test_levels_of_intervals_that_hold_together_are_those_of_bonferroni():
+    found = judge(mixed(2, m=6), TOGETHER)
+    assert found.level == pytest.approx(1 - 0.05 / 6)
+
+
+def test_holm_rejects_more_than_bonferroni_and_its_interval_ends_at_equality():
+    """Two clear differences leave the third one alone: it is rejected at 5 %, not at 5 %/3."""
+    clear = np.full((2, 10), 0.3) + np.random.default_rng(1).normal(0, 0.01, (2, 10))
+    weak = np.array([[0.01, 0.02, -0.03, -0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1]])
+    fixed = Spending("fixed", False, looks("fixed", False, 10))
+    found = judge(np.vstack([clear, weak]), replace(TOGETHER, spending=fixed))
+    assert found.outcome.tolist() == [DIFFERENT] * 3
+    assert 0.05 / 3 < found.p[2] <= 0.05
+    assert found.low[2] == 0.0
+    assert found.low[:2].min() > 0.2
+
+
+def test_one_comparison_is_judged_alike_by_both_rules():
+    paths = np.random.default_rng(3).normal(0.03, 0.03, (200, 20))
+    for row in paths[:, np.newaxis, :]:
+        one, other = judge(row), judge(row, TOGETHER)
+        for name in ("outcome", "blocks", "low", "high", "p_adjusted", "level"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([SELECTED, TOGETHER]))
+def test_swapping_the_sides_inverts_everything(seed, rules):
+    paths = mixed(seed)
+    forth, back = judge(paths, rules), judge(-paths, rules)
+    np.testing.assert_array_equal(forth.outcome, back.outcome)
+    np.testing.assert_array_equal(forth.low, -back.high)
+    np.testing.assert_array_equal(forth.estimate, -back.estimate)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.randoms(use_true_random=False))
+def test_the_order_of_comparisons_does_not_matter(seed, random):
+    paths = mixed(seed)
+    order = list(range(len(paths)))
+    random.shuffle(order)
+    plain, shuffled = judge(paths), judge(paths[order])
+    for name in ("outcome", "blocks", "low", "high", "p"):
+        np.testing.assert_array_equal(getattr(plain, name)[order], getattr(shuffled, name))
+
+
+def test_a_block_without_a_difference_delays_a_look():
+    paths = np.full((2, 8), 0.2) + np.random.default_rng(4).normal(0, 0.01, (2, 8))
+    paths[0, 3] = np.nan
+    failed = ~np.isfinite(paths)
+    at_seven = judge_family(paths[:, :7], failed[:, :7], SELECTED)
+    assert at_seven.blocks.tolist() == [0, 7]
+    assert np.isnan(at_seven.p[0])
+    assert judge_family(paths, failed, SELECTED).outcome.tolist() == [DIFFERENT] * 2
+
+
+def test_too_many_failures_are_no_verdict_and_no_help_to_others():
+    paths = np.full((2, 10), 0.2) + np.random.default_rng(5).normal(0, 0.01, (2, 10))
+    paths[0, [0, 2, 4]] = np.nan
+    found = judge_family(paths, ~np.isfinite(paths), SELECTED)
+    assert found.outcome.tolist() == [INVALID, DIFFERENT]
+    assert found.p_adjusted[0] == 1.0
+    assert found.p_adjusted[1] == pytest.approx(2 * found.p[1])
+
+
+def test_failures_after_a_verdict_do_not_take_it_back():
+    paths = np.full((1, 14), 0.2) + np.random.default_rng(6).normal(0, 0.01, (1, 14))
+    paths[0, 7:] = np.nan
+    found = judge_family(paths, ~np.isfinite(paths), SELECTED)
+    assert found.outcome.tolist() == [DIFFERENT]
+    assert found.blocks.tolist() == [7]
+
+
+def test_futility_gives_up_what_is_far_too_noisy_and_only_then():
+    noisy = np.random.default_rng(7).normal(0, 0.3, (40, 20))
+    near = np.random.default_rng(7).normal(0.04, 0.04, (40, 20))
+    rules = replace(SELECTED, futility=True)
+    given_up = judge(noisy, rules)
+    assert np.mean(given_up.outcome == FUTILE) > 0.7
+    assert set(given_up.blocks[given_up.outcome == FUTILE]) == {14}
+    assert not np.any(judge(noisy[:, :13], rules).outcome == FUTILE)
+    assert np.mean(judge(near, rules).outcome == FUTILE) <= 0.1
+    assert not np.any(judge(noisy).outcome == FUTILE)
+
+
+def test_selected_intervals_miss_no_more_often_than_the_rate():
+    """95 % intervals of what was selected for being large would miss far more often."""
+    rng = np.random.default_rng(9)
+    missed, uncorrected = [], []
+    for _ in range(120):
+        truth = rng.normal(0, 0.012, 60)
+        paths = rng.normal(truth[:, np.newaxis], 0.03, (60, 20))
+        found = judge(paths)
+        chosen = found.outcome == DIFFERENT
+        if chosen.any():
+            outside = (truth < found.low) | (truth > found.high)
+            missed.append(outside[chosen].mean())
+            plain = STANDARD.evidence(3, paths[chosen])
+            uncorrected.append(((truth[chosen] < plain.low) | (truth[chosen] > plain.high)).mean())
+    assert np.mean(missed) <= 0.05
+    assert len(missed) > 60
+
+
+@pytest.mark.parametrize("m", [3, 15])
+def test_intervals_that_hold_together_do(m):
+    rng = np.random.default_rng(10)
+    systems = {3: 3, 15: 6}[m]
+    later, earlier = np.triu_indices(systems, 1)
+    studies, wrong, claims = 600, 0, 0
+    for _ in range(studies):
+        values = rng.normal(0, 0.03, (20, systems))
+        found = judge((values[:, later] - values[:, earlier]).T, TOGETHER)
+        wrong += bool(np.any((found.low > 0) | (found.high < 0)))
+        claims += bool(np.any(found.outcome == DIFFERENT))
+    limit = studies * (0.05 + 3 * np.sqrt(0.05 / studies))
+    assert claims <= limit
+    assert wrong <= limit
+
+
+def test_nothing_measured_is_undecided():
+    found = judge(np.empty((3, 0)))
+    assert found.outcome.tolist() == [UNDECIDED] * 3
+    assert found.blocks.tolist() == [0] * 3
