@@ -2,9 +2,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
 from statsmodels.stats.multitest import multipletests
 
-from tiltyard.stats.multiple import benjamini_hochberg, holm
+from tiltyard.stats.multiple import (
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    false_coverage_alpha,
+    holm,
+)
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=40).map(np.array)
 
@@ -15,12 +21,40 @@ def test_holm_agrees_with_statsmodels(p):
 
 
 @given(p_values)
-def test_benjamini_hochberg_agrees_with_statsmodels(p):
-    expected = multipletests(p, method="fdr_bh")[1]
-    np.testing.assert_allclose(benjamini_hochberg(p), expected, rtol=0, atol=1e-12)
+def test_benjamini_hochberg_is_the_step_up_of_the_paper(p):
+    """The smallest level at which the procedure of the paper rejects each one."""
+    m = len(p)
+    expected = [min(m * q / np.count_nonzero(p <= q) for q in p if q >= own) for own in p]
+    np.testing.assert_allclose(
+        benjamini_hochberg(p), np.minimum(1, expected), rtol=1e-12, atol=1e-12
+    )
 
 
-@pytest.mark.parametrize("adjust", [holm, benjamini_hochberg])
+@given(p_values)
+def test_benjamini_yekutieli_is_the_same_times_a_harmonic_sum(p):
+    harmonic = np.sum(1 / np.arange(1, len(p) + 1))
+    plain = benjamini_hochberg(p)
+    found = benjamini_yekutieli(p)
+    below = plain * harmonic < 1
+    np.testing.assert_allclose(found[below], (plain * harmonic)[below], rtol=1e-12, atol=1e-12)
+    assert np.all(found[~below] == 1)
+
+
+@given(p_values)
+def test_false_discovery_rates_agree_with_scipy(p):
+    for ours, method in ((benjamini_hochberg, "bh"), (benjamini_yekutieli, "by")):
+        theirs = false_discovery_control(p, method=method)
+        np.testing.assert_allclose(ours(p), theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_intervals_of_the_selected_are_wider_the_fewer_there_are():
+    assert false_coverage_alpha(20, 20, 0.05) == 0.05
+    assert false_coverage_alpha(3, 60, 0.05) == pytest.approx(0.0025)
+    with pytest.raises(ValueError, match="0 selected of 20"):
+        false_coverage_alpha(0, 20, 0.05)
+
+
+@pytest.mark.parametrize("adjust", [holm, benjamini_hochberg, benjamini_yekutieli])
 def test_no_comparison_needs_no_correction(adjust):
     assert len(adjust(np.array([]))) == 0
 

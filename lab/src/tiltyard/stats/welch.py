@@ -1,0 +1,74 @@
+"""Two independent samples with variances of their own.
+
+This is not how Tiltyard compares: its values are paired within blocks. It is here because others
+compare so, and :mod:`tiltyard.simulation` shows what becomes of it when a host drifts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiltyard.stats.types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Size, mean and variance (with n − 1) of many samples, each of shape (m,)."""
+
+    n: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+    @property
+    def sd(self) -> FloatArray:
+        """Standard deviation."""
+        return np.sqrt(self.variance)
+
+    @property
+    def error(self) -> FloatArray:
+        """Standard error of the mean."""
+        return np.sqrt(self.variance / self.n)
+
+
+@dataclass(frozen=True)
+class MeanDifferences:
+    """Differences of means with their intervals and p-values, each of shape (m,)."""
+
+    estimate: FloatArray
+    low: FloatArray
+    high: FloatArray
+    p: FloatArray
+
+
+def moments(values: FloatArray, used: BoolArray | None = None) -> Moments:
+    """Moments of every row of values of shape (m, n); with ``used``, of the marked ones only.
+
+    Every row needs at least two values.
+    """
+    marked = np.ones(values.shape, dtype=np.bool_) if used is None else used
+    n = marked.sum(axis=1).astype(np.float64)
+    mean = np.where(marked, values, 0.0).sum(axis=1) / n
+    centred = np.where(marked, values - mean[:, None], 0.0)
+    return Moments(n, mean, (centred**2).sum(axis=1) / (n - 1))
+
+
+def welch(first: Moments, second: Moments, alpha: float = 0.05) -> MeanDifferences:
+    """``first − second`` for every row, by Welch's t with Satterthwaite's degrees of freedom.
+
+    Where both variances are zero the interval is the difference itself, and p is 0 or 1.
+
+    Sources: Welch, Biometrika 34 (1947); Satterthwaite, Biometrics Bulletin 2 (1946).
+    """
+    from scipy.stats import t
+
+    estimate = first.mean - second.mean
+    parts = first.error**2, second.error**2
+    error = np.sqrt(parts[0] + parts[1])
+    flat = error == 0
+    spread = parts[0] ** 2 / (first.n - 1) + parts[1] ** 2 / (second.n - 1)
+    freedom = np.where(flat, 1.0, error**4 / np.where(flat, 1.0, spread))
+    reach = t.ppf(1 - alpha / 2, freedom) * error
+    p = 2 * t.sf(np.abs(estimate) / np.where(flat, 1.0, error), freedom)
+    return MeanDifferences(
+        estimate, estimate - reach, estimate + reach, np.where(flat, (estimate == 0) * 1.0, p)
+    )
