@@ -1,0 +1,1 @@
+"""How often each way to compare is wrong, in simulation: ours beside those of others."""
