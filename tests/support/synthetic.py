@@ -1,6 +1,9 @@
 """Studies that were never run: a plan and a record with known effects and seeded noise."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +23,15 @@ from tiltyard.stats.sequential import looks, overall_alpha
 from tiltyard.study.model import ConditionsSpec, SystemSpec, WorkloadSpec
 from tiltyard.wire import Access, Conditions, End, Floor, Hello, Latency, Sample, Usage
 
-__all__ = ["SHAPES", "Shape", "card", "synthetic_plan", "synthetic_run", "synthetic_study"]
+__all__ = [
+    "SHAPES",
+    "Shape",
+    "card",
+    "factorial_study",
+    "synthetic_plan",
+    "synthetic_run",
+    "synthetic_study",
+]
 
 Effects = Mapping[str, float] | Mapping[tuple[str, str], float]
 
@@ -42,6 +53,7 @@ def synthetic_study(
     failed: Sequence[TrialKey] = (),
     foreign_share: float = 0.004,
     baseline: str | None = None,
+    levels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Plan, RunRecord]:
     """A plan and the record of its first ``blocks`` blocks.
 
@@ -63,6 +75,7 @@ def synthetic_study(
         failed: trials that fail.
         foreign_share: CPU time of others, as a share of each trial.
         baseline: the first system if not given.
+        levels: system → factor → level; one factor, the file system, if not given.
     """
     rng = np.random.default_rng(seed)
     taken = looks(profile, strict, fixed_blocks)
@@ -75,7 +88,7 @@ def synthetic_study(
         false_discovery_rate=0.05,
     )
     chosen = {name: shapes[name] for name in workloads}
-    plan = synthetic_plan(systems, chosen, design, seed, rng, baseline or systems[0])
+    plan = synthetic_plan(systems, chosen, design, seed, rng, baseline or systems[0], levels)
     keys = [key for block in plan.blocks[:blocks] for key in plan.trials_of(block)]
     trials = []
     for slot, key in enumerate(keys, 1):
@@ -85,6 +98,29 @@ def synthetic_study(
     return plan, synthetic_run(plan, trials)
 
 
+def factorial_study(
+    factors: Mapping[str, Sequence[str]],
+    effects: Mapping[tuple[str, ...], float] | None = None,
+    **options: Any,
+) -> tuple[Plan, RunRecord]:
+    """A study whose systems are all combinations of levels, called ``ext4 noatime``.
+
+    Args:
+        factors: factor → levels, the baseline's first.
+        effects: levels → factor on the speed of every system that has all of them.
+        options: as :func:`synthetic_study` takes them.
+    """
+    combined = [dict(zip(factors, own, strict=True)) for own in product(*factors.values())]
+    levels = {" ".join(own.values()): own for own in combined}
+    speeds = {
+        name: prod(
+            factor for wanted, factor in (effects or {}).items() if {*wanted} <= {*own.values()}
+        )
+        for name, own in levels.items()
+    }
+    return synthetic_study(tuple(levels), effects=speeds, levels=levels, **options)
+
+
 def synthetic_plan(
     systems: Sequence[str],
     shapes: Mapping[str, Shape],
@@ -92,6 +128,7 @@ def synthetic_plan(
     seed: int,
     rng: np.random.Generator,
     baseline: str,
+    levels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Plan:
     """A plan with all blocks up to the last look, in random order."""
     names = list(shapes)
@@ -117,7 +154,7 @@ def synthetic_plan(
         question=f"Which is faster: {' or '.join(systems)}?",
         decide="Choose the file system of the new host",
         seed=seed,
-        systems=tuple(_system(name) for name in systems),
+        systems=tuple(_system(name, (levels or {}).get(name)) for name in systems),
         baseline=baseline,
         workloads=tuple(_workload(name, shape) for name, shape in shapes.items()),
         design=design,
@@ -256,10 +293,10 @@ def _trial(
     )
 
 
-def _system(name: str) -> SystemSpec:
+def _system(name: str, levels: Mapping[str, str] | None) -> SystemSpec:
     return SystemSpec(
         name=name,
-        levels={"filesystem": name},
+        levels=dict(levels or {"filesystem": name}),
         kind="loop-image",
         settings={"filesystem": name, "reset": "mkfs"},
     )

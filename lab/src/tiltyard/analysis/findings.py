@@ -20,6 +20,7 @@ import numpy as np
 from tiltyard import __version__
 from tiltyard.analysis.conditions import conditions_sentence, design_sentence
 from tiltyard.analysis.contrast import judge
+from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, WorkloadFindings
 from tiltyard.analysis.notices import notices
 from tiltyard.analysis.order import drifts, trial_lines
@@ -54,6 +55,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     headlines = sum(len(found.index.contrasts) for found in judged)
     family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
     workloads = _tell(plan, run, measured, judged, Family(headlines, HOLM), family)
+    workloads = with_effects(workloads, plan, judged)
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course_of(plan, everything).counted)

@@ -152,26 +152,29 @@ class Latencies(Frozen):
 class Effect(Frozen):
     """What a factor does over all levels of the others, or how it depends on another factor."""
 
-    kind: Literal["main", "interaction"]
+    kind: Literal["main", "simple", "interaction"]
     factor: str
     level: str
     over: str
     """The level that it is relative to."""
     by: str | None
-    """For an interaction: the other factor."""
+    """For a simple effect and an interaction: the other factor."""
     by_level: str | None
     by_over: str | None
+    """For an interaction: the level of the other factor that it is relative to."""
     topic: str
     """What was measured."""
     blocks: int
     ratio: float | None
-    """Main effect: level / over, averaged over the others. Interaction: ratio of two such ratios,
-    at ``by_level`` and at ``by_over``."""
+    """Main effect: level / over, averaged over the others. Simple effect: the same at
+    ``by_level``. Interaction: ratio of the simple effects at ``by_level`` and at ``by_over``."""
     low: float | None
     high: float | None
-    level_of_interval: float
+    level_of_interval: float = 0.95
     p_adjusted: float | None
+    """After Benjamini–Hochberg over all effects of the study."""
     verdict: Verdict
+    """Of an interaction, faster: the level gains more (or loses less) at ``by_level``."""
     sentence: str
 
 
@@ -272,7 +275,8 @@ class WorkloadFindings(Frozen):
     tally: dict[Verdict, int]
     """How many cell comparisons got which verdict."""
     effects: tuple[Effect, ...] = ()
-    """Factorial studies: main effects first, then interactions."""
+    """Factorial studies: of the index, then of each metric; main effects, simple ones,
+    interactions."""
     observations: tuple[Observation, ...] = ()
     """The largest first."""
     steadiness: Steadiness | None = None

@@ -58,6 +58,16 @@ class JudgedWorkload:
         judged = (self.index, *self.family)
         return tuple(contrast for own in judged for contrast in own.contrasts)
 
+    @property
+    def by_metric(self) -> tuple[Judged, ...]:
+        """Each headline metric over the grid: its mean, or its one cell; none for one metric."""
+        groups = cells_by_metric(self.measured)
+        if len(groups) < 2:
+            return ()
+        means, cells = iter(self.metrics), iter(self.cells)
+        own = [[next(cells) for _ in group] for group in groups]
+        return tuple(next(means) if len(found) > 1 else found[0] for found in own)
+
 
 def cells_by_metric(measured: Measured) -> list[list[GridCell]]:
     """The headline cells, grouped by metric."""
@@ -173,18 +183,12 @@ def _by_metric(
     judged: JudgedWorkload, cells: Sequence[Cell], baseline: str, teller: Teller
 ) -> tuple[Index, ...]:
     """One index for each metric; that of a metric with one cell is that cell's own comparison."""
-    groups = cells_by_metric(judged.measured)
-    if len(groups) < 2:
-        return ()
-    means = iter(judged.metrics)
+    remaining = iter(cells)
     indices = []
-    start = 0
-    for group in groups:
-        own = cells[start : start + len(group)]
-        found = next(means) if len(group) > 1 else judged.cells[start]
+    for group, found in zip(cells_by_metric(judged.measured), judged.by_metric, strict=False):
+        own = [next(remaining) for _ in group]
         metric = group[0].metric
         indices.append(index_of(metric.name, metric.label, found, teller, baseline, own))
-        start += len(group)
     return tuple(indices)
 
 
