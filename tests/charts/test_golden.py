@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("TILTYARD_UPDATE_GOLDEN") == "1"
 DRAWN = {
     "iozone": ("ranking", "overview", "differences", "values", "bars", "order"),
-    "postmark": ("ranking", "bars", "order"),
+    "postmark": ("ranking", "effects", "bars", "order"),
     "tcp_rr": ("ranking", "curves", "order"),
 }
 """What is drawn for a map, for a single value, and for a course along one dimension."""

@@ -10,6 +10,7 @@ from functools import partial
 from statistics import geometric_mean, mean, median, stdev
 from typing import Literal
 
+from support.judged import effects
 from tiltyard.analysis.axes import label_of, spoken_axes
 from tiltyard.analysis.model import (
     Cell,
@@ -198,7 +199,7 @@ def iozone(systems: Sequence[str], blocks: int, tests: Sequence[str] = IOZONE) -
 
 
 def postmark(systems: Sequence[str], blocks: int) -> WorkloadFindings:
-    """One headline metric, two details, no grid."""
+    """One headline metric, two details, no grid; a factorial study."""
 
     def cell(metric: str, label: str, unit: str, typical: float, *, judged: bool) -> Cell:
         values = values_of(systems, (metric,), typical, blocks)
@@ -225,6 +226,7 @@ def postmark(systems: Sequence[str], blocks: int) -> WorkloadFindings:
             cell("total", "total time", "s", 3.1, judged=False),
         ),
         latencies=None, ends={}, losses=(), tally=dict.fromkeys(VERDICTS, 0),
+        effects=effects(systems, "transactions"),
     )  # fmt: skip
 
 

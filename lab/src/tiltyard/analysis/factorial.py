@@ -135,7 +135,9 @@ def judge_effects(
     return [[JudgedTerm(term, next(decided)) for term in terms] for _ in quantities]
 
 
-def _main(factor: str, varied: Mapping[str, Sequence[str]], levels: Sequence[Levels]) -> Iterator[Term]:
+def _main(
+    factor: str, varied: Mapping[str, Sequence[str]], levels: Sequence[Levels]
+) -> Iterator[Term]:
     over, *others = varied[factor]
     for level in others:
         weights = _mean_of(levels, {factor: level}) - _mean_of(levels, {factor: over})

@@ -4,12 +4,13 @@ A chart is a pure function from findings to a Vega-Lite specification and a sent
 for the picture where it cannot be seen. Nothing here renders but :mod:`tiltyard.charts.svg`.
 """
 
-from tiltyard.charts import bars, curves, differences, order, overview, ranking, values
+from tiltyard.charts import bars, curves, differences, effects, order, overview, ranking, values
 from tiltyard.charts.chart import Chart
 
 CHARTS: tuple[Chart, ...] = (
     ranking.CHART,
     overview.CHART,
+    effects.CHART,
     curves.CHART,
     differences.CHART,
     values.CHART,

@@ -10,7 +10,7 @@ from tiltyard.analysis.model import Findings, WorkloadFindings
 Spec: TypeAlias = dict[str, object]
 """A Vega-Lite v5 specification, or a part of one."""
 
-Place = Literal["verdict", "overview", "grid", "values", "order"]
+Place = Literal["verdict", "overview", "effects", "grid", "values", "order"]
 """The room of the report in which a chart hangs."""
 
 WIDE_PX = 800

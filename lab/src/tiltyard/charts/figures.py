@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable
+from typing import Protocol
 
 from tiltyard.analysis.model import Comparison, Verdict
 from tiltyard.analysis.quantity import Direction
@@ -18,19 +19,35 @@ MARKS: dict[Verdict, str] = {
 """The sign of a verdict where there is no room for the word."""
 
 
-def ratio_text(comparison: Comparison) -> str:
+class Estimated(Protocol):
+    """A ratio with its interval: a comparison, or an effect."""
+
+    @property
+    def ratio(self) -> float | None:
+        """The estimate."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval; ``None`` before the first look."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end."""
+
+
+def ratio_text(found: Estimated) -> str:
     """The estimate with the digits that its interval supports: ``1.31``; a dash if none."""
-    if comparison.ratio is None:
+    if found.ratio is None:
         return "–"
-    return format_ratio(comparison.ratio, _half_width(comparison))
+    return format_ratio(found.ratio, _half_width(found))
 
 
-def interval_text(comparison: Comparison) -> str:
+def interval_text(found: Estimated) -> str:
     """The interval: ``1.24 … 1.39``; a dash before the first look."""
-    if comparison.low is None or comparison.high is None:
+    if found.low is None or found.high is None:
         return "–"
-    half_width = _half_width(comparison)
-    low, high = (format_ratio(bound, half_width) for bound in (comparison.low, comparison.high))
+    half_width = _half_width(found)
+    low, high = (format_ratio(bound, half_width) for bound in (found.low, found.high))
     return f"{low} … {high}"
 
 
@@ -100,7 +117,7 @@ def _inverse(ratio: float | None) -> float | None:
     return None if ratio is None else 1 / ratio
 
 
-def _half_width(comparison: Comparison) -> float | None:
-    if comparison.low is None or comparison.high is None:
+def _half_width(found: Estimated) -> float | None:
+    if found.low is None or found.high is None:
         return None
-    return (comparison.high - comparison.low) / 2
+    return (found.high - found.low) / 2

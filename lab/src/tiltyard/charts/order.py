@@ -20,6 +20,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "height": _HEIGHT_PX,
         "padding": {"left": 0, "top": 2, "bottom": 2, "right": 10},
         "layer": [
+            *_spoiled(findings),
             *ratio.backdrop(findings, "y"),
             _boundaries(findings),
             _lost([trial for trial in trials if trial.relative is None]),
@@ -44,6 +45,24 @@ def _boundaries(findings: Findings) -> Spec:
         "mark": {"type": "rule", "color": LIGHT["line"]},
         "encoding": {"x": {"field": "edge", "type": "quantitative"}},
     }
+
+
+def _spoiled(findings: Findings) -> list[Spec]:
+    """A tint behind each block that a gate has spoiled."""
+    if findings.spoiled is None:
+        return []
+    slots: dict[int, list[int]] = {}
+    for trial in findings.trials:
+        if trial.block in findings.spoiled.blocks:
+            slots.setdefault(trial.block, []).append(trial.slot)
+    edges = [{"from": min(own) - 0.5, "to": max(own) + 0.5} for own in slots.values()]
+    return [
+        {
+            "data": {"values": edges},
+            "mark": {"type": "rect", "color": LIGHT["worse-1"]},
+            "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
+        }
+    ]
 
 
 def _lost(trials: list[TrialLine]) -> Spec:
@@ -83,7 +102,8 @@ CHART = Chart(
     name="order",
     place="order",
     title="Order of trials",
-    caption="Each point is a trial over its system's median: 1× is typical.",
+    caption="Each point is a trial over its system's median: 1× is typical. A tinted block is one "
+    "that a gate has spoiled.",
     draw=draw,
     alt=alt,
 )

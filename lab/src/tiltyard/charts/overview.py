@@ -115,7 +115,7 @@ CHART = Chart(
     name="overview",
     place="overview",
     title="All tests",
-    caption="Each test is the geometric mean over its grid. Line: 95 % interval. Hollow: "
+    caption="Each test is the geometric mean over its grid. Line: interval. Hollow: "
     "undecided. Grey band: differences that count as none.",
     draw=draw,
     alt=alt,

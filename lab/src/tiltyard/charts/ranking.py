@@ -125,7 +125,7 @@ CHART = Chart(
     name="ranking",
     place="verdict",
     title="Who is ahead",
-    caption="Bar: 95 % interval of the ratio. Stroke: estimate. Dots: the blocks, the first on "
+    caption="Bar: interval of the ratio. Stroke: estimate. Dots: the blocks, the first on "
     "top. Grey band: differences that count as none.",
     draw=draw,
     alt=alt,

@@ -7,6 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tiltyard.analysis.model import Findings
 from tiltyard.charts import theme
+from tiltyard.charts.effects import effect_label
 from tiltyard.charts.figures import (
     MARKS,
     advantage_text,
@@ -16,7 +17,7 @@ from tiltyard.charts.figures import (
     ratio_text,
     with_unit,
 )
-from tiltyard.report import tables
+from tiltyard.report import judgement, tables
 from tiltyard.report.pictures import hang
 from tiltyard.units import display_unit, format_duration, format_number, format_value
 
@@ -40,6 +41,7 @@ def render_html(findings: Findings) -> str:
             marks=MARKS,
             theme=theme,
             tables=tables,
+            judgement=judgement,
         )
     )
 
@@ -55,6 +57,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "ratio": ratio_text,
         "interval": interval_text,
+        "effect_label": effect_label,
         "value": format_value,
         "number": format_number,
         "advantage": advantage_text,

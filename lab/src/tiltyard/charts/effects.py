@@ -1,0 +1,127 @@
+"""What each factor does: on average, on each level of another one, and how far those differ."""
+
+from collections.abc import Sequence
+
+from tiltyard.analysis.model import Effect, Findings, WorkloadFindings
+from tiltyard.charts import ratio
+from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, shortened
+from tiltyard.charts.theme import LIGHT
+
+_ROW_PX = 22
+_ROOMY_PX = 600
+_LABEL_LIMIT = 36
+
+
+def grouped(effects: Sequence[Effect]) -> list[list[Effect]]:
+    """Level by level: its main effect, its simple effects, its interactions."""
+    groups: dict[tuple[str, str, str], list[Effect]] = {}
+    for effect in effects:
+        groups.setdefault((effect.topic, effect.factor, effect.level), []).append(effect)
+    return list(groups.values())
+
+
+def effect_label(effect: Effect) -> str:
+    """``kernel 3.13 over 3.12``, ``on filesystem xfs``, ``filesystem xfs against ext4``."""
+    if effect.kind == "main":
+        return f"{effect.factor} {effect.level} over {effect.over}"
+    if effect.kind == "simple":
+        return f"on {effect.by} {effect.by_level}"
+    return f"{effect.by} {effect.by_level} against {effect.by_over}"
+
+
+def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
+    """The effects on the workload's index, level by level."""
+    rows = _rows(workload)
+    if not rows:
+        return None
+    limit = _LABEL_LIMIT if width_px >= _ROOMY_PX else _LABEL_LIMIT // 2
+    labels = {str(row): shortened(effect_label(effect), limit) for row, effect in enumerate(rows)}
+    span = ratio.domain(findings, (edge for effect in rows for edge in (effect.low, effect.high)))
+    better = "right" if workload.index.direction == "higher" else "left"
+    return {
+        "width": width_px - extent_px(labels.values()) - 24,
+        "height": _ROW_PX * len(rows),
+        "padding": {"left": 0, "top": 0, "bottom": 4, "right": 12},
+        "data": {"values": [_row(row, effect) for row, effect in enumerate(rows)]},
+        "layer": [
+            *ratio.backdrop(findings),
+            *_marks(_place(rows, labels), ratio.axis(span, f"ratio ({better} is better)")),
+        ],
+    }
+
+
+def alt(findings: Findings, workload: WorkloadFindings) -> str:
+    """The sentences on these effects."""
+    said = " ".join(effect.sentence for effect in _rows(workload))
+    return f"{workload.name}, what each factor does relative to {findings.baseline}. {said}"
+
+
+def _rows(workload: WorkloadFindings) -> list[Effect]:
+    own = [effect for effect in workload.effects if effect.topic == workload.index.label]
+    return [effect for group in grouped(own) for effect in group]
+
+
+def _place(rows: Sequence[Effect], labels: dict[str, str]) -> Spec:
+    """One row an effect; main effects stand out."""
+    mains = [row for row, effect in zip(labels, rows, strict=True) if effect.kind == "main"]
+    weight = {"test": f"indexof({mains}, datum.value) >= 0", "value": 600}
+    return {
+        "field": "row",
+        "type": "nominal",
+        "sort": list(labels),
+        "title": None,
+        "axis": {**named_axis(labels), "labelFontWeight": {"condition": weight, "value": 400}},
+    }
+
+
+def _marks(y: Spec, x: Spec) -> list[Spec]:
+    """Interval and estimate; a diamond is a difference of differences, hollow is undecided."""
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "rule", "strokeWidth": 2.5, "color": LIGHT["soft"]},
+            "encoding": {
+                "y": y,
+                "x": {"field": "low", "type": "quantitative"},
+                "x2": {"field": "high"},
+            },
+        },
+        {
+            "transform": [{"filter": "isValid(datum.ratio)"}],
+            "mark": {"type": "point", "opacity": 1, "strokeWidth": 2, "stroke": LIGHT["ink"]},
+            "encoding": {
+                "y": y,
+                "x": {"field": "ratio", **x},
+                "size": {"field": "size", "type": "quantitative", "scale": None},
+                "shape": {"field": "shape", "type": "nominal", "scale": None},
+                "fill": {
+                    "condition": {"test": "datum.decided", "value": LIGHT["ink"]},
+                    "value": LIGHT["paper"],
+                },
+            },
+        },
+    ]
+
+
+def _row(row: int, effect: Effect) -> Spec:
+    return {
+        "row": str(row),
+        "ratio": effect.ratio,
+        "low": effect.low,
+        "high": effect.high,
+        "shape": "diamond" if effect.kind == "interaction" else "circle",
+        "size": 90 if effect.kind == "main" else 50,
+        "decided": effect.verdict not in ("undecided", "invalid"),
+    }
+
+
+CHART = Chart(
+    name="effects",
+    place="effects",
+    title="What each factor does",
+    caption="Bold: a level over the baseline's, averaged over the other factors; below it the same "
+    "on each level of another factor. Diamond: how far two of those differ, as a ratio. Line: "
+    "interval. Hollow: undecided. Grey band: differences that count as none.",
+    draw=draw,
+    alt=alt,
+)

@@ -1,0 +1,114 @@
+"""How findings about the judging itself are arranged: levels, ranks, stops, effects.
+
+Only arrangement: every figure and every sentence is one of the findings.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from tiltyard.analysis.model import Comparison, Effect, Findings, Index, Standing, WorkloadFindings
+from tiltyard.charts.effects import grouped
+
+PLAIN_LEVEL = 0.95
+
+
+def interval_head(comparisons: Iterable[Comparison | None]) -> str:
+    """Head of a column of intervals: the level where all have the usual one."""
+    levels = {comparison.level for comparison in comparisons if comparison}
+    return "95 % interval" if levels <= {PLAIN_LEVEL} else "interval"
+
+
+def levels_above(comparisons: Iterable[Comparison | None]) -> str:
+    """The levels beyond the usual one: ``98.3 %``, ``97.5 to 99.1 %``, or nothing."""
+    levels = sorted({c.level for c in comparisons if c and c.level > PLAIN_LEVEL})
+    if not levels:
+        return ""
+    ends = dict.fromkeys(f"{100 * level:.3g}" for level in (levels[0], levels[-1]))
+    return f"{' to '.join(ends)} %"
+
+
+def has_ranks(index: Index) -> bool:
+    """Whether the ranks that the verdicts leave possible are told."""
+    return any(standing.rank_best is not None for standing in index.standings)
+
+
+def rank_text(standing: Standing) -> str:
+    """The ranks that the data leave possible: ``1``, ``1–2``; empty where they are not told."""
+    if standing.rank_best is None or standing.rank_worst is None:
+        return ""
+    ends = dict.fromkeys((standing.rank_best, standing.rank_worst))
+    return "–".join(map(str, ends))
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Pairs of systems whose verdict rests on the same look."""
+
+    blocks: int
+    comparisons: tuple[Comparison, ...]
+
+
+def stops(workload: WorkloadFindings) -> list[Stop]:
+    """The comparisons of the index look by look; empty where all rest on the same one."""
+    ordered = sorted(workload.index.comparisons, key=lambda comparison: comparison.blocks)
+    found = [
+        Stop(blocks, tuple(own)) for blocks, own in groupby(ordered, lambda found: found.blocks)
+    ]
+    return found if len(found) > 1 else []
+
+
+def stop_text(stop: Stop) -> str:
+    """``after 7 blocks: xfs against ext4``."""
+    pairs = "; ".join(f"{pair.system} against {pair.against}" for pair in stop.comparisons)
+    return f"after {stop.blocks} blocks: {pairs}"
+
+
+def blocks_run(findings: Findings) -> dict[str, dict[str, int]]:
+    """Workload → system → blocks in which it was run; empty where that is the same for all."""
+    met: dict[str, dict[str, set[int]]] = {
+        workload.name: {system.name: set() for system in findings.systems}
+        for workload in findings.workloads
+    }
+    for trial in findings.trials:
+        met[trial.workload][trial.system].add(trial.block)
+    counts = {
+        workload: {system: len(blocks) for system, blocks in own.items()}
+        for workload, own in met.items()
+    }
+    return counts if len({n for own in counts.values() for n in own.values()}) > 1 else {}
+
+
+def undecided(findings: Findings) -> list[Comparison]:
+    """Every comparison that stays open, those of the indices first."""
+    tables = [workload.index for workload in findings.workloads]
+    cells = [table for workload in findings.workloads for table in workload.compared[1:]]
+    return [
+        comparison
+        for table in (*tables, *cells)
+        for comparison in table.comparisons
+        if comparison.verdict == "undecided"
+    ]
+
+
+@dataclass(frozen=True)
+class EffectTable:
+    """The effects on one quantity, level by level."""
+
+    topic: str
+    groups: tuple[tuple[Effect, ...], ...]
+
+
+def effect_tables(workload: WorkloadFindings) -> Iterator[EffectTable]:
+    """The effects on the workload's index, then those on each metric."""
+    for topic, own in groupby(workload.effects, key=lambda effect: effect.topic):
+        yield EffectTable(topic, tuple(map(tuple, grouped(list(own)))))
+
+
+_DIFFERENCE = {"faster": "gains more", "slower": "gains less", "equivalent": "the same"}
+
+
+def effect_word(effect: Effect) -> str:
+    """The verdict on an effect; of an interaction what it means for the level that is told of."""
+    interaction = effect.kind == "interaction"
+    return _DIFFERENCE.get(effect.verdict, effect.verdict) if interaction else effect.verdict
