@@ -90,6 +90,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         trials=lines,
         drifts=tuple(drifts(lines)),
         notices=tuple(notices(plan, run, judged)),
+        calibration=run.calibration,
         host=run.host,
         complete=not is_open or blocks_done >= plan.design.looks[-1].blocks,
     )

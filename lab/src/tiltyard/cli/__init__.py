@@ -11,6 +11,7 @@ from collections.abc import Callable
 from cyclopts import App, CycloptsError
 
 from tiltyard import __version__
+from tiltyard.cli.calibrate import calibrate
 from tiltyard.cli.check import check
 from tiltyard.cli.compare import compare
 from tiltyard.cli.doctor import doctor
@@ -34,6 +35,7 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     report,
     workloads,
     doctor,
+    calibrate,
     restore,
     schema,
 )

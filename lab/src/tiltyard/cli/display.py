@@ -58,6 +58,12 @@ class LiveDisplay:
             remark(f"Limit    {limit}")
         if outlook.trials_done:
             remark(f"Resumed  {outlook.trials_done} trials are done already and are kept")
+        self.begin_bar(outlook)
+
+    def begin_bar(self, outlook: Outlook) -> None:
+        """A bar for the trials of one study; that of an earlier one is gone."""
+        if self._task is not None:
+            self._bar.remove_task(self._task)
         self._task = self._bar.add_task("", total=outlook.trials_to_look, left="")
         self._move(outlook)
 

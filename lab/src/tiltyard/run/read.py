@@ -26,6 +26,7 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         resumed_blocks=history.resumed_blocks,
         spoiled=history.spoiled,
         narrowed=history.narrowed,
+        calibration=starts[-1].calibration if starts else None,
         prepared=tuple(event.prepared for event in history.prepared),
         trials=tuple(read_trial(folder, event) for event in history.finished.values()),
         stopped=history.stopped,

@@ -11,6 +11,7 @@ from tiltyard.host.ledger import Ledger, recover
 from tiltyard.plan.model import Plan
 from tiltyard.run.adopt import adopt_trials
 from tiltyard.run.block import run_block
+from tiltyard.run.calibrated import calibration_note
 from tiltyard.run.context import Context
 from tiltyard.run.ending import ending_before, ending_of
 from tiltyard.run.history import History, slots
@@ -89,6 +90,7 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
 def _begin(context: Context, recovered: tuple[str, ...]) -> None:
     """Tell the journal that we start, and give it the trials that it missed."""
     history = context.history
+    calibration = calibration_note(context.plan)
     context.journal.append(
         Started(
             number=len(history.starts) + 1,
@@ -98,12 +100,15 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
             plan_hash=context.plan.hash,
             host=host_facts(context.folder.root),
             recovered=recovered,
+            calibration=calibration,
         )
     )
     for event in adopt_trials(context.folder, context.plan, history):
         context.journal.append(event)
         context.observer.note(f"kept {event.file}, which was finished when the run was killed")
     context.observer.started(context.plan, context.outlook)
+    if calibration is not None:
+        context.observer.note(calibration.sentence)
 
 
 def _run_blocks(context: Context, systems: dict[str, System], decide: Decide) -> str:

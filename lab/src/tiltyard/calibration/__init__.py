@@ -1,0 +1,1 @@
+"""Calibration: what this host and this instrument can show, found out on themselves."""

@@ -1,0 +1,190 @@
+"""The whole calibration: its parts in order, and what they state together."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tiltyard import __version__
+from tiltyard.calibration.bench import Bench, Gates, SubjectBench
+from tiltyard.calibration.examine import overhead_of, step_of
+from tiltyard.calibration.model import Asked, Calibration, Ladder, Overhead, Simulated, Step
+from tiltyard.calibration.studies import (
+    COMPARISONS_EACH,
+    RATES_MBIT,
+    network_steps_part,
+    overhead_part,
+)
+from tiltyard.calibration.subjects import PLACES, Subject, place_of
+from tiltyard.errors import HostLacksError, UsageError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import write_whole
+from tiltyard.host import calibrations
+from tiltyard.run.observer import Observer
+from tiltyard.units import format_duration
+
+_OVERHEADS: Final = {"64k": ("reads of 64 KiB", 0.01), "4k": ("reads of 4 KiB", 0.03)}
+"""Block → in words, and what counts as the same."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asks for."""
+
+    subjects: tuple[Subject, ...]
+    kinds: tuple[str, ...]
+    """Kinds of systems to calibrate on; empty: the usual ones."""
+    comparisons: int
+    """Of each sort, on each subject."""
+    minutes: float | None
+    """After which no further round is begun."""
+    gates: Gates
+    """What becomes of a block that something disturbs."""
+
+    @property
+    def rounds(self) -> int:
+        """Each yields :data:`COMPARISONS_EACH` comparisons."""
+        return -(-self.comparisons // COMPARISONS_EACH)
+
+
+def calibrate(
+    root: Path,
+    wanted: Wanted,
+    engine: Engine,
+    observer: Observer,
+    simulate: Callable[[], Simulated] | None,
+) -> Calibration:
+    """Calibrate this host, or go on with it; finished parts are only read.
+
+    Args:
+        root: The folder of the calibration.
+        wanted: What to calibrate.
+        engine: Measures.
+        observer: Is told what goes on.
+        simulate: Yields the simulated error rates; ``None``: they are left out.
+
+    Raises:
+        UsageError: if the folder holds another calibration.
+        InterruptedRunError: after Ctrl-C; the same call goes on.
+        HostLacksError: if this host cannot run a workload.
+    """
+    _insist_on_same(root, wanted)
+    bench = Bench(root, engine, observer, wanted.gates)
+    placed = [(subject, place_of(subject, wanted.kinds)) for subject in wanted.subjects]
+    benches = [SubjectBench(bench, subject, place) for subject, place in placed if place]
+    if not benches:
+        raise UsageError(f"none of the workloads runs on {' or '.join(wanted.kinds)}")
+    remarks = [
+        f"{subject.name} was left out: it does not run on {' or '.join(wanted.kinds)}."
+        for subject, place in placed
+        if place is None
+    ]
+    overheads = _overheads(bench, benches, remarks)
+    _rounds(benches, wanted, remarks)
+    ladders = (_network_steps(bench, wanted),)
+    return Calibration(
+        date=bench.last_started,
+        tiltyard=__version__,
+        engine=engine.describe().engine,
+        machine=calibrations.machine(),
+        kernel=calibrations.kernel(),
+        host=bench.hosts[0],
+        comparisons=wanted.comparisons,
+        keeps_spoiled=wanted.gates == "keep",
+        clock=bench.clock,
+        overheads=overheads,
+        subjects=tuple(one.findings() for one in benches),
+        ladders=ladders,
+        simulated=simulate() if simulate else None,
+        remarks=tuple(remarks),
+    )
+
+
+def _insist_on_same(root: Path, wanted: Wanted) -> None:
+    """A folder holds one calibration of one host.
+
+    Raises:
+        UsageError: if it was begun with other words, or on another host or kernel.
+    """
+    asked = Asked(
+        machine=calibrations.machine(),
+        kernel=calibrations.kernel(),
+        systems=wanted.kinds,
+        workloads=tuple(subject.name for subject in wanted.subjects),
+        keeps_spoiled=wanted.gates == "keep",
+    )
+    path = root / "asked.json"
+    if not path.exists():
+        write_whole(path, asked.model_dump_json(indent=1).encode())
+    elif Asked.model_validate_json(path.read_bytes()) != asked:
+        raise UsageError(
+            f"{root}: another calibration is in this folder (asked.json tells which). "
+            "Choose another one with --folder, or remove it"
+        )
+
+
+def _overheads(
+    bench: Bench, benches: list[SubjectBench], remarks: list[str]
+) -> tuple[Overhead, ...]:
+    """What reading the clock for each operation costs, where there is a storage subject."""
+    place = next((one.place for one in benches if one.subject.target == "directory"), None)
+    if place is None:
+        remarks.append("The cost of timing each operation was not measured: it needs storage.")
+        return ()
+    outcome = bench.carry_out(overhead_part(place, list(_OVERHEADS), bench.gates))
+    return tuple(
+        overhead_of(
+            what,
+            outcome.log_values(f"pass-{size}"),
+            outcome.log_values(f"operation-{size}"),
+            within,
+        )
+        for size, (what, within) in _OVERHEADS.items()
+    )
+
+
+def _rounds(benches: list[SubjectBench], wanted: Wanted, remarks: list[str]) -> None:
+    """Round after round, each over all subjects, until all are done or the time is used up."""
+    began = time.monotonic()
+    longest_s = 0.0
+    for number in range(1, wanted.rounds + 1):
+        round_began = time.monotonic()
+        if wanted.minutes and round_began - began + longest_s > 60 * wanted.minutes:
+            remarks.append(
+                f"{(number - 1) * COMPARISONS_EACH} of {wanted.rounds * COMPARISONS_EACH} "
+                f"comparisons fitted in {format_duration(60 * wanted.minutes)}."
+            )
+            return
+        for one in benches:
+            one.round(number)
+        longest_s = max(longest_s, time.monotonic() - round_began)
+
+
+def _network_steps(bench: Bench, wanted: Wanted) -> Ladder:
+    """Known steps of a network's rate, where this host can make them."""
+    full = RATES_MBIT[0]
+
+    def ladder(missing: str | None, steps: tuple[Step, ...] = ()) -> Ladder:
+        return Ladder(
+            name="network",
+            about="a token bucket (tbf) between two network namespaces, tcp_stream",
+            full=f"{full} Mbit/s",
+            steps=steps,
+            missing=missing,
+        )
+
+    if wanted.kinds and "pair" not in wanted.kinds:
+        return ladder("--systems does not name pair")
+    try:
+        outcome = bench.carry_out(network_steps_part(PLACES["pair"], bench.gates))
+    except HostLacksError as error:
+        return ladder(str(error))
+    values = outcome.log_values("tcp_stream")
+    return ladder(
+        None,
+        tuple(
+            step_of(f"{rate} Mbit/s", rate / full, values[:, 0], values[:, place])
+            for place, rate in enumerate(RATES_MBIT[1:], start=1)
+        ),
+    )

@@ -1,0 +1,213 @@
+"""From arrays to what a calibration states, with the thresholds of the acceptance table."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from tiltyard.calibration.model import Clock, Delay, Overhead, Same, Sensitivity, Step
+from tiltyard.calibration.series import (
+    allowed,
+    compared,
+    interval_of,
+    pieces,
+    resolution_percent,
+    uniform_p,
+)
+from tiltyard.stats.signed_rank import signed_rank
+from tiltyard.stats.types import FloatArray
+from tiltyard.wire import Floor
+
+LEVEL: Final = 0.05
+"""Error rate of one comparison, and share of intervals that may miss the truth."""
+ROPE: Final = math.log1p(0.02)
+"""What counts as equivalent by default, on the log scale (method D6)."""
+_STEPS_IN_REGION: Final = 1000
+_OVERHEAD_MAX_NS: Final = 50.0
+_UNIFORM_LEVEL: Final = 0.01
+_BIAS_SHARE: Final = 0.02
+_BIAS_MAX_NS: Final = 50.0
+_CALM_CV: Final = 0.03
+_POWER: Final = 0.8
+_POWER_FROM: Final = 0.05
+"""Delays from this share on must be found on a calm host."""
+_SENSITIVE: Final = 0.3
+_STEP_ERROR: Final = 0.5
+"""Percentage points by which a step of bandwidth may be missed."""
+
+
+def clock_of(floor: Floor, sources: Sequence[str], shortest_s: float | None) -> Clock:
+    """The clock (C1).
+
+    Args:
+        floor: What the engine measured of itself.
+        sources: The kernel's clock source as each part found it, in order.
+        shortest_s: The shortest region that was timed.
+    """
+    changed = len(set(sources)) > 1
+    fine = shortest_s is None or floor.clock_step_ns * _STEPS_IN_REGION <= shortest_s * 1e9
+    return Clock(
+        read_ns=floor.clock_ns,
+        step_ns=floor.clock_step_ns,
+        operation_ns=floor.operation_ns,
+        source=sources[-1],
+        changed=changed,
+        shortest_s=shortest_s,
+        passed=fine and not changed,
+    )
+
+
+def overhead_of(what: str, plain: FloatArray, timed: FloatArray, within: float) -> Overhead:
+    """Whether reading the clock for each operation costs next to nothing (C2).
+
+    Args:
+        what: The operations, in words.
+        plain: Logarithm of the rate without readings, shape (blocks, systems).
+        timed: The same with one reading an operation.
+        within: What counts as the same, as a share.
+    """
+    both = np.isfinite(plain).all(axis=1) & np.isfinite(timed).all(axis=1)
+    slower = interval_of((plain[both] - timed[both]).mean(axis=1))
+    extra_ns = interval_of((np.exp(-timed[both]) - np.exp(-plain[both])).mean(axis=1) * 1e9)
+    rope = math.log1p(within)
+    inside = -rope < slower.low and slower.high < rope
+    return Overhead(
+        what=what,
+        blocks=slower.n,
+        ratio=math.exp(slower.estimate),
+        low=math.exp(slower.low),
+        high=math.exp(slower.high),
+        within=within,
+        extra_ns=extra_ns.estimate,
+        passed=inside and extra_ns.estimate <= _OVERHEAD_MAX_NS,
+    )
+
+
+def same_of(values: FloatArray, spoiled: int) -> Same | None:
+    """One system under two names, again and again (C4).
+
+    Args:
+        values: Logarithms, shape (blocks, 2).
+        spoiled: Blocks that something disturbed.
+
+    Returns:
+        ``None`` if the blocks do not make one comparison.
+    """
+    found = [compared(piece[:, 1] - piece[:, 0], ROPE) for piece in pieces(values)]
+    if not found:
+        return None
+    false = sum(one.verdict in ("less", "more") for one in found)
+    may = allowed(len(found), LEVEL)
+    uniform = uniform_p([one.whole.p for one in found])
+    return Same(
+        comparisons=len(found),
+        false_verdicts=false,
+        allowed=may,
+        equivalent=sum(one.verdict == "equivalent" for one in found),
+        uniform_p=uniform,
+        resolution_percent=resolution_percent(found),
+        cv_percent=100 * _cv(values),
+        blocks_spoiled=spoiled,
+        passed=false <= may and (uniform is None or uniform > _UNIFORM_LEVEL),
+    )
+
+
+def delay_of(
+    delay_ns: int, clock_ns: float, plain: FloatArray, delayed: FloatArray
+) -> Delay | None:
+    """A known delay, looked for (C7).
+
+    The truth is absolute, and in place: an operation without the delay takes a different time
+    from hour to hour, so a share of an earlier measurement of it would be none (method 5.3).
+
+    Args:
+        delay_ns: What the engine spins.
+        clock_ns: What a reading of the clock costs: the spin is longer by one.
+        plain: Time of an operation in ns, shape (blocks,).
+        delayed: The same with the delay, in the same blocks.
+
+    Returns:
+        ``None`` if the blocks do not make one comparison.
+    """
+    true_ns = delay_ns + clock_ns
+    found = list(pieces(np.column_stack((plain, delayed))))
+    if not found:
+        return None
+    verdicts = [compared(np.log(piece[:, 1] / piece[:, 0]), ROPE) for piece in found]
+    times = [
+        signed_rank((piece[:, 1] - piece[:, 0])[: one.found.n], one.c)
+        for piece, one in zip(found, verdicts, strict=True)
+    ]
+    median_ns = float(np.median([one.estimate for one in times]))
+    share = delay_ns / float(np.nanmedian(plain))
+    cv = _cv(np.log(np.column_stack((plain, delayed))))
+    seen = sum(one.verdict == "more" for one in verdicts)
+    wrong = sum(one.verdict == "less" for one in verdicts)
+    covered = sum(one.low <= true_ns <= one.high for one in times)
+    needed = len(times) - allowed(len(times), LEVEL)
+    bias_allowed_ns = max(_BIAS_SHARE * delay_ns, _BIAS_MAX_NS)
+    resolvable = cv <= _CALM_CV and share >= _POWER_FROM * 0.9
+    sound = wrong == 0 and covered >= needed and abs(median_ns - true_ns) <= bias_allowed_ns
+    return Delay(
+        delay_ns=delay_ns,
+        percent=100 * share,
+        true_ns=true_ns,
+        comparisons=len(times),
+        found=seen,
+        wrong_sign=wrong,
+        covered=covered,
+        covered_needed=needed,
+        median_ns=median_ns,
+        bias_ns=median_ns - true_ns,
+        bias_allowed_ns=bias_allowed_ns,
+        resolvable=resolvable,
+        passed=sound and (not resolvable or seen >= _POWER * len(times)),
+    )
+
+
+def sensitivity_of(call: str, values: FloatArray) -> Sensitivity:
+    """What becomes of a rate when its calls take twice as long (C8).
+
+    Args:
+        call: Sort of call that was delayed.
+        values: Logarithms of the rate, shape (blocks, 2): calls as they are, and twice as long.
+    """
+    found = interval_of(_whole(values[:, 1] - values[:, 0]))
+    drop = -math.expm1(found.estimate)
+    return Sensitivity(call=call, blocks=found.n, drop=drop, passed=drop >= _SENSITIVE)
+
+
+def step_of(limit: str, true_ratio: float, full: FloatArray, less: FloatArray) -> Step:
+    """A known step of bandwidth; logarithms of shape (blocks,)."""
+    found = interval_of(_whole(less - full))
+    percent, low, high = (100 * math.expm1(v) for v in (found.estimate, found.low, found.high))
+    error = percent - 100 * (true_ratio - 1)
+    return Step(
+        limit=limit,
+        true_percent=100 * (true_ratio - 1),
+        blocks=found.n,
+        percent=percent,
+        low=low,
+        high=high,
+        error=error,
+        passed=abs(error) <= _STEP_ERROR,
+    )
+
+
+def _whole(differences: FloatArray) -> FloatArray:
+    """Those of blocks in which both have a value."""
+    kept: FloatArray = differences[np.isfinite(differences)]
+    return kept
+
+
+def _cv(values: FloatArray) -> float:
+    """Standard deviation of a trial around what its block and its system make of it.
+
+    The residual of a two-way layout without interaction, on the log scale; robust against a few
+    disturbed blocks through the median absolute deviation.
+    """
+    whole = values[np.isfinite(values).all(axis=1)]
+    differences = whole[:, 1] - whole[:, 0]
+    spread = float(np.median(np.abs(differences - np.median(differences))))
+    return 1.4826 * spread / math.sqrt(2)

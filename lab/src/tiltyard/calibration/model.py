@@ -1,0 +1,246 @@
+"""What a calibration states: frozen, written as ``calibration.json``, printed as it is.
+
+Thresholds are those of the acceptance table C1, C2, C4, C7 and C8 in ``docs/acceptance.md``.
+"""
+
+from pydantic import BaseModel, JsonValue
+
+from tiltyard.folder import sha256
+from tiltyard.host.calibrations import KeptCalibration
+from tiltyard.study.model import Frozen
+
+FORMAT = 1
+_ID_DIGITS = 10
+
+
+class Clock(Frozen):
+    """The clock that everything rests on (C1)."""
+
+    read_ns: float
+    """What one reading costs."""
+    step_ns: float
+    """The smallest difference of two readings."""
+    operation_ns: float
+    """What the engine spends on an operation that does no I/O."""
+    source: str
+    """The kernel's clock source."""
+    changed: bool
+    """Whether the clock source was another one at some time during the calibration."""
+    shortest_s: float | None
+    """The shortest region that was timed; ``None`` while nothing was."""
+    passed: bool
+    """The step is at most a thousandth of that, and the source stayed."""
+
+
+class Overhead(Frozen):
+    """What it costs to read the clock for each operation, beside reading it twice (C2)."""
+
+    what: str
+    """``reads of 64 KiB``."""
+    blocks: int
+    ratio: float
+    """Time of an operation with readings / without."""
+    low: float
+    high: float
+    """95 % interval of the ratio."""
+    within: float
+    """What counts as the same: ± this share."""
+    extra_ns: float
+    """The same as a time for each operation."""
+    passed: bool
+    """The interval lies within, and the extra time is at most 50 ns."""
+
+
+class Same(Frozen):
+    """One system under two names, compared again and again (C4)."""
+
+    comparisons: int
+    false_verdicts: int
+    """That found one of the two faster."""
+    allowed: int
+    """More than so many happen to a sound instrument in at most 2.5 % of calibrations."""
+    equivalent: int
+    """That proved equivalence."""
+    uniform_p: float | None
+    """Kolmogorov–Smirnov: whether p-values at 20 blocks are uniform; needs some comparisons."""
+    resolution_percent: float
+    """Half the width of the interval at 20 blocks, median over the comparisons: the smallest
+    difference that this host can show."""
+    cv_percent: float
+    """Standard deviation of a trial around its block."""
+    blocks_spoiled: int
+    passed: bool
+
+
+class Delay(Frozen):
+    """A known delay, injected and looked for (C7)."""
+
+    delay_ns: int
+    percent: float
+    """Of the time of an operation without it, in the same blocks."""
+    true_ns: float
+    """The delay and one reading of the clock."""
+    comparisons: int
+    found: int
+    """That saw the delayed system as the slower one."""
+    wrong_sign: int
+    covered: int
+    """Whose interval contains the truth."""
+    covered_needed: int
+    median_ns: float
+    """Median of the estimates."""
+    bias_ns: float
+    """That less the truth."""
+    bias_allowed_ns: float
+    resolvable: bool
+    """Whether the host is calm enough to demand that it be found: variation at most 3 %."""
+    passed: bool
+
+
+class Sensitivity(Frozen):
+    """What becomes of the metric when its operations take twice as long (C8)."""
+
+    call: str
+    """Sort of call that was delayed."""
+    blocks: int
+    drop: float
+    """Share by which the rate fell; one half, if nothing but these calls counts."""
+    passed: bool
+    """By 30 % at least."""
+
+
+class SubjectFindings(Frozen):
+    """All that was found on one workload."""
+
+    name: str
+    about: str
+    use: str
+    """The engine's workload."""
+    kind: str
+    """Kind of the systems."""
+    parameters: dict[str, JsonValue]
+    operation_ns: float | None
+    """Median time of an operation; ``None`` where the workload does not tell."""
+    same: Same | None
+    sensitivity: Sensitivity | None
+    delays: tuple[Delay, ...]
+
+
+class Step(Frozen):
+    """A known step of bandwidth, brought about by a throttle of the kernel."""
+
+    limit: str
+    """What the throttle was set to."""
+    true_percent: float
+    blocks: int
+    percent: float
+    low: float
+    high: float
+    """95 % interval, in percent."""
+    error: float
+    """Found less set, in percentage points."""
+    passed: bool
+
+
+class Ladder(Frozen):
+    """Steps of one throttle."""
+
+    name: str
+    about: str
+    full: str
+    """The limit that the steps are relative to."""
+    steps: tuple[Step, ...]
+    missing: str | None
+    """Why there are no steps: what this host lacks."""
+
+
+class Simulated(Frozen):
+    """Error rates of the rules, by simulation."""
+
+    paths: int
+    seed: int
+    rows: tuple[dict[str, JsonValue], ...]
+    """Scenario and rule a row."""
+
+
+class Calibration(Frozen):
+    """One calibration of one host."""
+
+    format: int = FORMAT
+    date: str
+    """UTC, ISO 8601: when its last trial had ended."""
+    tiltyard: str
+    engine: str
+    machine: str
+    """:func:`tiltyard.host.calibrations.machine`."""
+    kernel: str
+    host: dict[str, str]
+    comparisons: int
+    """That were asked for."""
+    keeps_spoiled: bool
+    """Whether blocks counted that something disturbed."""
+    clock: Clock
+    overheads: tuple[Overhead, ...]
+    subjects: tuple[SubjectFindings, ...]
+    ladders: tuple[Ladder, ...]
+    simulated: Simulated | None
+    remarks: tuple[str, ...]
+    """What was left out, and why."""
+
+    @property
+    def id(self) -> str:
+        """Short hash of all that it states."""
+        return sha256(self.document())[:_ID_DIGITS]
+
+    def document(self) -> bytes:
+        """The calibration as it is written to ``calibration.json``."""
+        return self.model_dump_json(indent=1).encode()
+
+    @property
+    def false_verdicts(self) -> tuple[int, int]:
+        """False verdicts, of how many comparisons."""
+        found = [subject.same for subject in self.subjects if subject.same]
+        return sum(s.false_verdicts for s in found), sum(s.comparisons for s in found)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything that was examined is as it should be."""
+        return all(one.passed for one in self.examined)
+
+    @property
+    def examined(
+        self,
+    ) -> tuple[Clock | Overhead | Same | Delay | Sensitivity | Step, ...]:
+        """Everything that passes or does not."""
+        return (
+            self.clock,
+            *self.overheads,
+            *(subject.same for subject in self.subjects if subject.same),
+            *(subject.sensitivity for subject in self.subjects if subject.sensitivity),
+            *(delay for subject in self.subjects for delay in subject.delays),
+            *(step for ladder in self.ladders for step in ladder.steps),
+        )
+
+    def kept(self) -> KeptCalibration:
+        """What studies on this host will quote."""
+        return KeptCalibration(
+            id=self.id,
+            date=self.date,
+            machine=self.machine,
+            kernel=self.kernel,
+            resolution_percent={
+                subject.use: subject.same.resolution_percent
+                for subject in self.subjects
+                if subject.same
+            },
+        )
+
+
+class Asked(BaseModel):
+    """What a folder is a calibration of; written first, so that it is gone on with the same."""
+
+    machine: str
+    kernel: str
+    systems: tuple[str, ...]
+    workloads: tuple[str, ...]
+    keeps_spoiled: bool

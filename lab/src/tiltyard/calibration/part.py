@@ -1,0 +1,116 @@
+"""One part of a calibration, carried out as the real study that it is, and read back as arrays."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from tiltyard.analysis.quantity import collect
+from tiltyard.analysis.workload import quantities_of
+from tiltyard.calibration.studies import Part
+from tiltyard.errors import TrialsFailedError, UsageError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder, write_whole
+from tiltyard.plan.freeze import freeze
+from tiltyard.plan.model import Plan
+from tiltyard.plan.store import read_plan, write_plan
+from tiltyard.run.observer import Observer
+from tiltyard.run.read import read_run
+from tiltyard.run.record import RunRecord
+from tiltyard.run.runner import run_study
+from tiltyard.stats.types import FloatArray
+from tiltyard.study.load import load_study
+from tiltyard.systems import KINDS
+
+
+@dataclass(frozen=True)
+class _Enough:
+    """What a part's only look says: nothing is decided before everything is measured."""
+
+    done: bool = True
+    reason: str = "all blocks are done"
+    going_on: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A part that was carried out."""
+
+    plan: Plan
+    run: RunRecord
+
+    @property
+    def spoiled(self) -> int:
+        """Blocks that something disturbed."""
+        return len(self.run.spoiled)
+
+    def log_values(self, workload: str) -> FloatArray:
+        """The headline of a workload, shape (blocks, systems): nan where there is no value.
+
+        Systems are in the order of the study. Blocks that were replaced are left out.
+        """
+        measured = collect(self.plan, self.run, self.plan.workload(workload))
+        found = quantities_of(measured)
+        if found is None:
+            failed = next((t.reason for t in self.run.trials if t.reason), "no trial was made")
+            raise TrialsFailedError(f"{workload}: not one trial was done: {failed}")
+        gates = self.plan.gates
+        dropped = set(self.run.spoiled) if gates and gates.spoiled == "replace" else set()
+        kept = np.array([number not in dropped for number in measured.blocks])
+        values: FloatArray = found.index.log_values[kept]
+        return values
+
+    def operation_ns(self, workload: str) -> FloatArray | None:
+        """Time of an operation, shape (blocks, systems); ``None`` where the metric is no rate."""
+        planned = self.plan.workload(workload)
+        headline = [metric for metric in planned.metrics if metric.role == "headline"]
+        found = {s.metric for t in self.run.trials for s in t.samples}
+        if [m.unit for m in headline if m.name in found] != ["1/s"]:
+            return None
+        times: FloatArray = 1e9 * np.exp(-self.log_values(workload))
+        return times
+
+    @property
+    def shortest_s(self) -> float:
+        """The shortest region that was timed."""
+        return min(s.elapsed_s for trial in self.run.trials for s in trial.samples)
+
+    @property
+    def clock_read_ns(self) -> float:
+        """What a reading of the clock cost in these trials: median over them."""
+        costs = [trial.end.floor.clock_ns for trial in self.run.trials if trial.end]
+        return float(np.median(costs))
+
+
+def carry_out(root: Path, part: Part, engine: Engine, observer: Observer) -> Outcome:
+    """Carry a part out, or go on with it; a finished one is only read.
+
+    Args:
+        root: The folder of the calibration; the part has a folder of its own in it.
+        part: The study.
+        engine: Measures.
+        observer: Is told what goes on.
+
+    Raises:
+        UsageError: if another study is in the folder.
+        InterruptedRunError: after Ctrl-C; everything finished is kept.
+        HostLacksError: if this host cannot run it.
+    """
+    folder = StudyFolder(root / part.name)
+    if not folder.study.exists():
+        write_whole(folder.study, part.text.encode())
+    elif folder.study.read_text() != part.text:
+        raise UsageError(
+            f"{folder.study}: not what this command calibrates. Choose another --folder"
+        )
+    for name in part.directories:
+        (folder.root / name).mkdir(exist_ok=True)
+    if not folder.plan.exists():
+        catalogue = engine.describe()
+        study = load_study(folder.study, catalogue, KINDS)
+        plan = freeze(study, folder.study, catalogue, engine.validate, datetime.now(UTC))
+        write_plan(folder, plan)
+    plan = read_plan(folder)
+    run_study(folder, plan, engine, lambda _: _Enough(), observer)
+    return Outcome(plan, read_run(folder, plan))

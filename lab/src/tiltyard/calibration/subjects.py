@@ -1,0 +1,154 @@
+"""What is calibrated: quick workloads whose one kind of call is known, and where they run."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import JsonValue
+
+from tiltyard.errors import UsageError
+from tiltyard.study.problems import one_of
+from tiltyard.systems import KINDS
+from tiltyard.wire import Catalogue
+
+_LOOP_CONTROL = Path("/dev/loop-control")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One workload that is calibrated."""
+
+    name: str
+    about: str
+    use: str
+    """The engine's workload."""
+    parameters: dict[str, JsonValue]
+    target: Literal["directory", "far"]
+    call: str | None
+    """The sort of call that its metric counts, one an operation; ``None``: only A/A."""
+
+
+def _random(percent: int, about: str, call: str) -> Subject:
+    """Blocks of 64 KiB in a file that stays in the cache: some 25 ms a trial."""
+    return Subject(
+        name=f"random_{call}",
+        about=about,
+        use="random",
+        parameters={
+            "file": "4M",
+            "block": "64k",
+            "read_percent": percent,
+            "operations": 4000,
+            "timing": "pass",
+        },
+        target="directory",
+        call=call,
+    )
+
+
+SUBJECTS: Final[tuple[Subject, ...]] = (
+    _random(100, "random reads of 64 KiB, in the page cache", "read"),
+    _random(0, "random writes of 64 KiB, in the page cache", "write"),
+    Subject(
+        name="tcp_rr",
+        about="requests and responses of 1 B over TCP",
+        use="tcp_rr",
+        parameters={"transactions": 2000, "timing": "pass"},
+        target="far",
+        call="send",
+    ),
+)
+"""Calibrated if nothing else is asked for, in this order."""
+
+
+def subjects(asked: Sequence[str], catalogue: Catalogue) -> tuple[Subject, ...]:
+    """The subjects that a person asks for: of :data:`SUBJECTS`, or any workload of the engine.
+
+    Raises:
+        UsageError: if there is no such workload.
+    """
+    if not asked:
+        return SUBJECTS
+    known = {subject.name: subject for subject in SUBJECTS}
+    found = []
+    for name in dict.fromkeys(asked):
+        card = catalogue.workload(name)
+        if name in known:
+            found.append(known[name])
+        elif card is not None:
+            found.append(Subject(name, card.about, name, dict(card.usual), card.target, None))
+        else:
+            names = sorted({*known, *(card.name for card in catalogue.workloads)})
+            raise UsageError(f'"{name}" is not a workload. {one_of(names, name)}')
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A kind of system as a calibration uses it, in the words of a study file."""
+
+    kind: str
+    same: str
+    """A line of ``[factors]``: one system under two names."""
+    alone: str = ""
+    """A line of ``[systems]``: that system, where something else is varied."""
+    settings: str = ""
+    """A line of ``[systems]`` in any case."""
+    directories: tuple[str, ...] = ()
+    """That it needs in the study folder."""
+
+
+_FAMILY: Final = 'family = { a = "ipv4", b = "ipv4" }'
+PLACES: Final[dict[str, Place]] = {
+    place.kind: place
+    for place in (
+        Place(
+            "loop-image",
+            same='filesystem = { a = "ext4", b = "ext4" }',
+            alone='filesystem = "ext4"',
+            settings='backing = { image = "64M" }',
+        ),
+        Place(
+            "directory",
+            same='directory = { a = "disk-a", b = "disk-b" }',
+            alone='directory = "disk-a"',
+            directories=("disk-a", "disk-b"),
+        ),
+        Place("loopback", same=_FAMILY),
+        Place("pair", same=_FAMILY),
+    )
+}
+
+
+def place_of(subject: Subject, kinds: Sequence[str]) -> Place | None:
+    """Where a subject runs: on the first of the kinds that carries it, or on the usual one.
+
+    Args:
+        subject: What runs.
+        kinds: That a person asks for; empty: an image as root, else directories; the loopback.
+
+    Returns:
+        ``None`` if none of the kinds that were asked for carries it.
+    """
+    if not kinds:
+        images = os.geteuid() == 0 and _LOOP_CONTROL.exists()
+        return PLACES["loopback" if subject.target == "far" else _storage(images)]
+    targets = {kind.name: kind.target for kind in KINDS}
+    return next((PLACES[kind] for kind in kinds if targets[kind] == subject.target), None)
+
+
+def _storage(images: bool) -> str:
+    return "loop-image" if images else "directory"
+
+
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Insist that calibration knows these kinds of systems.
+
+    Raises:
+        UsageError: if it does not.
+    """
+    for kind in kinds:
+        if kind not in PLACES:
+            raise UsageError(f'"{kind}" cannot be calibrated on. {one_of(list(PLACES), kind)}')

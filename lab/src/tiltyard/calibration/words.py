@@ -1,0 +1,306 @@
+"""A calibration in words and tables: what terminal, page and document print alike."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tiltyard.calibration.model import Calibration, Delay, Ladder, SubjectFindings
+from tiltyard.units import format_duration, format_number
+
+_TELLING = ("CPU", "CPUs", "memory", "kernel", "virtualisation", "clock source", "disk scheduler")
+"""Facts of a host that say what it is, and not whose."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures with their heads; the first column is a name, all others are figures or words."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One matter that was examined."""
+
+    title: str
+    text: str
+    """What was done, and by which measure it is judged."""
+    table: Table | None = None
+
+
+def answer(found: Calibration) -> list[str]:
+    """The calibration in a few sentences, the most important first."""
+    false, of = found.false_verdicts
+    sentences = [
+        f"{false} false {_plural(false, 'verdict')} in {of} comparisons of a system with itself."
+    ]
+    delays = [delay for subject in found.subjects for delay in subject.delays]
+    if delays:
+        off_ns = max(abs(delay.bias_ns) for delay in delays)
+        wrong = sum(delay.wrong_sign for delay in delays)
+        sentences.append(
+            f"Known delays of {_ns(min(d.delay_ns for d in delays))} to "
+            f"{_ns(max(d.delay_ns for d in delays))} an operation were recovered within "
+            f"{_ns(off_ns)}, {wrong or 'none'} with the wrong sign."
+        )
+    shown = [
+        f"about {_percent(subject.same.resolution_percent)} in {subject.name}"
+        for subject in found.subjects
+        if subject.same
+    ]
+    if shown:
+        sentences.append(f"This host can show differences above {', '.join(shown)}.")
+    failed = sum(not one.passed for one in found.examined)
+    sentences.append(
+        f"{failed} of {len(found.examined)} checks failed."
+        if failed
+        else f"All {len(found.examined)} checks passed."
+    )
+    return sentences
+
+
+def sections(found: Calibration) -> Iterator[Section]:
+    """Everything that was examined, in the order in which a reader needs it."""
+    yield _same(found)
+    if any(subject.delays for subject in found.subjects):
+        yield _delays(found)
+    if any(subject.sensitivity for subject in found.subjects):
+        yield _sensitivity(found)
+    for ladder in found.ladders:
+        yield _ladder(ladder)
+    yield _clock(found)
+    if found.overheads:
+        yield _overhead(found)
+    if found.simulated:
+        yield _simulated(found)
+    if found.remarks:
+        yield Section("What was left out", " ".join(found.remarks))
+
+
+def host_lines(found: Calibration) -> dict[str, str]:
+    """The host, told so that it can be published: no names, no paths."""
+    return {name: found.host[name] for name in _TELLING if name in found.host}
+
+
+def identity(found: Calibration) -> dict[str, str]:
+    """Which calibration it is."""
+    return {
+        "calibration": found.id,
+        "date": found.date[:10],
+        "tiltyard": found.tiltyard,
+        "engine": found.engine,
+        "machine": f"{found.machine} (a hash)",
+        "blocks with disturbances": "counted" if found.keeps_spoiled else "replaced",
+    }
+
+
+def _same(found: Calibration) -> Section:
+    rows = [
+        (
+            f"{subject.name}, {subject.kind}",
+            f"{same.false_verdicts} of {same.comparisons}",
+            str(same.allowed),
+            f"{same.equivalent} of {same.comparisons}",
+            _p(same.uniform_p),
+            _percent(same.resolution_percent),
+            _percent(same.cv_percent),
+            str(same.blocks_spoiled),
+            _mark(same.passed),
+        )
+        for subject in found.subjects
+        if (same := subject.same)
+    ]
+    return Section(
+        "A system against itself",
+        "One system under two names, compared again and again by the standard rules (looks after "
+        "7, 10, 14 and 20 blocks, equivalence within ±2 %). Every difference that is claimed is a "
+        "false verdict; a sound instrument makes more than the allowed number in at most 2.5 % of "
+        "calibrations. P-values at 20 blocks must be uniform (Kolmogorov–Smirnov, above 0.01). "
+        "The smallest difference is half the width of the interval at 20 blocks.",
+        Table(
+            (
+                "workload, systems",
+                "false verdicts",
+                "allowed",
+                "equivalent",
+                "uniform, p",
+                "smallest difference",
+                "variation of a trial",
+                "blocks disturbed",
+                "",
+            ),
+            tuple(rows),
+        ),
+    )
+
+
+def _delays(found: Calibration) -> Section:
+    return Section(
+        "Known delays",
+        "The engine spins for a known time in front of each call; the difference of two systems, "
+        "one with and one without, must be that delay and one reading of the clock. Intervals "
+        "must contain it, none may have the wrong sign, and the median may be off by the larger "
+        "of 2 % of the delay and 50 ns. Delays of 5 % and more must be found in 80 % of "
+        "comparisons where a trial varies by at most 3 %.",
+        Table(
+            (
+                "workload",
+                "delay",
+                "of an operation",
+                "recovered",
+                "off by",
+                "intervals with it",
+                "needed",
+                "found",
+                "wrong sign",
+                "",
+            ),
+            tuple(
+                _delay_row(subject, delay) for subject in found.subjects for delay in subject.delays
+            ),
+        ),
+    )
+
+
+def _delay_row(subject: SubjectFindings, delay: Delay) -> tuple[str, ...]:
+    return (
+        subject.name,
+        _ns(delay.delay_ns),
+        _percent(delay.percent),
+        _ns(delay.median_ns),
+        f"{delay.bias_ns:+.0f} ns",
+        f"{delay.covered} of {delay.comparisons}",
+        str(delay.covered_needed),
+        f"{delay.found} of {delay.comparisons}" + ("" if delay.resolvable else ", not demanded"),
+        str(delay.wrong_sign),
+        _mark(delay.passed),
+    )
+
+
+def _sensitivity(found: Calibration) -> Section:
+    return Section(
+        "What the workloads measure",
+        "Every call of the sort that a workload claims to measure is made to take twice as long. "
+        "Its metric must fall by 30 % at least; by half, if nothing else counts.",
+        Table(
+            ("workload", "calls", "metric fell by", ""),
+            tuple(
+                (subject.name, told.call, _percent(100 * told.drop), _mark(told.passed))
+                for subject in found.subjects
+                if (told := subject.sensitivity)
+            ),
+        ),
+    )
+
+
+def _ladder(ladder: Ladder) -> Section:
+    title = f"Known steps of bandwidth: {ladder.name}"
+    if ladder.missing:
+        return Section(title, f"Not examined ({ladder.about}): {ladder.missing}.")
+    return Section(
+        title,
+        f"Limits set by {ladder.about}, relative to {ladder.full}. Each must be found within half "
+        "a percentage point.",
+        Table(
+            ("limit", "set", "found", "95 % interval", "off by", ""),
+            tuple(
+                (
+                    step.limit,
+                    f"{step.true_percent:+.1f} %",
+                    f"{step.percent:+.2f} %",
+                    f"{step.low:+.2f} … {step.high:+.2f} %",
+                    f"{step.error:+.2f} points",
+                    _mark(step.passed),
+                )
+                for step in ladder.steps
+            ),
+        ),
+    )
+
+
+def _clock(found: Calibration) -> Section:
+    clock = found.clock
+    shortest = "–" if clock.shortest_s is None else format_duration(clock.shortest_s)
+    return Section(
+        "Clock and floor",
+        "A step of the clock must be at most a thousandth of the shortest region that is timed, "
+        "and the kernel must not change its clock source.",
+        Table(
+            (
+                "clock source",
+                "a reading costs",
+                "step",
+                "operation without I/O",
+                "shortest region",
+                "",
+            ),
+            (
+                (
+                    clock.source + (", changed meanwhile" if clock.changed else ""),
+                    _ns(clock.read_ns),
+                    _ns(clock.step_ns),
+                    _ns(clock.operation_ns),
+                    shortest,
+                    _mark(clock.passed),
+                ),
+            ),
+        ),
+    )
+
+
+def _overhead(found: Calibration) -> Section:
+    return Section(
+        "Timing each operation",
+        "The clock read around all operations, and for each of them, in the same blocks: both "
+        "must take the same time within the bound given (two one-sided tests), and at most 50 ns "
+        "more an operation.",
+        Table(
+            ("operations", "takes longer by", "95 % interval", "bound", "an operation", ""),
+            tuple(
+                (
+                    one.what,
+                    f"{100 * (one.ratio - 1):+.2f} %",
+                    f"{100 * (one.low - 1):+.2f} … {100 * (one.high - 1):+.2f} %",
+                    f"±{100 * one.within:.0f} %",
+                    f"{one.extra_ns:+.1f} ns",
+                    _mark(one.passed),
+                )
+                for one in found.overheads
+            ),
+        ),
+    )
+
+
+def _simulated(found: Calibration) -> Section:
+    assert found.simulated is not None
+    rows = found.simulated.rows
+    return Section(
+        "Error rates of the rules, by simulation",
+        f"{found.simulated.paths:,} simulated comparisons a row, seed {found.simulated.seed}.",
+        Table(
+            tuple(rows[0]) if rows else (),
+            tuple(tuple(str(value) for value in row.values()) for row in rows),
+        ),
+    )
+
+
+def _mark(passed: bool) -> str:
+    return "passed" if passed else "FAILED"
+
+
+def _plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _percent(value: float) -> str:
+    return f"{format_number(value, 2)} %"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def _ns(value: float) -> str:
+    return f"{format_number(value, 3)} ns"

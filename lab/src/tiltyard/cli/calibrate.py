@@ -1,0 +1,83 @@
+"""``tiltyard calibrate``: what this host and this instrument can show, found out on themselves."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+_COMPARISONS = 20
+_COMPARISONS_LONG = 60
+
+
+def calibrate(
+    *,
+    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"], negative=())] = (),
+    systems: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    comparisons: int | None = None,
+    minutes: float | None = None,
+    long: Annotated[bool, Parameter(negative=())] = False,
+    keep_spoiled: Annotated[bool, Parameter(negative=())] = False,
+    folder: Path = Path("calibration"),
+    document: Path | None = None,
+) -> int:
+    """Let Tiltyard show its own error rates on this host.
+
+    ```
+    tiltyard calibrate                       # some ten minutes
+    tiltyard calibrate --long                # three times as many comparisons
+    tiltyard calibrate -w random_read --systems directory --minutes 3
+    ```
+
+    One system is compared with itself again and again: how many verdicts are false? Known delays
+    are injected, and known limits of bandwidth set: are they found? Reports of studies that are
+    made here afterwards name this calibration and the smallest difference that it showed. Ctrl-C
+    keeps what is finished; the same command goes on.
+
+    Args:
+        workload: What to calibrate on: random_read, random_write, tcp_rr (all three by default),
+            or any workload of the engine (see `tiltyard workloads`), compared only with itself.
+        systems: Kinds of systems: loop-image or directory, loopback or pair. By default an ext4
+            image as root, else a directory in the folder; and the loopback.
+        comparisons: How many of each sort, on each workload; rounded up to fives. By default 20.
+        minutes: Begin no further round of five comparisons that would not end within so many.
+        long: 60 comparisons.
+        keep_spoiled: Count blocks that something disturbed, instead of replacing them.
+        folder: Where to work, on the disk that studies will use; the results are there as well.
+        document: Write the calibration as a Markdown document too, without names or paths.
+    """
+    from tiltyard.calibration.calibrate import Wanted
+    from tiltyard.calibration.calibrate import calibrate as carry_out
+    from tiltyard.calibration.page import render_document, render_page
+    from tiltyard.calibration.subjects import check_kinds, subjects
+    from tiltyard.cli.calibrating import PartsDisplay, summary
+    from tiltyard.cli.console import show
+    from tiltyard.errors import ExitCode, InterruptedRunError, UsageError
+    from tiltyard.executors.engine import Engine
+    from tiltyard.folder import write_whole
+    from tiltyard.host.calibrations import keep
+
+    check_kinds(systems)
+    wanted_comparisons = comparisons or (_COMPARISONS_LONG if long else _COMPARISONS)
+    if wanted_comparisons < 1 or (minutes is not None and minutes <= 0):
+        raise UsageError("--comparisons and --minutes are numbers above zero")
+    engine = Engine.find()
+    wanted = Wanted(
+        subjects=subjects(workload, engine.describe()),
+        kinds=systems,
+        comparisons=wanted_comparisons,
+        minutes=minutes,
+        gates="keep" if keep_spoiled else "replace",
+    )
+    try:
+        with PartsDisplay() as display:
+            found = carry_out(folder, wanted, engine, display, simulate=None)
+    except InterruptedRunError:
+        raise InterruptedRunError("everything finished is kept; the same command goes on") from None
+    page = folder / "index.html"
+    write_whole(folder / "calibration.json", found.document())
+    write_whole(page, render_page(found).encode())
+    if document is not None:
+        write_whole(document, render_document(found).encode())
+    keep(found.kept())
+    show(summary(found, page))
+    return ExitCode.DONE if found.passed else ExitCode.REGRESSION

@@ -1,0 +1,74 @@
+"""Calibrations of this host, kept in the state directory, and the one that is in force.
+
+A calibration speaks for one machine under one kernel; that of another one is never taken for it.
+"""
+
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tiltyard.folder import sha256, write_whole
+from tiltyard.host.ledger import state_directory
+
+_MACHINE_ID = Path("/etc/machine-id")
+_DIGITS = 12
+
+
+class KeptCalibration(BaseModel):
+    """What is kept of a calibration beside its page: whose it is, and what it says in short."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    date: str
+    """UTC, ISO 8601."""
+    machine: str
+    kernel: str
+    resolution_percent: dict[str, float]
+    """The engine's workload → smallest difference that the host could show in it."""
+
+
+def machine() -> str:
+    """This machine as a hash, so that a published calibration does not tell its name.
+
+    Source: machine-id(5), which asks for a hash; the host's name where there is no such file.
+    """
+    try:
+        known = _MACHINE_ID.read_text().strip()
+    except OSError:
+        known = ""
+    return sha256(f"tiltyard {known or platform.node()}".encode())[:_DIGITS]
+
+
+def kernel() -> str:
+    """The kernel that runs now."""
+    return f"{platform.system()} {platform.release()} {platform.machine()}"
+
+
+def keep(calibration: KeptCalibration, state: Path | None = None) -> Path:
+    """Keep a calibration; on return it is on disk, and in force if it is the newest."""
+    path = _directory(state) / f"{calibration.id}.json"
+    write_whole(path, calibration.model_dump_json(indent=1).encode())
+    return path
+
+
+def in_force(state: Path | None = None) -> KeptCalibration | None:
+    """The newest calibration of this machine under this kernel, if there is one."""
+    own = (machine(), kernel())
+    found = [kept for kept in _kept(_directory(state)) if (kept.machine, kept.kernel) == own]
+    return max(found, key=lambda kept: kept.date, default=None)
+
+
+def _kept(directory: Path) -> Iterator[KeptCalibration]:
+    """All that can be read; what a newer Tiltyard wrote is passed over."""
+    for path in sorted(directory.glob("*.json")):
+        try:
+            yield KeptCalibration.model_validate_json(path.read_bytes())
+        except ValidationError:
+            continue
+
+
+def _directory(state: Path | None) -> Path:
+    return (state or state_directory()) / "calibrations"

@@ -1,0 +1,49 @@
+"""Calibrations that are kept, and which of them is in force."""
+
+from pathlib import Path
+
+import pytest
+
+from tiltyard.host import calibrations
+from tiltyard.host.calibrations import KeptCalibration, in_force, keep, kernel, machine
+
+
+def kept(number: int, date: str, **changes: str) -> KeptCalibration:
+    fields = {"id": f"c{number}", "date": date, "machine": machine(), "kernel": kernel()}
+    return KeptCalibration(**{**fields, **changes}, resolution_percent={"random": 2.0})
+
+
+def test_the_newest_one_of_this_host_and_kernel_is_in_force(tmp_path: Path) -> None:
+    assert in_force(tmp_path) is None
+    newest = kept(1, "2026-11-20T10:00:00.000+00:00")
+    for one in (
+        kept(2, "2026-11-19T10:00:00.000+00:00"),
+        newest,
+        kept(3, "2026-11-21T10:00:00.000+00:00", machine="another"),
+        kept(4, "2026-11-21T10:00:00.000+00:00", kernel="Linux 1.0 x86_64"),
+    ):
+        keep(one, tmp_path)
+    assert in_force(tmp_path) == newest
+
+
+def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    path = keep(kept(1, "2026-11-20T10:00:00.000+00:00"), tmp_path)
+    path.with_name("newer.json").write_text('{"format": 9}')
+    path.with_name("torn.json").write_text("{")
+    found = in_force(tmp_path)
+    assert found is not None
+    assert found.id == "c1"
+
+
+def test_a_machine_is_told_by_a_hash_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = machine()
+    assert known == machine()
+    other = tmp_path / "machine-id"
+    other.write_text("0123456789abcdef0123456789abcdef\n")
+    monkeypatch.setattr(calibrations, "_MACHINE_ID", other)
+    assert machine() != known
+    assert "0123456789" not in machine()
+    monkeypatch.setattr(calibrations, "_MACHINE_ID", tmp_path / "none")
+    assert machine() != known
