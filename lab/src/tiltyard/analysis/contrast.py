@@ -135,7 +135,36 @@ def judge(
     pairs = list(pairs_of(systems))
     if not quantities or not pairs:
         return tuple(Judged(quantity, ()) for quantity in quantities)
+    asked = [
+        (quantity, systems[later], systems[earlier])
+        for quantity in quantities
+        for later, earlier in pairs
+    ]
     differences, failed = _paired(quantities, pairs)
+    contrasts = iter(judge_rows(asked, differences, failed, design, adjust, level, together))
+    return tuple(Judged(q, tuple(islice(contrasts, len(pairs)))) for q in quantities)
+
+
+def judge_rows(
+    asked: Sequence[tuple[Quantity, str, str]],
+    differences: FloatArray,
+    failed: BoolArray,
+    design: Design,
+    adjust: Callable[[FloatArray], FloatArray],
+    level: float,
+    together: bool = False,
+) -> list[Contrast]:
+    """Verdicts on one family of differences, whatever they are differences of.
+
+    Args:
+        asked: of each row the quantity, and the names of the two sides.
+        differences: on the log scale, shape (family, blocks); nan where there is none.
+        failed: which of the missing ones were attempted; of the same shape.
+        design: as :func:`judge` takes it, like the rest.
+        adjust: p-values to adjusted ones.
+        level: adjusted p-values up to this one are rejections.
+        together: intervals hold together.
+    """
     rules = FamilyRules(
         spending=spending_of(design),
         rope=float(np.log1p(design.equivalent_within)),
@@ -145,14 +174,8 @@ def judge(
         futility=design.futility,
         max_failed_share=MAX_FAILED_SHARE,
     )
-    contrasts = _contrasts(
-        [(quantity, pair) for quantity in quantities for pair in pairs],
-        systems,
-        differences,
-        failed,
-        judge_family(differences, failed, rules),
-    )
-    return tuple(Judged(q, tuple(islice(contrasts, len(pairs)))) for q in quantities)
+    verdicts = judge_family(differences, failed, rules)
+    return list(_contrasts(asked, differences, failed, verdicts))
 
 
 def spending_of(design: Design) -> Spending:
@@ -179,8 +202,7 @@ def _paired(
 
 
 def _contrasts(
-    asked: Sequence[tuple[Quantity, tuple[int, int]]],
-    systems: Sequence[str],
+    asked: Sequence[tuple[Quantity, str, str]],
     differences: FloatArray,
     failed: BoolArray,
     found: FamilyVerdicts,
@@ -199,13 +221,13 @@ def _contrasts(
         failed.sum(axis=1).tolist(),
         strict=True,
     )
-    for row, (quantity, (later, earlier)) in enumerate(asked):
+    for row, (quantity, system, against) in enumerate(asked):
         outcome, blocks, estimate, low, high, p, level, p_adjusted, failures = next(rows)
         own = usable[row, : len(quantity.log_values)]
         yield Contrast(
             quantity=quantity,
-            system=systems[later],
-            against=systems[earlier],
+            system=system,
+            against=against,
             differences=differences[row, : len(own)][own],
             usable=own,
             interval=RepeatedInterval(blocks, estimate, low, high, p, level) if blocks else None,

@@ -22,11 +22,10 @@ from typing import Literal
 
 import numpy as np
 
-from tiltyard.analysis.contrast import MAX_FAILED_SHARE, Contrast, verdict_of
+from tiltyard.analysis.contrast import Contrast, judge_rows
 from tiltyard.analysis.quantity import Quantity
-from tiltyard.plan.model import Design, Plan
-from tiltyard.stats.sequential import repeated_interval
-from tiltyard.stats.types import FloatArray
+from tiltyard.plan.model import Plan
+from tiltyard.stats.types import BoolArray, FloatArray
 
 Levels = Mapping[str, str]
 
@@ -113,26 +112,20 @@ def judge_effects(
     Returns:
         For each quantity the effects in the order of :func:`terms_of`.
     """
-    terms, design = terms_of(plan), plan.design
-    found = [_observe(quantity, term, design) for quantity in quantities for term in terms]
-    invalid = [_is_invalid(contrast, design) for contrast in found]
-    p_values = [
-        contrast.interval.p if contrast.interval and not bad else 1.0
-        for contrast, bad in zip(found, invalid, strict=True)
+    terms = terms_of(plan)
+    if not terms or not quantities:
+        return [[] for _ in quantities]
+    asked = [
+        (replace(quantity, topic=f"{quantity.topic}{term.where}"), term.subject, term.against)
+        for quantity in quantities
+        for term in terms
     ]
-    adjusted = adjust(np.array(p_values)) if found else np.empty(0)
-    rope = float(np.log1p(design.equivalent_within))
-    decided = iter(
-        replace(
-            contrast,
-            p_adjusted=float(p) if contrast.interval else None,
-            verdict="invalid"
-            if bad
-            else verdict_of(contrast, rope, bool(p <= design.false_discovery_rate)),
-        )
-        for contrast, p, bad in zip(found, adjusted, invalid, strict=True)
-    )
-    return [[JudgedTerm(term, next(decided)) for term in terms] for _ in quantities]
+    rows = [_per_block(quantity, term) for quantity in quantities for term in terms]
+    effects, attempted = map(np.stack, zip(*rows, strict=True))
+    failed = attempted & ~np.isfinite(effects)
+    rate = plan.design.false_discovery_rate
+    judged = iter(judge_rows(asked, effects, failed, plan.design, adjust, rate))
+    return [[JudgedTerm(term, next(judged)) for term in terms] for _ in quantities]
 
 
 def _main(
@@ -171,25 +164,9 @@ def _mean_of(levels: Sequence[Levels], wanted: Levels) -> FloatArray:
     return weights
 
 
-def _observe(quantity: Quantity, term: Term, design: Design) -> Contrast:
-    """The effect in every block that has all of its systems, and its interval."""
+def _per_block(quantity: Quantity, term: Term) -> tuple[FloatArray, BoolArray]:
+    """The effect in each block, nan unless it has all systems involved; and which attempted it."""
     involved = term.weights != 0
-    per_block = quantity.log_values[:, involved] @ term.weights[involved]
-    usable = np.isfinite(per_block)
-    attempted = quantity.attempted[:, involved].all(axis=1)
-    looks = tuple((look.blocks, look.c) for look in design.looks)
-    return Contrast(
-        quantity=replace(quantity, topic=f"{quantity.topic}{term.where}"),
-        system=term.subject,
-        against=term.against,
-        differences=per_block[usable],
-        usable=usable,
-        interval=repeated_interval(per_block[usable], design.profile, looks),
-        failed=int(np.count_nonzero(attempted & ~usable)),
-    )
-
-
-def _is_invalid(contrast: Contrast, design: Design) -> bool:
-    """As for comparisons of two systems: too many of its blocks failed."""
-    enough = contrast.attempted >= design.looks[0].blocks
-    return enough and contrast.failed > MAX_FAILED_SHARE * contrast.attempted
+    effect: FloatArray = quantity.log_values[:, involved] @ term.weights[involved]
+    attempted: BoolArray = np.all(quantity.attempted[:, involved], axis=1)
+    return effect, attempted
