@@ -116,6 +116,9 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
     if table.blocks is not None and table.profile is not None:
         text = f'fixes the number of blocks, profile = "{table.profile}" does not; choose one'
         flaws.append(Flaw(("precision", "blocks"), text))
+    if table.strict and table.profile == "fast":
+        text = 'holds without a model of the noise, profile = "fast" rests on one; choose one'
+        flaws.append(Flaw(("precision", "strict"), text))
     return Precision(
         profile="fixed" if table.blocks is not None else table.profile or "standard",
         strict=table.strict,
