@@ -1,8 +1,5 @@
-import pytest
-
-from support.contrasts import design_of
 from support.synthetic import synthetic_study
-from tiltyard.analysis.decision import all_comparisons, decision, earliest_decision
+from tiltyard.analysis.decision import all_comparisons, decision
 from tiltyard.analysis.findings import analyse
 
 CLEAR = {"xfs": 1.3, "btrfs": 0.7}
@@ -91,25 +88,6 @@ def test_what_can_hardly_be_decided_is_given_up_if_the_study_says_so():
 
 def test_nothing_is_given_up_early():
     assert not futile(10)[1].done
-
-
-@pytest.mark.parametrize(
-    ("profile", "blocks", "pairs", "family", "earliest"),
-    [
-        ("standard", None, 1, 1, 7),
-        ("standard", None, 3, 234, 10),
-        ("standard", None, 15, 0, 14),
-        ("standard", None, 10**6, 10**6, None),
-        ("fixed", 6, 1, 40, 6),
-        ("fixed", 6, 3, 40, None),
-        ("fixed", 6, 0, 0, 6),
-        ("fast", None, 2, 0, 5),
-    ],
-)
-def test_the_earliest_decision_is_where_a_lone_difference_can_be_claimed(
-    profile, blocks, pairs, family, earliest
-):
-    assert earliest_decision(design_of(profile, blocks), pairs, family) == earliest
 
 
 def test_all_comparisons_are_counted_once():

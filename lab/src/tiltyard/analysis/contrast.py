@@ -20,7 +20,7 @@ from tiltyard.stats.family import (
     FamilyVerdicts,
     judge_family,
 )
-from tiltyard.stats.sequential import RepeatedInterval, Spending
+from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.stats.types import BoolArray, FloatArray
 
 MAX_FAILED_SHARE: Final = 0.2
@@ -166,7 +166,7 @@ def judge_rows(
         together: intervals hold together.
     """
     rules = FamilyRules(
-        spending=spending_of(design),
+        spending=design.spending,
         rope=float(np.log1p(design.equivalent_within)),
         adjust=adjust,
         rate=level,
@@ -176,12 +176,6 @@ def judge_rows(
     )
     verdicts = judge_family(differences, failed, rules)
     return list(_contrasts(asked, differences, failed, verdicts))
-
-
-def spending_of(design: Design) -> Spending:
-    """How one comparison of a plan spends its error rate over the looks."""
-    looks = tuple((look.blocks, look.c) for look in design.looks)
-    return Spending(design.profile, design.strict, looks)
 
 
 def _paired(

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltyard.analysis.contrast import spending_of
-from tiltyard.analysis.findings import HEADLINE_LEVEL
 from tiltyard.analysis.model import Comparison, Findings
-from tiltyard.plan.model import Design
 
 
 @dataclass(frozen=True)
@@ -70,29 +67,6 @@ def _going_on(findings: Findings) -> frozenset[tuple[str, str]]:
         if found.is_open
         for system in (found.system, found.against)
     )
-
-
-def earliest_decision(design: Design, pairs: int, family: int) -> int | None:
-    """Blocks before which no difference can be claimed, however large; ``None``: never.
-
-    Few blocks have no p-value that is small enough to be corrected for many comparisons. Asked is
-    for the first look at which one comparison can be claimed though it is the only one that
-    differs: an index among ``pairs`` by Holm, or a cell among ``family`` by Benjamini–Hochberg.
-
-    Args:
-        design: the rules of the plan.
-        pairs: comparisons of workloads as a whole: workloads × pairs of systems.
-        family: comparisons of the grid, :attr:`Findings.family`; 0 if not known.
-    """
-    corrected = ((HEADLINE_LEVEL, pairs), (design.false_discovery_rate, family))
-    level = max((rate / size for rate, size in corrected if size), default=HEADLINE_LEVEL)
-    spending = spending_of(design)
-    reached = (
-        look.blocks
-        for place, look in enumerate(design.looks)
-        if spending.has_interval(place, level)
-    )
-    return next(reached, None)
 
 
 def all_comparisons(findings: Findings) -> tuple[Comparison, ...]:

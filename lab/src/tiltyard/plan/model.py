@@ -1,13 +1,16 @@
 """The plan: everything that is decided before the first trial."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from tiltyard.folder import sha256
 from tiltyard.study.model import ConditionsSpec, Frozen, GatesSpec, SystemSpec, WorkloadSpec
 from tiltyard.wire import MetricCard
+
+if TYPE_CHECKING:
+    from tiltyard.stats.sequential import Spending
 
 FORMAT = 1
 
@@ -34,6 +37,14 @@ class Design(Frozen):
     false_discovery_rate: float
     futility: bool = Field(False, exclude_if=lambda futility: not futility)
     """Stop a comparison that is not likely to be decided by the last look."""
+
+    @property
+    def spending(self) -> "Spending":
+        """How one comparison spends its error rate over the looks."""
+        from tiltyard.stats.sequential import Spending
+
+        looks = tuple((look.blocks, look.c) for look in self.looks)
+        return Spending(self.profile, self.strict, looks)
 
 
 class Turn(Frozen):

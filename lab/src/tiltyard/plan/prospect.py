@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from math import comb
 
 from tiltyard.plan.model import Design, Plan
-from tiltyard.stats.sequential import LEVEL, sequential_p
+from tiltyard.stats.sequential import LEVEL
 
 _FEW = 100
 """Grids easily have so many comparisons; a design that can tell one of them is not remarked on."""
@@ -26,11 +26,11 @@ def prospects(plan: Plan) -> Iterator[str]:
     of = f"{comparisons} comparisons of workloads as a whole are corrected together"
     if earliest is None:
         yield (
-            f"{of}, and {last} blocks are too few for any of them: only equivalence can be found. "
+            f"{of}, and {last} blocks are too few to decide any of them. "
             "More blocks, or fewer systems and workloads, would do"
         )
     elif earliest > first:
-        yield f"{of}: no difference can be found before {earliest} blocks, equivalence from {first}"
+        yield f"{of}: none of them can be decided before {earliest} blocks"
     alone = largest_family(design)
     if alone < _FEW:
         yield (
@@ -42,16 +42,13 @@ def prospects(plan: Plan) -> Iterator[str]:
 def earliest_difference(design: Design, comparisons: int) -> int | None:
     """Blocks at the first look at which one of many comparisons can be significant; or ``None``.
 
-    The strictest step of Holm's procedure: p ≤ 5 % / comparisons.
+    The strictest step of Holm's procedure: p ≤ 5 % / comparisons. Before it there is no interval
+    either that would hold for all of them together.
     """
-    return next(
-        (
-            look.blocks
-            for look in design.looks
-            if _smallest_p(design, look.blocks) <= LEVEL / comparisons
-        ),
-        None,
-    )
+    smallest_p = design.spending.smallest_p
+    looks = enumerate(design.looks)
+    enough = (look.blocks for place, look in looks if smallest_p(place) <= LEVEL / comparisons)
+    return next(enough, None)
 
 
 def largest_family(design: Design) -> int:
@@ -59,9 +56,5 @@ def largest_family(design: Design) -> int:
 
     The strictest step of Benjamini and Hochberg's procedure: p ≤ q / comparisons.
     """
-    return int(design.false_discovery_rate / _smallest_p(design, design.looks[-1].blocks))
-
-
-def _smallest_p(design: Design, blocks: int) -> float:
-    """The sequential p-value of differences that all point the same way."""
-    return sequential_p(design.profile, 2.0 ** (1 - blocks))
+    smallest_p = design.spending.smallest_p(len(design.looks) - 1)
+    return int(design.false_discovery_rate / smallest_p)

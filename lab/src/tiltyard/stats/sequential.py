@@ -189,6 +189,11 @@ class Spending:
         nominal = self.nominal_level(place, level)
         return nominal > 0 if self._by_t(place) else nominal >= nominal_p(self.looks[place][0], 0)
 
+    def smallest_p(self, place: int) -> float:
+        """The sequential p-value of differences that all point the same way, at a look."""
+        nominal = 0.0 if self._by_t(place) else nominal_p(self.looks[place][0], 0)
+        return float(self.sequential_p(np.array(nominal / self.shares[place])))
+
     def evidence(self, place: int, differences: FloatArray, level: float = LEVEL) -> Evidence:
         """Estimates, p-values and intervals of coverage ``1 - level`` over all looks.
 
