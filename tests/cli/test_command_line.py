@@ -14,6 +14,9 @@ from support.hosts import needs_root
 TILTYARD = Path(sys.executable).parent / "tiltyard"
 VERBS = ("compare", "new", "check", "run", "status", "report", "workloads", "doctor", "restore")
 
+ASKED = ("-w", "postmark", "--seed", "5", "--spoiled", "keep")
+"""Whatever else this machine does while the test runs, no block is made again."""
+
 
 def tiltyard(
     *words: str | Path, cwd: Path, timeout_s: float = 120
@@ -36,9 +39,7 @@ def compared() -> Iterator[Path]:
         place = Path(name)
         for system in ("a", "b"):
             (place / system).mkdir()
-        done = tiltyard(
-            "compare", "a", "b", "-w", "postmark", "--blocks", "7", "--seed", "5", cwd=place
-        )
+        done = tiltyard("compare", "a", "b", *ASKED, "--blocks", "7", cwd=place)
         assert done.returncode == 0, done.stderr
         assert "Answer" in done.stdout
         assert "7 blocks, 14 trials, all kept" in done.stdout
@@ -74,9 +75,7 @@ def test_compare_leaves_a_whole_study_folder(compared: Path) -> None:
 
 
 def test_the_same_command_again_shows_the_same_verdict(compared: Path) -> None:
-    again = tiltyard(
-        "compare", "a", "b", "-w", "postmark", "--blocks", "7", "--seed", "5", cwd=compared
-    )
+    again = tiltyard("compare", "a", "b", *ASKED, "--blocks", "7", cwd=compared)
     assert again.returncode == 0, again.stderr
     assert "7 blocks, 14 trials, all kept" in again.stdout
     journal = (compared / "postmark-a-b/journal.jsonl").read_text()
@@ -84,7 +83,7 @@ def test_the_same_command_again_shows_the_same_verdict(compared: Path) -> None:
 
 
 def test_another_question_does_not_take_the_folder(compared: Path) -> None:
-    done = tiltyard("compare", "a", "b", "-w", "postmark", "--blocks", "9", cwd=compared)
+    done = tiltyard("compare", "a", "b", *ASKED, "--blocks", "9", cwd=compared)
     assert done.returncode == 2
     assert "another study is in this folder" in done.stderr
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tiltyard.folder import StudyFolder, sha256
+from tiltyard.plan.freeze import spares_for
 from tiltyard.plan.model import FORMAT, Plan
 from tiltyard.plan.order import draw_blocks
 from tiltyard.study.problems import StudyFileError
@@ -43,6 +44,44 @@ def test_a_fixed_design_has_one_look(folder: StudyFolder, frozen: Freeze) -> Non
     plan = frozen()
     assert [look.blocks for look in plan.design.looks] == [8]
     assert len(plan.blocks) == 8
+
+
+def test_spares_follow_the_planned_blocks_of_the_same_seed(frozen: Freeze) -> None:
+    plan = frozen()
+    drawn = draw_blocks(["ext4", "xfs", "btrfs"], ["postmark", "iozone"], 25, 4711)
+    assert plan.sequence == (*plan.blocks, *plan.spares) == drawn
+    assert len(plan.spares) == 5
+    assert plan.gates is not None
+    assert plan.gates.spoiled == "replace"
+
+
+def test_where_spoiled_blocks_are_kept_there_are_no_spares(
+    folder: StudyFolder, frozen: Freeze
+) -> None:
+    before = frozen()
+    folder.study.write_text(folder.study.read_text() + '\n[gates]\nspoiled = "keep"\n')
+    plan = frozen()
+    assert plan.spares == ()
+    assert plan.blocks == before.blocks
+    assert plan.gates == before.gates.model_copy(update={"spoiled": "keep"})  # type: ignore[union-attr]
+
+
+def test_spares_are_as_many_as_keep_the_share_at_a_fifth() -> None:
+    for blocks in range(1, 1001):
+        spares = spares_for(blocks)
+        assert 5 * spares <= blocks + spares
+        assert 5 * (spares + 1) > blocks + spares + 1
+
+
+def test_trials_in_a_turn_come_from_the_study(folder: StudyFolder, frozen: Freeze) -> None:
+    text = folder.study.read_text().replace('use = "iozone"', 'use = "iozone"\ntrials = 3')
+    folder.study.write_text(text)
+    plan = frozen()
+    turn = plan.blocks[0].turns[0]
+    keys = list(plan.trials_in(1, turn))
+    assert [(key.workload, key.repeat) for key in keys[:2]] == [(w, 1) for w in turn.workloads]
+    assert [(key.workload, key.repeat) for key in keys[2:]] == [("iozone", 2), ("iozone", 3)]
+    assert len({key.file_name for key in keys}) == 4
 
 
 def test_a_seed_is_drawn_where_none_is_given(folder: StudyFolder, frozen: Freeze) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
-from support.runs import Watcher, directory_system, go_on, image_system, place, plan_of
+from support.runs import SMOKE, Watcher, directory_system, go_on, image_system, place, plan_of
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -40,7 +40,8 @@ def trial_files(folder: StudyFolder) -> dict[str, bytes]:
 @needs_root
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     systems = (image_system("ext2", "16M"), image_system("ext4", "16M"))
-    plan = plan_of(systems, blocks=40)
+    twice = SMOKE.model_copy(update={"trials": 2})
+    plan = plan_of(systems, workloads=(twice,), blocks=20)
     folder = place(tmp_path / "study", plan)
     before = host_state(tmp_path)
     moments = random.Random(4711)
