@@ -5,6 +5,7 @@ from itertools import count
 import numpy as np
 import pytest
 
+from support.contrasts import design_of
 from support.synthetic import synthetic_study
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.prospect import earliest_difference, largest_family, prospects
@@ -31,16 +32,16 @@ def test_a_usual_study_needs_no_remark() -> None:
 
 def test_three_pairs_cannot_be_told_apart_at_the_first_look() -> None:
     assert said(systems=3) == (
-        "3 comparisons of workloads as a whole are corrected together: no difference can be found "
-        "before 10 blocks, equivalence from 7"
+        "3 comparisons of workloads as a whole are corrected together: none of them can be decided "
+        "before 10 blocks"
     )
 
 
 def test_six_blocks_for_ten_pairs_find_nothing() -> None:
     text = said(systems=5, blocks=6)
     assert "10 comparisons of workloads as a whole are corrected together, and 6 blocks" in text
-    assert "only equivalence can be found" in text
-    assert "a cell that differs alone can be found among no more than 1 comparisons" in text
+    assert "6 blocks are too few to decide any of them" in text
+    assert "one that differs alone can be found among no more than 1, even" in text
 
 
 def test_one_system_is_compared_with_nothing() -> None:
@@ -81,3 +82,26 @@ def bh_of_one(p: float, comparisons: int) -> float:
 def one_of(p: float, comparisons: int) -> FloatArray:
     """One small p-value among many that are 1."""
     return np.array([p, *[1.0] * (comparisons - 1)])
+
+
+@pytest.mark.parametrize(
+    ("profile", "blocks", "comparisons", "earliest"),
+    [
+        ("standard", None, 1, 7),
+        ("standard", None, 3, 10),
+        ("standard", None, 15, 14),
+        ("standard", None, 10**6, None),
+        ("fixed", 6, 1, 6),
+        ("fixed", 6, 3, None),
+        ("fast", None, 2, 5),
+    ],
+)
+def test_many_comparisons_need_more_blocks(profile, blocks, comparisons, earliest):
+    assert earliest_difference(design_of(profile, blocks), comparisons) == earliest
+
+
+def test_strict_looks_have_larger_p_values():
+    strict = synthetic_study(strict=True, blocks=0)[0].design
+    assert earliest_difference(strict, 3) == 10
+    assert earliest_difference(strict, 9) == 14
+    assert largest_family(strict) < largest_family(design_of())

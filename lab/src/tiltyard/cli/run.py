@@ -72,6 +72,7 @@ def _run_and_conclude(folder: "StudyFolder", stop_on_failure: bool) -> "Findings
     """From the plan to the findings, with the display of a person."""
     from tiltyard.analysis.decision import decision
     from tiltyard.analysis.findings import analyse
+    from tiltyard.cli.console import remark
     from tiltyard.cli.display import LiveDisplay
     from tiltyard.cli.session import conclude, planned
     from tiltyard.executors.engine import Engine
@@ -80,7 +81,7 @@ def _run_and_conclude(folder: "StudyFolder", stop_on_failure: bool) -> "Findings
     engine = Engine.find()
     plan = planned(folder, engine)
     with LiveDisplay() as display:
-        run_study(
+        reason = run_study(
             folder,
             plan,
             engine,
@@ -88,6 +89,7 @@ def _run_and_conclude(folder: "StudyFolder", stop_on_failure: bool) -> "Findings
             display,
             stop_on_failure=stop_on_failure,
         )
+    remark(f"Ended    {reason}")
     return conclude(folder)
 
 
@@ -97,9 +99,10 @@ def _exit_code(findings: "Findings", require_decision: bool) -> int:
 
     if findings.trials_failed or not findings.trials_kept:
         return ExitCode.TRIALS_FAILED
-    open_verdicts = any(
-        comparison.verdict in ("undecided", "invalid")
+    verdicts = [
+        comparison.verdict
         for workload in findings.workloads
         for comparison in workload.index.comparisons
-    )
-    return ExitCode.UNDECIDED if require_decision and open_verdicts else ExitCode.DONE
+    ]
+    decided = verdicts and not {"undecided", "invalid"} & set(verdicts)
+    return ExitCode.DONE if decided or not require_decision else ExitCode.UNDECIDED

@@ -49,12 +49,14 @@ def status(study: Path = Path(), /) -> None:
 
 def _blocks(plan: "Plan", history: "History") -> Iterator[str]:
     """Blocks that count, those that are spoiled, and what the looks have left out."""
+    from tiltyard.run.record import told_briefly
+
     course = history.course(plan)
     kept = f"{len(course.ended)} trials kept"
     yield f"Blocks   {len(course.counted)} of at most {len(plan.blocks)} complete, {kept}"
     for block, reasons in history.spoiled.items():
         fate = "replaced" if block in course.replaced else "counts all the same"
-        yield f"Spoiled  block {block}, {fate}: {'; '.join(reason.text for reason in reasons)}"
+        yield f"Spoiled  block {block}, {fate}: {told_briefly(reasons)}"
     if course.narrowed:
         everything = len(plan.systems) * len(plan.workloads)
         going_on = len(course.narrowed[max(course.narrowed)])

@@ -34,8 +34,8 @@ def prospects(plan: Plan) -> Iterator[str]:
     alone = largest_family(design)
     if alone < _FEW:
         yield (
-            f"a cell that differs alone can be found among no more than {alone} comparisons of "
-            f"cells, even after {last} blocks; among more, several must differ"
+            "where cells of a grid are compared, one that differs alone can be found among no "
+            f"more than {alone}, even after {last} blocks; among more, several must differ"
         )
 
 

@@ -6,6 +6,7 @@ from tiltyard.run.estimate import next_look
 from tiltyard.run.gates import check_block
 from tiltyard.run.journal import BlockChecked
 from tiltyard.run.read import read_trial
+from tiltyard.run.record import told_briefly
 from tiltyard.run.turn import run_turn
 from tiltyard.systems.kind import System
 
@@ -38,13 +39,13 @@ def _check(context: Context, block: Block) -> None:
     reasons = check_block(history, plan, block.number, records)
     context.journal.append(BlockChecked(block=block.number, reasons=reasons))
     if reasons:
-        context.observer.note(_told(context, block, "; ".join(each.text for each in reasons)))
+        context.observer.note(_told(context, block, told_briefly(reasons)))
 
 
-def _told(context: Context, block: Block, reasons: str) -> str:
+def _told(context: Context, block: Block, why: str) -> str:
     """What a person reads of a spoiled block."""
     replaced = block.number in context.course.replaced
     fate = (
         "it is kept, and another one counts in its place" if replaced else "it counts all the same"
     )
-    return f"block {block.number} is spoiled: {reasons}; {fate}"
+    return f"block {block.number} is spoiled: {why}; {fate}"

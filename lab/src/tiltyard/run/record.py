@@ -1,5 +1,7 @@
 """What a run leaves behind, as later stages read it."""
 
+from collections.abc import Sequence
+from math import inf
 from typing import Literal
 
 from pydantic import Field
@@ -55,6 +57,12 @@ class Reason(Frozen):
     limit: float
     text: str
     """In words, with both numbers."""
+
+
+def told_briefly(reasons: Sequence[Reason]) -> str:
+    """The reason that is farthest beyond its limit, and how many others there are."""
+    worst = max(reasons, key=lambda reason: reason.value / reason.limit if reason.limit else inf)
+    return worst.text if len(reasons) == 1 else f"{worst.text}, and {len(reasons) - 1} more"
 
 
 class CalibrationNote(Frozen):
