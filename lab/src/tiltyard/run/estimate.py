@@ -1,6 +1,6 @@
 """How long will it still take? Medians of what was seen, so one slow trial does not mislead."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -59,20 +59,20 @@ def outlook(plan: Plan, history: History) -> Outlook:
     """How far a run is; blocks that were replaced are part of the way."""
     course = history.course(plan)
     pace = Pace.of(history)
-    every = _trials(course, plan.design.looks[-1].blocks)
-    until_look = _trials(course, next_look(plan, history))
+    every = [course.trials_of(block) for block in course.up_to(plan.design.looks[-1].blocks)]
+    until_look = every[: len(course.up_to(next_look(plan, history)))]
     return Outlook(
         trials_done=len(course.ended),
-        trials_to_look=len(until_look),
-        trials_total=len(every),
-        left_to_look_s=pace.of_trials(key for key in until_look if key not in course.ended),
-        left_s=pace.of_trials(key for key in every if key not in course.ended),
+        trials_to_look=sum(map(len, until_look)),
+        trials_total=sum(map(len, every)),
+        left_to_look_s=pace.of_trials(_left(course, until_look)),
+        left_s=pace.of_trials(_left(course, every)),
     )
 
 
-def _trials(course: Course, look: int) -> list[TrialKey]:
-    """All trials before a look, those that are done included."""
-    return [key for block in course.up_to(look) for key in course.trials_of(block)]
+def _left(course: Course, blocks: Sequence[Sequence[TrialKey]]) -> list[TrialKey]:
+    """What is still to be run of some blocks."""
+    return [key for keys in blocks for key in keys if key not in course.ended]
 
 
 def next_look(plan: Plan, history: History) -> int:
