@@ -72,9 +72,9 @@ class Budget(Frozen):
     """That fit, no more than the design has."""
     look: int | None
     """The last look that fits; ``None`` if none does."""
-    difference: float | None
-    """The smallest difference found with the power asked for in all comparisons; ``None``: in
-    some of them none."""
+    differences: dict[str, float | None]
+    """Workload → the smallest difference that is found there in any comparison with the power
+    asked for; ``None``: none is."""
 
 
 class Forecast(Frozen):
@@ -224,12 +224,18 @@ def _blocks_within(looks: Sequence[Expected], target: float) -> int:
 def _budget(pairs: Sequence[PairForecast], budget_s: float, block_s: float) -> Budget:
     """What fits, and what the last look of it shows in the comparison that is worst off."""
     blocks = min(int(budget_s // block_s), pairs[0].looks[-1].blocks)
-    reached = [[look for look in pair.looks if look.blocks <= blocks][-1:] for pair in pairs]
-    found = [look.difference for looks in reached for look in looks]
-    sizes = [size for size in found if size is not None]
+    fitting = [place for place, look in enumerate(pairs[0].looks) if look.blocks <= blocks]
+    differences: dict[str, float | None] = {}
+    for pair in pairs if fitting else ():
+        found = pair.looks[fitting[-1]].difference
+        worst = differences.get(pair.workload, 0.0)
+        if found is None or worst is None:
+            differences[pair.workload] = None
+        else:
+            differences[pair.workload] = max(found, worst)
     return Budget(
         budget_s=budget_s,
         blocks=blocks,
-        look=reached[0][0].blocks if reached[0] else None,
-        difference=max(sizes) if sizes and len(sizes) == len(pairs) else None,
+        look=pairs[0].looks[fitting[-1]].blocks if fitting else None,
+        differences=differences,
     )

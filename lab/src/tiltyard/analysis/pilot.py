@@ -14,13 +14,14 @@ from tiltyard.stats.replication import optimal_counts
 from tiltyard.stats.types import FloatArray
 from tiltyard.wire import Usage
 
-MOST_TRIALS: Final = 10
-"""In a turn, however little the turns differ: beyond it a turn is a session of its own."""
+MOST_TRIALS: Final = 5
+"""In a turn, however little the turns differ in a pilot: a study begins with seven turns at least,
+and five blocks easily overlook what turns contribute."""
 _LEAST_COST_S: Final = 1e-3
 
 
 def pilot_of(
-    plan: Plan, run: RunRecord, turn_s: float, trial_s: Mapping[str, float], created: str
+    plan: Plan, run: RunRecord, turn_s: float, trial_s: Mapping[str, float], ended: str
 ) -> Pilot:
     """The findings of a pilot that has been run.
 
@@ -29,11 +30,11 @@ def pilot_of(
         run: its record.
         turn_s: what a turn takes beside its trials; the workloads share it.
         trial_s: workload → what a trial takes.
-        created: UTC, ISO 8601.
+        ended: when the pilot was done, UTC, ISO 8601.
     """
     share_s = turn_s / len(plan.workloads)
     return Pilot(
-        created=created,
+        ended=ended,
         plan_hash=plan.hash,
         seed=plan.seed,
         systems_sha256=hash_of_systems(plan.systems),

@@ -20,8 +20,13 @@ from tiltyard.units import format_duration
 class LiveDisplay:
     """An observer of a run for people. Use it in a ``with`` block."""
 
-    def __init__(self) -> None:
-        """Nothing is drawn before :meth:`started`."""
+    def __init__(self, *, decides: bool = True) -> None:
+        """Nothing is drawn before :meth:`started`.
+
+        Args:
+            decides: Whether the run is to decide anything; a pilot is not.
+        """
+        self._decides = decides
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=36),
@@ -54,7 +59,7 @@ class LiveDisplay:
         remark(
             f"Study    {len(plan.systems)} systems × {workloads}, {blocks} blocks, seed {plan.seed}"
         )
-        for limit in prospects(plan):
+        for limit in prospects(plan) if self._decides else ():
             remark(f"Limit    {limit}")
         if outlook.trials_done:
             remark(f"Resumed  {outlook.trials_done} trials are done already and are kept")

@@ -4,45 +4,43 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from tiltyard.analysis.forecast import Budget, Forecast, PairForecast
+from tiltyard.analysis.forecast import Budget, Forecast
 from tiltyard.units import format_duration
 
 
 def table(found: Forecast) -> Table:
     """One line for each comparison: its noise, and what each look is expected to show."""
-    made = Table(title="Expected half-width of the 95 % interval", title_justify="left")
-    made.add_column("Workload")
-    made.add_column("Comparison")
-    made.add_column("CV", justify="right")
+    made = Table(
+        title="Half-width of the 95 % interval in %, as expected after so many blocks",
+        title_justify="left",
+    )
+    made.add_column("")
+    made.add_column("CV, %", justify="right")
     for look in found.pairs[0].looks:
-        made.add_column(f"{look.blocks} blocks\n{format_duration(look.elapsed_s)}", justify="right")
+        made.add_column(f"{look.blocks}\n{format_duration(look.elapsed_s)}", justify="right")
     asked = f"{100 * found.within:g} %"
-    made.add_column(f"±{asked}\nblocks", justify="right")
-    made.add_column("\ntime", justify="right")
-    made.add_column(f"find {asked}\nblocks", justify="right")
+    made.add_column(f"±{asked}\nafter", justify="right")
+    made.add_column(f"{asked} found\nafter", justify="right")
     for pair in found.pairs:
         made.add_row(
-            pair.workload,
-            f"{pair.system} / {pair.against}",
-            _percent(pair.cv),
-            *(f"±{_percent(look.half_width)}" for look in pair.looks),
-            *_precision(pair),
-            str(pair.blocks_to_find),
+            f"{pair.workload}\n{pair.system} / {pair.against}",
+            _number(pair.cv),
+            *(_number(look.half_width) for look in pair.looks),
+            f"{pair.blocks_within}\n{format_duration(pair.elapsed_within_s)}",
+            f"{pair.blocks_to_find}\n{format_duration(pair.blocks_to_find * found.block_s)}",
         )
     return made
 
 
-def _precision(pair: PairForecast) -> tuple[str, str]:
-    """Blocks and time until the interval is narrow enough."""
-    beyond = pair.blocks_within > pair.looks[-1].blocks
-    blocks = f"{'about ' if beyond else ''}{pair.blocks_within}"
-    return blocks, format_duration(pair.elapsed_within_s)
+def _number(share: float) -> str:
+    """A share in percent with two significant digits: ``2.1``, ``17``, ``168``."""
+    percent = 100 * share
+    return f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"
 
 
 def _percent(share: float) -> str:
-    """Two significant digits: ``2.1 %``."""
-    percent = 100 * share
-    return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.2g} %"
+    """``2.1 %``."""
+    return f"{_number(share)} %"
 
 
 def sentences(found: Forecast) -> Iterator[str]:
@@ -65,21 +63,21 @@ def sentences(found: Forecast) -> Iterator[str]:
     if found.earliest is None:
         yield f"Look     none can claim a single difference among {comparisons}"
     else:
-        yield f"Look     after {found.earliest} blocks is the first that can claim a single " \
-              f"difference among {comparisons}"  # fmt: skip
+        look = f"after {found.earliest} blocks is the first"
+        yield f"Look     {look} that can claim a single difference among {comparisons}"
     if found.budget is not None:
         yield f"Budget   {_bought(found.budget, found.power)}"
 
 
 def _bought(budget: Budget, power: float) -> str:
-    """``45:00: 12 blocks, so the look after 10; differences above 3.1 % are found with 90 %``."""
+    """``45:00: 12 blocks, so the look after 10; found with 90 %: postmark above 3.1 %``."""
     head = f"{format_duration(budget.budget_s)}: {budget.blocks} blocks"
     if budget.look is None:
         return f"{head}; too few for any look, so no verdict"
     if budget.look != budget.blocks:
         head += f", so the look after {budget.look}"
-    if budget.difference is None:
-        return f"{head}; it can claim no single difference among so many comparisons"
-    return (
-        f"{head}; differences above {_percent(budget.difference)} are found with {100 * power:g} %"
+    found = ", ".join(
+        f"{workload} no single difference" if size is None else f"{workload} above {_percent(size)}"
+        for workload, size in budget.differences.items()
     )
+    return f"{head}; differences that are found with {100 * power:g} %: {found}"

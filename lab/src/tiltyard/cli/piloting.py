@@ -35,7 +35,7 @@ def run_pilot(folder: StudyFolder, engine: Engine) -> None:
     plan = _planned_pilot(folder, engine)
     enough = Decision(done=True, open=(), reason="the pilot is complete", going_on=frozenset())
     try:
-        with LiveDisplay() as display:
+        with LiveDisplay(decides=False) as display:
             run_study(folder.pilot, plan, engine, lambda _: enough, display)
     except InterruptedRunError:
         raise InterruptedRunError(
@@ -43,9 +43,9 @@ def run_pilot(folder: StudyFolder, engine: Engine) -> None:
             f"Go on with: tiltyard plan {folder.root} --pilot"
         ) from None
     run = read_run(folder.pilot, plan)
-    pace = Pace.of(History(read_journal(folder.pilot.journal)))
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    found = pilot_of(plan, run, pace.overhead_s, pace.workloads, now)
+    history = History(read_journal(folder.pilot.journal))
+    pace = Pace.of(history)
+    found = pilot_of(plan, run, pace.overhead_s, pace.workloads, history.entries[-1].at)
     write_whole(folder.pilot_findings, found.document())
     remark(f"Pilot    {folder.pilot_findings} ({found.hash[:12]})")
     if failed := sum(trial.outcome != "done" for trial in run.trials):

@@ -50,8 +50,8 @@ class Pilot(Frozen):
     """``pilot.json``."""
 
     format: int = FORMAT
-    created: str
-    """UTC, ISO 8601."""
+    ended: str
+    """When the pilot was done: UTC, ISO 8601."""
     plan_hash: str
     """Of the plan in ``pilot/``, which the trials there go with."""
     seed: int
