@@ -73,6 +73,19 @@ def test_halves_of_less_than_two_means_are_not_tested():
     assert steady_state(noise(8, 45), 1.0).p is not None
 
 
+def test_a_step_without_any_noise_is_told_by_its_range_alone():
+    series = np.where(np.arange(120) < 90, 1.0, 2.0)
+    found = steady_state(series, 1.0)
+    assert found.p is None
+    assert not found.steady
+
+
+def test_one_half_without_noise_is_compared_like_any_other():
+    series = noise(10, 120)
+    series[90:] = 1.1
+    assert steady_state(series, 1.0).p < 0.01
+
+
 def test_units_do_not_matter():
     series = noise(9, 120, 0.05)
     one, other = steady_state(series, 1.0), steady_state(series * 1e9, 1.0)

@@ -41,7 +41,8 @@ class SteadyState:
     excursion: float
     """How far the line through them rises or falls, as a share of their mean, unsigned."""
     p: float | None
-    """Welch's t of its two halves; ``None`` where they have less than two 5 s means each."""
+    """Welch's t of its two halves; ``None`` where they have less than two 5 s means each, or no
+    noise at all."""
 
     @property
     def steady(self) -> bool:
@@ -96,8 +97,9 @@ def _halves_p(half: FloatArray, each: int) -> float | None:
     """Welch's t between the halves of a series, on means over ``each`` slices."""
     means = half[: len(half) // each * each].reshape(-1, each).mean(axis=1)
     first, second = means[: len(means) // 2], means[(len(means) + 1) // 2 :]
-    if len(first) < 2 or np.ptp(means) == 0:
+    if len(first) < 2 or np.ptp(first) == np.ptp(second) == 0:
         return None
-    from scipy.stats import ttest_ind
+    from scipy.stats import ttest_ind_from_stats
 
-    return float(ttest_ind(first, second, equal_var=False).pvalue)
+    stats = [(part.mean(), part.std(ddof=1), len(part)) for part in (first, second)]
+    return float(ttest_ind_from_stats(*stats[0], *stats[1], equal_var=False).pvalue)
