@@ -12,7 +12,9 @@ import pytest
 from support.hosts import needs_root
 
 TILTYARD = Path(sys.executable).parent / "tiltyard"
-VERBS = ("compare", "new", "check", "run", "status", "report", "workloads", "doctor", "restore")
+VERBS = (
+    "compare", "new", "check", "plan", "run", "status", "report", "workloads", "doctor", "restore",
+)  # fmt: skip
 
 ASKED = ("-w", "postmark", "--seed", "5", "--spoiled", "keep")
 """Whatever else this machine does while the test runs, no block is made again."""
