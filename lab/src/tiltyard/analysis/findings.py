@@ -23,6 +23,7 @@ from tiltyard.analysis.contrast import judge
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, WorkloadFindings
 from tiltyard.analysis.notices import notices
+from tiltyard.analysis.observations import observe
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect
 from tiltyard.analysis.systems import advantages, differing_facts, system_findings
@@ -56,6 +57,11 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
     workloads = _tell(plan, run, measured, judged, Family(headlines, HOLM), family)
     workloads = with_effects(workloads, plan, judged)
+    observed = observe(measured, run, plan, judged)
+    workloads = tuple(
+        workload.model_copy(update={"observations": observed.get(workload.name, ())})
+        for workload in workloads
+    )
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course_of(plan, everything).counted)

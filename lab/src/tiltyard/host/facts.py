@@ -31,6 +31,7 @@ def host_facts(work: Path) -> dict[str, str]:
         "CPU": _cpu_model(),
         "CPUs": str(os.cpu_count() or ABSENT),
         "memory": _memory("MemTotal"),
+        "memory available at start": _memory("MemAvailable"),
         "swap": _memory("SwapTotal"),
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "distribution": _distribution(),

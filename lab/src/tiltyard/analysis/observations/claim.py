@@ -1,0 +1,118 @@
+"""What a kind of observation is, what it looks at, and what it hands back."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, TypeAlias
+
+from tiltyard.analysis.observations.course import Course, courses
+from tiltyard.analysis.quantity import GridCell, Measured
+from tiltyard.analysis.workload import JudgedWorkload
+from tiltyard.plan.model import Plan
+from tiltyard.run.record import RunRecord
+
+ALPHA: Final = 0.01
+"""Of every test; the intervals in sentences have a level of 99 %."""
+SAME_WITHIN: Final = 0.05
+"""Levels are the same when they differ by less than this."""
+PLACES: Final = 60
+"""Cells that a kind looks at in one workload, taken evenly over the grid: a report with thousands
+of cells is neither held up nor its correction diluted by them."""
+
+Key: TypeAlias = tuple[object, ...]
+"""Names something that may be told; equal keys are the same thing."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that holds if its test has rejected."""
+
+    subject: Key
+    """Claims of one kind on one subject are told together, by the largest of them."""
+    place: str
+    """How this one is named where another of the subject is told: a system, a point."""
+    metric: str | None
+    systems: tuple[str, ...]
+    blocks: int
+    size: float
+    """The effect at least, on the log scale."""
+    sentence: str
+    """Effect, interval and number of blocks; without the full stop."""
+    evidence: str
+    """The test, in words, with its numbers."""
+    covers: tuple[Key, ...] = ()
+    """What is said by it, itself first: it is not told if an earlier kind has told that, and no
+    later one tells any of it again."""
+    grounds: Key | None = None
+    """What it makes worth saying."""
+    needs: Key | None = None
+    """It is worth saying only if another claim gives these grounds."""
+    p_adjusted: float | None = None
+    """Where its verdicts have been corrected in a family of their own."""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One test that was made, with what it lets one say."""
+
+    p: float
+    claim: Claim | None
+    """``None`` where nothing is to be said whatever the p-value is."""
+
+
+Correction = Literal["family", "verdicts", "sameness"]
+"""How false claims are held down: by Benjamini–Hochberg over all tests of a report; by what has
+corrected the verdicts that a claim is made of; by the intersection–union principle."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One workload, as kinds see it."""
+
+    measured: Measured
+    judged: JudgedWorkload | None
+    """``None`` while nothing is measured."""
+    plan: Plan
+    run: RunRecord
+
+    @property
+    def name(self) -> str:
+        """Of the workload."""
+        return self.measured.workload.spec.name
+
+    @cached_property
+    def courses(self) -> tuple[Course, ...]:
+        """The courses along the axes of the grid, at most so many."""
+        return courses(self.measured)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Of the headline cells that kinds look at one by one."""
+        return spread(len(self.measured.cells), PLACES)
+
+    def cell(self, place: int) -> GridCell:
+        """A headline cell."""
+        return self.measured.cells[place]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One line of the registry."""
+
+    name: str
+    says: str
+    """Template of the sentence."""
+    test: str
+    """Which test, and when it rejects."""
+    min_blocks: int
+    """Fewer blocks than these are not tested."""
+    correction: Correction
+    look: Callable[[Scene], Iterable[Tested]]
+    """All tests of this kind in one workload, those that reject nothing included."""
+
+
+def spread(count: int, most: int) -> tuple[int, ...]:
+    """Places 0 … count − 1, or ``most`` of them, evenly over the whole."""
+    if count <= most:
+        return tuple(range(count))
+    return tuple(place * (count - 1) // (most - 1) for place in range(most))

@@ -1,0 +1,74 @@
+"""Values that move with time, all through the session."""
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.series import Series, series_of, step_fits_better
+from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
+from tiltyard.analysis.order import DRIFT_PERCENT
+from tiltyard.stats.level_shift import level_shift
+from tiltyard.stats.trend import trend
+
+TRIALS: Final = 20
+_LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
+
+
+def _look(scene: Scene) -> Iterator[Tested]:
+    series = series_of(scene)
+    if series.blocks < KIND.min_blocks or series.trials < TRIALS:
+        return
+    found = trend(series.slots, series.values)
+    if found is None:
+        return
+    claim = None
+    if found.p < ALPHA:
+        claim = _claim(scene.name, series, found.slope, found.spearman, found.p)
+    yield Tested(found.p, claim)
+
+
+def _claim(workload: str, series: Series, slope: float, spearman: float, p: float) -> Claim | None:
+    """``None`` where the drift is too small to matter, or is a step rather."""
+    from scipy.stats import theilslopes
+
+    span = float(series.slots[-1] - series.slots[0])
+    slopes = theilslopes(series.values, series.slots, alpha=1 - ALPHA)
+    change, low, high = slope * span, slopes.low_slope * span, slopes.high_slope * span
+    if abs(change) <= _LEAST or nearest(low, high) == 0:
+        return None
+    step = level_shift(series.values, ALPHA)
+    if step is not None and step_fits_better(series, slope, step.place):
+        return None
+    verb = "rose" if change > 0 else "fell"
+    return Claim(
+        subject=("order",),
+        place="",
+        metric=None,
+        systems=series.systems,
+        blocks=series.blocks,
+        size=nearest(low, high),
+        sentence=(
+            f"{workload}: values {verb} over the session, by {ratio(change, low, high)} from the "
+            f"first trial to the last ({interval(low, high)}, {series.blocks} blocks, "
+            f"{series.trials} trials); every system met this alike"
+        ),
+        evidence=(
+            f"Spearman of the distance from what is typical of the system with the place in the "
+            f"order, {spearman:+.2f}, {p_text(p)}; Theil–Sen slope with its interval"
+        ),
+        covers=(("order",),),
+    )
+
+
+KIND = Kind(
+    name="drift",
+    says="WORKLOAD: values rose | fell over the session, by … from the first trial to the last",
+    test=(
+        "Spearman of the residual from the system's median with the place in the order; told with "
+        "the Theil–Sen slope where that makes more than 1 %, and a line fits better than a step"
+    ),
+    min_blocks=10,
+    correction="family",
+    look=_look,
+)

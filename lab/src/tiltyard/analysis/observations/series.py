@@ -1,0 +1,56 @@
+"""The trials of one workload in the order in which they were run."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tiltyard.analysis.observations.claim import Scene
+from tiltyard.analysis.order import relative_log_values
+from tiltyard.analysis.quantity import final_trials
+from tiltyard.stats.types import FloatArray
+
+MOST: Final = 500
+"""More trials are averaged, neighbours together, to so many points."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """How far each trial is from what is typical of its system, on the log scale."""
+
+    slots: FloatArray
+    """Places in the run, ascending."""
+    values: FloatArray
+    trials: int
+    blocks: int
+    systems: tuple[str, ...]
+
+
+def series_of(scene: Scene) -> Series:
+    """The series of a workload; trials without a value are no part of it."""
+    measured = scene.measured
+    rows = {block: row for row, block in enumerate(measured.blocks)}
+    columns = {system: column for column, system in enumerate(measured.systems)}
+    relative = relative_log_values(measured)
+    found = sorted(
+        (trial.slot, float(relative[rows[block], columns[system]]), block)
+        for (block, system, name), trial in final_trials(scene.run).items()
+        if name == scene.name and block in rows
+    )
+    found = [one for one in found if np.isfinite(one[1])]
+    slots = np.array([slot for slot, _, _ in found], dtype=np.float64)
+    values = np.array([value for _, value, _ in found], dtype=np.float64)
+    if len(found) > MOST:
+        pieces = np.array_split(np.arange(len(found)), MOST)
+        slots = np.array([slots[piece].mean() for piece in pieces])
+        values = np.array([values[piece].mean() for piece in pieces])
+    blocks = len({block for _, _, block in found})
+    return Series(slots, values, len(found), blocks, measured.systems)
+
+
+def step_fits_better(series: Series, slope: float, place: int) -> bool:
+    """Whether two levels describe the series better than a line (least absolute residuals)."""
+    line = series.values - slope * series.slots
+    before, after = series.values[:place], series.values[place:]
+    steps = np.concatenate([before - np.median(before), after - np.median(after)])
+    return bool(np.abs(steps).sum() < np.abs(line - np.median(line)).sum())

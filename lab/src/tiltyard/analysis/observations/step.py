@@ -1,0 +1,66 @@
+"""A moment of the session from which on all values are others."""
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.series import Series, series_of, step_fits_better
+from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
+from tiltyard.analysis.order import DRIFT_PERCENT
+from tiltyard.stats.level_shift import level_shift
+from tiltyard.stats.permutation import largest_cusum, permutation_p
+from tiltyard.stats.trend import trend
+
+TRIALS: Final = 20
+_LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
+
+
+def _look(scene: Scene) -> Iterator[Tested]:
+    series = series_of(scene)
+    if series.trials >= TRIALS and series.blocks >= KIND.min_blocks:
+        p = permutation_p(largest_cusum, series.values, seed=scene.plan.seed)
+        yield Tested(p, _claim(scene.name, series, p) if p < ALPHA else None)
+
+
+def _claim(workload: str, series: Series, p: float) -> Claim | None:
+    """``None`` where no single step is found, it is too small to matter, or a line fits better."""
+    found = level_shift(series.values, ALPHA)
+    if found is None or nearest(found.low, found.high) <= _LEAST:
+        return None
+    along = trend(series.slots, series.values)
+    if along is not None and not step_fits_better(series, along.slope, found.place):
+        return None
+    verb = "rose" if found.change > 0 else "fell"
+    parts = found.change, found.low, found.high
+    return Claim(
+        subject=("order",),
+        place="",
+        metric=None,
+        systems=series.systems,
+        blocks=series.blocks,
+        size=nearest(found.low, found.high),
+        sentence=(
+            f"{workload}: all values {verb} at once by {ratio(*parts)} at about trial "
+            f"{series.slots[found.place]:.0f} of the session ({interval(*parts[1:])}, "
+            f"{series.blocks} blocks, {series.trials} trials)"
+        ),
+        evidence=(
+            f"largest cumulative sum of the distances from what is typical of the system, "
+            f"permutation {p_text(p)}; place by PELT, interval by Welch"
+        ),
+        covers=(("order",),),
+    )
+
+
+KIND = Kind(
+    name="step",
+    says="WORKLOAD: all values rose | fell at once by … at about trial … of the session",
+    test=(
+        "permutation of the largest cumulative sum of residuals; place by PELT; told where the "
+        "step is certainly larger than 1 % and two levels fit better than a line"
+    ),
+    min_blocks=7,
+    correction="family",
+    look=_look,
+)
