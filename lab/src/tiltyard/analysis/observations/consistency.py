@@ -45,9 +45,9 @@ def _claim(cell: GridCell, systems: tuple[str, str], found: SpreadRatio) -> Clai
             f"{math.exp(low):.1f}× to {math.exp(high):.1f}×, {found.n} blocks)"
         ),
         evidence=(
-            f"Pitman–Morgan with ranks and fair signs, correlation of sum and difference "
-            f"{abs(found.correlation):.2f}, {p_text(found.p)}; interval by jackknife of the log "
-            "ratio"
+            f"Pitman–Morgan with ranks and fair signs (correlation of sum and difference "
+            f"{abs(found.correlation):.2f}) and signed ranks of the distances from the median, the "
+            f"larger {p_text(found.p)}; interval by jackknife of the log ratio"
         ),
     )
 
@@ -56,8 +56,9 @@ KIND = Kind(
     name="consistency",
     says="METRIC: SYSTEM is more consistent than SYSTEM, whose standard deviation is …×",
     test=(
-        "Pitman–Morgan on sums and differences within blocks, with ranks, against fair signs; "
-        "told where the jackknife interval of the ratio of standard deviations agrees"
+        "Pitman–Morgan on sums and differences within blocks, with ranks, against fair signs, and "
+        "signed ranks of the distances from the medians: the larger p-value; told where the "
+        "jackknife interval of the ratio of standard deviations agrees"
     ),
     min_blocks=10,
     correction="family",

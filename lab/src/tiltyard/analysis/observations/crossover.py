@@ -52,8 +52,8 @@ def _test(
         blocks=min(end.blocks for end in ends),
         size=min(nearest(end.low, end.high) for end in ends),
         sentence=(
-            f"{line.topic}: {winners[0]} wins up to {axis.label(levels[before])}, {winners[1]} from "
-            f"{axis.label(levels[after])} on: {told(scene, first)}; {told(scene, last)}"
+            f"{line.topic}: {winners[0]} wins up to {axis.label(levels[before])}, {winners[1]} "
+            f"from {axis.label(levels[after])} on: {told(scene, first)}; {told(scene, last)}"
         ),
         evidence=(
             "verdicts of opposite sign, each after correction over all cells; "
