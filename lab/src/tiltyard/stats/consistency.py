@@ -54,9 +54,9 @@ def spread_ratio(first: FloatArray, second: FloatArray, alpha: float) -> SpreadR
     differences = first - second
     place = 2 * rankdata(first + second) - n - 1
     size = 2 * rankdata(np.abs(differences))
-    parts = np.rint(2 * place * size).astype(np.int64)
+    parts = np.rint(place * size).astype(np.int64)
     statistic = float(np.sum(np.sign(differences) * parts))
-    largest = float(np.sqrt(np.sum((2 * place) ** 2) * np.sum(size**2)))
+    largest = float(np.sqrt(np.sum(place**2) * np.sum(size**2)))
     estimate, low, high = _log_ratio(first, second, alpha)
     p = max(_p(np.abs(parts), statistic), signed_rank(np.abs(first) - np.abs(second), 0).p)
     return SpreadRatio(n, estimate, low, high, statistic / largest, p)
@@ -64,10 +64,14 @@ def spread_ratio(first: FloatArray, second: FloatArray, alpha: float) -> SpreadR
 
 def _p(weights: np.ndarray[tuple[int], np.dtype[np.int64]], statistic: float) -> float:
     """``P(|sum of +- weights| >= |statistic|)`` with fair signs."""
+    divisor = int(np.gcd.reduce(weights))
+    if divisor == 0:
+        return 1.0
     if len(weights) > EXACT_BLOCKS:
         from scipy.stats import norm
 
         return float(2 * norm.sf(abs(statistic) / np.sqrt(np.sum(weights.astype(float) ** 2))))
+    weights, statistic = weights // divisor, statistic / divisor
     total = int(weights.sum())
     mass = np.zeros(total + 1)
     mass[0] = 1.0

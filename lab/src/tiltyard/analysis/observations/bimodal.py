@@ -23,9 +23,9 @@ BIC_GAIN: Final = 10.0
 
 
 def _look(scene: Scene) -> Iterator[Tested]:
-    for place in scene.places:
-        cell = scene.cell(place)
-        for column, system in enumerate(scene.measured.systems):
+    systems = scene.measured.systems
+    for cell in scene.some_cells(len(systems)):
+        for column, system in enumerate(systems):
             own = cell.quantity.log_values[:, column]
             own = own[np.isfinite(own)]
             if len(own) >= KIND.min_blocks and np.ptp(own) > 0:

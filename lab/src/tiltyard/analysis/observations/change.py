@@ -25,8 +25,8 @@ def _test(course: Course, least: float) -> Tested:
     return Tested(
         p,
         Claim(
-            subject=(*course.subject, mean > 0, named(mean, low, high)),
-            place=f"{course.system} ({ratio(mean, low, high)})",
+            subject=(*course.subject, *course.ends, mean > 0, named(mean, low, high)),
+            place=f"{course.place} ({ratio(mean, low, high)})",
             metric=course.cell.metric.name,
             systems=(course.system,),
             blocks=course.blocks,

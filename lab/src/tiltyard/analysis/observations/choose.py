@@ -16,7 +16,7 @@ FALSE_DISCOVERY_RATE: Final = 0.05
 """Of the sentences of a report; where nothing is to be found, the chance of any sentence."""
 MOST: Final = 8
 """Sentences about one workload."""
-NAMED: Final = 4
+NAMED: Final = 5
 """Other places of the same subject that are named; more are counted."""
 
 

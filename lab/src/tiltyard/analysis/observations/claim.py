@@ -1,23 +1,26 @@
 """What a kind of observation is, what it looks at, and what it hands back."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from tiltyard.analysis.observations.course import Course, courses
+from tiltyard.analysis.observations.sample import sample
+from tiltyard.analysis.order import relative_log_values
 from tiltyard.analysis.quantity import GridCell, Measured
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
+from tiltyard.stats.types import FloatArray
 
 ALPHA: Final = 0.01
 """Of every test; the intervals in sentences have a level of 99 %."""
 SAME_WITHIN: Final = 0.05
 """Levels are the same when they differ by less than this."""
-PLACES: Final = 60
-"""Cells that a kind looks at in one workload, taken evenly over the grid: a report with thousands
-of cells is neither held up nor its correction diluted by them."""
+TESTS: Final = 240
+"""Of one kind in the cells of one workload: a report with thousands of cells is neither held up nor
+its correction diluted by them. In larger grids a sample of the cells is looked at."""
 
 Key: TypeAlias = tuple[object, ...]
 """Names something that may be told; equal keys are the same thing."""
@@ -86,13 +89,13 @@ class Scene:
         return courses(self.measured)
 
     @cached_property
-    def places(self) -> tuple[int, ...]:
-        """Of the headline cells that kinds look at one by one."""
-        return spread(len(self.measured.cells), PLACES)
+    def relative(self) -> FloatArray:
+        """How far each trial is from what is typical of its system, shape (blocks, systems), ln."""
+        return relative_log_values(self.measured)
 
-    def cell(self, place: int) -> GridCell:
-        """A headline cell."""
-        return self.measured.cells[place]
+    def some_cells(self, tests: int) -> tuple[GridCell, ...]:
+        """The headline cells to look at one by one, with so many tests in each."""
+        return some(self.measured.cells, tests)
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,6 @@ class Kind:
     """All tests of this kind in one workload, those that reject nothing included."""
 
 
-def spread(count: int, most: int) -> tuple[int, ...]:
-    """Places 0 … count − 1, or ``most`` of them, evenly over the whole."""
-    if count <= most:
-        return tuple(range(count))
-    return tuple(place * (count - 1) // (most - 1) for place in range(most))
+def some(cells: Sequence[GridCell], tests: int) -> tuple[GridCell, ...]:
+    """The cells to look at, where each needs so many tests: at most :data:`TESTS` together."""
+    return sample(cells, max(1, TESTS // max(1, tests)))

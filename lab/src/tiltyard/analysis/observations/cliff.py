@@ -55,8 +55,8 @@ def _claim(scene: Scene, course: Course, found: Student, place: int, p: float) -
     within = "" if last == first + 1 else ", somewhere between them"
     cache, evidence = _cache(scene, course, place)
     return Claim(
-        subject=(*course.subject, place),
-        place=f"{course.system} ({ratio(mean, low, high)})",
+        subject=(*course.subject, course.levels[place]),
+        place=f"{course.place} ({ratio(mean, low, high)})",
         metric=course.cell.metric.name,
         systems=(course.system,),
         blocks=course.blocks,

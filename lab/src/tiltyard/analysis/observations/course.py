@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, label_of
+from tiltyard.analysis.observations.sample import sample
 from tiltyard.analysis.quantity import GridCell, Measured
 from tiltyard.stats.equivalence import Sameness, sameness
 from tiltyard.stats.types import FloatArray
@@ -17,7 +18,7 @@ from tiltyard.units import format_value, reading_unit
 SAME_ALPHA: Final = 0.05
 """Of each one-sided test of sameness: their intervals have a level of 90 %, as is usual."""
 MOST: Final = 240
-"""Courses that are looked at in one workload; of a larger grid, cases evenly spread over it."""
+"""Courses that are looked at in one workload; of a larger grid, a sample."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,23 @@ class Course:
 
     @property
     def subject(self) -> tuple[object, ...]:
-        """What all systems share of it."""
-        return self.line.metric, self.line.case, self.axis
+        """What it shares with other systems and other cases."""
+        return self.line.metric, self.axis
 
     @property
     def key(self) -> tuple[object, ...]:
         """Names it in a report."""
-        return ("course", *self.subject, self.system)
+        return ("course", *self.subject, self.line.case, self.system)
+
+    @property
+    def place(self) -> str:
+        """What tells it from the others of its subject: ``xfs``, ``xfs with 64 MiB file``."""
+        return f"{self.system} with {self.line.case}" if self.line.case else self.system
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Lowest and highest level."""
+        return self.levels[0], self.levels[-1]
 
     @property
     def sign(self) -> int:
@@ -133,11 +144,8 @@ def lines(measured: Measured) -> Iterator[Line]:
 
 def courses(measured: Measured) -> tuple[Course, ...]:
     """The courses of all systems, at most :data:`MOST` (but one of each system)."""
-    found = list(lines(measured))
     most = max(1, MOST // max(1, len(measured.systems)))
-    if len(found) > most:
-        step = (len(found) - 1) / max(1, most - 1)
-        found = [found[round(place * step)] for place in range(most)]
+    found = sample(list(lines(measured)), most)
     return tuple(
         _course(measured, line, column, system)
         for line in found

@@ -47,7 +47,7 @@ def _test(
     claim = Claim(
         subject=(line.metric, axis, *winners),
         place=line.case,
-        metric=scene.cell(line.places[0]).metric.name,
+        metric=scene.measured.cells[line.places[0]].metric.name,
         systems=(winners[0], winners[1]),
         blocks=min(end.blocks for end in ends),
         size=min(nearest(end.low, end.high) for end in ends),

@@ -36,8 +36,8 @@ def _test(course: Course, tolerance: float) -> Tested:
     return Tested(
         p,
         Claim(
-            subject=(*course.subject, direction, named(*ends)),
-            place=f"{course.system} ({ratio(*ends)})",
+            subject=(*course.subject, *course.ends, direction, named(*ends)),
+            place=f"{course.place} ({ratio(*ends)})",
             metric=course.cell.metric.name,
             systems=(course.system,),
             blocks=course.blocks,

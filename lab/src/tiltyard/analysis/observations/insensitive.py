@@ -33,8 +33,8 @@ def _test(course: Course) -> Tested:
     return Tested(
         SAME_ALPHA,
         Claim(
-            subject=(*course.subject, first, last),
-            place=course.system,
+            subject=(*course.subject, course.levels[first], course.levels[last]),
+            place=course.place,
             metric=course.cell.metric.name,
             systems=(course.system,),
             blocks=course.blocks,

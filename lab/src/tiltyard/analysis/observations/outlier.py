@@ -9,11 +9,10 @@ import numpy as np
 
 from tiltyard.analysis.observations.claim import Claim, Kind, Scene, Tested
 from tiltyard.analysis.observations.telling import p_text
-from tiltyard.analysis.order import foreign_share, relative_log_values
+from tiltyard.analysis.order import foreign_share
 from tiltyard.analysis.quantity import final_trials
 from tiltyard.run.record import TrialRecord
 from tiltyard.stats.outliers import Outlier, oddest
-from tiltyard.stats.types import FloatArray
 
 SCORE: Final = 5.0
 """Modified z-score below which no trial is odd."""
@@ -22,16 +21,15 @@ UNUSUAL: Final = 0.02
 
 
 def _look(scene: Scene) -> Iterator[Tested]:
-    relative = relative_log_values(scene.measured)
-    found = oddest(relative, KIND.min_blocks)
+    found = oddest(scene.relative, KIND.min_blocks)
     if found is not None:
-        yield Tested(found.p, _claim(scene, relative, found) if found.score > SCORE else None)
+        yield Tested(found.p, _claim(scene, found) if found.score > SCORE else None)
 
 
-def _claim(scene: Scene, relative: FloatArray, found: Outlier) -> Claim:
+def _claim(scene: Scene, found: Outlier) -> Claim:
     measured = scene.measured
     system, block = measured.systems[found.column], measured.blocks[found.row]
-    own = relative[:, found.column]
+    own = scene.relative[:, found.column]
     others = np.delete(own, found.row)
     others = others[np.isfinite(others)]
     low, high = float(others.min()), float(others.max())

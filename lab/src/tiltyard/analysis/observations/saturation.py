@@ -40,8 +40,8 @@ def _test(course: Course) -> Tested:
     return Tested(
         p,
         Claim(
-            subject=(*course.subject, verb, start),
-            place=f"{course.system} ({ratio(mean, low, high)})",
+            subject=(*course.subject, verb, course.levels[start]),
+            place=f"{course.place} ({ratio(mean, low, high)})",
             metric=course.cell.metric.name,
             systems=(course.system,),
             blocks=course.blocks,

@@ -6,7 +6,6 @@ from typing import Final
 import numpy as np
 
 from tiltyard.analysis.observations.claim import Scene
-from tiltyard.analysis.order import relative_log_values
 from tiltyard.analysis.quantity import final_trials
 from tiltyard.stats.types import FloatArray
 
@@ -31,7 +30,7 @@ def series_of(scene: Scene) -> Series:
     measured = scene.measured
     rows = {block: row for row, block in enumerate(measured.blocks)}
     columns = {system: column for column, system in enumerate(measured.systems)}
-    relative = relative_log_values(measured)
+    relative = scene.relative
     found = sorted(
         (trial.slot, float(relative[rows[block], columns[system]]), block)
         for (block, system, name), trial in final_trials(scene.run).items()

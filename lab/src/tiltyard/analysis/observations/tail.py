@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import PLACES, Claim, Kind, Scene, Tested, spread
+from tiltyard.analysis.observations.claim import Claim, Kind, Scene, Tested, some
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
 from tiltyard.analysis.quantity import GridCell, final_trials, pairs_of
 from tiltyard.analysis.readings import PERCENTILES
@@ -28,8 +28,7 @@ def _look(scene: Scene) -> Iterator[Tested]:
     if not timed:
         return
     counts = _fewest_operations(scene)
-    for place in spread(len(timed), PLACES):
-        cell = timed[place]
+    for cell in some(timed, len(list(pairs_of(measured.systems)))):
         count = counts[cell.metric.name, tuple(cell.at.items())]
         name = next((p for p, (q, _) in TAILS.items() if count * (1 - q) >= RESOLVED), None)
         if name is not None:
