@@ -12,8 +12,9 @@ from tiltyard.stats.types import FloatArray
 
 ENOUGH: Final = 20
 """Permutations at least as extreme after which a p-value is known well enough to stop."""
-MOST: Final = 20_000
-_CHUNK: Final = 1000
+_CHUNKS: Final = (100, 900, *(19 * [1000]))
+"""Permutations made at once; few at first, because mostly they are enough."""
+MOST: Final = sum(_CHUNKS)
 
 
 def permutation_p(
@@ -32,14 +33,14 @@ def permutation_p(
     """
     rng = np.random.default_rng(seed)
     observed = statistic(values[None, :])[0]
-    exceeding = 0
-    for made in range(0, MOST, _CHUNK):
-        shuffled = rng.permuted(np.tile(values, (_CHUNK, 1)), axis=1)
+    exceeding = made = 0
+    for chunk in _CHUNKS:
+        shuffled = rng.permuted(np.tile(values, (chunk, 1)), axis=1)
         reached = np.cumsum(statistic(shuffled) >= observed) + exceeding
         if reached[-1] >= ENOUGH:
             last = int(np.argmax(reached >= ENOUGH)) + 1
             return ENOUGH / (made + last)
-        exceeding = int(reached[-1])
+        exceeding, made = int(reached[-1]), made + chunk
     return (exceeding + 1) / (MOST + 1)
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.series import Series, series_of
 from tiltyard.analysis.observations.telling import p_text
 from tiltyard.stats.permutation import lag_one, permutation_p
@@ -12,11 +12,11 @@ from tiltyard.stats.permutation import lag_one, permutation_p
 TRIALS: Final = 20
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     series = series_of(scene)
     if series.trials >= TRIALS and series.blocks >= KIND.min_blocks:
         p = permutation_p(lag_one, series.values, seed=scene.plan.seed)
-        yield Tested(p, _claim(scene.name, series, p) if p < ALPHA else None)
+        yield Result(p, _claim(scene.name, series, p) if p < ALPHA else None)
 
 
 def _claim(workload: str, series: Series, p: float) -> Claim | None:

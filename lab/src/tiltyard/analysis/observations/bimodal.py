@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
 from tiltyard.analysis.quantity import GridCell
 from tiltyard.stats.bimodal import Dip, dip_test, two_modes
@@ -22,7 +22,7 @@ MINOR_WEIGHT: Final = 0.10
 BIC_GAIN: Final = 10.0
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     systems = scene.measured.systems
     for cell in scene.some_cells(len(systems)):
         for column, system in enumerate(systems):
@@ -31,7 +31,7 @@ def _look(scene: Scene) -> Iterator[Tested]:
             if len(own) >= KIND.min_blocks and np.ptp(own) > 0:
                 dip = dip_test(own)
                 claim = _claim(scene, cell, system, own, dip) if dip.p < ALPHA else None
-                yield Tested(dip.p, claim)
+                yield Result(dip.p, claim)
 
 
 def _claim(scene: Scene, cell: GridCell, system: str, values: FloatArray, dip: Dip) -> Claim | None:

@@ -3,26 +3,26 @@
 import math
 from collections.abc import Iterator
 
-from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.telling import interval, moves, named, nearest, p_text, ratio
 from tiltyard.stats.student import student
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     least = math.log1p(scene.plan.design.equivalent_within)
     for course in scene.courses:
         if course.blocks >= KIND.min_blocks:
             yield _test(course, least)
 
 
-def _test(course: Course, least: float) -> Tested:
+def _test(course: Course, least: float) -> Result:
     found = student((course.values[:, -1] - course.values[:, 0])[None, :], ALPHA)
     mean, low, high, p = (float(part[0]) for part in (found.mean, found.low, found.high, found.p))
     if nearest(low, high) <= least:
-        return Tested(p, None)
+        return Result(p, None)
     last = len(course.levels) - 1
-    return Tested(
+    return Result(
         p,
         Claim(
             subject=(*course.subject, *course.ends, mean > 0, named(mean, low, high)),

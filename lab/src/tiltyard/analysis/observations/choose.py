@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.analysis.model import Observation
-from tiltyard.analysis.observations.claim import ALPHA, Claim, Key, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Key, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import listed
 from tiltyard.stats.multiple import benjamini_hochberg
 
@@ -26,7 +26,7 @@ class Made:
 
     kind: Kind
     workload: str
-    test: Tested
+    result: Result
     p_adjusted: float = 1.0
 
 
@@ -41,18 +41,18 @@ def accept(made: Sequence[Made]) -> list[tuple[Made, Claim]]:
     A claim that needs grounds holds only if another one in its workload gives them.
     """
     family = [one for one in made if one.kind.correction == "family"]
-    p_values = np.array([one.test.p for one in family], dtype=np.float64)
+    p_values = np.array([one.result.p for one in family], dtype=np.float64)
     adjusted = dict(zip(map(id, family), benjamini_hochberg(p_values).tolist(), strict=True))
     held = []
     for one in made:
-        claim = one.test.claim
+        claim = one.result.claim
         if claim is None:
             continue
         if one.kind.correction == "family":
             p_adjusted = adjusted[id(one)]
-            if one.test.p >= ALPHA or p_adjusted > FALSE_DISCOVERY_RATE:
+            if one.result.p >= ALPHA or p_adjusted > FALSE_DISCOVERY_RATE:
                 continue
-            one = Made(one.kind, one.workload, one.test, p_adjusted)
+            one = Made(one.kind, one.workload, one.result, p_adjusted)
         held.append((one, claim))
     grounds = {(one.workload, claim.grounds) for one, claim in held if claim.grounds}
     return [
@@ -107,7 +107,7 @@ def _observation(group: Sequence[tuple[Made, Claim]]) -> Observation:
         systems=tuple(systems),
         blocks=claim.blocks,
         size=claim.size,
-        p=None if same else made.test.p,
+        p=None if same else made.result.p,
         p_adjusted=None if same else _p_adjusted(made, claim),
         sentence=f"{claim.sentence}{_also([own.place for _, own in others])}.",
         evidence="; ".join((claim.evidence, *(f"{o.place}: {o.sentence}" for _, o in others))),

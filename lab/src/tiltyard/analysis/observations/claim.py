@@ -55,7 +55,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Tested:
+class Result:
     """One test that was made, with what it lets one say."""
 
     p: float
@@ -110,7 +110,7 @@ class Kind:
     min_blocks: int
     """Fewer blocks than these are not tested."""
     correction: Correction
-    look: Callable[[Scene], Iterable[Tested]]
+    look: Callable[[Scene], Iterable[Result]]
     """All tests of this kind in one workload, those that reject nothing included."""
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import ALPHA, SAME_WITHIN, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, SAME_WITHIN, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.memory import Cache, cache_of, device_reads
 from tiltyard.analysis.observations.telling import interval, moves, nearest, p_text, ratio
@@ -28,13 +28,13 @@ _TOLERANCE: Final = math.log1p(SAME_WITHIN)
 _RESAMPLES: Final = 500
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     for course in scene.courses:
         if course.blocks >= KIND.min_blocks and len(course.levels) >= LEVELS:
             yield _test(scene, course)
 
 
-def _test(scene: Scene, course: Course) -> Tested:
+def _test(scene: Scene, course: Course) -> Result:
     better = course.sign * course.values
     steps = np.diff(better, axis=1).T
     found = student(steps, ALPHA / len(steps))
@@ -42,8 +42,8 @@ def _test(scene: Scene, course: Course) -> Tested:
     p = min(1.0, len(steps) * float(p_below(steps[place : place + 1], DEEP)[0]))
     means = better.mean(axis=0)
     if found.high[place] >= DEEP or -found.mean[place] < SHARE * np.ptp(means):
-        return Tested(p, None)
-    return Tested(p, _claim(scene, course, found, place, p))
+        return Result(p, None)
+    return Result(p, _claim(scene, course, found, place, p))
 
 
 def _claim(scene: Scene, course: Course, found: Student, place: int, p: float) -> Claim:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import nearest, p_text
 from tiltyard.analysis.quantity import GridCell, pairs_of
 from tiltyard.stats.consistency import SpreadRatio, spread_ratio
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     pairs = list(pairs_of(scene.measured.systems))
     for cell in scene.some_cells(len(pairs)):
         for later, earlier in pairs:
@@ -22,7 +22,7 @@ def _look(scene: Scene) -> Iterator[Tested]:
             found = spread_ratio(own[:, 0], own[:, 1], ALPHA)
             if found is not None:
                 systems = scene.measured.systems[later], scene.measured.systems[earlier]
-                yield Tested(found.p, _claim(cell, systems, found))
+                yield Result(found.p, _claim(cell, systems, found))
 
 
 def _claim(cell: GridCell, systems: tuple[str, str], found: SpreadRatio) -> Claim | None:

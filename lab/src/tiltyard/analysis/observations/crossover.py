@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tiltyard.analysis.contrast import Contrast
-from tiltyard.analysis.observations.claim import Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.course import Line, lines
 from tiltyard.analysis.observations.telling import nearest
 from tiltyard.analysis.observations.verdicts import adjusted_p, lowest_p, told
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     judged = scene.judged
     if judged is None:
         return
@@ -36,7 +36,7 @@ def _crossing(contrasts: tuple[Contrast, ...]) -> tuple[int, int] | None:
 
 def _test(
     scene: Scene, line: Line, contrasts: tuple[Contrast, ...], before: int, after: int
-) -> Tested:
+) -> Result:
     decided = [found for found in contrasts if found.verdict in ("faster", "slower")]
     first, last = decided[0], decided[-1]
     winners = [
@@ -61,7 +61,7 @@ def _test(
         ),
         p_adjusted=max(adjusted_p(first), adjusted_p(last)),
     )
-    return Tested(max(lowest_p(first), lowest_p(last)), claim)
+    return Result(max(lowest_p(first), lowest_p(last)), claim)
 
 
 KIND = Kind(

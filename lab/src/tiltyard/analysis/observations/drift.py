@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.series import Series, series_of, step_fits_better
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
 from tiltyard.analysis.order import DRIFT_PERCENT
@@ -15,7 +15,7 @@ TRIALS: Final = 20
 _LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     series = series_of(scene)
     if series.blocks < KIND.min_blocks or series.trials < TRIALS:
         return
@@ -25,7 +25,7 @@ def _look(scene: Scene) -> Iterator[Tested]:
     claim = None
     if found.p < ALPHA:
         claim = _claim(scene.name, series, found.slope, found.spearman, found.p)
-    yield Tested(found.p, claim)
+    yield Result(found.p, claim)
 
 
 def _claim(workload: str, series: Series, slope: float, spearman: float, p: float) -> Claim | None:

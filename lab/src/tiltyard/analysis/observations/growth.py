@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.telling import interval, moves, named, nearest, p_text, ratio
 from tiltyard.stats.slope import slopes
@@ -15,14 +15,14 @@ from tiltyard.stats.student import student
 LEVELS: Final = 3
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     tolerance = math.log1p(scene.plan.design.equivalent_within)
     for course in scene.courses:
         if course.blocks >= KIND.min_blocks and len(course.levels) >= LEVELS:
             yield _test(course, tolerance)
 
 
-def _test(course: Course, tolerance: float) -> Tested:
+def _test(course: Course, tolerance: float) -> Result:
     found = student(slopes(course.values, course.doublings)[None, :], ALPHA)
     mean, low, high, p = (float(part[0]) for part in (found.mean, found.low, found.high, found.p))
     whole = student((course.values[:, -1] - course.values[:, 0])[None, :], ALPHA)
@@ -30,10 +30,10 @@ def _test(course: Course, tolerance: float) -> Tested:
     direction = 1 if mean > 0 else -1
     goes_along = nearest(*ends[1:]) > tolerance and ends[0] * direction > 0
     if not goes_along or not _is_monotone(course, direction, tolerance):
-        return Tested(p, None)
+        return Result(p, None)
     word = "growing" if direction > 0 else "falling"
     last = len(course.levels) - 1
-    return Tested(
+    return Result(
         p,
         Claim(
             subject=(*course.subject, *course.ends, direction, named(*ends)),

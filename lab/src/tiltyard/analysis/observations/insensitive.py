@@ -9,28 +9,30 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from tiltyard.analysis.observations.claim import SAME_WITHIN, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import SAME_WITHIN, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.course import SAME_ALPHA, Course
 from tiltyard.stats.equivalence import MIN_BLOCKS
 
 LEVELS: Final = 3
+DOUBLE: Final = 2
+"""They must go at least this far."""
 _TOLERANCE: Final = math.log1p(SAME_WITHIN)
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     for course in scene.courses:
         if course.blocks >= KIND.min_blocks and len(course.levels) >= LEVELS:
             yield _test(course)
 
 
-def _test(course: Course) -> Tested:
+def _test(course: Course) -> Result:
     same = course.same
     first, last = same.longest(_TOLERANCE)
-    if last - first + 1 < LEVELS:
-        return Tested(1.0, None)
+    if last - first + 1 < LEVELS or course.levels[last] < DOUBLE * course.levels[first]:
+        return Result(1.0, None)
     farthest_percent = 100 * math.expm1(same.reach(first, last))
     levels = last - first + 1
-    return Tested(
+    return Result(
         SAME_ALPHA,
         Claim(
             subject=(*course.subject, course.levels[first], course.levels[last]),

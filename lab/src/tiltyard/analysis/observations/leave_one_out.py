@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.analysis.contrast import Contrast
-from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import interval, nearest, ratio
 from tiltyard.analysis.observations.verdicts import adjusted_p, lowest_p, told
 from tiltyard.analysis.quantity import Measured, oriented
@@ -30,7 +30,7 @@ class Rests:
     """Shape (parts, blocks, systems); more is better or less is, as for the whole."""
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     judged = scene.judged
     if judged is None or len(judged.cells) < 2:
         return
@@ -54,7 +54,7 @@ def _rests(measured: Measured) -> Rests:
     return Rests(tuple(names), np.stack(values))
 
 
-def _tests(scene: Scene, rests: Rests, contrast: Contrast) -> Iterator[Tested]:
+def _tests(scene: Scene, rests: Rests, contrast: Contrast) -> Iterator[Result]:
     systems = scene.measured.systems
     winner, other = contrast.system, contrast.against
     if contrast.verdict == "slower":
@@ -75,7 +75,7 @@ def _tests(scene: Scene, rests: Rests, contrast: Contrast) -> Iterator[Tested]:
     for place, name in enumerate(rests.names):
         if ending := _ending(found, place, rope, winner, other):
             claim = _claim(scene, contrast, name, (winner, other), ending, found, place)
-            yield Tested(lowest_p(contrast), claim)
+            yield Result(lowest_p(contrast), claim)
 
 
 def _ending(found: SignedRanks, place: int, rope: float, winner: str, other: str) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from tiltyard.analysis.contrast import Contrast
-from tiltyard.analysis.observations.claim import Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import nearest
 from tiltyard.analysis.observations.verdicts import adjusted_p, lowest_p, told
 from tiltyard.analysis.quantity import GridCell
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     judged = scene.judged
     if judged is None or len(judged.cells) < 2:
         return
@@ -23,7 +23,7 @@ def _look(scene: Scene) -> Iterator[Tested]:
                 yield _test(scene, cell, overall, contrast)
 
 
-def _test(scene: Scene, cell: GridCell, overall: Contrast, here: Contrast) -> Tested:
+def _test(scene: Scene, cell: GridCell, overall: Contrast, here: Contrast) -> Result:
     systems = overall.system, overall.against
     winner, other = systems if overall.verdict == "faster" else systems[::-1]
     interval = here.interval
@@ -41,7 +41,7 @@ def _test(scene: Scene, cell: GridCell, overall: Contrast, here: Contrast) -> Te
         evidence=f"both are verdicts after correction; over all cells, {told(scene, overall)}",
         p_adjusted=max(adjusted_p(overall), adjusted_p(here)),
     )
-    return Tested(max(lowest_p(overall), lowest_p(here)), claim)
+    return Result(max(lowest_p(overall), lowest_p(here)), claim)
 
 
 KIND = Kind(

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import p_text
 from tiltyard.analysis.order import foreign_share
 from tiltyard.analysis.quantity import final_trials
@@ -20,10 +20,10 @@ UNUSUAL: Final = 0.02
 """A share of the trial's time, above that of the others, that may explain it."""
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     found = oddest(scene.relative, KIND.min_blocks)
     if found is not None:
-        yield Tested(found.p, _claim(scene, found) if found.score > SCORE else None)
+        yield Result(found.p, _claim(scene, found) if found.score > SCORE else None)
 
 
 def _claim(scene: Scene, found: Outlier) -> Claim:

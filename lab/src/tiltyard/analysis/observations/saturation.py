@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import ALPHA, SAME_WITHIN, Claim, Kind, Scene, Tested
+from tiltyard.analysis.observations.claim import ALPHA, SAME_WITHIN, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.telling import interval, moves, nearest, p_text, ratio
 from tiltyard.stats.equivalence import Sameness
@@ -14,30 +14,32 @@ from tiltyard.stats.multiple import holm
 from tiltyard.stats.student import student
 
 LEVELS: Final = 3
+DOUBLE: Final = 2
+"""Levels that are flat must go at least this far."""
 _TOLERANCE: Final = math.log1p(SAME_WITHIN)
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     for course in scene.courses:
         if course.blocks >= KIND.min_blocks and len(course.levels) >= LEVELS:
             yield _test(course)
 
 
-def _test(course: Course) -> Tested:
+def _test(course: Course) -> Result:
     steps = student(np.diff(course.values, axis=1).T, ALPHA)
     p_values = holm(steps.p)
     same = course.same
     start = _start_of_flat(same)
     last = len(course.levels) - 1
-    if not 0 < start < last:
-        return Tested(1.0, None)
+    if not 0 < start < last or course.levels[last] < DOUBLE * course.levels[start]:
+        return Result(1.0, None)
     p = float(p_values[start - 1])
     climb = student((course.values[:, start] - course.values[:, 0])[None, :], ALPHA)
     mean, low, high = (float(part[0]) for part in (climb.mean, climb.low, climb.high))
     if nearest(low, high) <= _TOLERANCE or mean * float(steps.mean[start - 1]) <= 0:
-        return Tested(p, None)
+        return Result(p, None)
     verb = "saturates at" if mean * course.sign > 0 else "settles at"
-    return Tested(
+    return Result(
         p,
         Claim(
             subject=(*course.subject, verb, course.levels[start]),

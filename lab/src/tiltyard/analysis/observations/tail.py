@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import Claim, Kind, Scene, Tested, some
+from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene, some
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
 from tiltyard.analysis.quantity import GridCell, final_trials, pairs_of
 from tiltyard.analysis.readings import PERCENTILES
@@ -21,7 +21,7 @@ RESOLVED: Final = 100
 Place = tuple[str, tuple[tuple[str, int | str], ...]]
 
 
-def _look(scene: Scene) -> Iterator[Tested]:
+def _look(scene: Scene) -> Iterator[Result]:
     measured = scene.measured
     cells = [*measured.cells, *measured.latencies, *measured.details]
     timed = [cell for cell in cells if np.isfinite(cell.percentiles).any()]
@@ -47,7 +47,7 @@ def _fewest_operations(scene: Scene) -> Mapping[Place, int]:
     return found
 
 
-def _tests(scene: Scene, cell: GridCell, name: str) -> Iterator[Tested]:
+def _tests(scene: Scene, cell: GridCell, name: str) -> Iterator[Result]:
     design = scene.plan.design
     looks = tuple((look.blocks, look.c) for look in design.looks)
     seconds: FloatArray = cell.percentiles[:, :, PERCENTILES.index(name)]
@@ -62,7 +62,7 @@ def _tests(scene: Scene, cell: GridCell, name: str) -> Iterator[Tested]:
             systems = scene.measured.systems[later], scene.measured.systems[earlier]
             least = math.log1p(design.equivalent_within)
             claims = nearest(found.low, found.high) > least
-            yield Tested(found.p, _claim(cell, name, systems, found) if claims else None)
+            yield Result(found.p, _claim(cell, name, systems, found) if claims else None)
 
 
 def _claim(cell: GridCell, name: str, systems: tuple[str, str], found: RepeatedInterval) -> Claim:
