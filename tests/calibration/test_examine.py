@@ -87,13 +87,24 @@ def rates(seed: int, operation_ns: float) -> FloatArray:
     return math.log(1e9 / operation_ns) + noise
 
 
+def times(seed: int, operation_ns: float) -> FloatArray:
+    """The same as times in ns."""
+    return 1e9 * np.exp(-rates(seed, operation_ns))
+
+
 def test_cheap_clock_readings_pass_and_dear_ones_do_not() -> None:
-    cheap = overhead_of("reads", rates(7, 6000.0), rates(8, 6015.0), within=0.01)
+    cheap = overhead_of("reads", times(7, 6000.0), times(8, 6025.0), 2.5, allowed_share=0.01)
     assert cheap.passed
-    assert cheap.extra_ns == pytest.approx(15, abs=10)
-    assert not overhead_of("reads", rates(7, 6000.0), rates(8, 6300.0), within=0.01).passed
-    long = overhead_of("reads", rates(7, 60_000.0), rates(8, 60_090.0), within=0.01)
-    assert (long.passed, long.high < 1.01) == (False, True), "more than 50 ns are too much"
+    assert cheap.timed_ns == pytest.approx(25, abs=10)
+    assert cheap.loop_share == pytest.approx(2.5 / 6000, rel=0.01)
+    assert not overhead_of("reads", times(7, 6000.0), times(8, 6060.0), 2.5, 0.01).passed, (
+        "50 ns are not ruled out"
+    )
+
+
+def test_a_loop_that_takes_its_share_of_an_operation_does_not_pass() -> None:
+    assert overhead_of("reads", times(7, 500.0), times(8, 525.0), 2.5, 0.01).passed
+    assert not overhead_of("reads", times(7, 500.0), times(8, 525.0), 6.0, 0.01).passed
 
 
 def test_a_metric_must_follow_its_calls() -> None:

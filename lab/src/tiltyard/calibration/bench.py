@@ -96,15 +96,11 @@ class SubjectBench:
         if self.subject.call is None:
             return
         if self.operation_ns is None:
-            times = outcome.operation_ns(name)
-            assert times is not None, f"{name} is a rate of operations"
-            self.operation_ns = float(np.nanmedian(times))
+            self.operation_ns = float(np.nanmedian(outcome.times_ns(name)))
             part = sensitivity_part(self.subject, self.place, self.operation_ns, gates)
             self.doubled.append(self.bench.carry_out(part).log_values(name))
         part = delays_part(self.subject, self.place, number, self.operation_ns, gates)
-        times = self.bench.carry_out(part).operation_ns(name)
-        assert times is not None
-        self.delayed.append(times)
+        self.delayed.append(self.bench.carry_out(part).times_ns(name))
 
     def findings(self) -> SubjectFindings:
         """What all rounds together say."""

@@ -58,29 +58,31 @@ def clock_of(floor: Floor, sources: Sequence[str], shortest_s: float | None) -> 
     )
 
 
-def overhead_of(what: str, plain: FloatArray, timed: FloatArray, within: float) -> Overhead:
-    """Whether reading the clock for each operation costs next to nothing (C2).
+def overhead_of(
+    what: str, plain: FloatArray, timed: FloatArray, loop_ns: float, allowed_share: float
+) -> Overhead:
+    """Whether the instrument adds next to nothing to an operation (C2).
 
     Args:
         what: The operations, in words.
-        plain: Logarithm of the rate without readings, shape (blocks, systems).
+        plain: Time of an operation in ns, the clock being read around all, shape (blocks, systems).
         timed: The same with one reading an operation.
-        within: What counts as the same, as a share.
+        loop_ns: What the engine spends on an operation without I/O.
+        allowed_share: What that may be of an operation.
     """
-    both = np.isfinite(plain).all(axis=1) & np.isfinite(timed).all(axis=1)
-    slower = interval_of((plain[both] - timed[both]).mean(axis=1))
-    extra_ns = interval_of((np.exp(-timed[both]) - np.exp(-plain[both])).mean(axis=1) * 1e9)
-    rope = math.log1p(within)
-    inside = -rope < slower.low and slower.high < rope
+    extra = interval_of(_whole((timed - plain).mean(axis=1)))
+    operation_ns = float(np.nanmedian(plain))
     return Overhead(
         what=what,
-        blocks=slower.n,
-        ratio=math.exp(slower.estimate),
-        low=math.exp(slower.low),
-        high=math.exp(slower.high),
-        within=within,
-        extra_ns=extra_ns.estimate,
-        passed=inside and extra_ns.estimate <= _OVERHEAD_MAX_NS,
+        operation_ns=operation_ns,
+        loop_ns=loop_ns,
+        loop_share=loop_ns / operation_ns,
+        loop_allowed=allowed_share,
+        blocks=extra.n,
+        timed_ns=extra.estimate,
+        timed_low_ns=extra.low,
+        timed_high_ns=extra.high,
+        passed=loop_ns <= allowed_share * operation_ns and extra.high <= _OVERHEAD_MAX_NS,
     )
 
 
@@ -139,7 +141,7 @@ def delay_of(
         signed_rank((piece[:, 1] - piece[:, 0])[: one.found.n], one.c)
         for piece, one in zip(found, verdicts, strict=True)
     ]
-    median_ns = float(np.median([one.estimate for one in times]))
+    whole = interval_of(_whole(delayed - plain))
     share = delay_ns / float(np.nanmedian(plain))
     cv = _cv(np.log(np.column_stack((plain, delayed))))
     seen = sum(one.verdict == "more" for one in verdicts)
@@ -148,7 +150,8 @@ def delay_of(
     needed = len(times) - allowed(len(times), LEVEL)
     bias_allowed_ns = max(_BIAS_SHARE * delay_ns, _BIAS_MAX_NS)
     resolvable = cv <= _CALM_CV and share >= _POWER_FROM * 0.9
-    sound = wrong == 0 and covered >= needed and abs(median_ns - true_ns) <= bias_allowed_ns
+    near = whole.low - bias_allowed_ns <= true_ns <= whole.high + bias_allowed_ns
+    sound = wrong == 0 and covered >= needed and near
     return Delay(
         delay_ns=delay_ns,
         percent=100 * share,
@@ -158,8 +161,10 @@ def delay_of(
         wrong_sign=wrong,
         covered=covered,
         covered_needed=needed,
-        median_ns=median_ns,
-        bias_ns=median_ns - true_ns,
+        recovered_ns=whole.estimate,
+        low_ns=whole.low,
+        high_ns=whole.high,
+        bias_ns=whole.estimate - true_ns,
         bias_allowed_ns=bias_allowed_ns,
         resolvable=resolvable,
         passed=sound and (not resolvable or seen >= _POWER * len(times)),

@@ -61,26 +61,13 @@ class Outcome:
         values: FloatArray = found.index.log_values[kept]
         return values
 
-    def operation_ns(self, workload: str) -> FloatArray | None:
-        """Time of an operation, shape (blocks, systems); ``None`` where the metric is no rate."""
-        planned = self.plan.workload(workload)
-        headline = [metric for metric in planned.metrics if metric.role == "headline"]
-        found = {s.metric for t in self.run.trials for s in t.samples}
-        if [m.unit for m in headline if m.name in found] != ["1/s"]:
-            return None
+    def times_ns(self, workload: str) -> FloatArray:
+        """Time of an operation, shape (blocks, systems), of a workload whose headline is a rate."""
+        headline = {m.name for m in self.plan.workload(workload).metrics if m.role == "headline"}
+        units = {s.unit for t in self.run.trials for s in t.samples if s.metric in headline}
+        assert units == {"1/s"}, f"{workload} is not measured in operations per second"
         times: FloatArray = 1e9 * np.exp(-self.log_values(workload))
         return times
-
-    @property
-    def shortest_s(self) -> float:
-        """The shortest region that was timed."""
-        return min(s.elapsed_s for trial in self.run.trials for s in trial.samples)
-
-    @property
-    def clock_read_ns(self) -> float:
-        """What a reading of the clock cost in these trials: median over them."""
-        costs = [trial.end.floor.clock_ns for trial in self.run.trials if trial.end]
-        return float(np.median(costs))
 
 
 def carry_out(root: Path, part: Part, engine: Engine, observer: Observer) -> Outcome:

@@ -51,24 +51,25 @@ def summary(found: Calibration, page: Path) -> RenderableType:
         found: What it states.
         page: Where the whole page lies; its path is the last line.
     """
-    parts: list[RenderableType] = []
-    for section in words.sections(found):
-        parts += [Text(section.title, style="bold")]
-        parts += [_table(section.table), Text()] if section.table else [Text(section.text), Text()]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_column(no_wrap=True)
+    for line in words.lines(found):
+        table.add_row(Text(line.name), Text(line.text), _mark(line.passed))
     closing = Table.grid(padding=(0, 3, 0, 0))
     closing.add_column(no_wrap=True)
     closing.add_column(overflow="fold")
-    closing.add_row(Text("Answer", style="bold"), Text(" ".join(words.answer(found))))
-    closing.add_row(Text("In force", style="bold"), Text(f"{found.id}, on this host and kernel"))
-    closing.add_row(Text("Page", style="bold"), Text(str(page)))
-    return Group(*parts, closing)
+    for head, text in (
+        ("Answer", " ".join(words.answer(found))),
+        ("In force", f"{found.id}, on this host under this kernel"),
+        ("Page", str(page)),
+    ):
+        closing.add_row(Text(head, style="bold"), Text(text))
+    return Group(table, Text(), closing)
 
 
-def _table(told: words.Table) -> Table:
-    """A table of the page, as narrow as it goes."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for place, head in enumerate(told.heads):
-        table.add_column(Text(head), justify="left" if place == 0 else "right", overflow="fold")
-    for row in told.rows:
-        table.add_row(*(Text(text) for text in row))
-    return table
+def _mark(passed: bool | None) -> Text:
+    if passed is None:
+        return Text("–", style="dim")
+    return Text(words.mark(passed), style="" if passed else "bold red")
