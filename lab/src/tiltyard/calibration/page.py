@@ -21,6 +21,7 @@ def render_page(found: Calibration) -> str:
             answer=words.answer(found),
             sections=list(words.sections(found)),
             identity=words.identity(found),
+            failed=words.mark(False),
             theme=theme,
         )
     )
