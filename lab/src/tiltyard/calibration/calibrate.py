@@ -1,7 +1,6 @@
 """The whole calibration: its parts in order, and what they state together."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -9,7 +8,8 @@ from typing import Final
 from tiltyard import __version__
 from tiltyard.calibration.bench import Bench, Gates, SubjectBench
 from tiltyard.calibration.examine import overhead_of, step_of
-from tiltyard.calibration.model import Asked, Calibration, Ladder, Overhead, Simulated, Step
+from tiltyard.calibration.model import Asked, Calibration, Ladder, Overhead, Step
+from tiltyard.calibration.simulated import simulated
 from tiltyard.calibration.studies import (
     COMPARISONS_EACH,
     RATES_MBIT,
@@ -41,6 +41,8 @@ class Wanted:
     """After which no further round is begun."""
     gates: Gates
     """What becomes of a block that something disturbs."""
+    paths: int
+    """Simulated comparisons of each kind; 0 leaves the simulation out."""
 
     @property
     def rounds(self) -> int:
@@ -53,7 +55,6 @@ def calibrate(
     wanted: Wanted,
     engine: Engine,
     observer: Observer,
-    simulate: Callable[[], Simulated] | None,
 ) -> Calibration:
     """Calibrate this host, or go on with it; finished parts are only read.
 
@@ -62,7 +63,6 @@ def calibrate(
         wanted: What to calibrate.
         engine: Measures.
         observer: Is told what goes on.
-        simulate: Yields the simulated error rates; ``None``: they are left out.
 
     Raises:
         UsageError: if the folder holds another calibration.
@@ -96,7 +96,7 @@ def calibrate(
         overheads=overheads,
         subjects=tuple(one.findings() for one in benches),
         ladders=ladders,
-        simulated=simulate() if simulate else None,
+        simulated=simulated(wanted.paths) if wanted.paths else None,
         remarks=tuple(remarks),
     )
 

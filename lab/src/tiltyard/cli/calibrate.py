@@ -48,6 +48,7 @@ def calibrate(
     from tiltyard.calibration.calibrate import Wanted
     from tiltyard.calibration.calibrate import calibrate as carry_out
     from tiltyard.calibration.page import render_document, render_page
+    from tiltyard.calibration.simulated import FULL_PATHS, QUICK_PATHS
     from tiltyard.calibration.subjects import check_kinds, subjects
     from tiltyard.cli.calibrating import PartsDisplay, summary
     from tiltyard.cli.console import show
@@ -67,10 +68,11 @@ def calibrate(
         comparisons=wanted_comparisons,
         minutes=minutes,
         gates="keep" if keep_spoiled else "replace",
+        paths=FULL_PATHS if long else QUICK_PATHS,
     )
     try:
         with PartsDisplay() as display:
-            found = carry_out(folder, wanted, engine, display, simulate=None)
+            found = carry_out(folder, wanted, engine, display)
     except InterruptedRunError:
         raise InterruptedRunError("everything finished is kept; the same command goes on") from None
     page = folder / "index.html"
