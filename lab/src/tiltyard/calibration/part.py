@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from tiltyard.analysis.quantity import collect
 from tiltyard.analysis.workload import quantities_of
 from tiltyard.calibration.studies import Part
-from tiltyard.errors import TrialsFailedError, UsageError
+from tiltyard.errors import HostLacksError, TrialsFailedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.freeze import freeze
@@ -22,6 +23,9 @@ from tiltyard.run.runner import run_study
 from tiltyard.stats.types import FloatArray
 from tiltyard.study.load import load_study
 from tiltyard.systems import KINDS
+
+FEWEST_BLOCKS: Final = 7
+"""That an interval needs: the first look of the standard rules."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,31 @@ class Outcome:
         if found is None:
             failed = next((t.reason for t in self.run.trials if t.reason), "no trial was made")
             raise TrialsFailedError(f"{workload}: not one trial was done: {failed}")
-        gates = self.plan.gates
-        dropped = set(self.run.spoiled) if gates and gates.spoiled == "replace" else set()
-        kept = np.array([number not in dropped for number in measured.blocks])
+        kept = np.array([number not in self._replaced for number in measured.blocks])
         values: FloatArray = found.index.log_values[kept]
         return values
+
+    @property
+    def _replaced(self) -> frozenset[int]:
+        """Numbers of the blocks that do not count."""
+        gates = self.plan.gates
+        return frozenset(self.run.spoiled if gates and gates.spoiled == "replace" else ())
+
+    def insist_on_calm(self) -> None:
+        """Make sure that enough blocks count.
+
+        Raises:
+            HostLacksError: if the host was too busy for them.
+        """
+        begun = {trial.key.block for trial in self.run.trials}
+        counted = len(begun - self._replaced)
+        if counted < FEWEST_BLOCKS:
+            reason = next((one.text for own in self.run.spoiled.values() for one in own), "")
+            raise HostLacksError(
+                f"this host is too busy to be calibrated: {len(self._replaced)} of {len(begun)} "
+                f"blocks were disturbed ({reason}). Stop what else runs and remove the folder, or "
+                "count such blocks: --keep-spoiled"
+            )
 
     def times_ns(self, workload: str) -> FloatArray:
         """Time of an operation, shape (blocks, systems), of a workload whose headline is a rate."""
@@ -82,7 +106,7 @@ def carry_out(root: Path, part: Part, engine: Engine, observer: Observer) -> Out
     Raises:
         UsageError: if another study is in the folder.
         InterruptedRunError: after Ctrl-C; everything finished is kept.
-        HostLacksError: if this host cannot run it.
+        HostLacksError: if this host cannot run it, or is too busy.
     """
     folder = StudyFolder(root / part.name)
     if not folder.study.exists():
@@ -100,4 +124,6 @@ def carry_out(root: Path, part: Part, engine: Engine, observer: Observer) -> Out
         write_plan(folder, plan)
     plan = read_plan(folder)
     run_study(folder, plan, engine, lambda _: _Enough(), observer)
-    return Outcome(plan, read_run(folder, plan))
+    outcome = Outcome(plan, read_run(folder, plan))
+    outcome.insist_on_calm()
+    return outcome

@@ -1,6 +1,7 @@
 """A calibration on the terminal: part by part while it goes on, and in short at its end."""
 
 from pathlib import Path
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,6 +14,8 @@ from tiltyard.cli.display import LiveDisplay
 from tiltyard.plan.model import Plan
 from tiltyard.run.observer import Decision, Outlook
 
+_NOTES_A_PART: Final = 3
+
 
 class PartsDisplay(LiveDisplay):
     """The display of many studies in a row: a line for each, and no words about its verdict."""
@@ -21,6 +24,7 @@ class PartsDisplay(LiveDisplay):
         """Nothing is drawn before :meth:`started`."""
         super().__init__()
         self._noted: set[str] = set()
+        self._notes_left = _NOTES_A_PART
 
     def started(self, plan: Plan, outlook: Outlook) -> None:
         """One part begins, or goes on."""
@@ -28,13 +32,16 @@ class PartsDisplay(LiveDisplay):
         if outlook.trials_done:
             trials += f", {outlook.trials_done} done already"
         remark(f"Part     {plan.question} {trials}")
+        self._notes_left = _NOTES_A_PART
         self.begin_bar(outlook)
 
     def note(self, text: str) -> None:
-        """A remark; what every part would say again is said once."""
-        if text not in self._noted:
-            self._noted.add(text)
-            super().note(text)
+        """A remark; what every part would say again is said once, and of many only the first."""
+        if text in self._noted or not self._notes_left:
+            return
+        self._noted.add(text)
+        self._notes_left -= 1
+        super().note(text if self._notes_left else f"{text}; further ones are in the journal")
 
     def block_started(self, block: int, of: int) -> None:
         """A new block; without a line of its own, because there are thousands."""

@@ -56,6 +56,13 @@ Percent = Annotated[
 ]
 """``"2%"`` in the file, 0.02 from here on."""
 
+PercentOrNone = Annotated[
+    float,
+    _quantity(parse_percent, lambda share: 0 <= share < 1, "from 0% to below 100%", "3%"),
+    _text_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$", "3%"),
+]
+"""The same where nothing has a meaning of its own."""
+
 Duration = Annotated[
     float,
     _quantity(parse_duration, lambda seconds: seconds > 0, "longer than nothing", "45 min"),
@@ -208,10 +215,11 @@ class GatesTable(Typed):
     temperature_k: float = Field(
         5.0, gt=0, description="Change of temperature inside a block, in kelvin."
     )
-    canary: Percent = Field(
+    canary: PercentOrNone = Field(
         "3%",
         validate_default=True,
-        description="A fixed piece of work before and after each block, off its median.",
+        description="A fixed piece of work before and after each block, off its median; 0%: none "
+        "is done, for blocks that are shorter than it.",
     )
 
 

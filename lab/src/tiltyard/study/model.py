@@ -78,7 +78,7 @@ class GatesSpec(Frozen):
     temperature_k: float
     """Change of temperature inside a block."""
     canary: float
-    """A fixed piece of work before and after each block, off the median of the session."""
+    """A fixed piece of work before and after each block, off the median of the session; 0: none."""
 
 
 class ConditionsSpec(Frozen):
