@@ -89,6 +89,6 @@ def _shares(trial: TrialRecord, axis: Axis, beyond: int) -> tuple[float, float] 
 
 def _done(scene: Scene) -> Iterator[TrialRecord]:
     """The trials of the workload."""
-    for (_, _, name), trial in final_trials(scene.run).items():
-        if name == scene.name and trial.outcome == "done":
+    for key, trial in final_trials(scene.run).items():
+        if key.workload == scene.name and trial.outcome == "done":
             yield trial

@@ -35,8 +35,8 @@ def _claim(scene: Scene, found: Outlier) -> Claim:
     low, high = float(others.min()), float(others.max())
     trials = [
         trial
-        for (_, name, workload), trial in final_trials(scene.run).items()
-        if (name, workload) == (system, scene.name) and trial.outcome == "done"
+        for key, trial in final_trials(scene.run).items()
+        if (key.system, key.workload) == (system, scene.name) and trial.outcome == "done"
     ]
     odd = next(trial for trial in trials if trial.key.block == block)
     return Claim(

@@ -32,9 +32,9 @@ def series_of(scene: Scene) -> Series:
     columns = {system: column for column, system in enumerate(measured.systems)}
     relative = scene.relative
     found = sorted(
-        (trial.slot, float(relative[rows[block], columns[system]]), block)
-        for (block, system, name), trial in final_trials(scene.run).items()
-        if name == scene.name and block in rows
+        (trial.slot, float(relative[rows[key.block], columns[key.system]]), key.block)
+        for key, trial in final_trials(scene.run).items()
+        if key.workload == scene.name and key.block in rows and key.repeat == 1
     )
     found = [one for one in found if np.isfinite(one[1])]
     slots = np.array([slot for slot, _, _ in found], dtype=np.float64)

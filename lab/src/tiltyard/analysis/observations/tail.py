@@ -38,12 +38,12 @@ def _look(scene: Scene) -> Iterator[Result]:
 def _fewest_operations(scene: Scene) -> Mapping[Place, int]:
     """Of any trial, for each metric and point."""
     found: dict[Place, int] = {}
-    for (_, _, name), trial in final_trials(scene.run).items():
-        if name == scene.name and trial.outcome == "done":
+    for key, trial in final_trials(scene.run).items():
+        if key.workload == scene.name and trial.outcome == "done":
             for sample in trial.samples:
                 if sample.latency_ns is not None:
-                    key = sample.metric, tuple(sample.at.items())
-                    found[key] = min(sample.latency_ns.count, found.get(key, 1 << 62))
+                    place = sample.metric, tuple(sample.at.items())
+                    found[place] = min(sample.latency_ns.count, found.get(place, 1 << 62))
     return found
 
 
