@@ -5,9 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from support.judged import spoiled
 from support.specimen import findings as specimen
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.charts import CHARTS, ranking
+from tiltyard.charts import CHARTS, effects, order, ranking
 from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Chart
 from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.charts.svg import to_svg
@@ -67,6 +68,22 @@ def test_every_block_is_a_dot(findings: Findings) -> None:
         len(standing.comparison.differences)
         for standing in findings.workloads[0].index.standings
         if standing.comparison is not None
+    )
+
+
+def test_a_spoiled_block_is_tinted(findings: Findings) -> None:
+    tint = 'fill="var(--worse-2)"'
+    assert tint not in drawn(order.CHART, findings)
+    marked = findings.model_copy(update={"spoiled": spoiled(findings)})
+    assert drawn(order.CHART, marked).count(tint) == len(spoiled(findings).blocks)
+
+
+def test_effects_that_are_not_decided_are_hollow(findings: Findings) -> None:
+    picture = drawn(effects.CHART, findings)
+    verdicts = [effect.verdict for w in findings.workloads for effect in w.effects]
+    assert picture.count('fill="var(--paper)"') == verdicts.count("undecided") > 0
+    assert picture.count('fill="var(--ink)" stroke="var(--ink)"') == verdicts.count("faster") + (
+        verdicts.count("slower")
     )
 
 

@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from support.judged import judged as told
 from support.network_studies import network_study
+from support.synthetic import factorial_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.charts.theme import DARK, LIGHT
 from tiltyard.report.html import render_html
 
 CHROMIUM = shutil.which("chromium")
 PHONE_PX = 380
+FACTORS = {"filesystem": ("ext4", "xfs", "btrfs"), "kernel": ("3.12", "3.13")}
 PROBE = """
 <script>
 document.querySelectorAll("details").forEach(part => part.open = true);
@@ -65,6 +68,12 @@ def test_by_day_on_a_phone(page: str, tmp_path: Path) -> None:
 
 def test_a_network_study_on_a_phone(tmp_path: Path) -> None:
     findings = analyse(*network_study(blocks=7, effects={"optimized": 1.2}))
+    found = probed(render_html(findings), tmp_path)
+    assert found["sticks_out"] == []
+
+
+def test_everything_about_the_judging_on_a_phone(tmp_path: Path) -> None:
+    findings = told(analyse(*factorial_study(FACTORS, blocks=10, effects={("3.13", "xfs"): 1.1})))
     found = probed(render_html(findings), tmp_path)
     assert found["sticks_out"] == []
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from support.judged import judged as told
 from support.specimen import findings as specimen
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
@@ -68,6 +69,24 @@ def test_ends_with_answer_and_report(findings: Findings) -> None:
     assert told.startswith(f"Answer {' '.join(findings.answer.split())}")
     assert told.endswith("Report spool/report/index.html")
     assert "10 blocks, 60 trials, all kept." in text
+
+
+def test_judgement_is_told_shortly() -> None:
+    findings = told(specimen(workloads=("postmark",)))
+    text = " ".join(printed(findings).split())
+    (workload,) = findings.workloads
+    shown = [effect.sentence for effect in workload.effects if effect.kind == "interaction"]
+    shown += [observation.sentence for observation in workload.observations]
+    assert [sentence for sentence in shown if sentence not in text] == []
+    assert "Spoiled 2 of 10 blocks (20 %) were spoiled and replaced." in text
+    assert "Host shows differences above about 5.8 % (calibration c7f3a91e, 2026-11-20)" in text
+    assert "intervals hold together with 95 %" in text
+    assert "95 % interval" not in text.split("Answer")[0]
+    assert max(map(len, printed(findings).splitlines())) <= 80
+
+
+def test_a_host_that_was_not_calibrated_says_so(findings: Findings) -> None:
+    assert "Host not calibrated; tiltyard calibrate" in " ".join(printed(findings).split())
 
 
 def test_before_the_first_look_it_says_so() -> None:

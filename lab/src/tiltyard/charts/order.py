@@ -20,8 +20,8 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "height": _HEIGHT_PX,
         "padding": {"left": 0, "top": 2, "bottom": 2, "right": 10},
         "layer": [
-            *_spoiled(findings),
             *ratio.backdrop(findings, "y"),
+            *_spoiled(findings),
             _boundaries(findings),
             _lost([trial for trial in trials if trial.relative is None]),
             _points(findings, measured, span),
@@ -59,7 +59,7 @@ def _spoiled(findings: Findings) -> list[Spec]:
     return [
         {
             "data": {"values": edges},
-            "mark": {"type": "rect", "color": LIGHT["worse-1"]},
+            "mark": {"type": "rect", "color": LIGHT["worse-2"], "opacity": 0.5},
             "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
         }
     ]

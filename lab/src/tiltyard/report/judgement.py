@@ -6,17 +6,21 @@ Only arrangement: every figure and every sentence is one of the findings.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
 from tiltyard.analysis.model import Comparison, Effect, Findings, Index, Standing, WorkloadFindings
 from tiltyard.charts.effects import grouped
 
-PLAIN_LEVEL = 0.95
+PLAIN_LEVEL: Final = 0.95
+PLAIN_HEAD: Final = "95 % interval"
+FEW: Final = 6
+"""As many pairs are told without folding any of them away."""
 
 
 def interval_head(comparisons: Iterable[Comparison | None]) -> str:
     """Head of a column of intervals: the level where all have the usual one."""
     levels = {comparison.level for comparison in comparisons if comparison}
-    return "95 % interval" if levels <= {PLAIN_LEVEL} else "interval"
+    return PLAIN_HEAD if levels <= {PLAIN_LEVEL} else "interval"
 
 
 def levels_above(comparisons: Iterable[Comparison | None]) -> str:
@@ -39,6 +43,14 @@ def rank_text(standing: Standing) -> str:
         return ""
     ends = dict.fromkeys((standing.rank_best, standing.rank_worst))
     return "–".join(map(str, ends))
+
+
+def told_first(index: Index, baseline: str) -> tuple[list[Comparison], list[Comparison]]:
+    """The pairs to tell at once, and those that may wait: the ones without the baseline."""
+    if len(index.comparisons) <= FEW:
+        return list(index.comparisons), []
+    first = [pair for pair in index.comparisons if baseline in (pair.system, pair.against)]
+    return first, [pair for pair in index.comparisons if pair not in first]
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,17 @@ class EffectTable:
 
     topic: str
     groups: tuple[tuple[Effect, ...], ...]
+
+    @property
+    def told(self) -> list[Effect]:
+        """Those that are told in words: the simple ones are in the words of the interactions."""
+        return [effect for group in self.groups for effect in group if effect.kind != "simple"]
+
+    @property
+    def depending(self) -> list[Effect]:
+        """The interactions that have been found."""
+        found = ("faster", "slower")
+        return [e for e in self.told if e.kind == "interaction" and e.verdict in found]
 
 
 def effect_tables(workload: WorkloadFindings) -> Iterator[EffectTable]:

@@ -10,9 +10,12 @@ from rich.text import Text
 from tiltyard.analysis.model import Comparison, Findings, Index, Verdict, WorkloadFindings
 from tiltyard.charts.figures import MARKS, against, interval_text, ratio_text, with_unit
 from tiltyard.charts.grid import course
+from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
 from tiltyard.units import display_unit, format_number
 
 _SYSTEMS_ABREAST = 3
+_OBSERVATIONS = 3
+"""As many are printed of each workload; the report has them all."""
 _STYLES: dict[Verdict, str] = {
     "faster": "bold cyan",
     "slower": "yellow",
@@ -45,7 +48,8 @@ def _ranked(workload: WorkloadFindings, baseline: str) -> Group:
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(Text(f"relative to {baseline}"), justify="right")
-    table.add_column("95 % interval", justify="right", no_wrap=True)
+    head = interval_head(standing.comparison for standing in index.standings)
+    table.add_column(head, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for standing in index.standings:
         comparison = standing.comparison
@@ -56,7 +60,12 @@ def _ranked(workload: WorkloadFindings, baseline: str) -> Group:
             "" if comparison is None else interval_text(comparison),
             "" if comparison is None else _word(comparison),
         )
-    return Group(Text(with_unit(index.label, unit), style="bold"), table)
+    together = [Text("  intervals hold together with 95 %", style="dim")]
+    return Group(
+        Text(with_unit(index.label, unit), style="bold"),
+        table,
+        *(together if head != PLAIN_HEAD else ()),
+    )
 
 
 def _by_line(workload: WorkloadFindings, findings: Findings) -> Group:
@@ -117,10 +126,30 @@ def _closing(findings: Findings, report: Path) -> Table:
 
 def _lines(findings: Findings, report: Path) -> Iterator[tuple[str, str]]:
     yield "Answer", findings.answer
+    for workload in findings.workloads:
+        for table in list(effect_tables(workload))[:1]:
+            for effect in table.depending:
+                yield "Effect", effect.sentence
+        for observation in workload.observations[:_OBSERVATIONS]:
+            yield "Observed", observation.sentence
+    if findings.spoiled:
+        yield "Spoiled", findings.spoiled.sentence
     for notice in findings.notices:
         if notice.severity != "note":
             yield notice.severity.capitalize(), " ".join(filter(None, (notice.text, notice.advice)))
+    yield "Host", _resolution(findings)
     yield "Report", str(report)
+
+
+def _resolution(findings: Findings) -> str:
+    """What this host can show, if that was ever found out."""
+    note = findings.calibration
+    if note is None:
+        return "not calibrated; tiltyard calibrate finds out which differences it can show"
+    return (
+        f"shows differences above about {note.resolution_percent:.2g} % "
+        f"(calibration {note.id}, {note.date[:10]})"
+    )
 
 
 def _unit(index: Index) -> tuple[float, str]:

@@ -1,0 +1,211 @@
+"""What the judging found is on the page: levels, ranks, effects, observations, spoiled blocks."""
+
+import re
+
+import pytest
+
+from support.judged import CALIBRATION, judged
+from support.reading import Reading
+from support.specimen import findings as specimen
+from support.synthetic import factorial_study
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Comparison, Effect, Findings
+from tiltyard.charts.effects import effect_label
+from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.report import judgement
+from tiltyard.report.html import render_html
+
+FACTORS = {"filesystem": ("ext4", "xfs", "btrfs"), "kernel": ("3.12", "3.13")}
+
+
+def spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def rows_of(page: str) -> list[str]:
+    """The lines of all tables, as text."""
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", page, re.DOTALL)
+    return [spaced(re.sub(r"<[^>]+>", " ", row)) for row in rows]
+
+
+def section_of(page: str, name: str) -> str:
+    """The text of one section."""
+    start = page.index(f'<section id="{name}"')
+    return Reading(page[start : page.index("</section>", start) + len("</section>")]).text
+
+
+@pytest.fixture(scope="module")
+def plain() -> Findings:
+    """A factorial study of two workloads, as it is analysed."""
+    return analyse(
+        *factorial_study(
+            FACTORS, {("3.13", "xfs"): 1.1}, blocks=10, workloads=("postmark", "iozone")
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def full(plain: Findings) -> Findings:
+    return judged(plain)
+
+
+@pytest.fixture(scope="module")
+def page(full: Findings) -> str:
+    return render_html(full)
+
+
+def test_every_sentence_is_there(full: Findings, page: str) -> None:
+    text = Reading(page).text
+    assert full.spoiled is not None
+    told: list[str] = [full.spoiled.sentence, CALIBRATION.sentence]
+    for workload in full.workloads:
+        told += [effect.sentence for effect in workload.effects if effect.kind != "simple"]
+        told += [o.sentence for o in workload.observations]
+        told += [o.evidence for o in workload.observations]
+        told += [own.sentence for own in (workload.steadiness, workload.replication) if own]
+    assert [sentence for sentence in told if spaced(sentence) not in text] == []
+
+
+def test_every_effect_has_its_line(full: Findings, page: str) -> None:
+    rows = rows_of(page)
+    for workload in full.workloads:
+        for effect in workload.effects:
+            line = f"{effect_label(effect)} {ratio_text(effect)} {interval_text(effect)}"
+            assert any(row.startswith(line) for row in rows), line
+
+
+def test_an_interaction_is_not_called_faster(full: Findings) -> None:
+    effects = [e for w in full.workloads for e in w.effects if e.verdict == "faster"]
+    words = {(e.kind, judgement.effect_word(e)) for e in effects}
+    assert words == {("main", "faster"), ("simple", "faster"), ("interaction", "gains more")}
+
+
+def test_ranks_are_those_that_the_data_leave(full: Findings, page: str) -> None:
+    rows = rows_of(page)
+    for standing in full.workloads[0].index.standings:
+        assert any(
+            row.startswith(f"{judgement.rank_text(standing)} ") and standing.system in row
+            for row in rows
+        )
+    assert judgement.rank_text(full.workloads[0].index.standings[0]) == "1–2"
+    assert judgement.rank_text(full.workloads[0].index.standings[-1]) == "6"
+
+
+def test_wider_intervals_are_explained_once_and_not_called_95(page: str, full: Findings) -> None:
+    first = page[page.index("The verdict") : page.index("<nav")]
+    assert first.count("each by itself covers with 98.3") == len(full.workloads)
+    assert "95 % interval</th>" not in first
+
+
+def test_the_usual_level_needs_no_words() -> None:
+    text = Reading(render_html(specimen(workloads=("postmark",)))).text
+    assert "95 % interval" in text
+    assert "hold together with 95" not in text
+    assert "false coverage rate" not in text
+
+
+def test_many_pairs_are_folded_but_there(page: str, full: Findings) -> None:
+    index = full.workloads[0].index
+    first, others = judgement.told_first(index, full.baseline)
+    assert len(first) == 5
+    assert len(others) == 10
+    assert {*first, *others} == {*index.comparisons}
+    assert "The other pairs (10)" in page
+
+
+def test_spoiled_blocks_with_reasons_and_sensitivity(page: str, full: Findings) -> None:
+    assert full.spoiled is not None
+    text = section_of(page, "spoiled")
+    for reasons in full.spoiled.reasons.values():
+        assert all(reason in text for reason in reasons)
+    for line in full.spoiled.sensitivity:
+        assert f"{line.label} {line.without} {line.with_spoiled} another one" in text
+    assert "p = 0.31" in text
+    in_spoiled = sum(trial.block in full.spoiled.blocks for trial in full.trials)
+    assert page.count("in a spoiled block") == in_spoiled
+
+
+def test_interference_that_goes_with_a_system_is_a_result(full: Findings) -> None:
+    assert full.spoiled is not None
+    related = full.spoiled.model_copy(update={"related_p": 0.004})
+    text = Reading(render_html(full.model_copy(update={"spoiled": related}))).text
+    assert "p = 0.004; interference is related to the system" in text
+
+
+def test_nothing_is_said_of_what_was_not_found(plain: Findings) -> None:
+    one = specimen(workloads=("iozone",), tests=("write",))
+    text = Reading(render_html(one)).text
+    for words in ("What else the data show", "Spoiled", "What each factor does", "was decided"):
+        assert words not in text
+    assert "What each factor does" in Reading(render_html(plain)).text
+
+
+def test_the_third_number_is_that_of_the_calibration(full: Findings, page: str) -> None:
+    text = Reading(page).text
+    assert "smallest difference 5.8 % differences below it do not show on this host" in text
+    assert "calibration c7f3a91e" in text
+    assert full.calibration is not None
+    assert full.calibration.date in text
+
+
+def test_a_host_without_calibration_says_so(plain: Findings) -> None:
+    text = Reading(render_html(plain)).text
+    assert "not calibrated: tiltyard calibrate" in text
+    assert "This host was not calibrated when the study was run" in text
+
+
+def test_pairs_that_stopped_at_different_looks_are_listed(full: Findings, page: str) -> None:
+    text = Reading(page).text
+    for workload in full.workloads:
+        seven, ten = judgement.stops(workload)
+        assert (seven.blocks, len(seven.comparisons)) == (7, 1)
+        assert (ten.blocks, len(ten.comparisons)) == (10, 14)
+        assert judgement.stop_text(seven) in text
+
+
+def test_a_plan_that_shrank_shows_how_far_each_system_was_run(full: Findings) -> None:
+    assert judgement.blocks_run(full) == {}
+    kept = tuple(t for t in full.trials if t.system != "btrfs 3.12" or t.block <= 7)
+    shrunk = full.model_copy(update={"trials": kept})
+    assert judgement.blocks_run(shrunk)["postmark"]["btrfs 3.12"] == 7
+    assert "postmark 10 10 10 10 7 10" in rows_of(render_html(shrunk))
+
+
+def test_undecided_comparisons_are_limits() -> None:
+    findings = analyse(
+        *factorial_study(FACTORS, blocks=10, noise=0.1, workloads=("postmark",), seed=5)
+    )
+    found = judgement.undecided(findings)
+    assert len(found) == sum(
+        comparison.verdict == "undecided"
+        for table in findings.workloads[0].compared
+        for comparison in table.comparisons
+    )
+    limits = section_of(render_html(findings), "limits")
+    assert all(spaced(comparison.sentence) in limits for comparison in found)
+
+
+def test_absolute_figures_stand_beside_ratios(plain: Findings) -> None:
+    rows = rows_of(render_html(plain))
+    for cell in plain.workloads[0].cells:
+        for summary in cell.summaries:
+            assert any(f"{summary.system} {len(summary.values)} " in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("levels", "text"),
+    [((), ""), ((0.95,), ""), ((0.95, 0.983), "98.3 %"), ((0.975, 0.991), "97.5 to 99.1 %")],
+)
+def test_levels_above_the_usual_one(levels: tuple[float, ...], text: str) -> None:
+    template = specimen(workloads=("postmark",)).workloads[0].index.comparisons[0]
+    found: list[Comparison] = [template.model_copy(update={"level": level}) for level in levels]
+    assert judgement.levels_above(found) == text
+
+
+def test_effects_of_metrics_have_tables_of_their_own(plain: Findings) -> None:
+    iozone = plain.workloads[1]
+    tables = list(judgement.effect_tables(iozone))
+    assert tables[0].topic == iozone.index.label
+    assert len(tables) == 1 + len(iozone.by_metric)
+    shown: list[Effect] = [e for table in tables for group in table.groups for e in group]
+    assert sorted(e.sentence for e in shown) == sorted(e.sentence for e in iozone.effects)
