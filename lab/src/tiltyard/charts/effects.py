@@ -9,7 +9,7 @@ from tiltyard.charts.theme import LIGHT
 
 _ROW_PX = 22
 _ROOMY_PX = 600
-_LABEL_LIMIT = 36
+_LABEL_LIMIT = 40
 
 
 def grouped(effects: Sequence[Effect]) -> list[list[Effect]]:
@@ -20,13 +20,17 @@ def grouped(effects: Sequence[Effect]) -> list[list[Effect]]:
     return list(groups.values())
 
 
-def effect_label(effect: Effect) -> str:
-    """``kernel 3.13 over 3.12``, ``on filesystem xfs``, ``filesystem xfs against ext4``."""
+def effect_label(effect: Effect, *, brief: bool = False) -> str:
+    """``kernel 3.13 over 3.12``, ``on filesystem xfs``, ``filesystem xfs against ext4``.
+
+    Where there is little room the levels stand without their factors.
+    """
+    factor = "" if brief else f"{effect.factor if effect.kind == 'main' else effect.by} "
     if effect.kind == "main":
-        return f"{effect.factor} {effect.level} over {effect.over}"
+        return f"{factor}{effect.level} over {effect.over}"
     if effect.kind == "simple":
-        return f"on {effect.by} {effect.by_level}"
-    return f"{effect.by} {effect.by_level} against {effect.by_over}"
+        return f"on {factor}{effect.by_level}"
+    return f"{factor}{effect.by_level} against {effect.by_over}"
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -34,8 +38,13 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     rows = _rows(workload)
     if not rows:
         return None
-    limit = _LABEL_LIMIT if width_px >= _ROOMY_PX else _LABEL_LIMIT // 2
-    labels = {str(row): shortened(effect_label(effect), limit) for row, effect in enumerate(rows)}
+    brief = width_px < _ROOMY_PX
+    labels = {
+        str(row): shortened(
+            effect_label(effect, brief=brief), _LABEL_LIMIT // 2 if brief else _LABEL_LIMIT
+        )
+        for row, effect in enumerate(rows)
+    }
     span = ratio.domain(findings, (edge for effect in rows for edge in (effect.low, effect.high)))
     better = "right" if workload.index.direction == "higher" else "left"
     return {
