@@ -3,14 +3,15 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from tiltyard.analysis.amounts import scale_of_difference
+from tiltyard.analysis.amounts import coverage, scale_of_difference
 from tiltyard.analysis.contrast import Contrast
 from tiltyard.analysis.factorial import JudgedTerm, Term, judge_effects
 from tiltyard.analysis.model import Effect, WorkloadFindings
-from tiltyard.analysis.words import Family, sentence
+from tiltyard.analysis.words import BENJAMINI_HOCHBERG, Family, sentence
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Design, Plan
 from tiltyard.stats.multiple import benjamini_hochberg
+from tiltyard.stats.sequential import LEVEL
 from tiltyard.units import format_ratio
 
 
@@ -20,7 +21,7 @@ def with_effects(
     """The workloads with their effects: of the index, then of each metric; one family together."""
     tables = [(one, table) for one in judged for table in (one.index, *one.by_metric)]
     found = judge_effects([table.quantity for _, table in tables], plan, benjamini_hochberg)
-    family = Family(sum(map(len, found)), "Benjamini–Hochberg")
+    family = Family(sum(map(len, found)), BENJAMINI_HOCHBERG)
     effects: dict[str, list[Effect]] = {}
     for (one, table), terms in zip(tables, found, strict=True):
         own = effects.setdefault(one.measured.workload.spec.name, [])
@@ -58,6 +59,7 @@ def _effect(found: JudgedTerm, topic: str, text: str) -> Effect:
         ratio=math.exp(interval.estimate) if interval else None,
         low=math.exp(interval.low) if interval else None,
         high=math.exp(interval.high) if interval else None,
+        level_of_interval=interval.level if interval else 1 - LEVEL,
         p_adjusted=found.contrast.p_adjusted,
         verdict=found.contrast.verdict,
         sentence=text,
@@ -123,4 +125,7 @@ def _evidence(contrast: Contrast) -> str:
     ratio, *ends = (
         format_ratio(value, (high - low) / 2) for value in (math.exp(interval.estimate), low, high)
     )
-    return f"interaction {ratio}, 95 % interval {' … '.join(ends)}, {interval.blocks} blocks"
+    return (
+        f"interaction {ratio}, {coverage(interval.level)} interval {' … '.join(ends)}, "
+        f"{interval.blocks} blocks"
+    )
