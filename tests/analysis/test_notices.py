@@ -1,10 +1,23 @@
 import pytest
 
+from support.judged import CALIBRATION
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.study.model import GatesSpec
 from tiltyard.wire import WarningNote
+
+GATES = GatesSpec(
+    spoiled="replace",
+    foreign_cpu=0.03,
+    foreign_io=0.02,
+    pressure=0.02,
+    steal=0.01,
+    frequency=0.01,
+    temperature_k=5.0,
+    canary=0.03,
+)
 
 
 def texts(plan: Plan, run: RunRecord) -> str:
@@ -22,10 +35,35 @@ def with_usage(trial: TrialRecord, **fields: float) -> TrialRecord:
 
 
 def test_a_quiet_study_has_only_its_limits():
-    findings = analyse(*synthetic_study(blocks=10, seed=3))
-    assert [notice.severity for notice in findings.notices] == ["note", "note"]
+    findings = analyse(*synthetic_study(blocks=10, seed=3, noise=0.004))
+    assert [notice.severity for notice in findings.notices] == ["note"] * 3
     assert "One machine, one device" in findings.notices[0].text
     assert "freshly made file system" in findings.notices[1].text
+    assert "was not calibrated" in findings.notices[2].text
+
+
+def test_a_calibrated_host_says_what_it_can_show():
+    plan, run = synthetic_study(blocks=7)
+    found = texts(plan, run.model_copy(update={"calibration": CALIBRATION}))
+    assert "Differences below about 5.8 % do not show on this host (calibration c7f3a91e" in found
+    assert "not calibrated" not in found
+
+
+def test_open_comparisons_are_counted_once_they_were_looked_at():
+    findings = analyse(*synthetic_study(blocks=20, noise=0.2, workloads=("postmark",)))
+    is_open = [c for t in findings.workloads[0].compared for c in t.comparisons if c.is_open]
+    texts_of = [notice.text for notice in findings.notices]
+    assert any(f"{len(is_open)} of 6 comparisons are undecided" in text for text in texts_of)
+    assert "are undecided" not in texts(*synthetic_study(blocks=3))
+
+
+def test_limits_of_spoiling_are_said_in_words():
+    plan, run = synthetic_study(blocks=7)
+    assert analyse(plan, run).gates_sentence == ""
+    text = analyse(plan.model_copy(update={"gates": GATES}), run).gates_sentence
+    assert text.startswith("A block is spoiled, and replaced by another one, when")
+    assert "other processes use more than 3 % of a core" in text
+    assert "changes by more than 5 K" in text
 
 
 def test_failures_come_first_with_a_reason():

@@ -194,7 +194,7 @@ def test_absolute_figures_stand_beside_ratios(plain: Findings) -> None:
 
 @pytest.mark.parametrize(
     ("levels", "text"),
-    [((), ""), ((0.95,), ""), ((0.95, 0.983), "98.3 %"), ((0.975, 0.991), "97.5 to 99.1 %")],
+    [((), ""), ((0.95,), ""), ((0.95, 0.983), "98.3 %"), ((0.975, 0.991), "97.5 % to 99.1 %")],
 )
 def test_levels_above_the_usual_one(levels: tuple[float, ...], text: str) -> None:
     template = specimen(workloads=("postmark",)).workloads[0].index.comparisons[0]

@@ -55,6 +55,31 @@ def _looks(design: Design) -> str:
     return f"over the looks after {', '.join(numbers[:-1])} and {numbers[-1]} blocks{strict}"
 
 
+def gates_sentence(plan: Plan) -> str:
+    """By what limits a block counts as spoiled; empty for plans without any."""
+    gates = plan.gates
+    if gates is None:
+        return ""
+    limits = (
+        f"other processes use more than {_share(gates.foreign_cpu)} of a core or move more than "
+        f"{_share(gates.foreign_io)} of our bytes on the device; others wait for CPU, disk or "
+        f"memory for more than {_share(gates.pressure)} of the time; the hypervisor takes more "
+        f"than {_share(gates.steal)}; the CPU frequency is off that of the block by more than "
+        f"{_share(gates.frequency)}; a temperature changes by more than {gates.temperature_k:g} K; "
+        f"a fixed piece of work before or after it is off by more than {_share(gates.canary)}; "
+        "anything is swapped or throttled, or a clock jumps"
+    )
+    fate = "replaced by another one" if gates.spoiled == "replace" else "kept, and counts"
+    return (
+        f"A block is spoiled, and {fate}, when the host's telemetry, as far as this host has it, "
+        f"shows that {limits}."
+    )
+
+
+def _share(fraction: float) -> str:
+    return f"{100 * fraction:g} %"
+
+
 def conditions_sentence(run: RunRecord, lines: tuple[TrialLine, ...]) -> str:
     """Pinning, keeping awake, access, floor of the instrument, CPU time of others."""
     return " ".join(_conditions(run, lines)) or "No trial is done yet."

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard import __version__
-from tiltyard.analysis.conditions import conditions_sentence, design_sentence
+from tiltyard.analysis.conditions import conditions_sentence, design_sentence, gates_sentence
 from tiltyard.analysis.contrast import judge
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, WorkloadFindings
@@ -92,6 +92,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         resolution_percent=_resolution_percent(judged),
         stopped=run.stopped,
         conditions_sentence=conditions_sentence(run, lines),
+        gates_sentence=gates_sentence(plan),
         workloads=workloads,
         trials=lines,
         drifts=tuple(drifts(lines)),

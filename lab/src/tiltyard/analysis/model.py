@@ -400,6 +400,8 @@ class Findings(Frozen):
     stopped: str | None
     conditions_sentence: str
     """Pinning, spinner, timing floor, foreign CPU time: how it was measured, in words."""
+    gates_sentence: str = ""
+    """By what limits a block counts as spoiled; empty for plans without any."""
     workloads: tuple[WorkloadFindings, ...]
     trials: tuple[TrialLine, ...]
     drifts: tuple[Drift, ...]

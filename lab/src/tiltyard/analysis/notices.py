@@ -27,6 +27,7 @@ def notices(plan: Plan, run: RunRecord, judged: Sequence[JudgedWorkload]) -> Ite
     yield from network_notices(run, [found.measured for found in judged])
     yield from unsteady(run, plan.workloads)
     yield from _looks(plan, contrasts)
+    yield from _undecided(contrasts)
     yield from _resumed(run)
     yield from _tails(contrasts)
     if not plan.design.strict:
@@ -61,6 +62,18 @@ def _looks(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Notice]:
             text=f"{blocks} beyond the latest look: shown as points, but no verdict rests on them "
             "before the next look.",
             advice="Run the study again to reach the next look.",
+        )
+
+
+def _undecided(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
+    """Comparisons that were looked at and are open."""
+    found = [own for own in contrasts if own.interval and own.verdict == "undecided"]
+    if found:
+        yield Notice(
+            severity="note",
+            text=f"{len(found)} of {len(contrasts)} comparisons are undecided: neither a "
+            "difference nor sameness has been shown.",
+            advice="The sentence on each says what is possible, and how many blocks it would take.",
         )
 
 
@@ -140,3 +153,21 @@ def _limits(plan: Plan, run: RunRecord) -> Iterator[Notice]:
             text=f"The host is a virtual machine ({hypervisor}): what its neighbours do is in the "
             f"noise{'' if network else ', and its disks may be cached outside of it'}.",
         )
+    yield _resolution(run)
+
+
+def _resolution(run: RunRecord) -> Notice:
+    """The smallest difference that this host can show, if that is known."""
+    note = run.calibration
+    if note is None:
+        return Notice(
+            severity="note",
+            text="The host was not calibrated: how small a difference it can show, and how often "
+            "it names a false winner, is not known.",
+            advice="Run tiltyard calibrate.",
+        )
+    return Notice(
+        severity="note",
+        text=f"Differences below about {note.resolution_percent:.2g} % do not show on this host "
+        f"(calibration {note.id}, {note.date[:10]}).",
+    )

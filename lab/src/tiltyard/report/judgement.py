@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from tiltyard.analysis.amounts import coverage
 from tiltyard.analysis.model import Comparison, Effect, Findings, Index, Standing, WorkloadFindings
 from tiltyard.charts.effects import grouped
 
@@ -24,12 +25,9 @@ def interval_head(comparisons: Iterable[Comparison | None]) -> str:
 
 
 def levels_above(comparisons: Iterable[Comparison | None]) -> str:
-    """The levels beyond the usual one: ``98.3 %``, ``97.5 to 99.1 %``, or nothing."""
+    """The levels beyond the usual one: ``98.3 %``, ``97.5 % to 99.1 %``, or nothing."""
     levels = sorted({c.level for c in comparisons if c and c.level > PLAIN_LEVEL})
-    if not levels:
-        return ""
-    ends = dict.fromkeys(f"{100 * level:.3g}" for level in (levels[0], levels[-1]))
-    return f"{' to '.join(ends)} %"
+    return " to ".join(dict.fromkeys(map(coverage, (*levels[:1], *levels[-1:]))))
 
 
 def has_ranks(index: Index) -> bool:
