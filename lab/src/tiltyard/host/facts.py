@@ -9,6 +9,7 @@ import platform
 from pathlib import Path
 
 from tiltyard.host import loops
+from tiltyard.host.disks import disk_of
 from tiltyard.host.mounts import mount_of
 from tiltyard.units import format_size
 
@@ -61,7 +62,7 @@ def _disk(work: Path) -> dict[str, str]:
         "work directory on": f"{mount.type} on {mount.source}",
         "its mount options": mount.options,
     }
-    disk = _disk_of(mount.source)
+    disk = disk_of(mount.source)
     if disk is None:
         return {**facts, "disk": ABSENT}
     sectors = int(_read(disk / "size"))
@@ -73,15 +74,6 @@ def _disk(work: Path) -> dict[str, str]:
         "disk scheduler": loops.chosen(scheduler) if scheduler.exists() else ABSENT,
         "disk write cache": _read(disk / "queue/write_cache"),
     }
-
-
-def _disk_of(source: str) -> Path | None:
-    """The whole disk in ``/sys/block`` that a mount's source is, or is a partition of."""
-    entry = Path("/sys/class/block", Path(source).name)
-    if not source.startswith("/dev/") or not entry.exists():
-        return None
-    resolved = entry.resolve()
-    return resolved.parent if (resolved / "partition").exists() else resolved
 
 
 def _cpu_model() -> str:

@@ -1,47 +1,216 @@
-"""What spoils a block: telemetry beyond the limits of the plan, never a result."""
+"""What spoils a block: telemetry beyond the limits of the plan, never a result.
+
+The gates cannot see what was measured: all that they get of a trial is its :class:`Evidence`, which
+:func:`evidence_of` copies out of the record, and in which there is no value of a workload. A trial
+that failed is failed, not spoiled; a signal that the host does not have spoils nothing.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
 
-from tiltyard.plan.model import Plan
+from tiltyard.host.telemetry import Telemetry
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.canary import canaries, check_canary
 from tiltyard.run.history import History
 from tiltyard.run.record import Reason, TrialRecord
 from tiltyard.study.model import GatesSpec
+from tiltyard.units import format_size
 
-_TICK_S = 0.01
-"""The kernel counts CPU time in ticks (USER_HZ, proc(5))."""
-_TICKS = 3
-"""So many ticks can fall into any trial by chance."""
+TICKS_S: Final = 0.03
+"""CPU time is counted in ticks of 10 ms (USER_HZ, proc(5)): up to three of them may be chance."""
+LEAST_BYTES: Final = 2**20
+LEAST_RATE: Final = 2**20
+"""Less than this of others' traffic, in bytes and bytes per second, is every host's log."""
+CLOCK_STEP_S: Final = 1e-3
+
+Found = tuple[str, float, float, str]
+"""Gate, value, limit, and what was seen in words."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a gate may know of a trial."""
+
+    key: TrialKey
+    elapsed_s: float
+    """Wall time over which ``foreign_s`` and ``steal_s`` were counted."""
+    foreign_s: float
+    """CPU time of processes that are neither ours nor the kernel's."""
+    steal_s: float | None
+    telemetry: Telemetry
+
+
+def evidence_of(record: TrialRecord) -> Evidence | None:
+    """What the gates may know of a trial; ``None`` of one that failed."""
+    if record.outcome != "done" or record.end is None:
+        return None
+    return Evidence(
+        key=record.key,
+        elapsed_s=record.end.elapsed_s,
+        foreign_s=record.end.usage.foreign_s,
+        steal_s=record.end.usage.steal_s,
+        telemetry=record.telemetry or Telemetry(elapsed_s=record.elapsed_s),
+    )
 
 
 def check_block(
-    history: History,  # noqa: ARG001
-    plan: Plan,
-    block: int,  # noqa: ARG001
-    records: Sequence[TrialRecord],
+    history: History, plan: Plan, block: int, records: Sequence[TrialRecord]
 ) -> tuple[Reason, ...]:
-    """What spoils a block; empty if nothing does, and for plans without gates."""
+    """What spoils a block; empty if nothing does, and for plans without gates.
+
+    Args:
+        history: the journal so far, for the canaries.
+        plan: has the limits.
+        block: its number.
+        records: the trials of the block.
+    """
     if plan.gates is None:
         return ()
-    return tuple(reason for record in records for reason in _reasons(record, plan.gates))
+    evidence = [found for record in records if (found := evidence_of(record))]
+    return (
+        *check_evidence(evidence, plan.gates),
+        *check_canary(canaries(history), block, plan.gates.canary),
+    )
 
 
-def _reasons(record: TrialRecord, gates: GatesSpec) -> Iterator[Reason]:
-    """Gates that one trial does not pass; a trial without telemetry is failed, not spoiled."""
-    end = record.end
-    if end is None or end.elapsed_s <= 0:
-        return
-    for gate, spent_s, limit, what in (
-        ("foreign_cpu", end.usage.foreign_s, gates.foreign_cpu, "other processes used"),
-        ("steal", end.usage.steal_s, gates.steal, "the hypervisor took"),
-    ):
-        share = (spent_s or 0.0) / end.elapsed_s
-        if share > limit and (spent_s or 0.0) > _TICKS * _TICK_S:
+def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reason]:
+    """The reasons that the trials of one block give, trial by trial."""
+    usual = _usual_frequencies(block)
+    coolest_c = _coolest_c(block)
+    for trial in block:
+        for gate, value, limit, seen in (
+            *_processor_time(trial, gates),
+            *_waits(trial, gates),
+            *_disk(trial, gates),
+            *_frequency(trial, gates, usual.get(trial.key.workload)),
+            *_heat(trial, gates, coolest_c),
+            *_events(trial),
+            *_clock(trial, block[0]),
+        ):
+            key = trial.key
             yield Reason(
                 gate=gate,
-                system=record.key.system,
-                workload=record.key.workload,
-                value=share,
+                system=key.system,
+                workload=key.workload,
+                value=value,
                 limit=limit,
-                text=f"{what} {100 * share:.1f} % of a core while {record.key.workload} ran on "
-                f"{record.key.system} (limit {100 * limit:g} %)",
+                text=f"{seen} while {key.workload} ran on {key.system}",
             )
+
+
+def _processor_time(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
+    """CPU time of others, in this host and in others on the same hardware."""
+    for gate, spent_s, limit, who in (
+        ("foreign_cpu", trial.foreign_s, gates.foreign_cpu, "other processes used"),
+        ("steal", trial.steal_s or 0.0, gates.steal, "the hypervisor took"),
+    ):
+        share = spent_s / trial.elapsed_s if trial.elapsed_s > 0 else 0.0
+        if share > limit and spent_s > TICKS_S:
+            yield gate, share, limit, f"{who} {_percent(share)} of a core (limit {_percent(limit)})"
+
+
+def _waits(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
+    """Tasks in control groups of others that waited; worst resource only."""
+    waits_s = trial.telemetry.foreign_waits_s
+    if not waits_s:
+        return
+    resource, waited_s = max(waits_s.items(), key=lambda wait: wait[1])
+    share = waited_s / trial.telemetry.elapsed_s
+    if share > gates.pressure and waited_s > TICKS_S:
+        what = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}[resource]
+        yield (
+            "pressure",
+            share,
+            gates.pressure,
+            f"tasks of others waited for {what} in {_percent(share)} of the time "
+            f"(limit {_percent(gates.pressure)})",
+        )
+
+
+def _disk(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
+    """Bytes of others on the disk under test; value and limit are bytes."""
+    telemetry = trial.telemetry
+    foreign, own = telemetry.foreign_bytes, telemetry.own_bytes
+    if foreign is None or own is None:
+        return
+    limit = max(gates.foreign_io * own, LEAST_BYTES, LEAST_RATE * telemetry.elapsed_s)
+    if foreign > limit:
+        seen = f"others moved {format_size(foreign)} on the disk beside {format_size(own)} of ours"
+        yield "foreign_io", float(foreign), limit, f"{seen} (limit {format_size(int(limit))})"
+
+
+def _frequency(trial: Evidence, gates: GatesSpec, usual: float | None) -> Iterator[Found]:
+    """Mean CPU frequency, off the median of the block's trials of the same workload."""
+    own = trial.telemetry.frequency
+    if own is None or not usual:
+        return
+    off = own / usual - 1
+    if abs(off) > gates.frequency:
+        seen = f"the CPUs' mean frequency was {100 * off:+.1f} % off the median of its block"
+        yield "frequency", abs(off), gates.frequency, f"{seen} (limit {_percent(gates.frequency)})"
+
+
+def _heat(trial: Evidence, gates: GatesSpec, coolest_c: dict[str, float]) -> Iterator[Found]:
+    """How much warmer a sensor was than at the coolest moment of the block."""
+    warmer = {
+        sensor: reading - coolest_c[sensor]
+        for sensor, reading in trial.telemetry.temperatures_c.items()
+    }
+    sensor, above_k = max(warmer.items(), key=lambda each: each[1], default=("", 0.0))
+    if above_k > gates.temperature_k:
+        seen = f"{sensor} was {above_k:.1f} K warmer than at another trial of the block"
+        limit = f"(limit {gates.temperature_k:g} K)"
+        yield "temperature_k", above_k, gates.temperature_k, f"{seen} {limit}"
+
+
+def _events(trial: Evidence) -> Iterator[Found]:
+    """What may not happen at all."""
+    telemetry = trial.telemetry
+    if swapped := telemetry.swapped_pages:
+        yield "swap", float(swapped), 0.0, f"{swapped} pages were swapped (limit 0)"
+    if times := telemetry.throttled:
+        yield (
+            "throttled",
+            float(times),
+            0.0,
+            f"CPUs were throttled for heat {times} times (limit 0)",
+        )
+    if errors := telemetry.kernel_errors:
+        seen = f'the kernel reported errors, the first "{errors[0]}" (limit 0),'
+        yield "kernel", float(len(errors)), 0.0, seen
+
+
+def _clock(trial: Evidence, first: Evidence) -> Iterator[Found]:
+    """The time of day was set, or the kernel went over to another clock."""
+    step_s = trial.telemetry.clock_step_s
+    if abs(step_s) > CLOCK_STEP_S:
+        seen = f"the time of day was set by {1000 * step_s:+.1f} ms (limit 1 ms)"
+        yield "clock", abs(step_s), CLOCK_STEP_S, seen
+    sources = {*trial.telemetry.clock_sources, *first.telemetry.clock_sources}
+    if len(sources) > 1:
+        seen = f"the kernel changed its clock: {', '.join(sorted(sources))} (limit: no change)"
+        yield "clock", float(len(sources)), 1.0, seen
+
+
+def _usual_frequencies(block: Sequence[Evidence]) -> dict[str, float]:
+    """Workload → median frequency: what computes more may well run at another frequency."""
+    known: dict[str, list[float]] = {}
+    for trial in block:
+        if (found := trial.telemetry.frequency) is not None:
+            known.setdefault(trial.key.workload, []).append(found)
+    return {workload: median(found) for workload, found in known.items()}
+
+
+def _coolest_c(block: Sequence[Evidence]) -> dict[str, float]:
+    """Sensor → its lowest reading in a block."""
+    coolest: dict[str, float] = {}
+    for trial in block:
+        for sensor, reading in trial.telemetry.temperatures_c.items():
+            coolest[sensor] = min(reading, coolest.get(sensor, reading))
+    return coolest
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from tiltyard.errors import UsageError
 from tiltyard.folder import sync_directory
+from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.record import CalibrationNote, Prepared, Reason
 from tiltyard.study.model import Frozen
@@ -49,6 +50,8 @@ class TrialStarted(Frozen):
     """How long it took until earlier writes had reached the disk."""
     dirty_bytes: int
     """What others had not written back by then."""
+    waiting_share: float | None = None
+    """Share of the last moment in which a task waited for a disk; ``None``: not available."""
 
 
 class TrialFinished(Frozen):
@@ -64,6 +67,19 @@ class TrialFinished(Frozen):
     file: str
     """Relative to the study folder; empty if the trial never got as far as a stream."""
     sha256: str
+    telemetry: Telemetry | None = None
+
+
+class CanaryRun(Frozen):
+    """A fixed piece of work beside a block, which should always take the same time."""
+
+    type: Literal["canary_run"] = "canary_run"
+    block: int
+    when: Literal["before", "after"]
+    cpu_s: float | None
+    """Time of a fixed amount of computing; ``None`` if it failed."""
+    disk_s: float | None
+    """Time of a fixed amount of writing; ``None`` where there is no directory, or if it failed."""
 
 
 class BlockChecked(Frozen):
@@ -106,6 +122,7 @@ Event = Annotated[
     | SystemPrepared
     | TrialStarted
     | TrialFinished
+    | CanaryRun
     | BlockChecked
     | Looked
     | Stopped

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.host.commands import Command
+from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.study.model import Frozen
 from tiltyard.wire import Connection, End, Hello, Interval, Sample, WarningNote
@@ -41,6 +42,9 @@ class TrialRecord(Frozen):
     """How the kernel saw each TCP connection, from time to time."""
     warnings: tuple[WarningNote, ...]
     end: End | None
+    telemetry: Telemetry | None = None
+    """What the host's counters say beside ``end.usage``; ``None`` in older journals and of a trial
+    that was adopted after a kill."""
     file: str
     """Path of the verbatim stream, relative to the study folder."""
 
@@ -49,7 +53,8 @@ class Reason(Frozen):
     """Why a block is spoiled: a signal beyond its limit. Nothing here comes from a result."""
 
     gate: str
-    """Field of :class:`tiltyard.study.model.GatesSpec`, or ``swap``, ``throttled``, ``clock``."""
+    """Field of :class:`tiltyard.study.model.GatesSpec`, or ``swap``, ``throttled``, ``clock``,
+    ``kernel``."""
     system: str | None
     """Whose trial it was; ``None`` for the canary, which stands outside all trials."""
     workload: str | None

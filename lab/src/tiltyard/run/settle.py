@@ -1,4 +1,11 @@
-"""Before a trial: let what was written earlier reach the disk, so that nobody pays for others."""
+"""Before a trial: let what was written earlier reach the disk, so that nobody pays for others.
+
+The host has come to rest when nothing is waiting to be written and no task has waited for a disk
+in the last moment. (The kernel's own averages, ``avg10``, remember the trial before for half a
+minute, so pressure is taken from its totals.) On a busy host that never comes, so patience ends
+after two seconds; what it then looked like is in the journal. CPU time and heat are not waited
+for: neighbours do not stop computing because we wait, and the gates see both.
+"""
 
 import os
 import time
@@ -6,8 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard.host.pressure import machine_waited_s
+
 _MEMINFO = Path("/proc/meminfo")
 _CALM_BYTES = 2**20
+_CALM_SHARE = 0.2
 _LIMIT_S = 2.0
 _STEP_S = 0.05
 
@@ -19,20 +29,35 @@ class Settled:
     elapsed_s: float
     dirty_bytes: int
     """Dirty or under write-back at the end. Ours is written: sync(2) waits for it on Linux."""
+    waiting_share: float | None
+    """Share of the last moment in which a task waited for a disk; ``None``: not available."""
 
 
 def settle(check: Callable[[], None]) -> Settled:
-    """Sync, then give other writers of this host a moment to come to rest.
+    """Sync, then give other users of this host's disks a moment to come to rest.
 
     Args:
         check: called between steps; may raise to stop.
     """
     began = time.monotonic()
     os.sync()
-    while (dirty := _dirty_bytes()) > _CALM_BYTES and time.monotonic() - began < _LIMIT_S:
+    while True:
+        share = _waiting_share()
+        dirty = _dirty_bytes()
+        elapsed_s = time.monotonic() - began
+        if (dirty <= _CALM_BYTES and (share or 0.0) <= _CALM_SHARE) or elapsed_s >= _LIMIT_S:
+            return Settled(elapsed_s=elapsed_s, dirty_bytes=dirty, waiting_share=share)
         check()
-        time.sleep(_STEP_S)
-    return Settled(elapsed_s=time.monotonic() - began, dirty_bytes=dirty)
+
+
+def _waiting_share() -> float | None:
+    """Watch for one step: the share of it in which a task waited for a disk."""
+    before, began = machine_waited_s("io"), time.monotonic()
+    time.sleep(_STEP_S)
+    now = machine_waited_s("io")
+    if before is None or now is None:
+        return None
+    return min(1.0, (now - before) / (time.monotonic() - began))
 
 
 def _dirty_bytes() -> int:

@@ -63,6 +63,7 @@ class Stream:
             connections=tuple(e.data for e in self.events if isinstance(e, ConnectionEvent)),
             warnings=tuple(e.data for e in self.events if isinstance(e, WarningEvent)),
             end=self.end,
+            telemetry=finished.telemetry,
             file=finished.file,
         )
 

@@ -15,6 +15,7 @@ from typing import Literal
 from tiltyard.executors.engine import ConditionsWanted, Job
 from tiltyard.executors.local import LocalTrial
 from tiltyard.folder import sha256, sync_directory
+from tiltyard.host.telemetry import Telemetry, Watch
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
@@ -37,6 +38,7 @@ class _Ended:
     outcome: Literal["done", "failed"]
     reason: str | None
     elapsed_s: float
+    telemetry: Telemetry
 
 
 def run_trial(context: Context, key: TrialKey, up: Up) -> None:
@@ -48,7 +50,11 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     settled = settle(context.interrupt.check)
     slot = context.slots[key]
     started = TrialStarted(
-        key=key, slot=slot, settled_s=settled.elapsed_s, dirty_bytes=settled.dirty_bytes
+        key=key,
+        slot=slot,
+        settled_s=settled.elapsed_s,
+        dirty_bytes=settled.dirty_bytes,
+        waiting_share=settled.waiting_share,
     )
     at = context.journal.append(started).at
     context.observer.trial_started(key, slot, context.outlook)
@@ -73,6 +79,7 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
             reason=ended.reason,
             file=file_of(key),
             sha256=sha256(path.read_bytes()),
+            telemetry=ended.telemetry,
         )
     )
 
@@ -106,8 +113,9 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         workload=spec.use, parameters=spec.parameters, target=up.target, conditions=conditions
     )
     limit_s = _limit_s(context.history, key.workload)
-    began = time.monotonic()
-    with partial.open("wb") as keep:
+    directory = up.target if isinstance(up.target, Path) else None
+    with partial.open("wb") as keep, Watch(directory) as watch:
+        began = time.monotonic()
         trial = LocalTrial(
             context.engine.path,
             job.message(),
@@ -120,6 +128,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
             for line in trial.lines():
                 _show(context.observer, line)
         elapsed_s = time.monotonic() - began
+        telemetry = watch.telemetry()
         keep.flush()
         os.fsync(keep.fileno())
     stream = read_stream(partial.read_bytes())
@@ -128,7 +137,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         outcome, reason = "failed", f"stopped after {limit_s:.0f} s: far longer than before"
     elif stream.end is None:
         reason = _death(trial)
-    return _Ended(outcome, reason, elapsed_s)
+    return _Ended(outcome, reason, elapsed_s, telemetry)
 
 
 def _death(trial: LocalTrial) -> str:

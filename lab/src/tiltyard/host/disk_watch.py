@@ -1,0 +1,120 @@
+"""How much of a disk's traffic was ours, and how much was not.
+
+No counter says whose a byte was that went to a disk: write-back is done by kernel threads, for
+whoever wrote. What can be told:
+
+* A file system on a loop device is ours alone, so what its disk moved beyond the loop device is
+  others'. That holds where the file system below overwrites an image in place; one that copies on
+  write moves more than it was given.
+* What each other process has moved says the kernel to root (``/proc/PID/io``, proc(5)). It is an
+  upper bound for one disk, for there may be several; and processes that have ended are missing.
+* What the engine fetched is in its resource usage (getrusage(2), ``ru_inblock``). What it wrote is
+  not all there: journals and other metadata are missing, so a disk that we share is judged by the
+  smaller of two bounds: its traffic less what the engine fetched, and the sum over other processes.
+
+Where neither way is open, foreign traffic is not available.
+"""
+
+import os
+import resource
+from pathlib import Path
+
+from tiltyard.host.disks import SECTOR_BYTES, Stack, Traffic, stack_under
+
+_PROC = Path("/proc")
+_IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
+"""File systems that overwrite a file that is laid out where it is."""
+_KERNEL_THREAD = 0x0020_0000
+"""PF_KTHREAD in field 9 of ``/proc/PID/stat``."""
+
+
+class DiskWatch:
+    """The traffic of the disk under a directory, from now on."""
+
+    def __init__(self, directory: Path) -> None:
+        """Read all counters; the engine has not been started yet."""
+        self._stack = stack_under(directory)
+        if self._stack is None:
+            return
+        self._needs_others = self._stack.loop is None or self._stack.below not in _IN_PLACE
+        self._before = _traffic(self._stack)
+        self._others = _moved_by_others() if self._needs_others else None
+        self._lab_bytes, self._fetched_bytes = _lab_bytes(), _children_fetched_bytes()
+
+    def seen(self) -> tuple[int | None, int | None]:
+        """Bytes of ours and of others since then; ``None``: cannot be told.
+
+        The engine has ended and was waited for.
+        """
+        if self._stack is None or self._before is None:
+            return None, None
+        now = _traffic(self._stack)
+        if now is None:
+            return None, None
+        disk = now[0].since(self._before[0]).both_bytes
+        loop = now[1].since(self._before[1]).both_bytes
+        known = loop if self._stack.loop else _children_fetched_bytes() - self._fetched_bytes
+        beyond = max(0, disk - known - (_lab_bytes() - self._lab_bytes))
+        if not self._needs_others:
+            return loop, beyond
+        others = _grown(self._others)
+        foreign = None if others is None else min(beyond, others)
+        return (loop if self._stack.loop else disk - (foreign or 0)), foreign
+
+
+def _traffic(stack: Stack) -> tuple[Traffic, Traffic] | None:
+    """Of the disk, and of the loop device (nothing if there is none)."""
+    disk = Traffic.of(stack.disk)
+    loop = Traffic.of(stack.loop) if stack.loop else Traffic(0, 0)
+    return (disk, loop) if disk and loop else None
+
+
+def _lab_bytes() -> int:
+    """What this process has moved: it keeps what the engine says."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return (usage.ru_inblock + usage.ru_oublock) * SECTOR_BYTES
+
+
+def _children_fetched_bytes() -> int:
+    """What our children fetched, those that have ended."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock * SECTOR_BYTES
+
+
+def _moved_by_others() -> dict[int, int] | None:
+    """Process → bytes so far; ``None`` if we may not see those of others."""
+    if os.geteuid() != 0:
+        return None
+    found = {}
+    for entry in _PROC.iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            moved = _moved_bytes(entry)
+            if moved is not None:
+                found[int(entry.name)] = moved
+    return found
+
+
+def _grown(before: dict[int, int] | None) -> int | None:
+    """What others have moved since; kernel threads work for everybody and are left out."""
+    now = _moved_by_others()
+    if before is None or now is None:
+        return None
+    grown = {pid: moved - before.get(pid, 0) for pid, moved in now.items()}
+    return sum(moved for pid, moved in grown.items() if moved > 0 and not _is_kernel_thread(pid))
+
+
+def _moved_bytes(process: Path) -> int | None:
+    """Bytes that a process fetched from disks or made dirty; ``None`` if it has gone."""
+    try:
+        lines = dict(line.split(": ") for line in (process / "io").read_text().splitlines())
+    except OSError:
+        return None
+    return int(lines["read_bytes"]) + int(lines["write_bytes"])
+
+
+def _is_kernel_thread(pid: int) -> bool:
+    """Whether it is one; a process that has gone meanwhile is not."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return False
+    return bool(int(fields[6]) & _KERNEL_THREAD)

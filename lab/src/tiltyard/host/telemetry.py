@@ -1,0 +1,151 @@
+"""What else went on while something ran: the host's counters, read before and after it.
+
+They stand beside what the engine itself has counted (``end.usage`` of the wire). What a host does
+not tell is ``None``: not available, which is not the same as nothing.
+"""
+
+import time
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict
+
+from tiltyard.host.disk_watch import DiskWatch
+from tiltyard.host.kernel_log import KernelLog
+from tiltyard.host.pressure import longest_waits_s, others_waited_s
+from tiltyard.host.processor import FrequencyWatch, temperatures_c, throttled
+
+_VMSTAT = Path("/proc/vmstat")
+_CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+_SWAPPING = ("pswpin", "pswpout")
+_STALLS = "allocstall"
+_COMPACTION = "compact_stall"
+_HUGE_PAGES = "thp_fault_fallback"
+
+
+class Telemetry(BaseModel):
+    """The host while one trial ran."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    elapsed_s: float
+    own_bytes: int | None = None
+    """On the device under test; without a loop device, all that is not known to be others'."""
+    foreign_bytes: int | None = None
+    """On its disk; see :mod:`tiltyard.host.disk_watch`."""
+    foreign_waits_s: dict[str, float] | None = None
+    """cpu, io, memory → how long tasks of others waited; see :mod:`tiltyard.host.pressure`."""
+    swapped_pages: int | None = None
+    """In and out."""
+    allocation_stalls: int | None = None
+    """Recorded only: like the next two, our own work causes them as well."""
+    compaction_stalls: int | None = None
+    huge_page_fallbacks: int | None = None
+    throttled: int | None = None
+    """How often CPUs were slowed down for heat."""
+    frequency: float | None = None
+    """Mean over nominal; see :class:`tiltyard.host.processor.FrequencyWatch`."""
+    temperatures_c: dict[str, float] = {}
+    """Sensor → reading just before the trial, when the host has settled; empty without sensors."""
+    clock_sources: tuple[str, ...] = ()
+    """All that were in force, in order of name."""
+    clock_step_s: float = 0.0
+    """How far the time of day was set, away from a clock that nobody sets."""
+    kernel_errors: tuple[str, ...] | None = None
+    """What the kernel reported as errors, the first few."""
+
+
+class Watch:
+    """The counters from now on; a context, for it holds a file open.
+
+    Start it just before a trial, and ask for its telemetry just after: reading takes a few
+    milliseconds, in which the engine does not run.
+    """
+
+    def __init__(self, directory: Path | None) -> None:
+        """Read all counters.
+
+        Args:
+            directory: what the trial works on; ``None`` if that is no directory.
+        """
+        self._log = KernelLog()
+        self._temperatures_c = temperatures_c()
+        self._clock_source = _clock_source()
+        self._disk = DiskWatch(directory) if directory else None
+        self._waited_s = others_waited_s()
+        self._frequency = FrequencyWatch()
+        self._throttled = throttled()
+        self._memory = _memory_events()
+        self._ahead_s = _time_of_day_ahead_s()
+        self._began_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        """The watch itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the kernel's log."""
+        self._log.close()
+
+    def telemetry(self) -> Telemetry:
+        """What has happened since then."""
+        elapsed_s = time.monotonic() - self._began_s
+        own_bytes, foreign_bytes = self._disk.seen() if self._disk else (None, None)
+        memory = _memory_events()
+        grown = {name: memory[name] - self._memory[name] for name in memory.keys() & self._memory}
+        return Telemetry(
+            elapsed_s=elapsed_s,
+            own_bytes=own_bytes,
+            foreign_bytes=foreign_bytes,
+            foreign_waits_s=longest_waits_s(self._waited_s, others_waited_s()),
+            swapped_pages=grown.get("swapped"),
+            allocation_stalls=grown.get(_STALLS),
+            compaction_stalls=grown.get(_COMPACTION),
+            huge_page_fallbacks=grown.get(_HUGE_PAGES),
+            throttled=_grown(self._throttled, throttled()),
+            frequency=self._frequency.ratio(),
+            temperatures_c=self._temperatures_c,
+            clock_sources=tuple(sorted({self._clock_source, _clock_source()} - {""})),
+            clock_step_s=_time_of_day_ahead_s() - self._ahead_s,
+            kernel_errors=self._log.errors(),
+        )
+
+
+def _grown(before: int | None, now: int | None) -> int | None:
+    """What was added, where the host tells."""
+    return None if before is None or now is None else now - before
+
+
+def _memory_events() -> dict[str, int]:
+    """Events of ``/proc/vmstat`` since boot; those that this kernel counts."""
+    counts: dict[str, int] = {}
+    try:
+        lines = _VMSTAT.read_text().splitlines()
+    except OSError:
+        return counts
+    for line in lines:
+        name, _, count = line.partition(" ")
+        kind = "swapped" if name in _SWAPPING else _STALLS if name.startswith(_STALLS) else name
+        if kind in ("swapped", _STALLS, _COMPACTION, _HUGE_PAGES):
+            counts[kind] = counts.get(kind, 0) + int(count)
+    return counts
+
+
+def _clock_source() -> str:
+    """The clock that the kernel reads; empty where it does not say."""
+    try:
+        return _CLOCK_SOURCE.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _time_of_day_ahead_s() -> float:
+    """The time of day less the monotonic clock.
+
+    Both are slewed alike by a time service, which is harmless (at most 500 ppm, adjtimex(2)); so
+    the difference changes only when somebody sets the time.
+    """
+    ahead_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(
+        time.CLOCK_MONOTONIC
+    )
+    return ahead_ns / 1e9
