@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -10,8 +11,9 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.run import block, settle
+from tiltyard.run.context import Context
 from tiltyard.run.history import History
-from tiltyard.run.journal import Looked, read_journal
+from tiltyard.run.journal import CanaryRun, Looked, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.record import Reason, TrialRecord
 from tiltyard.run.runner import run_study
@@ -22,8 +24,15 @@ KEEP = GATES.model_copy(update={"spoiled": "keep"})
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy this machine is."""
+    """However busy this machine is; canaries are written down and take no time."""
+
+    def canary(context: Context, number: int, when: Literal["before", "after"]) -> None:
+        if context.plan.gates:
+            context.journal.append(CanaryRun(block=number, when=when, cpu_s=0.3, disk_s=None))
+
     monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
+    monkeypatch.setattr(settle, "_STEP_S", 0.0)
+    monkeypatch.setattr(block, "run_canary", canary)
 
 
 @pytest.fixture

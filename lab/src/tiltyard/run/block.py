@@ -1,6 +1,7 @@
-"""One block: every system's turn, and then the gates."""
+"""One block: every system's turn between two canaries, and then the gates."""
 
 from tiltyard.plan.model import Block
+from tiltyard.run.canary import run_canary
 from tiltyard.run.context import Context
 from tiltyard.run.estimate import next_look
 from tiltyard.run.gates import check_block
@@ -21,6 +22,7 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
         upcoming = context.course.up_to(next_look(context.plan, context.history))
         last = max(block.number, *(each.number for each in upcoming))
         context.observer.block_started(block.number, last)
+        run_canary(context, block.number, "before")
     for turn in block.turns:
         if keys := [key for key in left if key.system == turn.system]:
             run_turn(context, systems[turn.system], keys)
@@ -29,11 +31,13 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
 
 def _check(context: Context, block: Block) -> None:
     """What spoils a block is written down before anybody looks at its values."""
-    plan, history = context.plan, context.history
-    if plan.gates is None or block.number in history.checked:
+    plan = context.plan
+    if plan.gates is None or block.number in context.history.checked:
         return
     if not context.course.is_complete(block):
         return
+    run_canary(context, block.number, "after")
+    history = context.history
     finished = [event for key, event in history.finished.items() if key.block == block.number]
     records = [read_trial(context.folder, event) for event in finished]
     reasons = check_block(history, plan, block.number, records)

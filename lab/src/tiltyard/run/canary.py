@@ -36,7 +36,7 @@ _COMPUTE: Final[dict[str, JsonValue]] = {
     "backend": "null",
     "file": "16M",
     "block": "4k",
-    "operations": 50_000_000,
+    "operations": 30_000_000,
     "timing": "pass",
 }
 _WRITE: Final[dict[str, JsonValue]] = {

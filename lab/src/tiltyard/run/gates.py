@@ -169,13 +169,18 @@ def _events(trial: Evidence) -> Iterator[Found]:
     """What may not happen at all."""
     telemetry = trial.telemetry
     if swapped := telemetry.swapped_pages:
-        yield "swap", float(swapped), 0.0, f"{swapped} pages were swapped (limit 0)"
+        yield (
+            "swap",
+            float(swapped),
+            0.0,
+            f"{_counted(swapped, 'page')} swapped in or out (limit 0)",
+        )
     if times := telemetry.throttled:
         yield (
             "throttled",
             float(times),
             0.0,
-            f"CPUs were throttled for heat {times} times (limit 0)",
+            f"CPUs throttled for heat {_counted(times, 'time')} (limit 0)",
         )
     if errors := telemetry.kernel_errors:
         seen = f'the kernel reported errors, the first "{errors[0]}" (limit 0),'
@@ -210,6 +215,10 @@ def _coolest_c(block: Sequence[Evidence]) -> dict[str, float]:
         for sensor, reading in trial.telemetry.temperatures_c.items():
             coolest[sensor] = min(reading, coolest.get(sensor, reading))
     return coolest
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _percent(share: float) -> str:

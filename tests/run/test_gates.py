@@ -1,0 +1,198 @@
+"""The gates: what spoils a block, what does not, and that no result can."""
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import BaseModel
+
+from support.runs import GATES
+from support.synthetic import synthetic_study
+from tiltyard.host.telemetry import Telemetry
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.gates import Evidence, check_block, check_evidence, evidence_of
+from tiltyard.run.history import History
+from tiltyard.run.record import Reason, TrialRecord
+
+QUIET = Telemetry(elapsed_s=3.3, own_bytes=10**8, foreign_bytes=0, clock_sources=("tsc",))
+
+
+def trial(
+    system: str = "ext4",
+    *,
+    elapsed_s: float = 2.0,
+    foreign_s: float = 0.0,
+    steal_s: float | None = None,
+    **seen: object,
+) -> Evidence:
+    """A trial on a host that is quiet but for what is said."""
+    telemetry = QUIET.model_copy(update={"elapsed_s": elapsed_s, **seen})
+    key = TrialKey(block=1, system=system, workload="postmark")
+    return Evidence(key, elapsed_s, foreign_s, steal_s, telemetry)
+
+
+def reasons(*block: Evidence) -> list[Reason]:
+    return list(check_evidence(block, GATES))
+
+
+def test_a_quiet_block_passes() -> None:
+    assert reasons(trial(), trial("xfs", steal_s=0.0, swapped_pages=0, throttled=0)) == []
+
+
+def test_what_a_host_does_not_tell_spoils_nothing() -> None:
+    nothing = Evidence(trial().key, 2.0, 0.0, None, Telemetry(elapsed_s=2.0))
+    assert reasons(nothing) == []
+
+
+SPOILING: list[tuple[dict[str, Any], str, str]] = [
+    (
+        {"foreign_s": 0.1},
+        "foreign_cpu",
+        "other processes used 5 % of a core (limit 3 %) while postmark ran on ext4",
+    ),
+    (
+        {"steal_s": 0.05},
+        "steal",
+        "the hypervisor took 2.5 % of a core (limit 1 %) while postmark ran on ext4",
+    ),
+    (
+        {"foreign_waits_s": {"cpu": 0.01, "io": 0.2, "memory": 0.0}},
+        "pressure",
+        "tasks of others waited for a disk in 10 % of the time (limit 2 %) while postmark ran on "
+        "ext4",
+    ),
+    (
+        {"own_bytes": 2**30, "foreign_bytes": 2**26},
+        "foreign_io",
+        "others moved 64 MiB on the disk beside 1 GiB of ours (limit 20.48 MiB) while postmark ran "
+        "on ext4",
+    ),
+    ({"swapped_pages": 1}, "swap", "1 page swapped in or out (limit 0) while postmark ran on ext4"),
+    (
+        {"throttled": 2},
+        "throttled",
+        "CPUs throttled for heat 2 times (limit 0) while postmark ran on ext4",
+    ),
+    (
+        {"clock_step_s": -0.0021},
+        "clock",
+        "the time of day was set by -2.1 ms (limit 1 ms) while postmark ran on ext4",
+    ),
+    (
+        {"clock_sources": ("hpet", "tsc")},
+        "clock",
+        "the kernel changed its clock: hpet, tsc (limit: no change) while postmark ran on ext4",
+    ),
+    (
+        {"kernel_errors": ("I/O error, dev vda",)},
+        "kernel",
+        'the kernel reported errors, the first "I/O error, dev vda" (limit 0), while postmark ran '
+        "on ext4",
+    ),
+]
+
+
+@pytest.mark.parametrize(("seen", "gate", "text"), SPOILING, ids=[gate for _, gate, _ in SPOILING])
+def test_a_signal_beyond_its_limit(seen: dict[str, Any], gate: str, text: str) -> None:
+    (found,) = reasons(trial(**seen))
+    assert (found.gate, found.system, found.workload) == (gate, "ext4", "postmark")
+    assert found.text == text
+    assert found.value > found.limit
+    assert math.isfinite(found.value)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"elapsed_s": 0.05, "foreign_s": 0.03},
+        {"elapsed_s": 0.05, "steal_s": 0.03},
+        {"elapsed_s": 0.05, "foreign_waits_s": {"cpu": 0.02, "io": 0.0, "memory": 0.0}},
+        {"own_bytes": 0, "foreign_bytes": 2**20},
+        {"own_bytes": 0, "foreign_bytes": 2**21, "elapsed_s": 3.0},
+        {"clock_step_s": 0.0009},
+    ],
+)
+def test_what_counters_cannot_resolve_spoils_nothing(seen: dict[str, Any]) -> None:
+    assert reasons(trial(**seen)) == []
+
+
+def test_frequency_is_held_against_the_same_workload_of_the_block() -> None:
+    block = [trial("a", frequency=1.50), trial("b", frequency=1.50), trial("c", frequency=1.45)]
+    (found,) = reasons(*block)
+    assert (found.gate, found.system) == ("frequency", "c")
+    assert found.text.startswith("the CPUs' mean frequency was -3.3 % off the median of its block")
+
+
+def test_heat_is_held_against_the_coolest_moment_of_the_block() -> None:
+    disk, package = "nvme (hwmon1)", "x86_pkg_temp (thermal_zone0)"
+    cool = trial("a", temperatures_c={disk: 41.0, package: 50.0})
+    warm = trial("b", temperatures_c={disk: 47.5, package: 53.0})
+    (found,) = reasons(warm, cool)
+    assert (found.gate, found.system, found.value) == ("temperature_k", "b", 6.5)
+    assert found.text.startswith("nvme (hwmon1) was 6.5 K warmer")
+
+
+def test_a_clock_that_changed_between_trials_spoils_too() -> None:
+    (found,) = reasons(trial("a"), trial("b", clock_sources=("hpet",)))
+    assert (found.gate, found.system) == ("clock", "b")
+
+
+def block_of(**kind: object) -> tuple[Plan, list[TrialRecord]]:
+    """A block in which others were busy, with its plan."""
+    plan, run = synthetic_study(blocks=1, foreign_share=0.2, **kind)  # type: ignore[arg-type]
+    return plan.model_copy(update={"gates": GATES}), list(run.trials)
+
+
+def check(plan: Plan, records: list[TrialRecord]) -> tuple[Reason, ...]:
+    return check_block(History(()), plan, 1, records)
+
+
+def test_a_failed_trial_is_failed_and_not_spoiled() -> None:
+    _, records = block_of()
+    plan, failed = block_of(failed=[record.key for record in records[:2]])
+    assert {reason.system for reason in check(plan, failed)} == {records[2].key.system}
+
+
+def test_a_plan_without_gates_spoils_nothing() -> None:
+    plan, records = block_of()
+    assert check(plan.model_copy(update={"gates": None}), records) == ()
+
+
+def test_no_result_changes_a_reason() -> None:
+    plan, records = block_of()
+    rng = np.random.default_rng(3)
+    expected = check(plan, records)
+    assert len(expected) == 3
+    for factor in rng.lognormal(0, 3, 20):
+        changed = [
+            record.model_copy(
+                update={
+                    "samples": tuple(
+                        sample.model_copy(update={"value": sample.value * factor})
+                        for sample in record.samples[:: rng.integers(1, 3)]
+                    ),
+                    "intervals": (),
+                    "warnings": (),
+                }
+            )
+            for record in records
+        ]
+        assert check(plan, changed) == expected
+
+
+def test_evidence_has_no_room_for_a_result() -> None:
+    names = {field.name for field in fields(Evidence)}
+    assert names == {"key", "elapsed_s", "foreign_s", "steal_s", "telemetry"}
+    inner: dict[str, object] = {
+        name: field.annotation for name, field in Telemetry.model_fields.items()
+    }
+    assert not any(
+        isinstance(kind, type) and issubclass(kind, BaseModel) for kind in inner.values()
+    )
+    _, (record, *_) = block_of()
+    assert record.samples
+    evidence = evidence_of(record)
+    assert evidence is not None
+    assert not any(str(sample.value) in repr(evidence) for sample in record.samples)
