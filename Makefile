@@ -6,7 +6,7 @@ ENGINE := $(VENV)/bin/tiltyard-engine
 HOST   := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test check build setup setup-dev schema docs bench bench-network calibration conformance clean
+.PHONY: help demo test check build setup setup-dev schema docs bench bench-network calibration error-rates conformance clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,6 +36,9 @@ bench-network: setup-dev ## the same over loopback and, as root, between network
 
 calibration: setup ## this host's own error rates, as docs/calibration.md (longer than an hour)
 	$(VENV)/bin/tiltyard calibrate --long --document docs/calibration.md
+
+error-rates: setup-dev ## simulate how often each way to compare is wrong; writes docs/error-rates.md
+	$(PYTHON) -m tiltyard.simulation --write docs/error-rates.md
 
 conformance: setup-dev ## the long statistical checks (not part of `test`)
 	$(PYTHON) -m pytest -m conformance

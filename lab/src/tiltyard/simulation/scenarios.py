@@ -79,10 +79,11 @@ def heavy_tails(rng: np.random.Generator, paths: int) -> FloatArray:
     return 0.01 * rng.standard_t(2, (paths, SLOTS))
 
 
+NOISIEST: Final = Scenario("normal, CV 10 %", gaussian(0.10))
 SCENARIOS: Final = (
     Scenario("normal, CV 1 %", gaussian(0.01)),
     Scenario("normal, CV 3 %", gaussian(0.03)),
-    Scenario("normal, CV 10 %", gaussian(0.10)),
+    NOISIEST,
     Scenario("drift, −0.25 % each trial", linear_drift),
     Scenario("wander, AR(1) 3 %", wander),
     Scenario("one step of −5 %", step),

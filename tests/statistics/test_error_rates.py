@@ -1,0 +1,205 @@
+"""The simulated error rates: those of the method, those of the document, and what is held to."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from tiltyard.simulation import document, simulate
+from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
+from tiltyard.simulation.growth import SCALES, growth_rates
+from tiltyard.simulation.others import RULES, trials_until_small
+from tiltyard.simulation.rates import EFFECTS, Rates, rates
+from tiltyard.simulation.scenarios import NOISIEST, SCENARIOS, paired
+from tiltyard.simulation.studies import study_rates
+from tiltyard.stats.sequential import LOOKS, table_of
+from tiltyard.stats.signed_rank import largest_c, signed_rank
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/error-rates.md"
+PATHS = 20_000
+
+# The method's own simulation of the standard profile, of other code: equivalence proved and blocks
+# of equal systems; power and blocks at 2, 5 and 10 %.
+METHOD = {
+    "normal, CV 1 %": (44, 18.5, (100, 8.8), (100, 7.0), (100, 7.0)),
+    "normal, CV 3 %": (0, 19.6, (39, 17.7), (99, 10.2), (100, 7.3)),
+    "normal, CV 10 %": (0, 19.6, (7, 19.4), (23, 18.6), (69, 15.5)),
+    "drift, −0.25 % each trial": (41, 18.6, (100, 8.9), (100, 7.0), (100, 7.0)),
+    "wander, AR(1) 3 %": (16, 19.3, (99, 10.1), (100, 7.0), (100, 7.0)),
+    "one step of −5 %": (37, 18.7, (100, 9.2), (100, 7.1), (100, 7.0)),
+    "burst, 4 trials −20 %": (32, 18.7, (98, 9.7), (100, 7.8), (100, 7.8)),
+    "bimodal, 30 % of trials −10 %": (0, 19.6, (33, 17.6), (61, 15.7), (100, 10.2)),
+    "stalls, 10 % of trials": (6, 19.4, (80, 13.2), (94, 10.3), (99, 9.0)),
+    "heavy tails, Student t₂": (3, 19.5, (83, 13.5), (100, 8.3), (100, 7.3)),
+}
+# False claims of the rules of others in the method's simulation, %.
+OTHERS = {
+    "normal, CV 1 %": (25.7, 25.7, 4.9),
+    "normal, CV 3 %": (25.6, 35.1, 4.8),
+    "normal, CV 10 %": (25.5, 22.1, 4.5),
+    "drift, −0.25 % each trial": (39.3, 39.4, 99.8),
+    "wander, AR(1) 3 %": (None, 43.6, 49.1),
+    "one step of −5 %": (None, 29.6, 23.2),
+    "burst, 4 trials −20 %": (None, 33.6, 25.4),
+    "bimodal, 30 % of trials −10 %": (29.3, 52.2, 4.5),
+    "stalls, 10 % of trials": (None, 31.7, 1.4),
+    "heavy tails, Student t₂": (None, 26.6, 3.3),
+}
+
+
+@pytest.fixture(scope="module")
+def standard() -> dict[str, Rates]:
+    found = rates(PATHS, seed=7, designs=[STANDARD], rules=[])
+    return {one.scenario: one for one in found}
+
+
+@pytest.fixture(scope="module")
+def others() -> dict[tuple[str, str], Rates]:
+    found = rates(4000, seed=8, designs=[], rules=RULES)
+    return {(one.scenario, one.design): one for one in found}
+
+
+def test_ten_scenarios():
+    assert [scenario.name for scenario in SCENARIOS] == list(METHOD)
+
+
+@pytest.mark.parametrize("scenario", METHOD)
+def test_false_claims_and_coverage_of_the_standard_profile_are_within_bounds(scenario, standard):
+    assert 0.042 <= standard[scenario].false <= 0.055
+    assert 0.945 <= standard[scenario].covered <= 0.958
+
+
+@pytest.mark.parametrize("scenario", METHOD)
+def test_power_equivalence_and_blocks_are_those_of_the_method(scenario, standard):
+    found = standard[scenario]
+    equivalent, blocks, *at = METHOD[scenario]
+    assert 100 * found.equivalent == pytest.approx(equivalent, abs=2)
+    assert found.blocks == pytest.approx(blocks, abs=0.15)
+    for effect, (power, needed) in zip(found.at, at, strict=True):
+        assert 100 * effect.found == pytest.approx(power, abs=2)
+        assert effect.blocks == pytest.approx(needed, abs=0.2)
+
+
+@pytest.mark.parametrize("scenario", METHOD)
+def test_the_wrong_sign_is_rare(scenario, standard):
+    """Where 2 % is a seventh of a block's deviation a claim is chance; half of chance is wrong."""
+    for at in standard[scenario].at:
+        hopeless = (scenario, at.effect) == (NOISIEST.name, EFFECTS[0])
+        assert at.wrong <= (0.0125 if hopeless else 0.005)
+
+
+@pytest.mark.parametrize("scenario", OTHERS)
+def test_others_are_wrong_as_often_as_in_the_method(scenario, others):
+    for rule, expected in zip(RULES, OTHERS[scenario], strict=True):
+        if expected is not None:
+            error = 4 * np.sqrt(expected / 100 * (1 - expected / 100) / 4000)
+            found = others[scenario, rule.name].false
+            assert found == pytest.approx(expected / 100, abs=error + 0.004)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_intervals_cover_true_differences_at_stopping(design):
+    rng = np.random.default_rng(9)
+    differences = paired(SCENARIOS[1].draw(rng, 2000), rng)
+    bounds = design.bounds(differences)
+    for effect in EFFECTS:
+        found = outcome(bounds, float(np.log1p(effect)), 0.01)
+        assert np.mean(found.covered) > 0.955
+
+
+def test_outcomes_are_those_of_the_intervals_of_moved_data():
+    """The shortcut of moving the bounds instead of the data."""
+    rng = np.random.default_rng(10)
+    differences = paired(SCENARIOS[1].draw(rng, 40), rng)
+    effect, rope = 0.03, 0.01
+    found = outcome(STANDARD.bounds(differences), effect, rope)
+    for path, row in enumerate(differences + effect):
+        for n, c in LOOKS["standard"]:
+            one = signed_rank(row[:n], c)
+            inside = -rope < one.low and one.high < rope
+            if inside or one.low > 0 or one.high < 0:
+                break
+        expected = 0 if inside else int(one.low > 0) - int(one.high < 0)
+        assert (found.blocks[path], found.claim[path]) == (n, expected)
+        assert found.covered[path] == (one.low <= effect <= one.high)
+
+
+@pytest.mark.parametrize(
+    ("values", "trials"),
+    [
+        ([1.0] * 15, 3),
+        ([1.0, 1.0, 1.2] + [1.1] * 12, 12),  # noisy, and much calmer at the twelfth: no more
+        ([0.9, 1.0, 1.1, 0.9] + [1.0, 1.1, 0.9] * 3 + [1.0, 1.1], 15),  # as noisy as ever: on
+        ([1.0, 1.03, 0.97] + [1.0] * 12, 4),
+    ],
+)
+def test_trials_until_the_deviation_is_small(values, trials):
+    assert trials_until_small(np.array([values])).tolist() == [trials]
+
+
+def test_noise_that_grows_breaks_the_standard_constants_a_little_and_the_strict_ones_never():
+    found = {one.scale: one for one in growth_rates(8000, seed=11)}
+    assert list(found) == list(SCALES)
+    assert found["constant"].standard == pytest.approx(0.0495, abs=0.008)
+    assert found["grows 100 times"].standard == pytest.approx(0.057, abs=0.008)
+    assert all(one.strict <= 0.0485 for one in found.values())
+
+
+@pytest.mark.parametrize("profile", ["quick", "standard", "rigorous"])
+def test_constants_are_the_largest_that_the_joint_law_allows(profile):
+    """C3: the looks share one nominal level, the largest whose joint error rate is at most 5 %."""
+    table = table_of(profile)
+    allowed = table.minimum_p[table.sequential_p <= 0.05]
+    assert [c for _, c in LOOKS[profile]] == [
+        largest_c(n, allowed[-1] * (1 + 1e-9)) for n, _ in LOOKS[profile]
+    ]
+
+
+def test_studies_of_equal_systems_name_a_winner_no_more_often_than_allowed():
+    found = study_rates(40, seed=12)
+    for share in (found.winner, found.any_cell):
+        assert binom.sf(round(share * found.studies) - 1, found.studies, 0.05) > 0.001
+
+
+@pytest.fixture(scope="module")
+def rerun():
+    return simulate(1000, seed=13)
+
+
+def test_the_document_is_what_the_command_writes_but_for_its_figures(rerun):
+    figures = re.compile(r"\d[\d,.]*")
+    written, again = DOCUMENT.read_text("utf-8"), document(rerun)
+    assert figures.sub("#", written) == figures.sub("#", again)
+
+
+def grid(text: str, heading: str) -> dict[tuple[str, str], float]:
+    """The first table under a heading: (host, design) → share."""
+    _, _, section = text.partition(f"\n## {heading}, %\n")
+    lines = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {
+        (row[0], design): float(cell) / 100
+        for row in rows
+        for design, cell in zip(head[1:], row[1:], strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "field"),
+    [("Equal systems: false claims", "false"),
+     ("Equal systems: intervals that hold the truth", "covered")],
+)  # fmt: skip
+def test_figures_of_the_document_are_those_of_a_smaller_rerun(heading, field, rerun):
+    written = grid(DOCUMENT.read_text("utf-8"), heading)
+    assert len(written) == len(SCENARIOS) * (len(RULES) + len(DESIGNS))
+    for (scenario, design), share in written.items():
+        again = getattr(rerun.of(scenario, design), field)
+        error = 4.5 * np.sqrt(max(share * (1 - share), 0.002) / rerun.paths)
+        assert again == pytest.approx(share, abs=error), (scenario, design)
+
+
+def test_the_same_seed_gives_the_same_figures():
+    first, again, other = (rates(200, seed, SCENARIOS[:2]) for seed in (1, 1, 2))
+    assert first == again != other
