@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -189,7 +190,7 @@ def test_an_interrupted_trial_is_as_if_it_had_not_begun():
 def test_a_value_of_zero_is_a_block_without_that_value():
     plan, run = synthetic_study(("ext4", "xfs"), blocks=8)
     trial = run.trials[0]
-    zero = trial.samples[0].model_copy(update={"value": 0.0})
+    zero = replace(trial.samples[0], value=0.0)
     broken = trial.model_copy(update={"samples": (zero, *trial.samples[1:])})
     findings = analyse(plan, run.model_copy(update={"trials": (broken, *run.trials[1:])}))
     assert len(findings.workloads[0].cells[0].comparisons[0].differences) == 7

@@ -1,6 +1,7 @@
 """What must not matter, does not; what must turn round, does."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,8 +28,7 @@ def scaled(run: RunRecord, factor: float) -> RunRecord:
                 trial.model_copy(
                     update={
                         "samples": tuple(
-                            sample.model_copy(update={"value": sample.value * factor})
-                            for sample in trial.samples
+                            replace(sample, value=sample.value * factor) for sample in trial.samples
                         )
                     }
                 )

@@ -1,6 +1,7 @@
 """What is said of a network: words, latency, loss, buffers, what the ends saw."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -135,9 +136,7 @@ def with_times(run: RunRecord, change: Callable[[int], dict[str, object]]) -> Ru
 
     def changed(trial: TrialRecord) -> TrialRecord:
         samples = tuple(
-            sample.model_copy(
-                update={"latency_ns": sample.latency_ns.model_copy(update=change(trial.key.block))}
-            )
+            replace(sample, latency_ns=sample.latency_ns.model_copy(update=change(trial.key.block)))
             if sample.latency_ns
             else sample
             for sample in trial.samples

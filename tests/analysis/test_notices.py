@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from support.judged import CALIBRATION
@@ -131,7 +133,7 @@ def test_tails_that_differ_are_told():
     def stall(trial: TrialRecord) -> TrialRecord:
         if trial.key.system != "xfs" or trial.key.block != 2:
             return trial
-        slow = (sample.model_copy(update={"value": sample.value / 40}) for sample in trial.samples)
+        slow = (replace(sample, value=sample.value / 40) for sample in trial.samples)
         return trial.model_copy(update={"samples": tuple(slow)})
 
     plan, run = synthetic_study(("ext4", "xfs"), noise=0.005, blocks=20)
@@ -145,7 +147,7 @@ def test_growing_noise_advises_strict_constants(strict, told):
         grown = 14_060 * 1.03 ** ((-1) ** trial.key.block * trial.key.block)
         if trial.key.system == "ext4":
             return trial
-        first = trial.samples[0].model_copy(update={"value": grown})
+        first = replace(trial.samples[0], value=grown)
         return trial.model_copy(update={"samples": (first, *trial.samples[1:])})
 
     plan, run = synthetic_study(("ext4", "xfs"), noise=0.01, blocks=14, strict=strict)

@@ -5,9 +5,11 @@ the schema, so that a renamed field cannot go unnoticed.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
+from dataclasses import field
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic.dataclasses import dataclass
 
 PROTOCOL = 1
 
@@ -137,17 +139,29 @@ class Latency(Message):
     buckets: list[tuple[int, int]]
 
 
-class Sample(Message):
-    """One measured value."""
+_POINTS: Final[dict[tuple[tuple[str, int | str], ...], dict[str, int | str]]] = {}
+
+
+def _shared(at: dict[str, int | str]) -> dict[str, int | str]:
+    """One dictionary for each point of a grid, however many trials measure there."""
+    return _POINTS.setdefault(tuple(at.items()), at)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One measured value.
+
+    A study may have a million of them: a dataclass with slots takes a tenth of a model's memory.
+    """
 
     metric: str
     value: float
     unit: Unit
     direction: Literal["higher", "lower"]
-    at: dict[str, int | str] = {}
     operations: int
     bytes: int
     elapsed_s: float
+    at: Annotated[dict[str, int | str], AfterValidator(_shared)] = field(default_factory=dict)
     native: Native | None = None
     latency_ns: Latency | None = None
 

@@ -4,7 +4,7 @@ A *quantity* is anything that yields one number a trial: a metric at one point o
 geometric mean over several of those. Everything downstream treats all of them alike.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, Literal
@@ -12,8 +12,8 @@ from typing import Final, Literal
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
-from tiltyard.analysis.readings import Readings
-from tiltyard.analysis.turn import CellKey, cells_of_turn
+from tiltyard.analysis.readings import PERCENTILES, CellKey, Reader, Readings
+from tiltyard.analysis.turn import readings_of_turn
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.types import BoolArray, FloatArray
@@ -120,31 +120,20 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     blocks = tuple(block.number for block in (*plan.blocks, *spares))
     shape = (len(blocks), len(systems))
     attempted = np.zeros(shape, dtype=np.bool_)
-    found: dict[CellKey, Readings] = {}
     row_of = {number: row for row, number in enumerate(blocks)}
     column_of = {name: column for column, name in enumerate(systems)}
     turns: dict[tuple[int, str], list[TrialRecord]] = {}
     for own, trial in final_trials(run).items():
         if own.workload == workload.spec.name:
             turns.setdefault((own.block, own.system), []).append(trial)
-    planned = workload.spec.trials or 1
+    reader = Reader()
+    found: dict[tuple[int, int], Readings] = {}
     for (block, system), trials in turns.items():
         place = row_of[block], column_of[system]
-        attempted[place] = len(trials) == planned
-        for key, samples in cells_of_turn(trials, workload).items():
-            if key not in found:
-                found[key] = Readings.empty(shape)
-            found[key].put(place, samples)
-    cells = [
-        cell
-        for metric in workload.metrics
-        for cell in _cells(
-            workload,
-            metric,
-            {at: readings for (name, at), readings in found.items() if name == metric.name},
-            attempted,
-        )
-    ]
+        attempted[place] = len(trials) == (workload.spec.trials or 1)
+        if readings := readings_of_turn(trials, workload, reader):
+            found[place] = readings
+    cells = tuple(_cells(workload, found, attempted))
     return Measured(
         workload=workload,
         systems=systems,
@@ -159,30 +148,67 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
 
 
 def _cells(
+    workload: PlannedWorkload, found: Mapping[tuple[int, int], Readings], attempted: BoolArray
+) -> Iterator[GridCell]:
+    """Every cell that some trial has measured, metric by metric."""
+    numbers = _numbered(found.values())
+    values = np.full((len(numbers), *attempted.shape), np.nan)
+    percentiles = np.full((*values.shape, len(PERCENTILES)), np.nan)
+    taken: dict[int, list[int]] = {}
+    for place, readings in found.items():
+        # The trials of a workload share their keys, most often as one and the same tuple.
+        if id(readings.keys) not in taken:
+            taken[id(readings.keys)] = [numbers[key] for key in readings.keys]
+        own = (taken[id(readings.keys)], *place)
+        values[own] = readings.values
+        if readings.percentiles is not None:
+            percentiles[own] = readings.percentiles
+    for metric in workload.metrics:
+        points = {at: number for (name, at), number in numbers.items() if name == metric.name}
+        rows = list(points.values())
+        yield from _cells_of(
+            workload, metric, list(points), values[rows], percentiles[rows], attempted
+        )
+
+
+def _numbered(found: Iterable[Readings]) -> dict[CellKey, int]:
+    """Every cell once, in the order of first measurement."""
+    numbers: dict[CellKey, int] = {}
+    known: set[int] = set()
+    for readings in found:
+        if id(readings.keys) not in known:
+            known.add(id(readings.keys))
+            for key in readings.keys:
+                numbers.setdefault(key, len(numbers))
+    return numbers
+
+
+def _cells_of(
     workload: PlannedWorkload,
     metric: MetricCard,
-    found: Mapping[tuple[tuple[str, Level], ...], Readings],
+    points: Sequence[tuple[tuple[str, Level], ...]],
+    values: FloatArray,
+    percentiles: FloatArray,
     attempted: BoolArray,
 ) -> Iterator[GridCell]:
-    """One metric at every point, with the words for it."""
+    """One metric at every point, with the words for it; arrays of shape (points, …)."""
     name, label = workload.spec.name, metric.label
     named = label if label.startswith(f"{name} ") else f"{name} {label}"
-    axes = spoken_axes(dict(at) for at in found)
-    for at, readings in found.items():
-        # A rate or time of zero has no logarithm: it counts as a trial without that value.
-        values = readings.values
-        if metric.role == "headline":
-            values = np.where(values > 0, values, np.nan)
-        log_values = np.log(values, out=np.full(values.shape, np.nan), where=values > 0)
+    axes = spoken_axes(dict(at) for at in points)
+    # A rate or time of zero has no logarithm: it counts as a trial without that value.
+    if metric.role == "headline":
+        values = np.where(values > 0, values, np.nan)
+    log_values = np.log(values, out=np.full(values.shape, np.nan), where=values > 0)
+    for row, at in enumerate(points):
         topic = ", ".join(filter(None, (named, label_of(dict(at), axes))))
         yield GridCell(
             metric=metric,
             at=dict(at),
             axes=axes,
-            values=values,
-            percentiles=readings.percentiles,
+            values=values[row],
+            percentiles=percentiles[row],
             quantity=Quantity(
-                topic, metric.unit, metric.direction, 1, log_values, attempted, named
+                topic, metric.unit, metric.direction, 1, log_values[row], attempted, named
             ),
         )
 

@@ -6,7 +6,7 @@ grid, work outside the slices) are left as they are, and the findings say so.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -96,7 +96,7 @@ def samples_after_warm_up(trial: TrialRecord, workload: PlannedWorkload) -> Sequ
     others = [sample for sample in trial.samples if sample is not series.sample]
     if value is None:
         return others
-    return [series.sample.model_copy(update={"value": value}), *others]
+    return [replace(series.sample, value=value), *others]
 
 
 def all_series_of(run: RunRecord, workload: PlannedWorkload) -> list[Series]:
