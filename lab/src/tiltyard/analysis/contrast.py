@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import nan
+from statistics import fmean
 from typing import Final
 
 import numpy as np
@@ -66,6 +68,12 @@ class Contrast:
     def rested_on(self) -> FloatArray:
         """The differences that the interval rests on; none before the first look."""
         return self.differences[: self.interval.blocks if self.interval else 0]
+
+    @property
+    def mean(self) -> float:
+        """Mean of the differences that the interval rests on; nan before the first look."""
+        rested_on = self.rested_on.tolist()
+        return fmean(rested_on) if rested_on else nan
 
     def reversed(self) -> "Contrast":
         """The same evidence, told from the other system's side."""

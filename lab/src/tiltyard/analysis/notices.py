@@ -93,7 +93,7 @@ def _tails(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
         contrast
         for contrast in contrasts
         if contrast.interval
-        and not contrast.interval.low <= contrast.rested_on.mean() <= contrast.interval.high
+        and not contrast.interval.low <= contrast.mean <= contrast.interval.high
     ]
     if differing:
         first = differing[0]

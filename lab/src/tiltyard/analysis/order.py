@@ -26,13 +26,17 @@ def relative_log_values(measured: Measured) -> FloatArray:
     if not measured.cells:
         return np.full(measured.attempted.shape, np.nan)
     _, stack = oriented(measured.cells)
-    typical = np.full(stack.shape, np.nan)
-    for cell, column in np.ndindex(stack.shape[0], stack.shape[2]):
-        usable = stack[cell, np.isfinite(stack[cell, :, column]), column]
-        if len(usable):
-            typical[cell, :, column] = np.median(usable)
-    relative: FloatArray = (stack - typical).mean(axis=0)
+    relative: FloatArray = (stack - _medians(stack)).mean(axis=0)
     return relative
+
+
+def _medians(stack: FloatArray) -> FloatArray:
+    """Median over blocks of what is there, shape (cells, 1, systems); nan where nothing is."""
+    ordered = np.sort(stack, axis=1)
+    count = np.isfinite(stack).sum(axis=1, keepdims=True)
+    middle = np.maximum(count - 1, 0) // 2, count // 2
+    low, high = (np.take_along_axis(ordered, place, axis=1) for place in middle)
+    return (low + high) / 2
 
 
 def trial_lines(run: RunRecord, workloads: Sequence[Measured]) -> tuple[TrialLine, ...]:

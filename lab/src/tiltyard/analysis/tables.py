@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress, repeat
 from statistics import fmean
 
 import numpy as np
@@ -15,7 +16,7 @@ from tiltyard.analysis.readings import PERCENTILES
 from tiltyard.analysis.words import HOLM, Family, sentence
 from tiltyard.plan.model import Design
 from tiltyard.stats.sequential import LEVEL
-from tiltyard.stats.summary import geometric_mean, summarise
+from tiltyard.stats.summary import ValueSummary, geometric_mean, summarise_rows
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import reading_unit
 
@@ -30,8 +31,9 @@ class Teller:
     def comparison(self, contrast: Contrast) -> Comparison:
         """One contrast as the findings state it, on the scale of ratios."""
         interval = contrast.interval
-        rested_on = contrast.rested_on
-        better = rested_on > 0 if contrast.quantity.direction == "higher" else rested_on < 0
+        differences = contrast.differences.tolist()
+        rested_on = differences[: interval.blocks] if interval else []
+        sign = 1 if contrast.quantity.direction == "higher" else -1
         return Comparison(
             system=contrast.system,
             against=contrast.against,
@@ -45,10 +47,10 @@ class Teller:
             verdict=contrast.verdict,
             futile=contrast.futile,
             at_least=_nearest_bound(contrast),
-            geometric_mean_ratio=float(np.exp(rested_on.mean())) if interval else None,
-            ahead=float(better.mean()) if interval else None,
+            geometric_mean_ratio=math.exp(fmean(rested_on)) if interval else None,
+            ahead=fmean(sign * found > 0 for found in rested_on) if interval else None,
             sentence=sentence(contrast, self.design, self.family),
-            differences=tuple(np.exp(contrast.differences).tolist()),
+            differences=tuple(map(math.exp, differences)),
         )
 
     def comparisons(self, judged: Judged) -> tuple[Comparison, ...]:
@@ -64,53 +66,69 @@ def _nearest_bound(contrast: Contrast) -> float | None:
     return math.exp(interval.low if interval.estimate > 0 else interval.high)
 
 
-def summaries_of(measured: Measured, cell: GridCell) -> tuple[Summary, ...]:
-    """Each system's values of one cell; systems without a value are left out."""
-    found = []
-    for column, system in enumerate(measured.systems):
-        usable = np.isfinite(cell.values[:, column])
-        if not usable.any():
-            continue
-        values = cell.values[usable, column]
-        summary = summarise(values)
-        numbers = np.array(measured.blocks)[usable]
-        found.append(
-            Summary(
-                system=system,
-                blocks=tuple(numbers.tolist()),
-                values=tuple(values.tolist()),
-                median=summary.median,
-                median_low=summary.median_low,
-                median_high=summary.median_high,
-                mean=summary.mean,
-                sd=summary.sd,
-                cv=summary.cv,
-                percentiles=_percentiles(cell.percentiles[:, column]),
-            )
+def cells_of(
+    measured: Measured,
+    cells: Sequence[GridCell],
+    comparisons: Iterable[tuple[Comparison, ...]] | None = None,
+) -> tuple[Cell, ...]:
+    """The cells of one workload as the findings state them; details come without comparisons."""
+    if not cells:
+        return ()
+    told = repeat((), len(cells)) if comparisons is None else comparisons
+    return tuple(
+        Cell(
+            metric=cell.metric.name,
+            label=cell.metric.label,
+            unit=cell.metric.unit,
+            shown_in=reading_unit(cell.metric.unit, network=measured.network),
+            direction=cell.metric.direction,
+            at=cell.at,
+            at_label=cell.at_label,
+            summaries=summaries,
+            comparisons=own,
         )
-    return tuple(found)
+        for cell, summaries, own in zip(cells, _summaries(measured, cells), told, strict=True)
+    )
+
+
+def _summaries(measured: Measured, cells: Sequence[GridCell]) -> Iterator[tuple[Summary, ...]]:
+    """Each system's values of each cell; systems without a value are left out."""
+    values = np.stack([cell.values.T for cell in cells])
+    found = iter(summarise_rows(values.reshape(-1, values.shape[-1])))
+    for cell, rows in zip(cells, values, strict=True):
+        yield tuple(
+            _summary(measured, cell, column, row, summary)
+            for column, (row, summary) in enumerate(zip(rows, found, strict=False))
+            if summary is not None
+        )
+
+
+def _summary(
+    measured: Measured, cell: GridCell, column: int, values: FloatArray, found: ValueSummary
+) -> Summary:
+    """One system's values of one cell."""
+    usable = np.isfinite(values)
+    return Summary(
+        system=measured.systems[column],
+        blocks=tuple(compress(measured.blocks, usable)),
+        values=tuple(values[usable].tolist()),
+        median=found.median,
+        median_low=found.median_low,
+        median_high=found.median_high,
+        mean=found.mean,
+        sd=found.sd,
+        cv=found.cv,
+        percentiles=_percentiles(cell.percentiles[:, column]),
+    )
 
 
 def _percentiles(found: FloatArray) -> dict[str, float]:
     """Median over blocks of each percentile that all blocks with operations have."""
     timed = found[np.isfinite(found[:, 0])]
-    medians = np.median(timed, axis=0) if len(timed) else np.full(len(PERCENTILES), np.nan)
-    return {name: s for name, s in zip(PERCENTILES, medians.tolist(), strict=True) if s == s}
-
-
-def cell_of(measured: Measured, cell: GridCell, comparisons: tuple[Comparison, ...] = ()) -> Cell:
-    """One cell; details come without comparisons."""
-    return Cell(
-        metric=cell.metric.name,
-        label=cell.metric.label,
-        unit=cell.metric.unit,
-        shown_in=reading_unit(cell.metric.unit, network=measured.network),
-        direction=cell.metric.direction,
-        at=cell.at,
-        at_label=cell.at_label,
-        summaries=summaries_of(measured, cell),
-        comparisons=comparisons,
-    )
+    if not len(timed):
+        return {}
+    medians = np.median(timed, axis=0).tolist()
+    return {name: s for name, s in zip(PERCENTILES, medians, strict=True) if s == s}
 
 
 def index_of(

@@ -13,7 +13,7 @@ from tiltyard.analysis.model import Cell, Index, Latencies, Loss, Verdict, Workl
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
 from tiltyard.analysis.replication import replication
 from tiltyard.analysis.steadiness import steadiness
-from tiltyard.analysis.tables import Teller, averages_of, cell_of, index_of
+from tiltyard.analysis.tables import Teller, averages_of, cells_of, index_of
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
 
@@ -122,10 +122,7 @@ def workload_findings(
     """
     measured = judged.measured
     name = measured.workload.spec.name
-    cells = tuple(
-        cell_of(measured, cell, grid.comparisons(found))
-        for cell, found in zip(measured.cells, judged.cells, strict=True)
-    )
+    cells = cells_of(measured, measured.cells, map(grid.comparisons, judged.cells))
     index = index_of(
         name, judged.index.quantity.topic, judged.index, headline, plan.baseline, cells
     )
@@ -172,7 +169,7 @@ def _findings(
         by_metric=by_metric,
         cells=cells,
         latencies=latencies,
-        details=tuple(cell_of(measured, cell) for cell in measured.details),
+        details=cells_of(measured, measured.details),
         ends=ends or {},
         losses=losses,
         tally=tally,
@@ -197,10 +194,8 @@ def _latencies(judged: JudgedWorkload, baseline: str, teller: Teller) -> Latenci
     measured = judged.measured
     if not measured.latencies:
         return None
-    cells = tuple(
-        cell_of(measured, cell, teller.comparisons(found))
-        for cell, found in zip(measured.latencies, judged.latencies, strict=False)
-    )
+    own = judged.latencies[: len(measured.latencies)]
+    cells = cells_of(measured, measured.latencies, map(teller.comparisons, own))
     over_all = judged.latencies[-1]
     name = measured.latencies[0].metric.name
     return Latencies(

@@ -1,6 +1,7 @@
 """Summaries of one system's values: location, spread, and the interval of the median."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,7 +10,7 @@ import numpy as np
 from tiltyard.stats.types import FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ValueSummary:
     """Location and spread of a handful of values, in their own unit."""
 
@@ -26,18 +27,47 @@ class ValueSummary:
 
 def summarise(values: FloatArray) -> ValueSummary:
     """Summary of values of zero or more, shape (n,), n >= 1."""
-    ordered = np.sort(values)
-    cut = median_rank(len(values))
-    mean = float(np.mean(values))
-    sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return ValueSummary(
-        median=float(np.median(values)),
-        median_low=None if cut is None else float(ordered[cut - 1]),
-        median_high=None if cut is None else float(ordered[len(values) - cut]),
-        mean=mean,
-        sd=sd,
-        cv=None if sd is None or mean == 0 else sd / mean,
+    (summary,) = summarise_rows(values[np.newaxis])
+    if summary is None:
+        raise ValueError("no value to summarise")
+    return summary
+
+
+def summarise_rows(values: FloatArray) -> list[ValueSummary | None]:
+    """Summary of every row of an array of shape (m, n); nan counts as no value.
+
+    ``None`` for rows without a value. Rows with equally many values are summarised at once.
+    """
+    usable = np.isfinite(values)
+    counts = usable.sum(axis=1)
+    found: list[ValueSummary | None] = [None] * len(values)
+    for count in np.unique(counts[counts > 0]).tolist():
+        rows = np.flatnonzero(counts == count)
+        own = values[rows][usable[rows]].reshape(-1, count)
+        for row, summary in zip(rows.tolist(), _summaries(own), strict=True):
+            found[row] = summary
+    return found
+
+
+def _summaries(values: FloatArray) -> Iterator[ValueSummary]:
+    """Of each row of values, shape (m, n), n >= 1."""
+    m, n = values.shape
+    ordered = np.sort(values, axis=1)
+    cut = median_rank(n)
+    nothing = [None] * m
+    means = values.mean(axis=1).tolist()
+    deviations = values.std(axis=1, ddof=1).tolist() if n > 1 else nothing
+    rows = zip(
+        ((ordered[:, (n - 1) // 2] + ordered[:, n // 2]) / 2).tolist(),
+        nothing if cut is None else ordered[:, cut - 1].tolist(),
+        nothing if cut is None else ordered[:, n - cut].tolist(),
+        means,
+        deviations,
+        strict=True,
     )
+    for median, low, high, mean, sd in rows:
+        cv = None if sd is None or mean == 0 else sd / mean
+        yield ValueSummary(median, low, high, mean, sd, cv)
 
 
 @cache
