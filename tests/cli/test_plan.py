@@ -124,7 +124,6 @@ def test_an_earlier_run_tells_as_much(
     assert found["source"] == "the trials of this study so far"
     assert found["trials"] == {"iozone": 3}
     assert [look["blocks"] for look in found["pairs"][0]["looks"]] == [5]
-    assert found["earliest"] is None, "five blocks can claim nothing"
 
 
 def test_nothing_known_is_one_clear_line(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from tiltyard.stats.planning import (
     blocks_for_half_width,
@@ -15,7 +16,7 @@ from tiltyard.stats.planning import (
     pair_deviation,
     prediction_interval,
 )
-from tiltyard.stats.sequential import looks, repeated_interval
+from tiltyard.stats.sequential import Spending, looks, repeated_interval
 
 STANDARD = looks("standard", False, None)
 
@@ -68,7 +69,7 @@ def test_the_prediction_interval_covers_repetitions():
 
 def foresee(differences, *, level=0.05, power=0.9, seed=5):
     return expected_looks(
-        differences, "standard", STANDARD,
+        differences, Spending("standard", False, STANDARD),
         rope=math.log1p(0.02), level=level, power=power, seed=seed,
     )  # fmt: skip
 
@@ -112,6 +113,17 @@ def test_few_blocks_are_not_taken_for_less_noise():
 def test_with_many_comparisons_an_early_look_claims_nothing():
     expected = foresee(np.random.default_rng(9).normal(0, 0.03, 50), level=0.05 / 40)
     assert [one.difference is None for one in expected] == [True, True, False, False]
+
+
+def test_the_first_look_of_fast_is_a_t_test_and_can_claim():
+    """Five blocks have no signed-rank interval of 95 %; with a model of the noise they have one."""
+    spending = Spending("fast", False, looks("fast", False, None))
+    sample = np.random.default_rng(12).normal(0, 0.03, 300)
+    five, *_ = expected_looks(sample, spending, rope=0.02, level=0.05, power=0.9, seed=5)
+    half_width = float(t.ppf(0.995, 4)) * sample.std(ddof=1) / math.sqrt(5)
+    assert five.blocks == 5
+    assert five.half_width == pytest.approx(half_width, rel=0.1)
+    assert five.difference is not None
 
 
 def test_equal_systems_with_little_noise_will_be_decided():

@@ -9,7 +9,6 @@ import numpy as np
 
 from tiltyard.analysis.basis import Basis, turns_of
 from tiltyard.plan.model import Plan, PlannedWorkload
-from tiltyard.plan.prospect import earliest_difference
 from tiltyard.stats.planning import (
     Expected,
     blocks_for_half_width,
@@ -144,7 +143,7 @@ def forecast(
         power=power,
         block_s=block_s,
         family=family,
-        earliest=earliest_difference(plan.design, family),
+        earliest=next((look.blocks for look in pairs[0].looks if look.difference), None),
         trials={workload.spec.name: workload.spec.trials or 1 for workload in workloads},
         warm_up_s={workload.spec.name: workload.warm_up_s for workload in workloads},
         pairs=tuple(pairs),
@@ -172,8 +171,7 @@ def _pairs(
         differences = both[0] - both[1]
         looks = expected_looks(
             differences,
-            plan.design.profile,
-            [(look.blocks, look.c) for look in plan.design.looks],
+            plan.design.spending,
             rope=math.log1p(plan.design.equivalent_within),
             level=HEADLINE_LEVEL / family,
             power=power,

@@ -9,14 +9,12 @@ to see where the interval becomes narrow enough).
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from tiltyard.stats.sequential import sequential_p
-from tiltyard.stats.signed_rank import nominal_p, signed_ranks
+from tiltyard.stats.sequential import Spending
 from tiltyard.stats.types import BoolArray, FloatArray
 
 _EXTRA_BLOCKS: Final = 3
@@ -116,22 +114,9 @@ class Expected:
     """Share of draws with a decision by then, were the difference what it was in the sample."""
 
 
-def deciding_c(profile: str, blocks: int, c: int, level: float) -> int | None:
-    """Walsh averages cut off where a comparison is to be claimed at this level over all looks.
-
-    ``None`` where not even an interval of all Walsh averages reaches it: with many comparisons an
-    early look can decide nothing by difference.
-    """
-    cuts = range(c, -1, -1)
-    return next(
-        (cut for cut in cuts if sequential_p(profile, nominal_p(blocks, cut)) <= level), None
-    )
-
-
 def expected_looks(
     differences: FloatArray,
-    profile: str,
-    looks: Sequence[tuple[int, int]],
+    spending: Spending,
     *,
     rope: float,
     level: float,
@@ -142,8 +127,7 @@ def expected_looks(
 
     Args:
         differences: log ratios of the blocks of a pilot or an earlier run, shape (n,), n >= 2.
-        profile: of the design.
-        looks: (blocks, Walsh averages cut off at either end), as in the plan.
+        spending: the looks of the design and what each may spend.
         rope: half-width of the region of equivalence, log scale.
         level: at which one comparison is claimed: that of the family over its size, which holds
             under Holm and Benjamini–Hochberg alike.
@@ -160,22 +144,21 @@ def expected_looks(
     # Draws from n values vary by (n - 1) / n too little around their mean.
     noise = (differences - centre) * math.sqrt(n / (n - 1))
     rng = np.random.default_rng(seed)
-    last = looks[-1][0]
+    last = spending.looks[-1][0]
     draws = max(40, min(_DRAWS, _WALSH_VALUES // (last * (last + 1) // 2)))
     drawn = rng.choice(noise, (draws, last))
     reach = np.full(draws, np.inf)
     decided: BoolArray = np.zeros(draws, dtype=np.bool_)
     expected = []
-    for blocks, c in looks:
-        ranks = signed_ranks(drawn[:, :blocks], c)
-        decided |= (ranks.low + centre > -rope) & (ranks.high + centre < rope)
-        strict_c = deciding_c(profile, blocks, c, level)
-        if strict_c is not None:
-            claimed = signed_ranks(drawn[:, :blocks], strict_c)
+    for place, (blocks, _) in enumerate(spending.looks):
+        alone = spending.evidence(place, drawn[:, :blocks])
+        decided |= (alone.low + centre > -rope) & (alone.high + centre < rope)
+        if spending.has_interval(place, level):
+            claimed = spending.evidence(place, drawn[:, :blocks], level)
             # A true difference above this is claimed: the interval then ends above zero.
             reach = np.minimum(reach, -claimed.low)
             decided |= (claimed.low + centre > 0) | (claimed.high + centre < 0)
         found = float(np.quantile(reach, power)) if np.isfinite(reach).all() else None
-        half_width = float(np.median((ranks.high - ranks.low) / 2))
+        half_width = float(np.median((alone.high - alone.low) / 2))
         expected.append(Expected(blocks, half_width, found, float(decided.mean())))
     return tuple(expected)
