@@ -1,6 +1,7 @@
 """Several trials in a turn are one value of their block; replaced blocks are none."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import Measured, collect
-from tiltyard.analysis.readings import mean_of
+from tiltyard.analysis.readings import Readings, mean_of
 from tiltyard.plan.model import Plan
 from tiltyard.run.course import counted, course_of
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
@@ -19,7 +20,7 @@ REASON = Reason(gate="steal", system="ext4", workload="postmark", value=1, limit
 
 def scaled(trial: TrialRecord, repeat: int, factor: float) -> TrialRecord:
     """Another trial of the same turn, whose values are larger by a factor."""
-    samples = tuple(s.model_copy(update={"value": s.value * factor}) for s in trial.samples)
+    samples = tuple(replace(s, value=s.value * factor) for s in trial.samples)
     key = trial.key.model_copy(update={"repeat": repeat})
     return trial.model_copy(update={"key": key, "samples": samples})
 
@@ -82,11 +83,14 @@ def plan_of_one(plan: Plan) -> Plan:
     return plan.model_copy(update={"workloads": (workload.model_copy(update={"spec": spec}),)})
 
 
+def reading(value: float) -> Readings:
+    return Readings((("transactions", ()),), np.array([value]), None)
+
+
 def test_means_of_readings() -> None:
-    assert mean_of([5.0]) == 5.0
-    assert mean_of([1.0, 4.0, 16.0]) == pytest.approx(4.0)
-    assert mean_of([0.0, 3.0]) == 1.5
-    assert mean_of([0.0]) == 0.0
+    assert mean_of([reading(5.0)]).values == [5.0]
+    for values, mean in (((1.0, 4.0, 16.0), 4.0), ((0.0, 3.0), 1.5), ((0.0, 0.0), 0.0)):
+        assert mean_of([reading(value) for value in values]).values == pytest.approx([mean])
 
 
 def spoiled(blocks: Sequence[int], kept: bool = False) -> tuple[Plan, RunRecord]:

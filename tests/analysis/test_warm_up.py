@@ -1,5 +1,7 @@
 """Leaving the warm-up out: exact where slices add up to the value, and nowhere else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -103,7 +105,7 @@ def test_a_stump_at_the_end_counts_for_the_value_but_not_as_a_slice():
     trial, workload = trial_of(np.full(40, 1000.0))
     stump = trial.intervals[-1].model_copy(update={"t_s": 40.1, "operations": 50})
     (headline_sample, *_) = (s for s in trial.samples if s.metric == "transactions")
-    sample = headline_sample.model_copy(update={"value": 40_050 / 40.1})
+    sample = replace(headline_sample, value=40_050 / 40.1)
     samples = (sample, *(s for s in trial.samples if s.metric != "transactions"))
     longer = trial.model_copy(update={"intervals": (*trial.intervals, stump), "samples": samples})
     series = series_of(longer, workload)

@@ -1,7 +1,7 @@
 """The gates: what spoils a block, what does not, and that no result can."""
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -170,7 +170,7 @@ def test_no_result_changes_a_reason() -> None:
             record.model_copy(
                 update={
                     "samples": tuple(
-                        sample.model_copy(update={"value": sample.value * factor})
+                        replace(sample, value=sample.value * factor)
                         for sample in record.samples[:: rng.integers(1, 3)]
                     ),
                     "intervals": (),

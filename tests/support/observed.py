@@ -1,6 +1,7 @@
 """Studies of one workload with a grid whose values are given, cell by cell."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -67,7 +68,7 @@ def observed_study(
     for trial in run.trials:
         own = values[trial.key.block - 1, names.index(trial.key.system)]
         samples = tuple(
-            sample.model_copy(update={"value": float(value)})
+            replace(sample, value=float(value))
             for sample, value in zip(trial.samples, own, strict=True)
         )
         changed = trial.model_copy(update={"samples": samples})

@@ -1,5 +1,7 @@
 """Synthetic studies with several trials in a turn, or with time slices in each trial."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from support.synthetic import synthetic_study
@@ -35,9 +37,7 @@ def in_turns(
                 trial = template[block.number, turn.system]
                 value = TYPICAL * float(np.exp(of_turn + rng.normal(0, within)))
                 samples = tuple(
-                    sample.model_copy(update={"value": value})
-                    if sample.metric == "transactions"
-                    else sample
+                    replace(sample, value=value) if sample.metric == "transactions" else sample
                     for sample in trial.samples
                 )
                 update = {"key": key, "samples": samples, "slot": len(made) + 1}
@@ -61,7 +61,7 @@ def with_slices(trial: TrialRecord, rates: np.ndarray, slice_s: float = 1.0) -> 
     )
     update = {"value": sum(counts) / total_s, "operations": sum(counts), "elapsed_s": total_s}
     samples = tuple(
-        sample.model_copy(update=update) if sample.metric == "transactions" else sample
+        replace(sample, **update) if sample.metric == "transactions" else sample
         for sample in trial.samples
     )
     return trial.model_copy(update={"samples": samples, "intervals": intervals})

@@ -1,6 +1,7 @@
 """What is said of a metric along an axis: planted courses at their smallest number of blocks."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ def from_device(gib: float):
         access = trial.end.access.model_copy(
             update={"read_bytes": 8 * 2**30, "device_read_bytes": int(gib * 2**30)}
         )
-        samples = tuple(s.model_copy(update={"bytes": s.at["file"]}) for s in trial.samples)
+        samples = tuple(replace(s, bytes=s.at["file"]) for s in trial.samples)
         return {"end": trial.end.model_copy(update={"access": access}), "samples": samples}
 
     return change

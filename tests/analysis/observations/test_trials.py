@@ -1,5 +1,7 @@
 """What is said of single trials, their order, their spread and their tails."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -114,9 +116,7 @@ def test_a_worse_tail_needs_enough_operations():
 def _counted(trial: TrialRecord, operations: int) -> dict[str, object]:
     return {
         "samples": tuple(
-            sample.model_copy(
-                update={"latency_ns": sample.latency_ns.model_copy(update={"count": operations})}
-            )
+            replace(sample, latency_ns=sample.latency_ns.model_copy(update={"count": operations}))
             if sample.latency_ns
             else sample
             for sample in trial.samples
