@@ -41,6 +41,8 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
         return f"No verdict on {topic} {here}: fewer than two systems have been measured."
     best, *others = dict.fromkeys((*ranked, *judged.systems))
     rivals = Rivals(best, tuple(judged.between(best, other) for other in others))
+    if reason := rivals.against[0].withheld:
+        return f"No verdict on {topic} {here}: {reason}."
     if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
         return _too_early(topic, rivals, design, here)
     parts = [

@@ -53,6 +53,8 @@ class Contrast:
     verdict: Verdict = "undecided"
     futile: bool = False
     """Stopped, undecided, because it could hardly be decided by the last look."""
+    withheld: str = ""
+    """Why it has no verdict though its data may well give one: too many blocks are spoiled."""
 
     @property
     def attempted(self) -> int:

@@ -5,7 +5,8 @@ from typing import Final
 
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.order import foreign_share
-from tiltyard.run.record import TrialRecord
+from tiltyard.plan.model import Plan
+from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.wire import Usage
 
 FOREIGN_SHARE: Final = 0.03
@@ -16,13 +17,21 @@ PREEMPTIONS_PER_S: Final = 100.0
 """Involuntary context switches per second from which on a trial did not have its CPU to itself."""
 
 
-def disturbances(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
-    """Notices on the trials of a run, the gravest first."""
+def disturbances(plan: Plan, run: RunRecord) -> Iterator[Notice]:
+    """Notices on the trials of a run that count, the gravest first.
+
+    What a plan has gates for is told by them: replaced blocks are not among these trials and have
+    a section of their own, and blocks that count although they are spoiled are told once.
+    """
+    trials = run.trials
     yield from _failed(trials)
     yield from _access(trials)
     done = [trial for trial in trials if trial.outcome == "done"]
-    yield from _foreign(done)
-    yield from _steal(done)
+    if plan.gates is None:
+        yield from _foreign(done)
+        yield from _steal(done)
+    elif plan.gates.spoiled == "keep":
+        yield from _spoiled(run)
     yield from _preempted(done)
     yield from _warned(trials)
 
@@ -60,6 +69,19 @@ def _access(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
             text=f"In {_trials(unverified)} no counter could tell whether data came from the "
             "declared place.",
             advice="Use a target on a block device whose traffic the kernel counts.",
+        )
+
+
+def _spoiled(run: RunRecord) -> Iterator[Notice]:
+    """Blocks beyond a limit that count all the same."""
+    if run.spoiled:
+        blocks = {trial.key.block for trial in run.trials}
+        share = f"{len(run.spoiled)} of {len(blocks)} blocks"
+        yield Notice(
+            severity="warning",
+            text=f"{share} are spoiled and count all the same, as the study wants it.",
+            advice='Replace them: [gates] spoiled = "replace"; or stop what else runs on this '
+            "host.",
         )
 
 

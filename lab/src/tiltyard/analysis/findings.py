@@ -12,20 +12,21 @@ Rules that hold for the whole study:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from tiltyard import __version__
 from tiltyard.analysis.conditions import conditions_sentence, design_sentence, gates_sentence
-from tiltyard.analysis.contrast import judge
+from tiltyard.analysis.contrast import Judged, judge
 from tiltyard.analysis.effects import with_effects
-from tiltyard.analysis.model import FORMAT, Findings, WorkloadFindings
+from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.notices import notices
 from tiltyard.analysis.observations import observe
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect
+from tiltyard.analysis.spoiled import spoiled_blocks, too_many_spoiled, withhold
 from tiltyard.analysis.systems import advantages, differing_facts, system_findings
 from tiltyard.analysis.tables import Teller
 from tiltyard.analysis.words import BENJAMINI_HOCHBERG, HOLM, Family
@@ -53,15 +54,14 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     everything, run = run, counted(plan, run)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))])
+    withheld = too_many_spoiled(plan, everything)
+    judged = withhold(judged, withheld) if withheld else judged
     headlines = sum(len(found.index.contrasts) for found in judged)
     family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
     workloads = _tell(plan, run, measured, judged, Family(headlines, HOLM), family)
-    workloads = with_effects(workloads, plan, judged)
-    observed = observe(measured, run, plan, judged)
-    workloads = tuple(
-        workload.model_copy(update={"observations": observed.get(workload.name, ())})
-        for workload in workloads
-    )
+    if not withheld:
+        workloads = with_effects(workloads, plan, judged)
+        workloads = _with_observations(workloads, observe(measured, run, plan, judged))
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course_of(plan, everything).counted)
@@ -97,16 +97,27 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         trials=lines,
         drifts=tuple(drifts(lines)),
         notices=tuple(notices(plan, run, judged)),
+        spoiled=spoiled_blocks(plan, everything, lambda record: _headlines(plan, record)),
         calibration=run.calibration,
         host=run.host,
         complete=not is_open or blocks_done >= plan.design.looks[-1].blocks,
     )
 
 
+def _with_observations(
+    workloads: Sequence[WorkloadFindings], observed: Mapping[str, tuple[Observation, ...]]
+) -> tuple[WorkloadFindings, ...]:
+    """The workloads with what was observed of each."""
+    return tuple(
+        workload.model_copy(update={"observations": observed.get(workload.name, ())})
+        for workload in workloads
+    )
+
+
 def _judge_all(plan: Plan, found: Sequence[Quantities]) -> list[JudgedWorkload]:
     """Verdicts on everything that is compared, each family corrected as a whole."""
     systems = [system.name for system in plan.systems]
-    indices = judge([q.index for q in found], systems, plan.design, holm, HEADLINE_LEVEL, True)
+    indices = _judge_indices(plan, found)
     grid: list[Quantity] = [quantity for q in found for quantity in q.family]
     rate = plan.design.false_discovery_rate
     judged = iter(judge(grid, systems, plan.design, benjamini_hochberg, rate))
@@ -120,6 +131,20 @@ def _judge_all(plan: Plan, found: Sequence[Quantities]) -> list[JudgedWorkload]:
         )
         for q, index in zip(found, indices, strict=True)
     ]
+
+
+def _judge_indices(plan: Plan, found: Sequence[Quantities]) -> tuple[Judged, ...]:
+    """Verdicts on the workloads as wholes."""
+    systems = [system.name for system in plan.systems]
+    return judge([q.index for q in found], systems, plan.design, holm, HEADLINE_LEVEL, True)
+
+
+def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:
+    """The same of any record, by workload."""
+    measured = (collect(plan, run, workload) for workload in plan.workloads)
+    found = [quantities for m in measured if (quantities := quantities_of(m))]
+    names = (quantities.measured.workload.spec.name for quantities in found)
+    return dict(zip(names, _judge_indices(plan, found), strict=True))
 
 
 def _tell(

@@ -23,7 +23,8 @@ NO_HYPERVISOR: Final = frozenset({"", "none", "no"})
 def notices(plan: Plan, run: RunRecord, judged: Sequence[JudgedWorkload]) -> Iterator[Notice]:
     """All notices: the trials first, then the evidence, then the limits of any claim."""
     contrasts = [contrast for found in judged for contrast in found.contrasts]
-    yield from disturbances(run.trials)
+    yield from _withheld(contrasts)
+    yield from disturbances(plan, run)
     yield from network_notices(run, [found.measured for found in judged])
     yield from unsteady(run, plan.workloads)
     yield from _looks(plan, contrasts)
@@ -34,6 +35,17 @@ def notices(plan: Plan, run: RunRecord, judged: Sequence[JudgedWorkload]) -> Ite
         for found in judged:
             yield from _noise(found)
     yield from _limits(plan, run)
+
+
+def _withheld(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
+    """No verdict on anything."""
+    if contrasts and contrasts[0].withheld:
+        yield Notice(
+            severity="problem",
+            text=f"{contrasts[0].withheld}: there is no verdict.",
+            advice="Stop what else runs on this host, raise a limit that does not fit it, or let "
+            'such blocks count: [gates] spoiled = "keep".',
+        )
 
 
 def _looks(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Notice]:

@@ -37,6 +37,8 @@ class Family:
 def sentence(contrast: Contrast, design: Design, family: Family) -> str:
     """The verdict in words, with its interval and number of blocks."""
     interval = contrast.interval
+    if contrast.withheld:
+        return _withheld(contrast)
     if contrast.verdict == "invalid":
         return _invalid(contrast)
     if interval is None:
@@ -46,6 +48,13 @@ def sentence(contrast: Contrast, design: Design, family: Family) -> str:
     if contrast.verdict == "undecided":
         return _undecided(contrast, interval, design, family)
     return _different(contrast, interval, design)
+
+
+def _withheld(contrast: Contrast) -> str:
+    return (
+        f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: "
+        f"{contrast.verdict}; {contrast.withheld}."
+    )
 
 
 def _invalid(contrast: Contrast) -> str:

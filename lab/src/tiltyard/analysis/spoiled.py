@@ -1,0 +1,225 @@
+"""Blocks that gates have spoiled: how many, why, whose, and what they would have changed.
+
+Where too many are spoiled there is no verdict on anything: a session of which more than a fifth was
+disturbed says more of the disturbances than of the systems.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from tiltyard.analysis.amounts import compatible
+from tiltyard.analysis.contrast import Contrast, Judged
+from tiltyard.analysis.model import SensitivityLine, Spoiled
+from tiltyard.analysis.workload import JudgedWorkload
+from tiltyard.plan.freeze import MAX_SPOILED_SHARE
+from tiltyard.plan.model import Plan
+from tiltyard.run.course import course_of
+from tiltyard.run.record import Reason, RunRecord
+
+RELATED_LEVEL: Final = 0.01
+"""Below this p-value of Fisher's test interference is called related to the system."""
+_RESAMPLES: Final = 9_999
+_GATES: Final = {
+    "foreign_cpu": "CPU time of other processes",
+    "foreign_io": "disk traffic of others",
+    "pressure": "others waiting",
+    "steal": "the hypervisor",
+    "frequency": "CPU frequency",
+    "temperature_k": "temperature",
+    "canary": "the canary",
+    "swap": "swapping",
+    "throttled": "throttling",
+    "clock": "the clock",
+    "kernel": "errors of the kernel",
+}
+
+Headlines = Callable[[RunRecord], Mapping[str, Judged]]
+"""Judges a record: workload → its index; without those of which nothing is done."""
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why there are no verdicts, whatever the data say."""
+
+    verdict: Literal["undecided", "invalid"]
+    """Undecided as long as further blocks can bring the share down."""
+    reason: str
+
+
+def too_many_spoiled(plan: Plan, run: RunRecord) -> Withheld | None:
+    """Whether so many blocks were replaced that nothing can be claimed.
+
+    Shares mean something from the first look on. A run that goes on may still come below the
+    limit, as long as it has spares.
+
+    Args:
+        plan: its gates and spares.
+        run: everything, replaced blocks included.
+    """
+    course = course_of(plan, run)
+    spoiled, counted = len(course.replaced), len(course.counted)
+    blocks = spoiled + counted
+    too_few = blocks < plan.design.looks[0].blocks
+    if too_few or spoiled <= MAX_SPOILED_SHARE * blocks:
+        return None
+    final = run.stopped is not None or spoiled > len(plan.spares)
+    reason = f"{spoiled} of {blocks} blocks are spoiled, more than {100 * MAX_SPOILED_SHARE:g} %"
+    return Withheld("invalid" if final else "undecided", reason)
+
+
+def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[JudgedWorkload]:
+    """The same without verdicts."""
+
+    def without(found: Judged) -> Judged:
+        return replace(
+            found,
+            contrasts=tuple(
+                replace(contrast, verdict=withheld.verdict, withheld=withheld.reason, futile=False)
+                for contrast in found.contrasts
+            ),
+        )
+
+    return [
+        replace(
+            one,
+            index=without(one.index),
+            cells=tuple(map(without, one.cells)),
+            metrics=tuple(map(without, one.metrics)),
+            latencies=tuple(map(without, one.latencies)),
+        )
+        for one in judged
+    ]
+
+
+def spoiled_blocks(plan: Plan, run: RunRecord, headlines: Headlines) -> Spoiled | None:
+    """Everything to be said of spoiled blocks; ``None`` where there is none.
+
+    Args:
+        plan: what was planned.
+        run: everything, replaced blocks included.
+        headlines: judges the headline comparisons of any record.
+    """
+    if not run.spoiled:
+        return None
+    course = course_of(plan, run)
+    numbers = tuple(sorted(run.spoiled))
+    blocks = len(course.replaced | set(course.counted))
+    by_system = {
+        system.name: sum(
+            any(reason.system == system.name for reason in found) for found in run.spoiled.values()
+        )
+        for system in plan.systems
+    }
+    related_p = _related_p(list(by_system.values()), blocks)
+    kept = tuple(trial for trial in run.trials if trial.key.block not in run.spoiled)
+    sensitivity = _sensitivity(headlines(run.model_copy(update={"trials": kept})), headlines(run))
+    return Spoiled(
+        blocks=numbers,
+        share=len(numbers) / blocks,
+        reasons={number: _worst(run.spoiled[number]) for number in numbers},
+        by_system=by_system,
+        related_p=related_p,
+        sensitivity=sensitivity,
+        sentence=" ".join(
+            filter(
+                None,
+                (
+                    _counted(run.spoiled, blocks, replaced=bool(course.replaced)),
+                    _related(related_p),
+                    _changed(sensitivity),
+                ),
+            )
+        ),
+    )
+
+
+def _related_p(spoiling: Sequence[int], blocks: int) -> float | None:
+    """Fisher's exact test of spoiling against system, each with one turn in every block.
+
+    For more than two systems the distribution under independence is drawn (seeded).
+
+    Source: Fisher, "Statistical Methods for Research Workers" (1934); Freeman and Halton,
+    Biometrika 38 (1951), for more than two rows.
+    """
+    from scipy.stats import MonteCarloMethod, fisher_exact
+
+    if len(spoiling) < 2 or not any(spoiling):
+        return None
+    table = np.array([(count, blocks - count) for count in spoiling])
+    if len(spoiling) == 2:
+        return float(fisher_exact(table).pvalue)
+    drawn = MonteCarloMethod(n_resamples=_RESAMPLES, rng=np.random.default_rng(0))
+    return float(fisher_exact(table, method=drawn).pvalue)
+
+
+def _worst(reasons: Sequence[Reason]) -> tuple[str, ...]:
+    """One text for each gate: that of the trial which is furthest beyond the limit."""
+    found: dict[str, list[Reason]] = {}
+    for reason in reasons:
+        found.setdefault(reason.gate, []).append(reason)
+    texts = []
+    for alike in found.values():
+        worst = max(alike, key=lambda reason: reason.value - reason.limit)
+        others = len(alike) - 1
+        more = f", and in {others} more" if others else ""
+        texts.append(worst.text + more)
+    return tuple(texts)
+
+
+def _sensitivity(
+    without: Mapping[str, Judged], put_back: Mapping[str, Judged]
+) -> tuple[SensitivityLine, ...]:
+    """Each headline comparison both ways; a workload that was only in spoiled blocks has none."""
+    return tuple(
+        SensitivityLine(
+            label=f"{one.system} against {one.against}, {one.quantity.topic}",
+            without=_short(one),
+            with_spoiled=_short(other),
+            changed=one.verdict != other.verdict,
+        )
+        for workload, judged in without.items()
+        for one, other in zip(judged.contrasts, put_back[workload].contrasts, strict=True)
+    )
+
+
+def _short(contrast: Contrast) -> str:
+    """``faster: +8.1 to +15 % after 10 blocks``."""
+    interval = contrast.interval
+    if interval is None:
+        return f"{contrast.verdict}: too few blocks"
+    possible = compatible(float(np.exp(interval.low)), float(np.exp(interval.high)))
+    return f"{contrast.verdict}: {possible} after {interval.blocks} blocks"
+
+
+def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, *, replaced: bool) -> str:
+    """How many, what became of them, and what spoiled them."""
+    gates = Counter(
+        gate
+        for reasons in spoiled.values()
+        for gate in dict.fromkeys(reason.gate for reason in reasons)
+    )
+    listed = ", ".join(f"{_GATES[gate]} ({count})" for gate, count in gates.most_common())
+    share = f"{len(spoiled)} of {blocks} blocks ({100 * len(spoiled) / blocks:.0f} %)"
+    verb = "is" if len(spoiled) == 1 else "are"
+    fate = "kept and replaced by others" if replaced else "counted all the same"
+    return f"{share} {verb} spoiled, {fate}. What spoiled them: {listed}."
+
+
+def _related(p: float | None) -> str:
+    if p is None or p >= RELATED_LEVEL:
+        return ""
+    return (
+        f"Interference is related to the system (Fisher's exact test, p = {p:.2g}): treat it as a "
+        "result, not as noise."
+    )
+
+
+def _changed(lines: Sequence[SensitivityLine]) -> str:
+    changed = sum(line.changed for line in lines)
+    if not changed:
+        return "With or without them, every headline verdict is the same."
+    return f"With them, {changed} of {len(lines)} headline verdicts would be another one."

@@ -1,0 +1,193 @@
+"""Spoiled blocks in the findings: counted, explained, tested against systems, and put back."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+
+from support.runs import GATES
+from support.synthetic import synthetic_study
+from tiltyard.analysis.decision import all_comparisons, decision
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Findings, Spoiled
+from tiltyard.analysis.spoiled import too_many_spoiled
+from tiltyard.plan.model import Plan
+from tiltyard.run.record import Reason, RunRecord, TrialRecord
+
+SYSTEMS = ("ext4", "xfs")
+
+
+def reason(system: str | None, gate: str = "foreign_cpu", value: float = 0.2) -> Reason:
+    return Reason(
+        gate=gate,
+        system=system,
+        workload="postmark" if system else None,
+        value=value,
+        limit=0.03,
+        text=f"{gate} {value:g} on {system}",
+    )
+
+
+def study(
+    blocks: int = 14,
+    spoiled: Collection[int] = (),
+    *,
+    policy: str = "replace",
+    slowed: float = 1.0,
+    by: Any = lambda _: (reason("ext4"),),
+    stopped: str | None = "the last look",
+    **kind: Any,
+) -> tuple[Plan, RunRecord]:
+    """A study of which the gates have spoiled some blocks, in which xfs was slowed by a factor.
+
+    The last quarter of the plan's blocks are its spares.
+    """
+    plan, run = synthetic_study(SYSTEMS, blocks=blocks, **kind)
+    planned = plan.blocks[: round(0.8 * len(plan.blocks))]
+    gates = GATES.model_copy(update={"spoiled": policy})
+    looks = tuple(look for look in plan.design.looks if look.blocks <= len(planned))
+    plan = plan.model_copy(
+        update={
+            "gates": gates,
+            "blocks": planned,
+            "spares": plan.blocks[len(planned) :] if policy == "replace" else (),
+            "design": plan.design.model_copy(update={"looks": looks}),
+        }
+    )
+    trials = tuple(
+        slower(trial, slowed) if trial.key.block in spoiled and trial.key.system == "xfs" else trial
+        for trial in run.trials
+    )
+    reasons = {number: by(number) for number in spoiled}
+    update = {"spoiled": reasons, "trials": trials, "stopped": stopped}
+    return plan, run.model_copy(update=update)
+
+
+def slower(trial: TrialRecord, factor: float) -> TrialRecord:
+    samples = tuple(
+        sample.model_copy(update={"value": sample.value / factor}) for sample in trial.samples
+    )
+    return trial.model_copy(update={"samples": samples})
+
+
+def spoiled_of(findings: Findings) -> Spoiled:
+    assert findings.spoiled is not None
+    return findings.spoiled
+
+
+def verdicts(findings: Findings) -> set[str]:
+    return {found.verdict for found in all_comparisons(findings)}
+
+
+def test_nothing_is_said_where_nothing_is_spoiled() -> None:
+    assert analyse(*study()).spoiled is None
+
+
+def test_replaced_blocks_are_counted_and_explained() -> None:
+    reasons = {
+        3: (reason("ext4"), reason("xfs", value=0.3), reason(None, "canary")),
+        5: (reason("ext4", "swap"),),
+    }
+    found = spoiled_of(analyse(*study(12, {3, 5}, by=reasons.get)))
+    assert found.blocks == (3, 5)
+    assert found.share == pytest.approx(2 / 12)
+    assert found.reasons == {
+        3: ("foreign_cpu 0.3 on xfs, and in 1 more", "canary 0.2 on None"),
+        5: ("swap 0.2 on ext4",),
+    }
+    assert found.by_system == {"ext4": 2, "xfs": 1}
+    assert found.sentence == (
+        "2 of 12 blocks (17 %) are spoiled, kept and replaced by others. What spoiled them: CPU "
+        "time of other processes (1), the canary (1), swapping (1). With or without them, every "
+        "headline verdict is the same."
+    )
+
+
+def test_interference_with_one_system_is_a_result() -> None:
+    plan, run = study(14, set(range(1, 9)), policy="keep")
+    found = spoiled_of(analyse(plan, run))
+    # 8 of 14 against 0 of 14: Σ hypergeometric, both tails.
+    assert found.related_p == pytest.approx(2 * 3003 / 3108105, rel=1e-9)
+    assert "Interference is related to the system (Fisher's exact test, p = 0.0019)" in (
+        found.sentence
+    )
+
+
+def test_interference_with_all_alike_is_noise() -> None:
+    found = spoiled_of(analyse(*study(14, {2, 4}, by=lambda _: (reason("ext4"), reason("xfs")))))
+    assert found.related_p == 1.0
+    assert "related" not in found.sentence
+
+
+def test_where_no_system_was_named_there_is_nothing_to_relate() -> None:
+    found = spoiled_of(analyse(*study(14, {2}, by=lambda _: (reason(None, "canary"),))))
+    assert found.related_p is None
+
+
+def test_three_systems_are_tested_together_and_alike_each_time() -> None:
+    plan, run = synthetic_study(blocks=20)
+    run = run.model_copy(update={"spoiled": {n: (reason("ext4"),) for n in range(1, 11)}})
+    plan = plan.model_copy(update={"gates": GATES.model_copy(update={"spoiled": "keep"})})
+    first, again = (spoiled_of(analyse(plan, run)).related_p for _ in range(2))
+    assert first == again
+    assert first is not None
+    assert first < 0.01
+
+
+@pytest.mark.parametrize("policy", ["replace", "keep"])
+def test_what_the_spoiled_blocks_would_have_changed(policy: str) -> None:
+    plan, run = study(12, {1, 4}, policy=policy, slowed=40, noise=0.004, effects={"xfs": 1.08})
+    findings = analyse(plan, run)
+    (line,) = spoiled_of(findings).sensitivity
+    assert line.label.startswith("xfs against ext4, postmark")
+    assert line.without.startswith("faster: +")
+    assert line.with_spoiled.startswith("undecided: ")
+    assert line.changed
+    assert spoiled_of(findings).sentence.endswith(
+        "With them, 1 of 1 headline verdicts would be another one."
+    )
+    (index,) = findings.workloads[0].index.comparisons
+    assert index.verdict == ("faster" if policy == "replace" else "undecided")
+
+
+def test_more_than_a_fifth_leaves_no_verdict() -> None:
+    plan, run = study(14, {1, 4, 6}, effects={"xfs": 1.5})
+    findings = analyse(plan, run)
+    assert verdicts(findings) == {"invalid"}
+    assert findings.workloads[0].answer.endswith(
+        "on this host: 3 of 14 blocks are spoiled, more than 20 %."
+    )
+    assert findings.notices[0].severity == "problem"
+    assert findings.notices[0].text == (
+        "3 of 14 blocks are spoiled, more than 20 %: there is no verdict."
+    )
+    (index,) = findings.workloads[0].index.comparisons
+    assert index.sentence.endswith("invalid; 3 of 14 blocks are spoiled, more than 20 %.")
+
+
+def test_a_fifth_is_not_more_than_a_fifth() -> None:
+    findings = analyse(*study(10, {1, 4}, effects={"xfs": 1.5}))
+    assert "invalid" not in verdicts(findings)
+
+
+def test_a_run_that_can_come_below_goes_on() -> None:
+    plan, run = study(9, {1, 4}, effects={"xfs": 1.5}, stopped=None)
+    findings = analyse(plan, run)
+    assert verdicts(findings) == {"undecided"}
+    assert not decision(findings).done
+    withheld = too_many_spoiled(plan, run)
+    assert withheld is not None
+    assert withheld.verdict == "undecided"
+    stopped = run.model_copy(update={"stopped": "the budget is used up"})
+    assert verdicts(analyse(plan, stopped)) == {"invalid"}
+
+
+def test_blocks_that_count_although_spoiled_are_told_once() -> None:
+    plan, run = study(10, {1, 4, 5}, policy="keep", foreign_share=0.2)
+    findings = analyse(plan, run)
+    assert "invalid" not in verdicts(findings)
+    told = [notice.text for notice in findings.notices if notice.severity == "warning"]
+    assert (
+        told.count("3 of 10 blocks are spoiled and count all the same, as the study wants it.") == 1
+    )
+    assert not any("other processes used" in text for text in told)
