@@ -9,6 +9,7 @@ from support.catalogue import CATALOGUE
 from tiltyard.errors import UsageError
 from tiltyard.study.file import (
     ConditionsTable,
+    GatesTable,
     PrecisionTable,
     StudyFile,
     SystemsTable,
@@ -67,7 +68,15 @@ def test_examples_in_comments_are_not_the_defaults_and_load(name: str) -> None:
 def test_every_key_is_shown(name: str) -> None:
     text = new_study(name)
     settings = kind(study(text).systems[0].kind).Settings
-    tables = (StudyFile, SystemsTable, WorkloadTable, PrecisionTable, ConditionsTable, settings)
+    tables = (
+        StudyFile,
+        SystemsTable,
+        WorkloadTable,
+        PrecisionTable,
+        ConditionsTable,
+        GatesTable,
+        settings,
+    )
     for table in tables:
         # Known delays are for calibrations, which have a guide of their own.
         for key in table.model_fields.keys() - {"inject_ns", "inject_every", "inject_into"}:
