@@ -256,7 +256,8 @@ def test_only_errors_of_the_kernel_are_told(monkeypatch: pytest.MonkeyPatch) -> 
         b"3,2,110,-;I/O error, dev vda, sector 5\n SUBSYSTEM=block\n",
         b"27,3,120,-;daemon[7]: error of a program\n",
         BrokenPipeError(),
-        b"2,4,130,-;mce: hardware error\n",
+        b"3,4,125,-;operation not supported error, dev loop0, sector 8 op 0x9:(WRITE_ZEROES)\n",
+        b"2,5,130,-;mce: hardware error\n",
     ]
 
     def read(_: int, __: int) -> bytes:

@@ -10,6 +10,9 @@ _LEVELS = 8
 """A record's first number is facility · 8 + level."""
 _ERROR = 3
 _MOST = 10
+_HARMLESS = ("operation not supported error",)
+"""How such messages begin: a device that lacks an operation (a loop device cannot always write
+zeroes by itself), which the block layer then does in another way."""
 
 
 class KernelLog:
@@ -61,7 +64,9 @@ class KernelLog:
 
 
 def _error(record: str) -> str | None:
-    """The message of a record of the kernel's own (facility 0) that is an error."""
+    """The message of a record of the kernel's own (facility 0) that is an error and not harmless."""
     head, _, text = record.partition(";")
     facility, level = divmod(int(head.partition(",")[0]), _LEVELS)
-    return text.partition("\n")[0] if facility == 0 and level <= _ERROR else None
+    if facility != 0 or level > _ERROR or text.startswith(_HARMLESS):
+        return None
+    return text.partition("\n")[0]
