@@ -209,3 +209,7 @@ def test_effects_of_metrics_have_tables_of_their_own(plain: Findings) -> None:
     assert len(tables) == 1 + len(iozone.by_metric)
     shown: list[Effect] = [e for table in tables for group in table.groups for e in group]
     assert sorted(e.sentence for e in shown) == sorted(e.sentence for e in iozone.effects)
+
+
+def test_the_same_findings_give_the_same_page(full: Findings, page: str) -> None:
+    assert render_html(Findings.model_validate_json(full.model_dump_json())) == page
