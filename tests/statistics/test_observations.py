@@ -10,8 +10,8 @@ from scipy.stats import binom
 
 from support.observed import FILES, RECORDS, observations_of
 
-REPORTS = 140
-FACTS = 40
+REPORTS = 134
+FACTS = 30
 
 
 def gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

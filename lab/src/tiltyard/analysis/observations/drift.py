@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
-from tiltyard.analysis.observations.series import Series, series_of, step_fits_better
+from tiltyard.analysis.observations.series import Series, is_rather_a_step, series_of
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
 from tiltyard.analysis.order import DRIFT_PERCENT
 from tiltyard.stats.level_shift import level_shift
@@ -38,7 +38,7 @@ def _claim(workload: str, series: Series, slope: float, spearman: float, p: floa
     if abs(change) <= _LEAST or nearest(low, high) == 0:
         return None
     step = level_shift(series.values, ALPHA)
-    if step is not None and step_fits_better(series, slope, step.place):
+    if step is not None and is_rather_a_step(series, step.place):
         return None
     verb = "rose" if change > 0 else "fell"
     return Claim(

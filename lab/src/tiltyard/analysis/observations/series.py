@@ -47,9 +47,14 @@ def series_of(scene: Scene) -> Series:
     return Series(slots, values, len(found), blocks, measured.systems)
 
 
-def step_fits_better(series: Series, slope: float, place: int) -> bool:
-    """Whether two levels describe the series better than a line (least absolute residuals)."""
-    line = series.values - slope * series.slots
+def is_rather_a_step(series: Series, place: int) -> bool:
+    """Whether two levels describe the series better than a line, by Schwarz's criterion.
+
+    The place of a step was searched for, which counts as two parameters more (Zhang and Siegmund,
+    "A modified Bayes information criterion", Biometrics 63, 2007).
+    """
+    n = len(series.values)
     before, after = series.values[:place], series.values[place:]
-    steps = np.concatenate([before - np.median(before), after - np.median(after)])
-    return bool(np.abs(steps).sum() < np.abs(line - np.median(line)).sum())
+    steps = np.sum((before - before.mean()) ** 2) + np.sum((after - after.mean()) ** 2)
+    line = np.polynomial.Polynomial.fit(series.slots, series.values, 1)(series.slots)
+    return bool(steps * n ** (2 / n) < np.sum((series.values - line) ** 2))

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
-from tiltyard.analysis.observations.series import Series, series_of, step_fits_better
+from tiltyard.analysis.observations.series import Series, is_rather_a_step, series_of
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
 from tiltyard.analysis.order import DRIFT_PERCENT
 from tiltyard.stats.level_shift import level_shift
 from tiltyard.stats.permutation import largest_cusum, permutation_p
-from tiltyard.stats.trend import trend
 
 TRIALS: Final = 20
 _LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
@@ -28,8 +27,7 @@ def _claim(workload: str, series: Series, p: float) -> Claim | None:
     found = level_shift(series.values, ALPHA)
     if found is None or nearest(found.low, found.high) <= _LEAST:
         return None
-    along = trend(series.slots, series.values)
-    if along is not None and not step_fits_better(series, along.slope, found.place):
+    if not is_rather_a_step(series, found.place):
         return None
     verb = "rose" if found.change > 0 else "fell"
     parts = found.change, found.low, found.high

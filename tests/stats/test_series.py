@@ -1,0 +1,55 @@
+"""Order and steps of a series."""
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from tiltyard.stats.level_shift import level_shift
+from tiltyard.stats.permutation import MOST, lag_one, largest_cusum, permutation_p
+
+
+@pytest.mark.parametrize("statistic", [largest_cusum, lag_one])
+def test_p_values_are_valid_where_the_order_means_nothing(statistic):
+    rng = np.random.default_rng(4)
+    p_values = [permutation_p(statistic, rng.standard_t(3, 24), seed) for seed in range(300)]
+    assert kstest(p_values, "uniform").pvalue > 0.01
+
+
+def test_a_step_is_as_certain_as_permutations_can_say():
+    values = np.concatenate([np.zeros(20), np.ones(20)])
+    values += np.random.default_rng(5).normal(0, 0.1, 40)
+    assert permutation_p(largest_cusum, values, 1) == 1 / (MOST + 1)
+    assert permutation_p(lag_one, values, 1) == 1 / (MOST + 1)
+
+
+def test_the_same_seed_gives_the_same_p_value():
+    values = np.random.default_rng(6).normal(size=30)
+    assert permutation_p(lag_one, values, 7) == permutation_p(lag_one, values, 7)
+
+
+def test_the_cusum_is_the_largest_departure():
+    assert largest_cusum(np.array([[0.0, 0.0, 2.0, 2.0]]))[0] == 2.0
+    assert largest_cusum(np.zeros((1, 4)))[0] == 0.0
+
+
+def test_lag_one_has_the_sign_of_the_resemblance():
+    rows = np.array([[1.0, 1.0, 1.0, -1.0, -1.0, -1.0], [1.0, -1.0, 1.0, -1.0, 1.0, -1.0]])
+    together, apart = lag_one(rows)
+    assert together == pytest.approx(0.5)
+    assert apart == pytest.approx(-5 / 6)
+    assert lag_one(np.ones((1, 5)))[0] == 0.0
+
+
+def test_a_level_shift_has_its_place_and_interval():
+    values = np.random.default_rng(8).normal(0, 0.1, 50)
+    values[31:] += 1.0
+    found = level_shift(values, 0.01)
+    assert found is not None
+    assert found.place == 31
+    assert found.low < 1.0 < found.high
+    assert found.change == pytest.approx(1.0, abs=0.1)
+
+
+def test_noise_and_constants_have_no_shift():
+    assert level_shift(np.random.default_rng(9).normal(size=50), 0.01) is None
+    assert level_shift(np.ones(30), 0.01) is None
