@@ -185,6 +185,21 @@ def test_the_first_kind_is_meant_where_the_settings_fit_several() -> None:
     assert {system.kind for system in named.systems} == {"far"}
 
 
+@pytest.mark.parametrize(
+    ("text", "redraws"),
+    [
+        ('factors.filesystem = ["ext4", "xfs"]\n', "a fresh format"),
+        ('factors.filesystem = ["ext4", "xfs"]\nsystems.reset = "remount"\n', "a remount"),
+        ('factors.filesystem = ["ext4", "xfs"]\nsystems.reset = "none"\n', ""),
+        ('factors.directory = ["a", "b"]\n', "a new subdirectory"),
+        ("factors.mtu = [1500, 9000]\n", "fresh namespaces and connections"),
+    ],
+)
+def test_what_a_turn_makes_anew_is_known(text: str, redraws: str) -> None:
+    systems = study(f'question = "q"\n{text}').systems
+    assert {system.redraws for system in systems} == {redraws}
+
+
 STEADY = settings(deadline=None, derandomize=True)
 """The same examples every time, on however busy a machine."""
 NAMES = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=5)

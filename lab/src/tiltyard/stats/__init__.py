@@ -17,6 +17,18 @@ from tiltyard.stats.multiple import (
     false_coverage_alpha,
     holm,
 )
+from tiltyard.stats.planning import (
+    Expected,
+    blocks_for_half_width,
+    blocks_needed,
+    blocks_to_find,
+    deviation_interval,
+    difference_found,
+    expected_looks,
+    pair_deviation,
+    prediction_interval,
+)
+from tiltyard.stats.replication import VarianceComponents, optimal_counts, variance_components
 from tiltyard.stats.sequential import (
     RepeatedInterval,
     looks,
@@ -34,6 +46,7 @@ from tiltyard.stats.signed_rank import (
     walsh_averages,
 )
 from tiltyard.stats.spread import quantile_interval, variation
+from tiltyard.stats.steady import SteadyState, mser5, steady_state
 from tiltyard.stats.summary import ValueSummary, geometric_mean, median_rank, summarise
 from tiltyard.stats.totals import total_rate_ratio, total_ratio
 from tiltyard.stats.trend import Trend, trend
@@ -43,17 +56,26 @@ from tiltyard.stats.welch import MeanDifferences, Moments, moments, welch
 __all__ = [
     "ConfidenceSequence",
     "Estimate",
+    "Expected",
     "MeanDifferences",
     "Moments",
     "RepeatedInterval",
     "SignedRank",
     "SignedRanks",
+    "SteadyState",
     "Trend",
     "ValueSummary",
+    "VarianceComponents",
     "benjamini_hochberg",
     "benjamini_yekutieli",
+    "blocks_for_half_width",
+    "blocks_needed",
+    "blocks_to_find",
     "bootstrap_interval",
     "confidence_sequence",
+    "deviation_interval",
+    "difference_found",
+    "expected_looks",
     "fairness",
     "false_coverage_alpha",
     "geometric_mean",
@@ -65,17 +87,23 @@ __all__ = [
     "looks",
     "median_rank",
     "moments",
+    "mser5",
     "nominal_p",
+    "optimal_counts",
     "overall_alpha",
+    "pair_deviation",
+    "prediction_interval",
     "quantile_interval",
     "repeated_interval",
     "sequential_p",
     "signed_rank",
     "signed_ranks",
+    "steady_state",
     "summarise",
     "total_rate_ratio",
     "total_ratio",
     "trend",
+    "variance_components",
     "variation",
     "walsh_averages",
     "welch",

@@ -2,10 +2,6 @@
 
 Two ways, which check each other: a closed formula for normal noise, and resampling what a pilot or
 an earlier run has measured, with its tails and modes, through the very intervals of the study.
-
-Sources: the normal formula with a correction of 3 blocks for ranks and few degrees of freedom;
-Maricq et al., "Taming performance variability", OSDI 2018 (CONFIRM: resample stored measurements
-to see where the interval becomes narrow enough).
 """
 
 import math
@@ -32,7 +28,9 @@ def blocks_to_find(deviation: float, difference: float, power: float) -> int:
     """Blocks that find a difference with that power, at two-sided 5 %, were the noise normal.
 
     ``n = (z_.975 + z_power)^2 sd^2 / ln^2(1 + difference) + 3``, with the variance of the paired
-    log ratio ``sd^2 = 2 CV^2 (1 - correlation)``, see :func:`pair_deviation`.
+    log ratio ``sd^2 = 2 CV^2 (1 - correlation)``, see :func:`pair_deviation`. Source: Jain, "The
+    Art of Computer Systems Performance Analysis" (1991), 13.9; the 3 stand for ranks and few
+    degrees of freedom.
 
     Args:
         deviation: standard deviation of a block's log ratio.
@@ -73,7 +71,10 @@ def blocks_needed(blocks: int, estimate: float, low: float, high: float, rope: f
 
 
 def deviation_interval(deviation: float, n: int, level: float = 0.05) -> tuple[float, float]:
-    """What the standard deviation may be, having been estimated from n >= 2 normal values."""
+    """What the standard deviation may be, having been estimated from n >= 2 normal values.
+
+    Source: ``(n - 1) s^2 / sigma^2`` is chi-squared with n - 1 degrees of freedom.
+    """
     from scipy.stats import chi2
 
     freedom = n - 1
@@ -85,6 +86,8 @@ def prediction_interval(
     estimate: float, deviation: float, blocks: int, later_blocks: int, level: float = 0.05
 ) -> tuple[float, float]:
     """Where the estimate of a repetition of the study will be: ``e ± t s sqrt(1/n1 + 1/n2)``.
+
+    Source: Hahn and Meeker, "Statistical Intervals" (1991), 4.8.
 
     Args:
         estimate: mean log ratio over the blocks.
@@ -124,6 +127,8 @@ def expected_looks(
     seed: int,
 ) -> tuple[Expected, ...]:
     """What each look is expected to show, by resampling measured differences.
+
+    Source: Maricq et al., "Taming performance variability", OSDI 2018 (CONFIRM).
 
     Args:
         differences: log ratios of the blocks of a pilot or an earlier run, shape (n,), n >= 2.

@@ -33,6 +33,9 @@ class VarianceComponents:
 def variance_components(values: FloatArray) -> VarianceComponents:
     """Unbiased components of a balanced nested design.
 
+    ``T_1^2 = S_1^2``, ``T_i^2 = S_i^2 - S_{i-1}^2 / r_{i-1}``. Source: Kalibera and Jones,
+    "Rigorous benchmarking in reasonable time", ISMM 2013.
+
     Args:
         values: shape (r_k, …, r_2, r_1): the first axis is the highest level, the last one the
             trials; two repetitions at least at each level.
@@ -61,6 +64,7 @@ def optimal_counts(own: Sequence[float], costs: Sequence[float], most: int) -> t
 
     ``r_i = ceil(sqrt((c_{i+1} / c_i) (T_i^2 / T_{i+1}^2)))``: the mean of a given precision then
     costs least. How often the highest level is repeated is for the stopping rule to say.
+    Source: Kalibera and Jones, ISMM 2013.
 
     Args:
         own: ``T_i^2``, the lowest level first; two levels at least.

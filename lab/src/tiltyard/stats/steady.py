@@ -56,6 +56,7 @@ def mser5(series: FloatArray) -> int:
 
     The cut that makes the squared standard error of the rest smallest, over means of five slices;
     it is searched for in the first half only, where the rest is still long enough to tell.
+    Source: White, Simulation 69 (1997).
 
     Args:
         series: values of equally long slices, shape (n,).
@@ -73,6 +74,9 @@ def mser5(series: FloatArray) -> int:
 
 def steady_state(series: FloatArray, slice_s: float) -> SteadyState:
     """The second half of a series, held against the criteria of steady state.
+
+    Source: SNIA, "Solid State Storage Performance Test Specification" (range and slope); Welch,
+    Biometrika 34 (1947).
 
     Args:
         series: positive values of equally long slices, shape (n,).
