@@ -28,8 +28,8 @@ def blocks_to_find(deviation: float, difference: float, power: float) -> int:
     """Blocks that find a difference with that power, at two-sided 5 %, were the noise normal.
 
     ``n = (z_.975 + z_power)^2 sd^2 / ln^2(1 + difference) + 3``, with the variance of the paired
-    log ratio ``sd^2 = 2 CV^2 (1 - correlation)``, see :func:`pair_deviation`. Source: Jain, "The
-    Art of Computer Systems Performance Analysis" (1991), 13.9; the 3 stand for ranks and few
+    log ratio ``sd^2 = 2 CV^2 (1 - correlation)``, see :func:`pair_deviation`. Source: Chow, Shao and
+    Wang, "Sample Size Calculations in Clinical Research" (2008), 3.1; the 3 stand for ranks and few
     degrees of freedom.
 
     Args:
@@ -87,7 +87,7 @@ def prediction_interval(
 ) -> tuple[float, float]:
     """Where the estimate of a repetition of the study will be: ``e ± t s sqrt(1/n1 + 1/n2)``.
 
-    Source: Hahn and Meeker, "Statistical Intervals" (1991), 4.8.
+    Source: Hahn and Meeker, "Statistical Intervals" (1991), chapter 4.
 
     Args:
         estimate: mean log ratio over the blocks.
