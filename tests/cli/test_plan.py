@@ -88,7 +88,7 @@ def test_the_same_pilot_gives_the_same_findings(piloted: StudyFolder) -> None:
 
 def test_json_holds_all_of_it(piloted: StudyFolder, capsys: pytest.CaptureFixture[str]) -> None:
     found = forecast_of(piloted, capsys, budget="45 min", within="5%", power=0.8)
-    assert found["source"] == "a pilot of 5 blocks, 3 trials in each turn"
+    assert found["source"].startswith("a pilot of 5 blocks, 3 trials in each turn")
     assert (found["within"], found["power"], found["family"]) == (0.05, 0.8, 1)
     (pair,) = found["pairs"]
     assert [look["blocks"] for look in pair["looks"]] == [7, 10, 14, 20]
@@ -113,6 +113,19 @@ def test_people_get_a_table(piloted: StudyFolder, capsys: pytest.CaptureFixture[
     assert "b / a" in said
     assert "Source   a pilot of 5 blocks, 3 trials in each turn" in said
     assert "Budget   45:00: 20 blocks; differences that are found with 90 %: iozone above" in said
+
+
+@pytest.mark.parametrize(
+    ("foreign_cpu", "said"), [(0.01, "in each turn"), (1.4, ", while others used 140 % of a core")]
+)
+def test_a_busy_host_is_said_to_be(
+    copy: StudyFolder, capsys: pytest.CaptureFixture[str], foreign_cpu: float, said: str
+) -> None:
+    pilot = read_pilot(copy.pilot_findings)
+    assert pilot is not None
+    busy = pilot.model_copy(update={"telemetry": {"foreign_cpu": foreign_cpu}})
+    copy.pilot_findings.write_bytes(busy.document())
+    assert forecast_of(copy, capsys)["source"].endswith(said)
 
 
 def test_an_earlier_run_tells_as_much(

@@ -14,7 +14,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
-from tiltyard.plan.pilot import plan_of_pilot, read_pilot
+from tiltyard.plan.pilot import Pilot, plan_of_pilot, read_pilot
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.estimate import Pace
 from tiltyard.run.history import History
@@ -91,8 +91,7 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
     pilot = read_pilot(folder.pilot_findings)
     if pilot is not None:
         known = {found.name: basis_of_pilot(found) for found in pilot.workloads}
-        source = f"a pilot of {pilot.blocks} blocks, {pilot.trials} trials in each turn"
-        return known, source
+        return known, _source(pilot, plan)
     if not folder.journal.exists():
         raise UsageError(
             f"{folder.root}: nothing is known of the noise yet; "
@@ -110,3 +109,12 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
             own = components_of(values)
             known[name] = basis_of(values, systems, own, share_s, pace.workloads[name])
     return known, "the trials of this study so far"
+
+
+def _source(pilot: Pilot, plan: Plan) -> str:
+    """The pilot in words; a host that was busy has noise that an idle one would not have."""
+    words = f"a pilot of {pilot.blocks} blocks, {pilot.trials} trials in each turn"
+    foreign = pilot.telemetry.get("foreign_cpu", 0.0)
+    if plan.gates is None or foreign <= plan.gates.foreign_cpu:
+        return words
+    return f"{words}, while others used {100 * foreign:.0f} % of a core"

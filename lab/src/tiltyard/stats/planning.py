@@ -28,9 +28,9 @@ def blocks_to_find(deviation: float, difference: float, power: float) -> int:
     """Blocks that find a difference with that power, at two-sided 5 %, were the noise normal.
 
     ``n = (z_.975 + z_power)^2 sd^2 / ln^2(1 + difference) + 3``, with the variance of the paired
-    log ratio ``sd^2 = 2 CV^2 (1 - correlation)``, see :func:`pair_deviation`. Source: Chow, Shao and
-    Wang, "Sample Size Calculations in Clinical Research" (2008), 3.1; the 3 stand for ranks and few
-    degrees of freedom.
+    log ratio ``sd^2 = 2 CV^2 (1 - correlation)``, see :func:`pair_deviation`; the 3 stand for
+    ranks and few degrees of freedom. Source: Chow, Shao and Wang, "Sample Size Calculations in
+    Clinical Research" (2008), chapter 3.
 
     Args:
         deviation: standard deviation of a block's log ratio.
