@@ -1,6 +1,7 @@
 """Spoiled blocks in the findings: counted, explained, tested against systems, and put back."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,9 +65,7 @@ def study(
 
 
 def slower(trial: TrialRecord, factor: float) -> TrialRecord:
-    samples = tuple(
-        sample.model_copy(update={"value": sample.value / factor}) for sample in trial.samples
-    )
+    samples = tuple(replace(sample, value=sample.value / factor) for sample in trial.samples)
     return trial.model_copy(update={"samples": samples})
 
 

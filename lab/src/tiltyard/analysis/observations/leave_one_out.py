@@ -59,18 +59,17 @@ def _tests(scene: Scene, rests: Rests, contrast: Contrast) -> Iterator[Result]:
     winner, other = contrast.system, contrast.against
     if contrast.verdict == "slower":
         winner, other = other, winner
-    whole, design = contrast.interval, scene.plan.design
-    cut = next((look.c for look in design.looks if whole and look.blocks == whole.blocks), None)
-    if whole is None or cut is None:
-        return
     lead = rests.log_values[:, :, systems.index(winner)]
     lead = lead - rests.log_values[:, :, systems.index(other)]
     if contrast.quantity.direction == "lower":
         lead = -lead
-    usable = lead[:, np.isfinite(lead).all(axis=0)][:, : whole.blocks]
-    if usable.shape[1] < whole.blocks:
+    usable = lead[:, np.isfinite(lead).all(axis=0)]
+    design = scene.plan.design
+    # The lead may have been decided, and have stopped, before there was enough to take it apart.
+    reached = [look for look in design.looks if look.blocks <= usable.shape[1] and look.t is None]
+    if not reached:
         return
-    found = signed_ranks(usable, cut)
+    found = signed_ranks(usable[:, : reached[-1].blocks], reached[-1].c)
     rope = math.log1p(design.equivalent_within)
     for place, name in enumerate(rests.names):
         if ending := _ending(found, place, rope, winner, other):
@@ -113,7 +112,7 @@ def _claim(
             f"is then {ratio(estimate, low, high)} ({interval(low, high, 95)}, {found.n} blocks)"
         ),
         evidence=(
-            f"the mean over all cells without {part}, by the signed-rank interval of the same "
+            f"the mean over all cells without {part}, by the signed-rank interval of the latest "
             f"look; with it, {told(scene, contrast)}"
         ),
         p_adjusted=adjusted_p(contrast),
