@@ -6,7 +6,7 @@ ENGINE := $(VENV)/bin/tiltyard-engine
 HOST   := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test check build setup setup-dev schema docs bench bench-network calibration error-rates conformance clean
+.PHONY: help demo test check build setup setup-dev schema docs bench bench-analysis bench-network calibration error-rates conformance clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,6 +30,9 @@ schema docs: setup-dev ## regenerate what is derived from the code: schemas, ref
 
 bench: setup-dev ## the engine beside its peers, interleaved (not part of `test`)
 	$(PYTHON) -m benchmarks.storage
+
+bench-analysis: setup-dev ## the analysis of up to a million values: time, memory, whether it is linear
+	$(PYTHON) -m benchmarks.analysis
 
 bench-network: setup-dev ## the same over loopback and, as root, between network namespaces
 	$(PYTHON) -m benchmarks.network

@@ -37,6 +37,7 @@ from tiltyard.analysis.workload import (
     unmeasured,
     workload_findings,
 )
+from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Plan
 from tiltyard.run.course import counted, course_of
 from tiltyard.run.record import RunRecord
@@ -46,6 +47,7 @@ HEADLINE_LEVEL: Final = 0.05
 """Chance of any false claim among the indices of the workloads."""
 
 
+@collector_paused()
 def analyse(plan: Plan, run: RunRecord) -> Findings:
     """All findings of a study so far; pure, and the same for the same record.
 

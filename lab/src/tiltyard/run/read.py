@@ -1,5 +1,6 @@
 """Read a run back from its study folder, verifying every byte that the analysis will rest on."""
 
+from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import Plan
@@ -9,6 +10,7 @@ from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.stream import EMPTY, read_stream
 
 
+@collector_paused()
 def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
     """Everything that the journal and the trials tell; also of a run that goes on right now.
 

@@ -1,0 +1,1 @@
+"""How long the analysis of large studies takes, and how much memory."""

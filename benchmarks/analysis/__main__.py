@@ -1,0 +1,81 @@
+"""Analyse studies of growing size: time, peak of memory, and whether both grow in proportion.
+
+python -m benchmarks.analysis [--values 10000 100000 1000000] [--directory DIR]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tiltyard.folder import StudyFolder
+
+from .study import write_study
+
+SIZES = (10_000, 100_000, 1_000_000)
+LIMIT_S = 10.0
+LIMIT_MIB = 1024.0
+"""Of the largest of the usual sizes: CPU time of the analysis, and peak of the whole process."""
+LINEAR = 1.5
+"""Time for a value of the largest study over that of the one before it."""
+
+
+def main() -> None:
+    """Print one line a size, and what was wanted of the largest."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--values", type=int, nargs="+", default=SIZES, help="trial values")
+    parser.add_argument("--directory", type=Path, help="to write the studies in")
+    options = parser.parse_args()
+    _say("   values  comparisons   reading    analysis   its CPU    a value   peak memory")
+    costs: dict[int, dict[str, float]] = {}
+    for asked in sorted(options.values):
+        values, cost = _cost(asked, options.directory)
+        costs[values] = cost
+        _say(
+            f"{values:9,}  {cost['comparisons']:11,.0f}  {cost['read_s']:6.2f} s  "
+            f"{cost['elapsed_s']:8.2f} s  {cost['cpu_s']:6.2f} s  "
+            f"{1e6 * cost['cpu_s'] / values:6.2f} µs  {_mib(cost):8.0f} MiB"
+        )
+    _verdict(costs)
+
+
+def _verdict(costs: dict[int, dict[str, float]]) -> None:
+    """What was wanted, and whether it was reached."""
+    *_, largest = costs
+    if largest >= 0.99 * SIZES[-1]:
+        cost = costs[largest]
+        _judge(f"CPU time of {largest:,} values < {LIMIT_S:g} s", cost["cpu_s"] < LIMIT_S)
+        _judge(f"peak memory < {LIMIT_MIB:g} MiB", _mib(cost) < LIMIT_MIB)
+    if len(costs) > 1:
+        before, last = [costs[values]["cpu_s"] / values for values in list(costs)[-2:]]
+        text = f"time for a value {last / before:.2f} times that of the size before ≤ {LINEAR:g}"
+        _judge(text, last / before <= LINEAR)
+
+
+def _judge(wanted: str, reached: bool) -> None:
+    _say(f"{wanted}: {'reached' if reached else 'NOT REACHED'}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _mib(cost: dict[str, float]) -> float:
+    return cost["peak_memory_bytes"] / 2**20
+
+
+def _cost(values: int, directory: Path | None) -> tuple[int, dict[str, float]]:
+    """Write a study and analyse it in a process of its own."""
+    with tempfile.TemporaryDirectory(dir=directory) as place:
+        made = write_study(StudyFolder(Path(place) / "study"), values)
+        command = [sys.executable, "-m", "benchmarks.analysis.once", f"{place}/study"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    cost: dict[str, float] = json.loads(done.stdout)
+    return made, cost
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""A finished run of any size, on disk as a run would leave it; its values are drawn."""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+
+from tiltyard.folder import StudyFolder, sha256
+from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload, TrialKey
+from tiltyard.plan.order import draw_blocks
+from tiltyard.run.journal import Entry, Event, Started, TrialFinished
+from tiltyard.run.stream import file_of
+from tiltyard.stats.sequential import looks, overall_alpha
+from tiltyard.study.model import ConditionsSpec, SystemSpec, WorkloadSpec
+from tiltyard.wire import MetricCard
+
+SYSTEMS = 6
+BLOCKS = 20
+SEED = 20_261_121
+NOISE = 0.03
+EFFECTS = (0.0, 0.0, 0.01, 0.02, 0.05, 0.2)
+"""Of each system, ln: nothing, little, and much."""
+METRICS = ("write", "read")
+
+
+def write_study(folder: StudyFolder, values: int) -> int:
+    """Plan, journal and trials of 6 systems in 20 blocks.
+
+    Args:
+        folder: an empty one.
+        values: about so many samples in all trials together.
+
+    Returns:
+        How many there are.
+    """
+    plan = _plan()
+    points = [{"record": 512 * (n + 1)} for n in range(values // (SYSTEMS * BLOCKS * len(METRICS)))]
+    folder.trials.mkdir(parents=True)
+    folder.study.write_bytes(_STUDY)
+    folder.plan.write_bytes(plan.document())
+    rng = np.random.default_rng(SEED)
+    keys = [key for block in plan.blocks for key in plan.trials_of(block)]
+    started = Started(
+        number=1, pid=1, tiltyard="0", engine="0", plan_hash=plan.hash, host={}, recovered=()
+    )
+    events: list[Event] = [started]
+    for slot, key in enumerate(keys, 1):
+        data = b"".join(_lines(key, plan, points, rng))
+        (folder.root / file_of(key)).write_bytes(data)
+        events.append(_finished(key, slot, data))
+    journal = (Entry(at=_AT, t_s=0.0, event=event).model_dump_json() for event in events)
+    folder.journal.write_text("".join(f"{line}\n" for line in journal), "utf-8")
+    return len(keys) * len(METRICS) * len(points)
+
+
+_STUDY = b'question = "How long does the analysis take?"\n'
+_AT = "2026-11-21T10:00:00.000Z"
+
+
+def _plan() -> Plan:
+    names = [f"system-{number}" for number in range(SYSTEMS)]
+    asked = ("standard", False, None)
+    design = Design(
+        profile="standard",
+        strict=False,
+        looks=tuple(Look(blocks=blocks, c=c) for blocks, c in looks(*asked)),
+        alpha=overall_alpha(*asked),
+        equivalent_within=0.02,
+        false_discovery_rate=0.05,
+    )
+    return Plan(
+        format=FORMAT,
+        tiltyard="0",
+        engine="0",
+        created=_AT,
+        study_sha256=sha256(_STUDY),
+        question="How long does the analysis take?",
+        decide=None,
+        seed=SEED,
+        systems=tuple(
+            SystemSpec(name=name, levels={"system": name}, kind="directory", settings={})
+            for name in names
+        ),
+        baseline=names[0],
+        workloads=(_workload(),),
+        design=design,
+        conditions=ConditionsSpec(cpus=(), unpinned=False, keep_awake=False),
+        budget_s=None,
+        blocks=draw_blocks(names, ["grid"], BLOCKS, SEED),
+    )
+
+
+def _workload() -> PlannedWorkload:
+    cards = [
+        MetricCard(name=n, label=n, unit="B/s", direction="higher", role="headline", about="Drawn.")
+        for n in METRICS
+    ]
+    return PlannedWorkload(
+        spec=WorkloadSpec(name="grid", use="grid", parameters={}),
+        about="Drawn values over a large grid.",
+        lineage="Made for this benchmark.",
+        timing="none",
+        effective={},
+        hash="0" * 64,
+        metrics=tuple(cards),
+        grid=("record",),
+    )
+
+
+def _lines(
+    key: TrialKey, plan: Plan, points: list[dict[str, int]], rng: np.random.Generator
+) -> Iterator[bytes]:
+    """The stream of one trial, without what the analysis of its values does not need."""
+    number = [system.name for system in plan.systems].index(key.system)
+    factors = np.exp(rng.normal(EFFECTS[number], NOISE, (len(METRICS), len(points)))).tolist()
+    for metric, row in zip(METRICS, factors, strict=True):
+        for at, factor in zip(points, row, strict=True):
+            value = 1e9 * factor
+            sample = {
+                "metric": metric,
+                "value": value,
+                "unit": "B/s",
+                "direction": "higher",
+                "at": at,
+                "operations": 1_000 + at["record"],
+                "bytes": 512_000 + at["record"],
+                "elapsed_s": 512_000 / value,
+            }
+            yield json.dumps({"type": "sample", "data": sample}).encode() + b"\n"
+
+
+def _finished(key: TrialKey, slot: int, data: bytes) -> TrialFinished:
+    return TrialFinished(
+        key=key,
+        slot=slot,
+        started=_AT,
+        elapsed_s=1.0,
+        outcome="done",
+        reason=None,
+        file=file_of(key),
+        sha256=sha256(data),
+    )

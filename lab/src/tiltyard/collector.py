@@ -1,0 +1,21 @@
+"""Python's garbage collector, told to wait."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No search for cycles of objects inside.
+
+    For code that makes a great many objects and no cycles: the collector would walk through all
+    of them again and again, for a third of the time, and find nothing.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
