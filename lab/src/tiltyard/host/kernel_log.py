@@ -64,7 +64,7 @@ class KernelLog:
 
 
 def _error(record: str) -> str | None:
-    """The message of a record of the kernel's own (facility 0) that is an error, none harmless."""
+    """The message of a record, if it is the kernel's own (facility 0) and tells of an error."""
     head, _, text = record.partition(";")
     facility, level = divmod(int(head.partition(",")[0]), _LEVELS)
     if facility != 0 or level > _ERROR or text.startswith(_HARMLESS):
