@@ -1,4 +1,4 @@
-"""Spread and outliers."""
+"""Consistency and outliers."""
 
 import itertools
 

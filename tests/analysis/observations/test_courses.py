@@ -101,7 +101,7 @@ def from_device(gib: float):
         access = trial.end.access.model_copy(
             update={"read_bytes": 8 * 2**30, "device_read_bytes": int(gib * 2**30)}
         )
-        samples = tuple(replace(s, bytes=s.at["file"]) for s in trial.samples)
+        samples = tuple(replace(s, bytes=int(s.at["file"])) for s in trial.samples)
         return {"end": trial.end.model_copy(update={"access": access}), "samples": samples}
 
     return change

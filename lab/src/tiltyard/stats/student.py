@@ -50,48 +50,8 @@ def critical_t(n: int, alpha: float) -> float:
     return float(-stdtrit(n - 1, alpha / 2))
 
 
-@dataclass(frozen=True)
-class Student:
-    """Means, intervals and p-values of m samples of n differences, each of shape (m,)."""
-
-    n: int
-    mean: FloatArray
-    low: FloatArray
-    """Interval of the mean with a coverage of ``1 - alpha``."""
-    high: FloatArray
-    p: FloatArray
-    """Two-sided p-value of a mean of zero."""
-
-
-def student(differences: FloatArray, alpha: float) -> Student:
-    """Means of the rows of an array of shape (m, n), n >= 2, in the unit of the differences.
-
-    Source: Student, "The probable error of a mean", Biometrika 6 (1908).
-    """
-    from scipy.special import stdtrit
-
-    n = differences.shape[1]
-    mean, error = _mean_and_error(differences)
-    reach = stdtrit(n - 1, 1 - alpha / 2) * error
-    return Student(n, mean, mean - reach, mean + reach, 2 * _lower_tail(-np.abs(mean), error, n))
-
-
 def p_below(differences: FloatArray, bound: float) -> FloatArray:
     """One-sided p-values, shape (m,), of the hypotheses that means are at least ``bound``."""
-    mean, error = _mean_and_error(differences)
-    return _lower_tail(mean - bound, error, differences.shape[1])
-
-
-def _mean_and_error(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
-    error = differences.std(axis=1, ddof=1) / np.sqrt(differences.shape[1])
-    return differences.mean(axis=1), error
-
-
-def _lower_tail(distance: FloatArray, error: FloatArray, n: int) -> FloatArray:
-    """Of t; without any spread a distance is certain, and none is no evidence."""
-    from scipy.special import stdtr
-
-    certain = np.where(distance < 0, 0.0, np.where(distance > 0, 1.0, 0.5))
-    t = np.divide(distance, error, out=np.zeros_like(distance), where=error > 0)
-    tail: FloatArray = np.where(error > 0, stdtr(n - 1, t), certain)
-    return tail
+    found = paired_ts(differences - bound, 1.0)
+    below: FloatArray = np.where(found.estimate < 0, found.p / 2, 1 - found.p / 2)
+    return below

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.telling import interval, moves, named, nearest, p_text, ratio
-from tiltyard.stats.student import student
+from tiltyard.stats.student import paired_ts
 
 
 def _look(scene: Scene) -> Iterator[Result]:
@@ -17,8 +17,10 @@ def _look(scene: Scene) -> Iterator[Result]:
 
 
 def _test(course: Course, least: float) -> Result:
-    found = student((course.values[:, -1] - course.values[:, 0])[None, :], ALPHA)
-    mean, low, high, p = (float(part[0]) for part in (found.mean, found.low, found.high, found.p))
+    found = paired_ts((course.values[:, -1] - course.values[:, 0])[None, :], ALPHA)
+    mean, low, high, p = (
+        float(part[0]) for part in (found.estimate, found.low, found.high, found.p)
+    )
     if nearest(low, high) <= least:
         return Result(p, None)
     last = len(course.levels) - 1

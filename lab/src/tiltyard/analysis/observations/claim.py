@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from tiltyard.analysis.observations.course import Course, courses
+from tiltyard.analysis.observations.memory import TrialReads, trial_reads
 from tiltyard.analysis.observations.sample import sample
 from tiltyard.analysis.order import relative_log_values
 from tiltyard.analysis.quantity import GridCell, Measured
@@ -92,6 +93,11 @@ class Scene:
     def relative(self) -> FloatArray:
         """How far each trial is from what is typical of its system, shape (blocks, systems), ln."""
         return relative_log_values(self.measured)
+
+    @cached_property
+    def reads(self) -> tuple[TrialReads, ...]:
+        """What the trials read, and from where."""
+        return trial_reads(self.run, self.name)
 
     def some_cells(self, tests: int) -> tuple[GridCell, ...]:
         """The headline cells to look at one by one, with so many tests in each."""

@@ -10,7 +10,7 @@ from tiltyard.analysis.observations.claim import ALPHA, SAME_WITHIN, Claim, Kind
 from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.memory import Cache, cache_of, device_reads
 from tiltyard.analysis.observations.telling import interval, moves, nearest, p_text, ratio
-from tiltyard.stats.student import Student, p_below, student
+from tiltyard.stats.student import Students, p_below, paired_ts
 from tiltyard.units import format_size
 
 LEVELS: Final = 3
@@ -37,18 +37,18 @@ def _look(scene: Scene) -> Iterator[Result]:
 def _test(scene: Scene, course: Course) -> Result:
     better = course.sign * course.values
     steps = np.diff(better, axis=1).T
-    found = student(steps, ALPHA / len(steps))
-    place = int(np.argmin(found.mean))
+    found = paired_ts(steps, ALPHA / len(steps))
+    place = int(np.argmin(found.estimate))
     p = min(1.0, len(steps) * float(p_below(steps[place : place + 1], DEEP)[0]))
     means = better.mean(axis=0)
-    if found.high[place] >= DEEP or -found.mean[place] < SHARE * np.ptp(means):
+    if found.high[place] >= DEEP or -found.estimate[place] < SHARE * np.ptp(means):
         return Result(p, None)
     return Result(p, _claim(scene, course, found, place, p))
 
 
-def _claim(scene: Scene, course: Course, found: Student, place: int, p: float) -> Claim:
+def _claim(scene: Scene, course: Course, found: Students, place: int, p: float) -> Claim:
     """The cliff between the levels ``place`` and ``place + 1``."""
-    parts = found.mean[place], found.low[place], found.high[place]
+    parts = found.estimate[place], found.low[place], found.high[place]
     mean, low, high = _as_measured(course.sign, *(float(part) for part in parts))
     first, last = _location(course)
     where = course.between(first, last)
@@ -67,8 +67,9 @@ def _claim(scene: Scene, course: Course, found: Student, place: int, p: float) -
             f"blocks){cache}{_plateaus(course, place)}"
         ),
         evidence=(
-            f"t of the step against a loss of 30 %, {p_text(p)} (Bonferroni over {len(found.mean)} "
-            f"steps); {course.typical(place)} before, {course.typical(place + 1)} after{evidence}"
+            f"t of the step against a loss of 30 %, {p_text(p)} (Bonferroni over "
+            f"{len(course.levels) - 1} steps); {course.typical(place)} before, "
+            f"{course.typical(place + 1)} after{evidence}"
         ),
         covers=(course.key, ("flat", *course.key)),
         grounds=("moves", course.axis),
@@ -106,8 +107,8 @@ def _cache(scene: Scene, course: Course, place: int) -> tuple[str, str]:
     """What makes it a cliff of the cache, for the sentence and for the evidence."""
     reads = "read" in course.cell.metric.name
     beyond = course.levels[place + 1]
-    device = device_reads(scene, course.system, course.axis, beyond) if reads else None
-    cache = cache_of(scene)
+    device = device_reads(scene.reads, course.system, course.axis, beyond) if reads else None
+    cache = cache_of(scene.run, scene.name)
     near = cache is not None and _is_near(course, place, cache)
     told = device is not None and device.beyond_at_least > FROM_DEVICE
     denied = device is not None and device.overall < FROM_CACHE

@@ -10,7 +10,7 @@ from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Sce
 from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.telling import interval, moves, named, nearest, p_text, ratio
 from tiltyard.stats.slope import slopes
-from tiltyard.stats.student import student
+from tiltyard.stats.student import paired_ts
 
 LEVELS: Final = 3
 
@@ -23,10 +23,12 @@ def _look(scene: Scene) -> Iterator[Result]:
 
 
 def _test(course: Course, tolerance: float) -> Result:
-    found = student(slopes(course.values, course.doublings)[None, :], ALPHA)
-    mean, low, high, p = (float(part[0]) for part in (found.mean, found.low, found.high, found.p))
-    whole = student((course.values[:, -1] - course.values[:, 0])[None, :], ALPHA)
-    ends = float(whole.mean[0]), float(whole.low[0]), float(whole.high[0])
+    found = paired_ts(slopes(course.values, course.doublings)[None, :], ALPHA)
+    mean, low, high, p = (
+        float(part[0]) for part in (found.estimate, found.low, found.high, found.p)
+    )
+    whole = paired_ts((course.values[:, -1] - course.values[:, 0])[None, :], ALPHA)
+    ends = float(whole.estimate[0]), float(whole.low[0]), float(whole.high[0])
     direction = 1 if mean > 0 else -1
     goes_along = nearest(*ends[1:]) > tolerance and ends[0] * direction > 0
     if not goes_along or not _is_monotone(course, direction, tolerance):
@@ -60,7 +62,7 @@ def _test(course: Course, tolerance: float) -> Result:
 
 def _is_monotone(course: Course, direction: int, tolerance: float) -> bool:
     """Whether no adjacent step can go back by more than the tolerance (one-sided, 5 %)."""
-    steps = student(direction * np.diff(course.values, axis=1).T, 0.10)
+    steps = paired_ts(direction * np.diff(course.values, axis=1).T, 0.10)
     return bool((steps.low >= -tolerance).all())
 
 

@@ -13,7 +13,7 @@ from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Sce
 from tiltyard.analysis.observations.telling import interval, nearest, ratio
 from tiltyard.analysis.observations.verdicts import adjusted_p, lowest_p, told
 from tiltyard.analysis.quantity import Measured, oriented
-from tiltyard.stats.signed_rank import SignedRanks, signed_ranks
+from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
 
 PARTS: Final = 3
@@ -28,6 +28,18 @@ class Rests:
     """Of the parts: metrics, or points where there is one metric."""
     log_values: FloatArray
     """Shape (parts, blocks, systems); more is better or less is, as for the whole."""
+
+
+@dataclass(frozen=True)
+class Without:
+    """What remains of a lead without one part."""
+
+    part: str
+    ending: str
+    """What that means, in words."""
+    lead: tuple[float, float, float]
+    """Estimate and interval of the log ratio."""
+    blocks: int
 
 
 def _look(scene: Scene) -> Iterator[Result]:
@@ -63,57 +75,43 @@ def _tests(scene: Scene, rests: Rests, contrast: Contrast) -> Iterator[Result]:
     lead = lead - rests.log_values[:, :, systems.index(other)]
     if contrast.quantity.direction == "lower":
         lead = -lead
-    usable = lead[:, np.isfinite(lead).all(axis=0)]
-    design = scene.plan.design
-    # The lead may have been decided, and have stopped, before there was enough to take it apart.
-    reached = [look for look in design.looks if look.blocks <= usable.shape[1] and look.t is None]
-    if not reached:
+    lead = lead[:, np.isfinite(lead).all(axis=0)]
+    if lead.shape[1] < KIND.min_blocks:
         return
-    found = signed_ranks(usable[:, : reached[-1].blocks], reached[-1].c)
-    rope = math.log1p(design.equivalent_within)
-    for place, name in enumerate(rests.names):
-        if ending := _ending(found, place, rope, winner, other):
-            claim = _claim(scene, contrast, name, (winner, other), ending, found, place)
-            yield Result(lowest_p(contrast), claim)
+    found = paired_ts(lead, ALPHA / len(rests.names))
+    rope = math.log1p(scene.plan.design.equivalent_within)
+    for place, part in enumerate(rests.names):
+        low, high = float(found.low[place]), float(found.high[place])
+        if high < 0:
+            ending = f"{other} leads without it"
+        elif -rope < low and high < rope:
+            ending = f"without it {winner} and {other} are equivalent"
+        else:
+            continue
+        parts = float(found.estimate[place]), low, high
+        told_of = Without(part, ending, parts, found.n)
+        yield Result(lowest_p(contrast), _claim(scene, contrast, (winner, other), told_of))
 
 
-def _ending(found: SignedRanks, place: int, rope: float, winner: str, other: str) -> str:
-    """What remains without a part; empty if the winner stays the winner, or nothing is certain."""
-    low, high = float(found.low[place]), float(found.high[place])
-    if high < 0 and found.p[place] < ALPHA:
-        return f"{other} leads without it"
-    if -rope < low and high < rope:
-        return f"without it {winner} and {other} are equivalent"
-    return ""
-
-
-def _claim(
-    scene: Scene,
-    contrast: Contrast,
-    part: str,
-    systems: tuple[str, str],
-    ending: str,
-    found: SignedRanks,
-    place: int,
-) -> Claim:
-    parts = tuple(float(own[place]) for own in (found.estimate, found.low, found.high))
-    estimate, low, high = parts
+def _claim(scene: Scene, contrast: Contrast, systems: tuple[str, str], without: Without) -> Claim:
     winner, other = systems
+    estimate, low, high = without.lead
     whole = contrast.interval
     return Claim(
-        subject=(winner, part, high < 0),
+        subject=(winner, without.part, high < 0),
         place=f"over {other}",
         metric=None,
         systems=systems,
-        blocks=found.n,
+        blocks=without.blocks,
         size=nearest(whole.low, whole.high) if whole else 0.0,
         sentence=(
-            f"{scene.name}: the lead of {winner} over {other} rests on {part}: {ending}; the lead "
-            f"is then {ratio(estimate, low, high)} ({interval(low, high, 95)}, {found.n} blocks)"
+            f"{scene.name}: the lead of {winner} over {other} rests on {without.part}: "
+            f"{without.ending}; the lead is then {ratio(estimate, low, high)} "
+            f"({interval(low, high)}, {without.blocks} blocks)"
         ),
         evidence=(
-            f"the mean over all cells without {part}, by the signed-rank interval of the latest "
-            f"look; with it, {told(scene, contrast)}"
+            f"paired t interval of the mean over all cells without {without.part}, Bonferroni "
+            f"over all parts that could be left out; with it, {told(scene, contrast)}"
         ),
         p_adjusted=adjusted_p(contrast),
     )
@@ -123,8 +121,9 @@ KIND = Kind(
     name="leave-one-out",
     says="WORKLOAD: the lead of SYSTEM over SYSTEM rests on METRIC: SYSTEM leads without it",
     test=(
-        "a verdict on the mean over all cells whose interval, without one metric (or one point), "
-        "lies on the other side of equality, or within the region of equivalence"
+        "a verdict on the mean over all cells, and a paired t interval, without one metric (or one "
+        "point), on the other side of equality or within the region of equivalence; Bonferroni "
+        "over the parts"
     ),
     min_blocks=7,
     correction="verdicts",

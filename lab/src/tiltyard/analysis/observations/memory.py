@@ -1,20 +1,30 @@
 """How much of a file can be cached, and what the counters of the device say of where reads went."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from tiltyard.analysis.axes import Axis
-from tiltyard.analysis.observations.claim import Scene
+from tiltyard.analysis.axes import Axis, Level
 from tiltyard.analysis.quantity import final_trials
-from tiltyard.run.record import TrialRecord
+from tiltyard.run.record import RunRecord, TrialRecord
 
 FACTS: Final = ("memory available at start", "memory")
 """Of the host, the one that says most first."""
 _SIZE: Final = re.compile(r"([\d.]+) (B|KiB|MiB|GiB|TiB)")
 _UNITS: Final = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+@dataclass(frozen=True)
+class TrialReads:
+    """What one trial read, and how much of its work each level had."""
+
+    system: str
+    read_bytes: int
+    device_read_bytes: int
+    work_bytes: dict[str, dict[Level, int]]
+    """Axis → level → bytes of all metrics there."""
 
 
 @dataclass(frozen=True)
@@ -37,31 +47,49 @@ class DeviceReads:
     trials: int
 
 
-def cache_of(scene: Scene) -> Cache | None:
+def cache_of(run: RunRecord, workload: str) -> Cache | None:
     """The limit that trials were put under, else what the host had; ``None`` if nothing tells."""
     limits = [
         access.memory_limit_bytes
-        for trial in _done(scene)
+        for trial in _done(run, workload)
         if trial.end and (access := trial.end.access) and access.memory_limit_bytes
     ]
     if limits:
         return Cache(float(median(limits)), "memory limit of the trials")
     for fact in FACTS:
-        if found := _SIZE.fullmatch(scene.run.host.get(fact, "")):
+        if found := _SIZE.fullmatch(run.host.get(fact, "")):
             return Cache(float(found[1]) * _UNITS[found[2]], fact)
     return None
 
 
-def device_reads(scene: Scene, system: str, axis: Axis, beyond: int) -> DeviceReads | None:
+def trial_reads(run: RunRecord, workload: str) -> tuple[TrialReads, ...]:
+    """The trials in which the counters of the device tell what was read."""
+    found = []
+    for trial in _done(run, workload):
+        access = trial.end.access if trial.end else None
+        if access is None or access.device_read_bytes is None or access.read_bytes == 0:
+            continue
+        work: dict[str, dict[Level, int]] = {}
+        for sample in trial.samples:
+            for axis, level in sample.at.items():
+                levels = work.setdefault(axis, {})
+                levels[level] = levels.get(level, 0) + sample.bytes
+        found.append(
+            TrialReads(trial.key.system, access.read_bytes, access.device_read_bytes, work)
+        )
+    return tuple(found)
+
+
+def device_reads(
+    reads: Iterable[TrialReads], system: str, axis: Axis, beyond: int
+) -> DeviceReads | None:
     """What the device read at levels from ``beyond`` on; ``None`` where no counter tells.
 
     A trial has one counter for all levels. They have the same share of reads, because every metric
     is measured at each of them.
     """
     found = [
-        shares
-        for trial in _done(scene)
-        if trial.key.system == system and (shares := _shares(trial, axis, beyond))
+        shares for one in reads if one.system == system and (shares := _shares(one, axis, beyond))
     ]
     if not found:
         return None
@@ -69,26 +97,21 @@ def device_reads(scene: Scene, system: str, axis: Axis, beyond: int) -> DeviceRe
     return DeviceReads(median(overall), median(at_least), len(found))
 
 
-def _shares(trial: TrialRecord, axis: Axis, beyond: int) -> tuple[float, float] | None:
-    access = trial.end.access if trial.end else None
-    if access is None or access.device_read_bytes is None or access.read_bytes == 0:
-        return None
-    total = sum(sample.bytes for sample in trial.samples)
+def _shares(one: TrialReads, axis: Axis, beyond: int) -> tuple[float, float] | None:
+    levels = one.work_bytes.get(axis.names[0], {})
     after = sum(
-        sample.bytes
-        for sample in trial.samples
-        if isinstance(level := axis.level(sample.at), int) and level >= beyond
+        work for level, work in levels.items() if isinstance(level, int) and level >= beyond
     )
-    if not 0 < after <= total:
+    if after == 0:
         return None
-    read_beyond = access.read_bytes * after / total
-    read_before = access.read_bytes - read_beyond
-    certain = max(0.0, access.device_read_bytes - read_before)
-    return access.device_read_bytes / access.read_bytes, min(1.0, certain / read_beyond)
+    read_beyond = one.read_bytes * after / sum(levels.values())
+    read_before = one.read_bytes - read_beyond
+    certain = max(0.0, one.device_read_bytes - read_before)
+    return one.device_read_bytes / one.read_bytes, min(1.0, certain / read_beyond)
 
 
-def _done(scene: Scene) -> Iterator[TrialRecord]:
+def _done(run: RunRecord, workload: str) -> Iterator[TrialRecord]:
     """The trials of the workload."""
-    for key, trial in final_trials(scene.run).items():
-        if key.workload == scene.name and trial.outcome == "done":
+    for key, trial in final_trials(run).items():
+        if key.workload == workload and trial.outcome == "done":
             yield trial

@@ -11,7 +11,7 @@ from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.telling import interval, moves, nearest, p_text, ratio
 from tiltyard.stats.equivalence import Sameness
 from tiltyard.stats.multiple import holm
-from tiltyard.stats.student import student
+from tiltyard.stats.student import paired_ts
 
 LEVELS: Final = 3
 DOUBLE: Final = 2
@@ -26,7 +26,7 @@ def _look(scene: Scene) -> Iterator[Result]:
 
 
 def _test(course: Course) -> Result:
-    steps = student(np.diff(course.values, axis=1).T, ALPHA)
+    steps = paired_ts(np.diff(course.values, axis=1).T, ALPHA)
     p_values = holm(steps.p)
     same = course.same
     start = _start_of_flat(same)
@@ -34,9 +34,9 @@ def _test(course: Course) -> Result:
     if not 0 < start < last or course.levels[last] < DOUBLE * course.levels[start]:
         return Result(1.0, None)
     p = float(p_values[start - 1])
-    climb = student((course.values[:, start] - course.values[:, 0])[None, :], ALPHA)
-    mean, low, high = (float(part[0]) for part in (climb.mean, climb.low, climb.high))
-    if nearest(low, high) <= _TOLERANCE or mean * float(steps.mean[start - 1]) <= 0:
+    climb = paired_ts((course.values[:, start] - course.values[:, 0])[None, :], ALPHA)
+    mean, low, high = (float(part[0]) for part in (climb.estimate, climb.low, climb.high))
+    if nearest(low, high) <= _TOLERANCE or mean * float(steps.estimate[start - 1]) <= 0:
         return Result(p, None)
     verb = "saturates at" if mean * course.sign > 0 else "settles at"
     return Result(
