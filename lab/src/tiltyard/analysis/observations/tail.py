@@ -57,7 +57,7 @@ def _tests(scene: Scene, cell: GridCell, name: str) -> Iterator[Result]:
         differences = differences[np.isfinite(differences)]
         if len(differences) < KIND.min_blocks:
             continue
-        found = repeated_interval(differences, design.profile, looks)
+        found = repeated_interval(differences, design.profile, looks, design.strict)
         if found is not None:
             systems = scene.measured.systems[later], scene.measured.systems[earlier]
             least = math.log1p(design.equivalent_within)
