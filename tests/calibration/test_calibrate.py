@@ -50,8 +50,10 @@ def test_it_states_what_the_parts_show(done: Done) -> None:
     assert subject.sensitivity.drop > 0.2, "calls that take twice as long are seen on any host"
     assert [one.blocks for one in done.found.overheads] == [7, 7]
     assert 0 < done.found.clock.step_ns < 10_000
-    (network,) = done.found.ladders
-    assert network.missing == "--systems does not name pair"
+    assert [ladder.missing for ladder in done.found.ladders] == [
+        "--systems does not name pair",
+        "--systems does not name loop-image",
+    ]
     assert done.found.remarks == ("tcp_rr was left out: it does not run on directory.",)
 
 

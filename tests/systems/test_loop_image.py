@@ -9,7 +9,7 @@ import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
-from tiltyard.host import loops
+from tiltyard.host import loops, throttles
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.systems import kind
@@ -214,3 +214,24 @@ def test_an_image_that_does_not_fit_leaves_nothing(tmp_path: Path, make: Make) -
         with pytest.raises(TiltyardError, match="No space left on device"):
             kind("loop-image").system("ext2", document, site).bring_up()  # type: ignore[arg-type]
         assert not list(up.target.iterdir())
+
+
+@pytest.mark.skipif(throttles.missing() is not None, reason="needs blkio of cgroup v1")
+def test_a_limit_of_bandwidth_is_set_and_taken_away(make: Make, tmp_path: Path) -> None:
+    system = make("ext4", bandwidth="20M")
+    up = system.bring_up()
+    device = mounts_at(up.target.parent)[-1].source
+    assert (throttles.limit_of(device), up.facts["limit"]) == (20 * 2**20, "20 MiB/s")
+    system.refresh()
+    assert throttles.limit_of(device) == 20 * 2**20
+    system.take_down()
+    assert throttles.limit_of(device) == 0
+
+
+def test_without_the_controller_a_limit_is_refused_beforehand(
+    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(throttles, "_GROUP", tmp_path / "none")
+    problems = [p.text for p in make("ext4", bandwidth="20M").problems() if p.severity == "error"]
+    assert len(problems) == 1
+    assert "no I/O controller of cgroup v1" in problems[0]

@@ -7,17 +7,13 @@ from typing import Final
 
 from tiltyard import __version__
 from tiltyard.calibration.bench import Bench, Gates, SubjectBench
-from tiltyard.calibration.examine import overhead_of, step_of
-from tiltyard.calibration.model import Asked, Calibration, Ladder, Overhead, Step
+from tiltyard.calibration.examine import overhead_of
+from tiltyard.calibration.ladders import ladders_of
+from tiltyard.calibration.model import Asked, Calibration, Overhead
 from tiltyard.calibration.simulated import simulated
-from tiltyard.calibration.studies import (
-    COMPARISONS_EACH,
-    RATES_MBIT,
-    network_steps_part,
-    overhead_part,
-)
-from tiltyard.calibration.subjects import PLACES, Subject, place_of
-from tiltyard.errors import HostLacksError, UsageError
+from tiltyard.calibration.studies import COMPARISONS_EACH, overhead_part
+from tiltyard.calibration.subjects import Subject, place_of
+from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import write_whole
 from tiltyard.host import calibrations
@@ -82,7 +78,7 @@ def calibrate(
     ]
     overheads = _overheads(bench, benches, remarks)
     _rounds(benches, wanted, remarks)
-    ladders = (_network_steps(bench, wanted),)
+    ladders = ladders_of(bench, wanted.kinds)
     return Calibration(
         date=bench.last_started,
         tiltyard=__version__,
@@ -160,32 +156,3 @@ def _rounds(benches: list[SubjectBench], wanted: Wanted, remarks: list[str]) -> 
         for one in benches:
             one.round(number)
         longest_s = max(longest_s, time.monotonic() - round_began)
-
-
-def _network_steps(bench: Bench, wanted: Wanted) -> Ladder:
-    """Known steps of a network's rate, where this host can make them."""
-    full = RATES_MBIT[0]
-
-    def ladder(missing: str | None, steps: tuple[Step, ...] = ()) -> Ladder:
-        return Ladder(
-            name="network",
-            about="a token bucket (tbf) between two network namespaces, tcp_stream",
-            full=f"{full} Mbit/s",
-            steps=steps,
-            missing=missing,
-        )
-
-    if wanted.kinds and "pair" not in wanted.kinds:
-        return ladder("--systems does not name pair")
-    try:
-        outcome = bench.carry_out(network_steps_part(PLACES["pair"], bench.gates))
-    except HostLacksError as error:
-        return ladder(str(error))
-    values = outcome.log_values("tcp_stream")
-    return ladder(
-        None,
-        tuple(
-            step_of(f"{rate} Mbit/s", rate / full, values[:, 0], values[:, place])
-            for place, rate in enumerate(RATES_MBIT[1:], start=1)
-        ),
-    )

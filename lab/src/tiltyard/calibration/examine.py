@@ -33,8 +33,8 @@ _POWER: Final = 0.8
 _POWER_FROM: Final = 0.05
 """Delays from this share on must be found on a calm host."""
 _SENSITIVE: Final = 0.3
-_STEP_ERROR: Final = 0.5
-"""Percentage points by which a step of bandwidth may be missed."""
+_STEP_SEEN: Final = 0.05
+"""Steps from this share on must be seen as such."""
 
 
 def clock_of(floor: Floor, sources: Sequence[str], shortest_s: float | None) -> Clock:
@@ -183,11 +183,22 @@ def sensitivity_of(call: str, values: FloatArray) -> Sensitivity:
     return Sensitivity(call=call, blocks=found.n, drop=drop, passed=drop >= _SENSITIVE)
 
 
-def step_of(limit: str, true_ratio: float, full: FloatArray, less: FloatArray) -> Step:
-    """A known step of bandwidth; logarithms of shape (blocks,)."""
+def step_of(
+    limit: str, true_ratio: float, full: FloatArray, less: FloatArray, allowed: float
+) -> Step:
+    """A known step of bandwidth.
+
+    Args:
+        limit: What the throttle was set to, in words.
+        true_ratio: That over the full limit.
+        full: Logarithm of the rate at the full limit, shape (blocks,).
+        less: The same at this one, in the same blocks.
+        allowed: Percentage points that the interval may stay away from the step.
+    """
     found = interval_of(_whole(less - full))
     percent, low, high = (100 * math.expm1(v) for v in (found.estimate, found.low, found.high))
     error = percent - 100 * (true_ratio - 1)
+    unseen = 1 - true_ratio >= _STEP_SEEN and high >= 0
     return Step(
         limit=limit,
         true_percent=100 * (true_ratio - 1),
@@ -196,7 +207,7 @@ def step_of(limit: str, true_ratio: float, full: FloatArray, less: FloatArray) -
         low=low,
         high=high,
         error=error,
-        passed=abs(error) <= _STEP_ERROR,
+        passed=low - allowed <= 100 * (true_ratio - 1) <= high + allowed and not unseen,
     )
 
 

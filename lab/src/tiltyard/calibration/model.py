@@ -155,6 +155,8 @@ class Ladder(Frozen):
     about: str
     full: str
     """The limit that the steps are relative to."""
+    allowed: float
+    """Percentage points that the interval of a step may stay away from it."""
     steps: tuple[Step, ...]
     missing: str | None
     """Why there are no steps: what this host lacks."""

@@ -17,6 +17,8 @@ SHARES: Final = (0.02, 0.05, 0.10)
 """Delays, as shares of the time of an operation."""
 RATES_MBIT: Final = (500, 495, 490, 475, 450)
 """Limits of the network: the full one, then 1, 2, 5 and 10 % less."""
+LIMITS_MB: Final = (50, 45, 40)
+"""Limits of the disk in MB/s: the full one, then 10 and 20 % less."""
 _SENSITIVITY_BLOCKS: Final = 10
 _OVERHEAD_BLOCKS: Final = 40
 
@@ -116,6 +118,34 @@ def network_steps_part(place: Place, gates: str) -> Part:
         (f"rate = {toml_value(rates)}",),
         (place.alone,),
         [Workload("tcp_stream", "tcp_stream", {"message": "16k", "seconds": 0.5})],
+        BLOCKS_EACH,
+        gates,
+    )
+
+
+def disk_steps_part(place: Place, gates: str) -> Part:
+    """A limit of the kernel on the bandwidth of a disk, at several heights.
+
+    The kernel hands a limit out in slices of a tenth of a second, the first one in advance. So
+    trials last for many slices, and end by time: what is in advance then cancels in their ratio.
+    """
+    limits = {f"{rate} MB/s": rate * 10**6 for rate in LIMITS_MB}
+    listed = ", ".join(f"{toml_key(name)} = {value}" for name, value in limits.items())
+    parameters: dict[str, JsonValue] = {
+        "file": "4M",
+        "block": "64k",
+        "operations": 1_000_000,
+        "runtime_s": 1.5,
+        "access": "direct",
+        "timing": "pass",
+    }
+    return _part(
+        "steps-disk",
+        "Are known steps of a disk's bandwidth found?",
+        place,
+        (f"bandwidth = {{ {listed} }}",),
+        (place.alone,),
+        [Workload("random", "random", parameters)],
         BLOCKS_EACH,
         gates,
     )

@@ -122,6 +122,15 @@ PLACES: Final[dict[str, Place]] = {
 }
 
 
+IN_MEMORY: Final = Place(
+    "loop-image",
+    same=PLACES["loop-image"].same,
+    alone=PLACES["loop-image"].alone,
+    settings='backing = { image = "64M", at = "/dev/shm" }',
+)
+"""An image whose disk is memory: steadier than any device, where a limit shall be what counts."""
+
+
 def place_of(subject: Subject, kinds: Sequence[str]) -> Place | None:
     """Where a subject runs: on the first of the kinds that carries it, or on the usual one.
 

@@ -256,8 +256,9 @@ def _ladder(ladder: Ladder) -> Section:
         return Section(title, f"Not examined ({ladder.about}): {ladder.missing}.")
     return Section(
         title,
-        f"Limits set by {ladder.about}, relative to {ladder.full}. Each must be found within half "
-        "a percentage point.",
+        f"Limits set by {ladder.about}, relative to {ladder.full}. The interval of each must "
+        f"reach to within {ladder.allowed:g} percentage points of it, and steps of 5 % and more "
+        "must be seen.",
         Table(
             ("limit", "set", "found", "95 % interval", "off by", ""),
             tuple(

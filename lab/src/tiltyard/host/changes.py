@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError
-from tiltyard.host import commands, loops
+from tiltyard.host import commands, loops, throttles
 from tiltyard.host.change import PREFIX, HostChange
 from tiltyard.host.mounts import mounts, mounts_at
 from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
@@ -111,12 +111,28 @@ class SetQueue(HostChange):
         return f"set {setting} to {self.before} again"
 
 
+class SetLimit(HostChange):
+    """A limit of bandwidth of our image's loop device; it would outlive the attachment."""
+
+    kind: Literal["limit"] = "limit"
+    device: str
+    image: Path
+
+    def undo(self) -> str | None:
+        """Take it away while the device is still ours."""
+        if loops.backing_file(self.device) != self.image or not throttles.limit_of(self.device):
+            return None
+        throttles.set_limit(self.device, 0)
+        return f"took the limit of {self.device} away"
+
+
 Change = Annotated[
     MadeFile
     | MadeDirectory
     | AttachedLoop
     | Mounted
     | SetQueue
+    | SetLimit
     | MadeNamespace
     | SetSysctl
     | StartedServer

@@ -16,8 +16,15 @@ from pydantic_core import PydanticKnownError
 
 from tiltyard.errors import HostLacksError, RefusedError, TiltyardError
 from tiltyard.folder import sha256
-from tiltyard.host import commands, loops
-from tiltyard.host.changes import AttachedLoop, MadeDirectory, MadeFile, Mounted, SetQueue
+from tiltyard.host import commands, loops, throttles
+from tiltyard.host.changes import (
+    AttachedLoop,
+    MadeDirectory,
+    MadeFile,
+    Mounted,
+    SetLimit,
+    SetQueue,
+)
 from tiltyard.host.mounts import mount_of, mounts_at
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.image import lay_out, restore_layout
@@ -78,6 +85,13 @@ class LoopImageSettings(SystemSettings):
         multiple_of=1024,
     )
 
+    bandwidth: Size | None = Field(
+        default=None,
+        description="Limit of reads, and of writes, of the loop device, in bytes per second; none "
+        "if it is left out. Needs the I/O controller of cgroup v1 (blkio).",
+        gt=0,
+    )
+
     @field_validator("filesystem")
     @classmethod
     def _known(cls, name: str) -> str:
@@ -109,7 +123,10 @@ class LoopImage(System):
     def problems(self) -> list[Problem]:
         """Root, loop devices, mkfs, the kernel's driver, size and room."""
         settings = self._settings
-        return check_host(self._filesystem, settings.backing.image, self._home)
+        found = check_host(self._filesystem, settings.backing.image, self._home)
+        if settings.bandwidth is not None and (missing := throttles.missing()):
+            found.append(Problem("error", missing, "leave out bandwidth"))
+        return found
 
     def bring_up(self) -> Up:
         """Attach, format, set the queue, mount."""
@@ -148,6 +165,9 @@ class LoopImage(System):
                 raise RefusedError(f"{device} is no longer behind {self._image}; not formatted")
             self._steps.run(self._filesystem.mkfs(settings.mkfs, device))
             self._formatted = True
+        if settings.bandwidth is not None:
+            self._steps.record(SetLimit(device=device, image=self._image))
+            throttles.set_limit(device, settings.bandwidth)
         self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
         self._mount(device)
         return self._steps.executed
@@ -199,6 +219,7 @@ class LoopImage(System):
                 "direct I/O to the image": "yes" if loops.does_direct_io(device) else "no",
                 "I/O scheduler": loops.chosen(loops.queue_setting(device, "scheduler")),
                 "read-ahead": f"{loops.chosen(loops.queue_setting(device, 'read_ahead_kb'))} KiB",
+                **_limit_facts(self._settings.bandwidth),
                 "reset before each turn": self._settings.reset,
             },
         )
@@ -218,6 +239,11 @@ class LoopImage(System):
         if loops.chosen(setting) != value:
             offered = setting.read_text().strip()
             raise TiltyardError(f'{setting}: "{value}" is not taken{refused}; it says "{offered}"')
+
+
+def _limit_facts(bandwidth: int | None) -> dict[str, str]:
+    """The limit, where one is set."""
+    return {} if bandwidth is None else {"limit": f"{format_size(bandwidth)}/s"}
 
 
 @functools.cache
