@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 from tiltyard.simulation import document, simulate
 from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
+from tiltyard.simulation.families import PROCEDURES, family_rates
 from tiltyard.simulation.growth import SCALES, growth_rates
 from tiltyard.simulation.others import RULES, trials_until_small
 from tiltyard.simulation.rates import EFFECTS, Rates, rates
@@ -155,6 +156,17 @@ def test_constants_are_the_largest_that_the_joint_law_allows(profile):
     assert [c for _, c in LOOKS[profile]] == [
         largest_c(n, allowed[-1] * (1 + 1e-9)) for n, _ in LOOKS[profile]
     ]
+
+
+def test_families_keep_what_each_correction_promises():
+    found = {(one.family.cells, one.procedure): one for one in family_rates(60, seed=14)[-3:]}
+    afterwards, by_rate, holm = (found[20, name] for name in PROCEDURES)
+    assert by_rate.false_discoveries <= 0.05
+    assert by_rate.missed <= 0.05, "false coverage rate of the intervals shown"
+    assert holm.any_false <= 0.05 + 2.5 * np.sqrt(0.05 / 60)
+    assert afterwards.found_small < 0.1 < 0.9 < by_rate.found_small
+    assert holm.found_small < by_rate.found_small
+    assert by_rate.found_large == holm.found_large == 1.0
 
 
 def test_studies_of_equal_systems_name_a_winner_no_more_often_than_allowed():

@@ -12,15 +12,9 @@ from typing import Final
 import numpy as np
 
 from tiltyard.stats.confidence_sequence import confidence_sequence
-from tiltyard.stats.sequential import LOOKS, STRICT_LOOKS, Looks
-from tiltyard.stats.signed_rank import signed_ranks
+from tiltyard.stats.looks import looks
+from tiltyard.stats.sequential import Spending
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
-
-FAST_BLOCKS: Final = 5
-FAST_CRITICAL: Final = 4.604
-"""Student's t with 4 degrees of freedom at a two-sided level of 1 %."""
-FAST_LOOKS: Final[Looks] = ((8, 1), (12, 9), (18, 33))
-"""The looks of the fast profile after its first one, which rests on normal noise."""
 
 
 @dataclass(frozen=True)
@@ -56,31 +50,22 @@ class Design:
     """From the paired differences of equal systems, shape (paths, 30 blocks)."""
 
 
-def rank_bounds(looks: Looks) -> Callable[[FloatArray], Bounds]:
-    """Signed-rank intervals at fixed looks."""
+def bounds_of(profile: str, strict: bool = False) -> Callable[[FloatArray], Bounds]:
+    """The repeated intervals of a profile."""
+    spending = Spending(profile, strict, looks(profile, strict, None))
 
     def bounds(differences: FloatArray) -> Bounds:
-        found = [signed_ranks(differences[:, :n], c) for n, c in looks]
+        found = [
+            spending.evidence(place, differences[:, :n])
+            for place, (n, _) in enumerate(spending.looks)
+        ]
         return Bounds(
-            np.array([n for n, _ in looks]),
+            np.array([n for n, _ in spending.looks]),
             np.stack([one.low for one in found], axis=1),
             np.stack([one.high for one in found], axis=1),
         )
 
     return bounds
-
-
-def fast_bounds(differences: FloatArray) -> Bounds:
-    """Student's t at five blocks, then signed ranks."""
-    first = differences[:, :FAST_BLOCKS]
-    mean = first.mean(axis=1, keepdims=True)
-    reach = FAST_CRITICAL * first.std(axis=1, ddof=1, keepdims=True) / np.sqrt(FAST_BLOCKS)
-    later = rank_bounds(FAST_LOOKS)(differences)
-    return Bounds(
-        np.array([FAST_BLOCKS, *later.blocks]),
-        np.hstack([mean - reach, later.low]),
-        np.hstack([mean + reach, later.high]),
-    )
 
 
 def watching_bounds(differences: FloatArray) -> Bounds:
@@ -89,14 +74,14 @@ def watching_bounds(differences: FloatArray) -> Bounds:
     return Bounds(found.blocks, found.low, found.high)
 
 
-STANDARD: Final = Design("standard", rank_bounds(LOOKS["standard"]))
-STRICT: Final = Design("standard, strict", rank_bounds(STRICT_LOOKS["standard"]))
+STANDARD: Final = Design("standard", bounds_of("standard"))
+STRICT: Final = Design("standard, strict", bounds_of("standard", strict=True))
 DESIGNS: Final = (
-    Design("quick", rank_bounds(LOOKS["quick"])),
-    Design("fast", fast_bounds),
+    Design("quick", bounds_of("quick")),
+    Design("fast", bounds_of("fast")),
     STANDARD,
     STRICT,
-    Design("rigorous", rank_bounds(LOOKS["rigorous"])),
+    Design("rigorous", bounds_of("rigorous")),
     Design("every block from the 5th (Lai)", watching_bounds),
 )
 """In the order of the tables."""

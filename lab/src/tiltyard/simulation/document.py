@@ -119,13 +119,15 @@ def _orders(results: Results) -> str:
 
 def _families(results: Results) -> str:
     head = ("family", "procedure", "any false claim, %", "false among the claims, %",
-            "3 % found, %", "10 % found, %", "blocks of those that differ")  # fmt: skip
+            "intervals of claims that miss, %", "3 % found, %", "10 % found, %",
+            "blocks of those that differ")  # fmt: skip
     rows = [
         (
             f"{found.family.cells} cells, {found.family.equal} equal",
             found.procedure,
             _percent(found.any_false),
             _percent(found.false_discoveries),
+            "–" if found.missed is None else _percent(found.missed),
             _percent(found.found_small, 0),
             _percent(found.found_large, 0),
             f"{found.blocks:.1f}",

@@ -1,19 +1,20 @@
 """Many cells at once: what becomes of a family under three ways to correct it.
 
-A family is a number of comparisons that advance together, some of them of equal systems. Correcting
-inside the loop means that at each look all comparisons of the family, stopped ones with the
-p-value at which they stopped, are corrected together, and what is rejected stops.
+A family is a number of comparisons that advance together, some of them of equal systems.
+Correcting inside the loop is what :func:`tiltyard.stats.family.judge_family` does for real studies,
+and what is called here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
+from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.multiple import benjamini_hochberg, holm
-from tiltyard.stats.sequential import LEVEL, LOOKS, table_of
-from tiltyard.stats.signed_rank import signed_ranks
+from tiltyard.stats.sequential import Spending
 from tiltyard.stats.types import BoolArray, FloatArray
 
 CV: Final = 0.02
@@ -21,8 +22,8 @@ CV: Final = 0.02
 SMALL: Final = 0.03
 LARGE: Final = 0.10
 """True differences: half of those that differ have the one, half the other."""
-PROFILE: Final = "standard"
-Adjust = Callable[[FloatArray], FloatArray]
+SPENDING: Final = Spending("standard", False, LOOKS["standard"])
+BLOCKS: Final = SPENDING.looks[-1][0]
 
 
 @dataclass(frozen=True)
@@ -39,23 +40,34 @@ class FamilyRates:
     """What one procedure makes of a family; shares, on average over families."""
 
     family: Family
+    families: int
+    """How many were simulated."""
     procedure: str
     any_false: float
     """Families with at least one false claim."""
     false_discoveries: float
     """Of what is claimed, the share that is false."""
+    missed: float | None
+    """Of the intervals of what is claimed, the share that misses the truth; ``None`` where the
+    procedure has no intervals of its own."""
     found_small: float
     found_large: float
     blocks: float
     """Of the comparisons that differ."""
 
 
+@dataclass(frozen=True)
+class Ended:
+    """One family at its end, arrays of shape (cells,)."""
+
+    claimed: BoolArray
+    blocks: FloatArray
+    missed: BoolArray | None = None
+    """Whether the interval misses the truth."""
+
+
 FAMILIES: Final = (Family(100, 60), Family(100, 95), Family(20, 12))
-ALONE: Final = "each cell stops alone, corrected afterwards"
-LOOPS: Final[dict[str, Adjust]] = {
-    "Benjamini–Hochberg in the loop": benjamini_hochberg,
-    "Holm in the loop": holm,
-}
+Procedure = Callable[[FloatArray, FloatArray], Ended]
 
 
 def family_rates(families: int, seed: int) -> tuple[FamilyRates, ...]:
@@ -65,16 +77,12 @@ def family_rates(families: int, seed: int) -> tuple[FamilyRates, ...]:
         families: how many of each kind are simulated.
         seed: the same seed gives the same rates.
     """
-    found = []
-    for family, stream in zip(
-        FAMILIES, np.random.SeedSequence(seed).spawn(len(FAMILIES)), strict=True
-    ):
-        effects = effects_of(family)
-        p_values = sequential_p_values(families, effects, np.random.default_rng(stream))
-        found.append(_rates(family, ALONE, effects, *alone(p_values)))
-        for name, adjust in LOOPS.items():
-            found.append(_rates(family, name, effects, *in_the_loop(p_values, adjust)))
-    return tuple(found)
+    streams = np.random.SeedSequence(seed).spawn(len(FAMILIES))
+    return tuple(
+        rates
+        for family, stream in zip(FAMILIES, streams, strict=True)
+        for rates in _of_family(family, families, np.random.default_rng(stream))
+    )
 
 
 def effects_of(family: Family) -> FloatArray:
@@ -84,53 +92,70 @@ def effects_of(family: Family) -> FloatArray:
     return np.concatenate([np.zeros(family.equal), np.log1p(sizes)])
 
 
-def sequential_p_values(families: int, effects: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """P-values that are valid at each look, shape (families, cells, looks)."""
-    looks = LOOKS[PROFILE]
-    noise = rng.normal(0, CV * np.sqrt(2), (families, len(effects), looks[-1][0]))
-    paths = (noise + effects[:, None]).reshape(-1, looks[-1][0])
-    single = np.stack([signed_ranks(paths[:, :n], c).p for n, c in looks], axis=1)
-    smallest = np.minimum.accumulate(single, axis=1)
-    table = table_of(PROFILE)
-    # Stored values are rounded in the last digits; an attained value must find its own entry.
-    place = np.searchsorted(table.minimum_p, smallest * (1 + 1e-9), side="right") - 1
-    return table.sequential_p[place].reshape(families, len(effects), len(looks))
-
-
-def in_the_loop(p_values: FloatArray, adjust: Adjust) -> tuple[BoolArray, FloatArray]:
-    """Which comparisons are claimed, and how many blocks each makes; shape (families, cells)."""
-    looks = LOOKS[PROFILE]
-    claimed = np.zeros(p_values.shape[:2], dtype=np.bool_)
-    blocks = np.full(claimed.shape, float(looks[-1][0]))
-    kept = p_values[:, :, 0].copy()
-    for place, (n, _) in enumerate(looks):
-        kept = np.where(claimed, kept, p_values[:, :, place])
-        rejected = np.array([adjust(row) <= LEVEL for row in kept])
-        blocks[rejected & ~claimed] = n
-        claimed |= rejected
-    return claimed, blocks
-
-
-def alone(p_values: FloatArray) -> tuple[BoolArray, FloatArray]:
-    """The same where each stops at 5 % for itself, and all are corrected at the end."""
-    looks = np.array([float(n) for n, _ in LOOKS[PROFILE]])
+def stopping_alone(differences: FloatArray, _effects: FloatArray) -> Ended:
+    """Each comparison stops at 5 % for itself; all are corrected at the end."""
+    shares = [
+        SPENDING.evidence(place, differences[:, :n]).p / SPENDING.shares[place]
+        for place, (n, _) in enumerate(SPENDING.looks)
+    ]
+    p_values = SPENDING.sequential_p(np.minimum.accumulate(np.stack(shares, axis=1), axis=1))
     passed = p_values <= LEVEL
-    passed[:, :, -1] = True
-    stop = np.argmax(passed, axis=2)
-    final = np.take_along_axis(p_values, stop[:, :, None], axis=2)[:, :, 0]
-    return np.array([benjamini_hochberg(row) <= LEVEL for row in final]), looks[stop]
+    passed[:, -1] = True
+    stop = np.argmax(passed, axis=1)
+    final = p_values[np.arange(len(stop)), stop]
+    blocks = np.array([float(n) for n, _ in SPENDING.looks])
+    return Ended(benjamini_hochberg(final) <= LEVEL, blocks[stop])
 
 
-def _rates(
-    family: Family, procedure: str, effects: FloatArray, claimed: BoolArray, blocks: FloatArray
-) -> FamilyRates:
+def in_the_loop(adjust: Callable[[FloatArray], FloatArray], together: bool) -> Procedure:
+    """The correction of real studies; nothing is called equivalent."""
+    rules = FamilyRules(
+        spending=SPENDING,
+        rope=0.0,
+        adjust=adjust,
+        rate=LEVEL,
+        together=together,
+        futility=False,
+        max_failed_share=1.0,
+    )
+
+    def judged(differences: FloatArray, effects: FloatArray) -> Ended:
+        found = judge_family(differences, np.zeros(differences.shape, dtype=np.bool_), rules)
+        missed = (effects < found.low) | (found.high < effects)
+        return Ended(found.outcome == DIFFERENT, found.blocks.astype(np.float64), missed)
+
+    return judged
+
+
+PROCEDURES: Final[dict[str, Procedure]] = {
+    "each cell stops alone, corrected afterwards": stopping_alone,
+    "Benjamini–Hochberg in the loop": in_the_loop(benjamini_hochberg, together=False),
+    "Holm in the loop": in_the_loop(holm, together=True),
+}
+"""In the order of the tables."""
+
+
+def _of_family(family: Family, families: int, rng: np.random.Generator) -> Iterator[FamilyRates]:
+    effects = effects_of(family)
+    shape = (families, family.cells, BLOCKS)
+    differences = rng.normal(0, CV * np.sqrt(2), shape) + effects[:, None]
+    for name, procedure in PROCEDURES.items():
+        yield _rates(family, name, effects, [procedure(own, effects) for own in differences])
+
+
+def _rates(family: Family, procedure: str, effects: FloatArray, ended: list[Ended]) -> FamilyRates:
+    claimed = np.array([one.claimed for one in ended])
+    count = np.maximum(1, claimed.sum(axis=1))
     false = claimed[:, effects == 0].sum(axis=1)
+    misses = [np.sum(one.missed & one.claimed) for one in ended if one.missed is not None]
     return FamilyRates(
         family=family,
+        families=len(ended),
         procedure=procedure,
         any_false=float(np.mean(false > 0)),
-        false_discoveries=float(np.mean(false / np.maximum(1, claimed.sum(axis=1)))),
+        false_discoveries=float(np.mean(false / count)),
+        missed=float(np.mean(misses / count)) if misses else None,
         found_small=float(np.mean(claimed[:, np.isclose(effects, np.log1p(SMALL))])),
         found_large=float(np.mean(claimed[:, np.isclose(effects, np.log1p(LARGE))])),
-        blocks=float(np.mean(blocks[:, effects > 0])),
+        blocks=float(np.mean([one.blocks[effects > 0] for one in ended])),
     )

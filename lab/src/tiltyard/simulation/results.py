@@ -19,7 +19,7 @@ QUICK_PATHS: Final = 2_000
 SEED: Final = 20_261_120
 _PATHS_A_FAMILY: Final = 50
 """A family has many comparisons, and a study hundreds: there are fewer of them than of paths."""
-_PATHS_A_STUDY: Final = 40
+_PATHS_A_STUDY: Final = 20
 
 
 @dataclass(frozen=True)
