@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import statistics_reference
+
 from tiltyard.analysis import observations
 from tiltyard.cli import app
 from tiltyard.cli.catalogue import choices, flowing
@@ -134,6 +136,7 @@ def documents() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/reference/command-line.md": command_line,
         ROOT / "docs/reference/systems.md": systems,
         ROOT / "docs/reference/observations.md": observation_kinds,
+        ROOT / "docs/reference/statistics.md": lambda: MADE + statistics_reference.page(),
     }
     cards = Engine.find().describe().workloads
     made[ROOT / "docs/reference/workloads.md"] = lambda: workloads(cards)

@@ -10,6 +10,8 @@ The names below are the public ones; docs/reference/statistics.md lists them wit
 from tiltyard.stats.bootstrap import bootstrap_interval
 from tiltyard.stats.confidence_sequence import ConfidenceSequence, confidence_sequence
 from tiltyard.stats.fairness import fairness, jain_index
+from tiltyard.stats.family import FamilyRules, FamilyVerdicts, judge_family
+from tiltyard.stats.looks import looks
 from tiltyard.stats.means import geometric_mean_interval, geometric_ratio
 from tiltyard.stats.multiple import (
     benjamini_hochberg,
@@ -30,8 +32,9 @@ from tiltyard.stats.planning import (
 )
 from tiltyard.stats.replication import VarianceComponents, optimal_counts, variance_components
 from tiltyard.stats.sequential import (
+    Evidence,
     RepeatedInterval,
-    looks,
+    Spending,
     overall_alpha,
     repeated_interval,
     sequential_p,
@@ -47,6 +50,7 @@ from tiltyard.stats.signed_rank import (
 )
 from tiltyard.stats.spread import quantile_interval, variation
 from tiltyard.stats.steady import SteadyState, mser5, steady_state
+from tiltyard.stats.student import Students, paired_ts
 from tiltyard.stats.summary import ValueSummary, geometric_mean, median_rank, summarise
 from tiltyard.stats.totals import total_rate_ratio, total_ratio
 from tiltyard.stats.trend import Trend, trend
@@ -56,13 +60,18 @@ from tiltyard.stats.welch import MeanDifferences, Moments, moments, welch
 __all__ = [
     "ConfidenceSequence",
     "Estimate",
+    "Evidence",
     "Expected",
+    "FamilyRules",
+    "FamilyVerdicts",
     "MeanDifferences",
     "Moments",
     "RepeatedInterval",
     "SignedRank",
     "SignedRanks",
+    "Spending",
     "SteadyState",
+    "Students",
     "Trend",
     "ValueSummary",
     "VarianceComponents",
@@ -83,6 +92,7 @@ __all__ = [
     "geometric_ratio",
     "holm",
     "jain_index",
+    "judge_family",
     "largest_c",
     "looks",
     "median_rank",
@@ -92,6 +102,7 @@ __all__ = [
     "optimal_counts",
     "overall_alpha",
     "pair_deviation",
+    "paired_ts",
     "prediction_interval",
     "quantile_interval",
     "repeated_interval",

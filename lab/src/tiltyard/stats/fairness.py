@@ -1,4 +1,8 @@
-"""How evenly flows share a link."""
+"""How evenly flows share a link.
+
+Source: Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource
+allocation in shared computer systems", DEC Research Report TR-301 (1984).
+"""
 
 import numpy as np
 
@@ -11,8 +15,6 @@ def jain_index(shares: FloatArray) -> FloatArray:
 
     Args:
         shares: not negative and not all zero, shape (..., n).
-
-    Source: Jain, Chiu and Hawe, DEC Research Report TR-301 (1984).
     """
     total = shares.sum(axis=-1)
     return np.asarray(total**2 / (shares.shape[-1] * (shares**2).sum(axis=-1)))

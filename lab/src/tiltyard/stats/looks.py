@@ -6,6 +6,8 @@ assumption, because the levels of their looks add up to less than 5 % (Bonferron
 
 The first look of the ``fast`` profile is a t-test at 1 %: five blocks say something only with a
 model, here that of normal noise.
+
+Source: Pocock, "Group sequential methods", Biometrika 64 (1977), for looks of equal levels.
 """
 
 from typing import Final

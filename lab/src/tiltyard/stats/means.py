@@ -2,6 +2,8 @@
 
 A ratio of speeds is a difference of logarithms, so that "twice as fast" and "half as fast" are the
 same distance from equal, and the unit of the values does not matter.
+
+Source: Student, "The probable error of a mean", Biometrika 6 (1908), on logarithms.
 """
 
 import numpy as np
@@ -14,8 +16,6 @@ def geometric_mean_interval(values: FloatArray, alpha: float = 0.05) -> Estimate
 
     Raises:
         ValueError: if there are fewer than two values, or any is not positive.
-
-    Source: Student, Biometrika 6 (1908), on logarithms.
     """
     if len(values) < 2:
         raise ValueError("an interval of the mean needs at least 2 values")

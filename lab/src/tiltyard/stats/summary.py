@@ -1,4 +1,8 @@
-"""Summaries of one system's values: location, spread, and the interval of the median."""
+"""Summaries of one system's values: location, spread, and the interval of the median.
+
+Sources: David and Nagaraja, "Order Statistics", 3rd ed. (2003), 7.1; for the geometric mean of
+ratios, Fleming and Wallace, "How not to lie with statistics", Commun. ACM 29 (1986).
+"""
 
 import math
 from collections.abc import Iterator

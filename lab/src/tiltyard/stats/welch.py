@@ -2,6 +2,8 @@
 
 This is not how Tiltyard compares: its values are paired within blocks. It is here because others
 compare so, and :mod:`tiltyard.simulation` shows what becomes of it when a host drifts.
+
+Sources: Welch, Biometrika 34 (1947); Satterthwaite, Biometrics Bulletin 2 (1946).
 """
 
 from dataclasses import dataclass
@@ -56,8 +58,6 @@ def welch(first: Moments, second: Moments, alpha: float = 0.05) -> MeanDifferenc
     """``first − second`` for every row, by Welch's t with Satterthwaite's degrees of freedom.
 
     Where both variances are zero the interval is the difference itself, and p is 0 or 1.
-
-    Sources: Welch, Biometrika 34 (1947); Satterthwaite, Biometrics Bulletin 2 (1946).
     """
     from scipy.stats import t
 
