@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import nan
 from statistics import fmean
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -94,6 +94,15 @@ class Contrast:
             interval=interval,
             verdict=flipped.get(self.verdict, self.verdict),
         )
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why there are no verdicts, whatever the data say."""
+
+    verdict: Literal["undecided", "invalid"]
+    """Undecided as long as further blocks can bring the share down."""
+    reason: str
 
 
 @dataclass(frozen=True)

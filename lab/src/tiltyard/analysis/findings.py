@@ -19,7 +19,7 @@ import numpy as np
 
 from tiltyard import __version__
 from tiltyard.analysis.conditions import conditions_sentence, design_sentence, gates_sentence
-from tiltyard.analysis.contrast import Judged, judge
+from tiltyard.analysis.contrast import Judged, Withheld, judge
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.notices import notices
@@ -60,7 +60,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     judged = withhold(judged, withheld) if withheld else judged
     headlines = sum(len(found.index.contrasts) for found in judged)
     family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
-    workloads = _tell(plan, run, measured, judged, Family(headlines, HOLM), family)
+    workloads = _tell(plan, run, measured, judged, Family(headlines, HOLM), family, withheld)
     if not withheld:
         workloads = with_effects(workloads, plan, judged)
         workloads = _with_observations(workloads, observe(measured, run, plan, judged))
@@ -98,7 +98,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         workloads=workloads,
         trials=lines,
         drifts=tuple(drifts(lines)),
-        notices=tuple(notices(plan, run, judged)),
+        notices=tuple(notices(plan, run, judged, withheld)),
         spoiled=spoiled_blocks(plan, everything, lambda record: _headlines(plan, record)),
         calibration=run.calibration,
         host=run.host,
@@ -156,6 +156,7 @@ def _tell(
     judged: Sequence[JudgedWorkload],
     headline: Family,
     family: int,
+    withheld: Withheld | None,
 ) -> tuple[WorkloadFindings, ...]:
     """The findings of each workload, in the order of the plan."""
     told = {found.measured.workload.spec.name: found for found in judged}
@@ -164,7 +165,7 @@ def _tell(
     return tuple(
         workload_findings(told[m.workload.spec.name], plan, run, index_teller, grid_teller)
         if m.workload.spec.name in told
-        else unmeasured(m)
+        else unmeasured(m, withheld)
         for m in measured
     )
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.contrast import Contrast
+from tiltyard.analysis.contrast import Contrast, Withheld
 from tiltyard.analysis.disturbances import disturbances
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.network import ends_notice, network_notices
@@ -20,14 +20,20 @@ NOISE_LEVEL: Final = 0.05
 NO_HYPERVISOR: Final = frozenset({"", "none", "no"})
 
 
-def notices(plan: Plan, run: RunRecord, judged: Sequence[JudgedWorkload]) -> Iterator[Notice]:
+def notices(
+    plan: Plan,
+    run: RunRecord,
+    judged: Sequence[JudgedWorkload],
+    withheld: Withheld | None = None,
+) -> Iterator[Notice]:
     """All notices: the trials first, then the evidence, then the limits of any claim."""
     contrasts = [contrast for found in judged for contrast in found.contrasts]
-    yield from _withheld(contrasts)
+    yield from _withheld(withheld)
     yield from disturbances(plan, run)
     yield from network_notices(run, [found.measured for found in judged])
     yield from unsteady(run, plan.workloads)
-    yield from _looks(plan, contrasts)
+    if not withheld or contrasts:
+        yield from _looks(plan, contrasts)
     yield from _undecided(contrasts)
     yield from _resumed(run)
     yield from _tails(contrasts)
@@ -37,12 +43,12 @@ def notices(plan: Plan, run: RunRecord, judged: Sequence[JudgedWorkload]) -> Ite
     yield from _limits(plan, run)
 
 
-def _withheld(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
+def _withheld(withheld: Withheld | None) -> Iterator[Notice]:
     """No verdict on anything."""
-    if contrasts and contrasts[0].withheld:
+    if withheld:
         yield Notice(
             severity="problem",
-            text=f"{contrasts[0].withheld}: there is no verdict.",
+            text=f"{withheld.reason}: there is no verdict.",
             advice="Stop what else runs on this host, raise a limit that does not fit it, or let "
             'such blocks count: [gates] spoiled = "keep".',
         )

@@ -6,13 +6,13 @@ disturbed says more of the disturbances than of the systems.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from tiltyard.analysis.amounts import compatible
-from tiltyard.analysis.contrast import Contrast, Judged
+from tiltyard.analysis.contrast import Contrast, Judged, Withheld
 from tiltyard.analysis.model import SensitivityLine, Spoiled
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.freeze import MAX_SPOILED_SHARE
@@ -41,20 +41,11 @@ Headlines = Callable[[RunRecord], Mapping[str, Judged]]
 """Judges a record: workload → its index; without those of which nothing is done."""
 
 
-@dataclass(frozen=True)
-class Withheld:
-    """Why there are no verdicts, whatever the data say."""
-
-    verdict: Literal["undecided", "invalid"]
-    """Undecided as long as further blocks can bring the share down."""
-    reason: str
-
-
 def too_many_spoiled(plan: Plan, run: RunRecord) -> Withheld | None:
     """Whether so many blocks were replaced that nothing can be claimed.
 
-    Shares mean something from the first look on. A run that goes on may still come below the
-    limit, as long as it has spares.
+    Shares mean something from the first look on, or once there are no spares left. A run that goes
+    on may still come below the limit, as long as it has some.
 
     Args:
         plan: its gates and spares.
@@ -63,10 +54,11 @@ def too_many_spoiled(plan: Plan, run: RunRecord) -> Withheld | None:
     course = course_of(plan, run)
     spoiled, counted = len(course.replaced), len(course.counted)
     blocks = spoiled + counted
-    too_few = blocks < plan.design.looks[0].blocks
+    exhausted = spoiled > len(plan.spares)
+    too_few = blocks < plan.design.looks[0].blocks and not exhausted
     if too_few or spoiled <= MAX_SPOILED_SHARE * blocks:
         return None
-    final = run.stopped is not None or spoiled > len(plan.spares)
+    final = exhausted or run.stopped is not None
     reason = f"{spoiled} of {blocks} blocks are spoiled, more than {100 * MAX_SPOILED_SHARE:g} %"
     return Withheld("invalid" if final else "undecided", reason)
 
@@ -219,6 +211,8 @@ def _related(p: float | None) -> str:
 
 
 def _changed(lines: Sequence[SensitivityLine]) -> str:
+    if not lines:
+        return ""
     changed = sum(line.changed for line in lines)
     if not changed:
         return "With or without them, every headline verdict is the same."

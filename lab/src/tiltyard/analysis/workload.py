@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import get_args
 
 from tiltyard.analysis.answer import answer
-from tiltyard.analysis.contrast import Contrast, Judged
+from tiltyard.analysis.contrast import Contrast, Judged, Withheld
 from tiltyard.analysis.ends import Ends, what_ends_saw
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, Verdict, WorkloadFindings
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
@@ -92,8 +92,8 @@ def quantities_of(measured: Measured) -> Quantities | None:
     return Quantities(measured, index, tuple(metrics), tuple(latencies))
 
 
-def unmeasured(measured: Measured) -> WorkloadFindings:
-    """What can be said of a workload of which no trial is done yet."""
+def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFindings:
+    """What can be said of a workload of which no trial counts."""
     spec = measured.workload.spec
     empty = Index(
         name=spec.name,
@@ -105,7 +105,10 @@ def unmeasured(measured: Measured) -> WorkloadFindings:
         standings=(),
         comparisons=(),
     )
-    return _findings(measured, f"No verdict yet on {spec.name}: no trial of it is done.", empty)
+    answer = f"No verdict yet on {spec.name}: no trial of it is done."
+    if withheld:
+        answer = f"No verdict on {spec.name}: {withheld.reason}."
+    return _findings(measured, answer, empty)
 
 
 def workload_findings(
