@@ -38,6 +38,15 @@ def test_a_rise_that_is_not_a_plain_factor_has_its_number():
     assert "rises by 7" in told.sentence
 
 
+@pytest.mark.parametrize(
+    ("axis", "reach"),
+    [("depth", "from depth 1 to 16"), ("threads", "from 1 to 16 threads")],
+)
+def test_levels_are_told_as_one_says_them(axis, reach):
+    (told,) = observations_of(logs(7, GROWING), (1, 2, 4, 8, 16), axis)
+    assert f"grid read: doubles {reach} on" in told.sentence
+
+
 def test_a_fall_is_named_too():
     (told,) = observations_of(logs(7, -GROWING))
     assert "halves from 4 KiB to 1 MiB" in told.sentence

@@ -108,8 +108,10 @@ class Course:
         return sameness(self.values, SAME_ALPHA)
 
     def between(self, first: int, last: int) -> str:
-        """``from 4 KiB to 1 MiB record``, by places of levels."""
+        """``from 4 KiB to 1 MiB record``, ``from depth 1 to 32``, by places of levels."""
         start, end = self.levels[first], self.levels[last]
+        if self.axis.label(end).startswith(self.axis.name):
+            return f"from {self.axis.label(start)} to {self.axis.text(end)}"
         return f"from {self.axis.text(start)} to {self.axis.label(end)}"
 
     def at(self, place: int) -> str:
