@@ -7,10 +7,14 @@ the functions, because they take longer to import than most commands take.
 The names below are the public ones; docs/reference/statistics.md lists them with their sources.
 """
 
+from tiltyard.stats.bimodal import Dip, Modes, dip_test, two_modes
 from tiltyard.stats.bootstrap import bootstrap_interval
 from tiltyard.stats.confidence_sequence import ConfidenceSequence, confidence_sequence
+from tiltyard.stats.consistency import SpreadRatio, spread_ratio
+from tiltyard.stats.equivalence import Sameness, sameness
 from tiltyard.stats.fairness import fairness, jain_index
 from tiltyard.stats.family import FamilyRules, FamilyVerdicts, judge_family
+from tiltyard.stats.level_shift import LevelShift, level_shift
 from tiltyard.stats.looks import looks
 from tiltyard.stats.means import geometric_mean_interval, geometric_ratio
 from tiltyard.stats.multiple import (
@@ -19,6 +23,8 @@ from tiltyard.stats.multiple import (
     false_coverage_alpha,
     holm,
 )
+from tiltyard.stats.outliers import Outlier, oddest
+from tiltyard.stats.permutation import permutation_p
 from tiltyard.stats.planning import (
     Expected,
     blocks_for_half_width,
@@ -48,9 +54,10 @@ from tiltyard.stats.signed_rank import (
     signed_ranks,
     walsh_averages,
 )
+from tiltyard.stats.slope import slopes
 from tiltyard.stats.spread import quantile_interval, variation
 from tiltyard.stats.steady import SteadyState, mser5, steady_state
-from tiltyard.stats.student import Students, paired_ts
+from tiltyard.stats.student import Student, Students, paired_ts, student
 from tiltyard.stats.summary import ValueSummary, geometric_mean, median_rank, summarise
 from tiltyard.stats.totals import total_rate_ratio, total_ratio
 from tiltyard.stats.trend import Trend, trend
@@ -59,18 +66,25 @@ from tiltyard.stats.welch import MeanDifferences, Moments, moments, welch
 
 __all__ = [
     "ConfidenceSequence",
+    "Dip",
     "Estimate",
     "Evidence",
     "Expected",
     "FamilyRules",
     "FamilyVerdicts",
+    "LevelShift",
     "MeanDifferences",
+    "Modes",
     "Moments",
+    "Outlier",
     "RepeatedInterval",
+    "Sameness",
     "SignedRank",
     "SignedRanks",
     "Spending",
+    "SpreadRatio",
     "SteadyState",
+    "Student",
     "Students",
     "Trend",
     "ValueSummary",
@@ -84,6 +98,7 @@ __all__ = [
     "confidence_sequence",
     "deviation_interval",
     "difference_found",
+    "dip_test",
     "expected_looks",
     "fairness",
     "false_coverage_alpha",
@@ -94,26 +109,34 @@ __all__ = [
     "jain_index",
     "judge_family",
     "largest_c",
+    "level_shift",
     "looks",
     "median_rank",
     "moments",
     "mser5",
     "nominal_p",
+    "oddest",
     "optimal_counts",
     "overall_alpha",
     "pair_deviation",
     "paired_ts",
+    "permutation_p",
     "prediction_interval",
     "quantile_interval",
     "repeated_interval",
+    "sameness",
     "sequential_p",
     "signed_rank",
     "signed_ranks",
+    "slopes",
+    "spread_ratio",
     "steady_state",
+    "student",
     "summarise",
     "total_rate_ratio",
     "total_ratio",
     "trend",
+    "two_modes",
     "variance_components",
     "variation",
     "walsh_averages",

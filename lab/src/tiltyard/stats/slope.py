@@ -1,4 +1,8 @@
-"""The slope of each block's own course."""
+"""The slope of each block's own course.
+
+Source: Matthews, Altman, Campbell and Royston, "Analysis of serial measurements in medical
+research", BMJ 300 (1990): one summary of each course, then a plain analysis of the summaries.
+"""
 
 import numpy as np
 
