@@ -18,16 +18,15 @@ FEW: Final = 6
 """As many pairs are told without folding any of them away."""
 
 
-def interval_head(comparisons: Iterable[Comparison | None]) -> str:
+def interval_head(levels: Iterable[float]) -> str:
     """Head of a column of intervals: the level where all have the usual one."""
-    levels = {comparison.level for comparison in comparisons if comparison}
-    return PLAIN_HEAD if levels <= {PLAIN_LEVEL} else "interval"
+    return PLAIN_HEAD if {*levels} <= {PLAIN_LEVEL} else "interval"
 
 
-def levels_above(comparisons: Iterable[Comparison | None]) -> str:
+def levels_above(levels: Iterable[float]) -> str:
     """The levels beyond the usual one: ``98.3 %``, ``97.5 % to 99.1 %``, or nothing."""
-    levels = sorted({c.level for c in comparisons if c and c.level > PLAIN_LEVEL})
-    return " to ".join(dict.fromkeys(map(coverage, (*levels[:1], *levels[-1:]))))
+    above = sorted(level for level in levels if level > PLAIN_LEVEL)
+    return " to ".join(dict.fromkeys(map(coverage, (*above[:1], *above[-1:]))))
 
 
 def has_ranks(index: Index) -> bool:
@@ -75,18 +74,23 @@ def stop_text(stop: Stop) -> str:
 
 
 def blocks_run(findings: Findings) -> dict[str, dict[str, int]]:
-    """Workload → system → blocks in which it was run; empty where that is the same for all."""
+    """Workload → system → blocks in which it was run; empty as long as that is the same for all.
+
+    The last block that was begun may not be complete, so it is no sign of a difference.
+    """
+    last = findings.trials[-1].block if findings.trials else 0
     met: dict[str, dict[str, set[int]]] = {
         workload.name: {system.name: set() for system in findings.systems}
         for workload in findings.workloads
     }
     for trial in findings.trials:
         met[trial.workload][trial.system].add(trial.block)
-    counts = {
+    if len({len(blocks - {last}) for own in met.values() for blocks in own.values()}) <= 1:
+        return {}
+    return {
         workload: {system: len(blocks) for system, blocks in own.items()}
         for workload, own in met.items()
     }
-    return counts if len({n for own in counts.values() for n in own.values()}) > 1 else {}
 
 
 def undecided(findings: Findings) -> list[Comparison]:
@@ -107,6 +111,11 @@ class EffectTable:
 
     topic: str
     groups: tuple[tuple[Effect, ...], ...]
+
+    @property
+    def levels(self) -> list[float]:
+        """Coverage of the intervals."""
+        return [effect.level_of_interval for group in self.groups for effect in group]
 
     @property
     def told(self) -> list[Effect]:

@@ -14,8 +14,8 @@ from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
 from tiltyard.units import display_unit, format_number
 
 _SYSTEMS_ABREAST = 3
-_OBSERVATIONS = 3
-"""As many are printed of each workload; the report has them all."""
+_SENTENCES = 3
+"""As many effects and observations are printed of each workload; the report has them all."""
 _STYLES: dict[Verdict, str] = {
     "faster": "bold cyan",
     "slower": "yellow",
@@ -48,7 +48,7 @@ def _ranked(workload: WorkloadFindings, baseline: str) -> Group:
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
     table.add_column(Text(f"relative to {baseline}"), justify="right")
-    head = interval_head(standing.comparison for standing in index.standings)
+    head = interval_head(own.comparison.level for own in index.standings if own.comparison)
     table.add_column(head, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for standing in index.standings:
@@ -128,9 +128,9 @@ def _lines(findings: Findings, report: Path) -> Iterator[tuple[str, str]]:
     yield "Answer", findings.answer
     for workload in findings.workloads:
         for table in list(effect_tables(workload))[:1]:
-            for effect in table.depending:
+            for effect in table.depending[:_SENTENCES]:
                 yield "Effect", effect.sentence
-        for observation in workload.observations[:_OBSERVATIONS]:
+        for observation in workload.observations[:_SENTENCES]:
             yield "Observed", observation.sentence
     if findings.spoiled:
         yield "Spoiled", findings.spoiled.sentence
