@@ -57,7 +57,7 @@ from tiltyard.stats.signed_rank import (
 from tiltyard.stats.slope import slopes
 from tiltyard.stats.spread import quantile_interval, variation
 from tiltyard.stats.steady import SteadyState, mser5, steady_state
-from tiltyard.stats.student import Student, Students, paired_ts, student
+from tiltyard.stats.student import Students, paired_ts
 from tiltyard.stats.summary import ValueSummary, geometric_mean, median_rank, summarise
 from tiltyard.stats.totals import total_rate_ratio, total_ratio
 from tiltyard.stats.trend import Trend, trend
@@ -84,7 +84,6 @@ __all__ = [
     "Spending",
     "SpreadRatio",
     "SteadyState",
-    "Student",
     "Students",
     "Trend",
     "ValueSummary",
@@ -131,7 +130,6 @@ __all__ = [
     "slopes",
     "spread_ratio",
     "steady_state",
-    "student",
     "summarise",
     "total_rate_ratio",
     "total_ratio",
