@@ -11,6 +11,7 @@ from tiltyard.simulation import document, simulate
 from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
 from tiltyard.simulation.families import PROCEDURES, family_rates
 from tiltyard.simulation.growth import SCALES, growth_rates
+from tiltyard.simulation.laws import LAWS, law_rates
 from tiltyard.simulation.others import RULES, trials_until_small
 from tiltyard.simulation.rates import EFFECTS, Rates, rates
 from tiltyard.simulation.scenarios import NOISIEST, SCENARIOS, paired
@@ -58,7 +59,7 @@ def standard() -> dict[str, Rates]:
 
 @pytest.fixture(scope="module")
 def others() -> dict[tuple[str, str], Rates]:
-    found = rates(4000, seed=8, designs=[], rules=RULES)
+    found = rates(2000, seed=8, designs=[], rules=RULES)
     return {(one.scenario, one.design): one for one in found}
 
 
@@ -95,7 +96,7 @@ def test_the_wrong_sign_is_rare(scenario, standard):
 def test_others_are_wrong_as_often_as_in_the_method(scenario, others):
     for rule, expected in zip(RULES, OTHERS[scenario], strict=True):
         if expected is not None:
-            error = 4 * np.sqrt(expected / 100 * (1 - expected / 100) / 4000)
+            error = 4 * np.sqrt(expected / 100 * (1 - expected / 100) / 2000)
             found = others[scenario, rule.name].false
             assert found == pytest.approx(expected / 100, abs=error + 0.004)
 
@@ -146,6 +147,18 @@ def test_noise_that_grows_breaks_the_standard_constants_a_little_and_the_strict_
     assert found["constant"].standard == pytest.approx(0.0495, abs=0.008)
     assert found["grows 100 times"].standard == pytest.approx(0.057, abs=0.008)
     assert all(one.strict <= 0.0485 for one in found.values())
+
+
+def test_only_the_fast_profile_depends_on_the_law_of_the_noise():
+    found = {one.law: one.false for one in law_rates(4000, seed=15)}
+    assert list(found) == list(LAWS)
+    error = 4 * np.sqrt(0.05 * 0.95 / 4000)
+    for law, false in found.items():
+        for design in ("quick", "standard", "standard, strict", "rigorous"):
+            assert false[design] <= 0.0505 + error, (law, design)
+    # The method's figure for two points.
+    assert found["two points and 1 %"]["fast"] == pytest.approx(0.086, abs=error)
+    assert found["normal"]["fast"] == pytest.approx(0.0478, abs=error)
 
 
 @pytest.mark.parametrize("profile", ["quick", "standard", "rigorous"])

@@ -42,6 +42,7 @@ def document(results: Results) -> str:
         ),
         portfolio=_portfolio(results),
         growth=_growth(results),
+        laws=_laws(results),
         levels=_levels(results),
         orders=_orders(results),
         families=_families(results),
@@ -80,6 +81,11 @@ def _portfolio(results: Results) -> str:
 def _growth(results: Results) -> str:
     rows = [(r.scale, _percent(r.standard), _percent(r.strict)) for r in results.growth]
     return _table(("noise over 30 blocks", "standard", "standard, strict"), rows)
+
+
+def _laws(results: Results) -> str:
+    rows = [(r.law, *(_percent(share) for share in r.false.values())) for r in results.laws]
+    return _table(("paired differences", *results.laws[0].false), rows)
 
 
 def _levels(results: Results) -> str:

@@ -7,15 +7,16 @@ import numpy as np
 
 from tiltyard.simulation.families import FamilyRates, family_rates
 from tiltyard.simulation.growth import GrowthRates, growth_rates
+from tiltyard.simulation.laws import LawRates, law_rates
 from tiltyard.simulation.portfolio import PortfolioRates, portfolio_rates
 from tiltyard.simulation.rates import Rates, rates
 from tiltyard.simulation.replication import LevelRates, OrderRates, level_rates, order_rates
 from tiltyard.simulation.studies import StudyRates, study_rates
 
 PATHS: Final = 20_000
-"""Comparisons of each kind in the full form: about a minute."""
+"""Comparisons of each kind in the full form: a minute or two."""
 QUICK_PATHS: Final = 2_000
-"""In the quick form: less than ten seconds."""
+"""In the quick form: some ten seconds."""
 SEED: Final = 20_261_120
 _PATHS_A_FAMILY: Final = 50
 """A family has many comparisons, and a study hundreds: there are fewer of them than of paths."""
@@ -40,6 +41,7 @@ class Results:
     """Scenario by scenario: others' rules, then our designs."""
     portfolio: tuple[PortfolioRates, ...]
     growth: tuple[GrowthRates, ...]
+    laws: tuple[LawRates, ...]
     levels: tuple[LevelRates, ...]
     orders: tuple[OrderRates, ...]
     families: tuple[FamilyRates, ...]
@@ -80,7 +82,7 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         paths: comparisons of each kind; :data:`QUICK_PATHS` for a first impression.
         seed: of every part; each has a stream of its own.
     """
-    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(6)]
+    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(7)]
     found = rates(paths, own[0])
     return Results(
         paths=paths,
@@ -88,6 +90,7 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         rates=found,
         portfolio=portfolio_rates(found),
         growth=growth_rates(paths, own[1]),
+        laws=law_rates(paths, own[6]),
         levels=level_rates(paths, own[2]),
         orders=order_rates(paths, own[3]),
         families=family_rates(max(1, paths // _PATHS_A_FAMILY), own[4]),
