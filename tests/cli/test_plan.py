@@ -13,7 +13,7 @@ from tiltyard.cli.session import planned
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.plan.pilot import read_pilot
+from tiltyard.plan.pilot import Pilot
 from tiltyard.plan.store import read_plan
 from tiltyard.run.read import read_run
 
@@ -51,6 +51,10 @@ def copy(piloted: StudyFolder, tmp_path: Path) -> StudyFolder:
     return StudyFolder(tmp_path / "study")
 
 
+def pilot_in(folder: StudyFolder) -> Pilot:
+    return Pilot.model_validate_json(folder.pilot_findings.read_bytes())
+
+
 def forecast_of(
     folder: StudyFolder, capsys: pytest.CaptureFixture[str], **asked: str | float
 ) -> dict:
@@ -63,8 +67,7 @@ def test_a_pilot_is_a_study_of_its_own(piloted: StudyFolder) -> None:
     trials = read_run(piloted.pilot, own).trials
     assert len(trials) == 5 * 2 * 3
     assert all(trial.outcome == "done" for trial in trials)
-    pilot = read_pilot(piloted.pilot_findings)
-    assert pilot is not None
+    pilot = pilot_in(piloted)
     assert pilot.plan_hash == own.hash
     assert 1 <= pilot.workloads[0].trials <= 5
     assert not piloted.plan.exists(), "the study itself has not begun"
@@ -73,8 +76,7 @@ def test_a_pilot_is_a_study_of_its_own(piloted: StudyFolder) -> None:
 
 def test_the_plan_takes_its_counts_up_and_none_of_its_data(copy: StudyFolder) -> None:
     made = planned(copy, Engine.find())
-    pilot = read_pilot(copy.pilot_findings)
-    assert pilot is not None
+    pilot = pilot_in(copy)
     assert made.workloads[0].spec.trials == pilot.workloads[0].trials
     assert read_run(copy, made).trials == ()
 
@@ -121,8 +123,7 @@ def test_people_get_a_table(piloted: StudyFolder, capsys: pytest.CaptureFixture[
 def test_a_busy_host_is_said_to_be(
     copy: StudyFolder, capsys: pytest.CaptureFixture[str], foreign_cpu: float, said: str
 ) -> None:
-    pilot = read_pilot(copy.pilot_findings)
-    assert pilot is not None
+    pilot = pilot_in(copy)
     busy = pilot.model_copy(update={"telemetry": {"foreign_cpu": foreign_cpu}})
     copy.pilot_findings.write_bytes(busy.document())
     assert forecast_of(copy, capsys)["source"].endswith(said)
@@ -150,6 +151,14 @@ def test_nothing_known_is_one_clear_line(tmp_path: Path) -> None:
     )
     assert caught.value.exit_code == 2
     assert not folder.plan.exists()
+
+
+def test_a_pilot_of_something_else_foresees_nothing(copy: StudyFolder) -> None:
+    planned(copy, Engine.find())
+    other = pilot_in(copy).model_copy(update={"systems_sha256": "0" * 64})
+    copy.pilot_findings.write_bytes(other.document())
+    with pytest.raises(UsageError, match="was about other systems"):
+        plan(copy.root)
 
 
 def test_a_pilot_of_a_changed_study_is_not_gone_on_with(copy: StudyFolder) -> None:

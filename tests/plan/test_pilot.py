@@ -104,7 +104,7 @@ def test_a_pilot_of_something_else_is_refused(
 def test_a_damaged_file_is_named(folder: StudyFolder, text: str, said: str) -> None:
     folder.pilot_findings.write_text(text)
     with pytest.raises(UsageError, match=said) as caught:
-        read_pilot(folder.pilot_findings)
+        read_pilot(folder.pilot_findings, (), ())
     assert str(caught.value).startswith(f"{folder.pilot_findings}: ")
 
 
@@ -112,7 +112,7 @@ def test_a_newer_format_is_called_that(folder: StudyFolder, frozen: Freeze) -> N
     newer = pilot_for(frozen()).model_copy(update={"format": 2})
     folder.pilot_findings.write_bytes(newer.document())
     with pytest.raises(UsageError, match="a pilot of format 2; this Tiltyard reads format 1"):
-        read_pilot(folder.pilot_findings)
+        read_pilot(folder.pilot_findings, (), ())
 
 
 def test_the_pilots_plan_has_few_blocks_of_several_trials(frozen: Freeze) -> None:

@@ -86,9 +86,9 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
     """What is known of each workload, and from where.
 
     Raises:
-        UsageError: if nothing is known yet.
+        UsageError: if nothing is known yet, or the pilot was about something else.
     """
-    pilot = read_pilot(folder.pilot_findings)
+    pilot = read_pilot(folder.pilot_findings, plan.workloads, plan.systems)
     if pilot is not None:
         known = {found.name: basis_of_pilot(found) for found in pilot.workloads}
         return known, _source(pilot, plan)

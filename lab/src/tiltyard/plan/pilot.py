@@ -71,9 +71,10 @@ class Pilot(Frozen):
         """SHA-256 of the file."""
         return sha256(self.document())
 
-    def workload(self, name: str) -> PilotWorkload | None:
-        """The workload of that name."""
-        return next((found for found in self.workloads if found.name == name), None)
+    @property
+    def found(self) -> dict[str, PilotWorkload]:
+        """Its workloads by name."""
+        return {workload.name: workload for workload in self.workloads}
 
 
 def hash_of_systems(systems: Sequence[SystemSpec]) -> str:
@@ -81,29 +82,45 @@ def hash_of_systems(systems: Sequence[SystemSpec]) -> str:
     return sha256("\n".join(system.model_dump_json() for system in systems).encode())
 
 
-def read_pilot(path: Path) -> Pilot | None:
-    """The pilot of a study folder; ``None`` if there was none.
+def read_pilot(
+    path: Path, workloads: Sequence[PlannedWorkload], systems: Sequence[SystemSpec]
+) -> Pilot | None:
+    """What a pilot found about these systems and workloads; ``None`` if there was none.
+
+    What it did not measure in this very configuration is refused, not guessed.
+
+    Args:
+        path: where its findings are, if anywhere.
+        workloads: as the study plans them.
+        systems: of the study.
 
     Raises:
-        UsageError: if the file is not one of this format.
+        UsageError: if the file is damaged, or about other systems or workloads.
     """
     try:
         text = path.read_bytes()
     except FileNotFoundError:
         return None
+    again = f"Delete it, or make another pilot: tiltyard plan {path.parent} --pilot"
     try:
         pilot = Pilot.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, first["loc"]))
-        raise UsageError(
-            f"{path}: {key}: {first['msg']}. Delete it, or make another pilot: "
-            f"tiltyard plan {path.parent} --pilot"
-        ) from error
+        raise UsageError(f"{path}: {key}: {first['msg']}. {again}") from error
     if pilot.format != FORMAT:
         raise UsageError(
             f"{path}: a pilot of format {pilot.format}; this Tiltyard reads format {FORMAT}"
         )
+    if pilot.systems_sha256 != hash_of_systems(systems):
+        raise UsageError(f"{path}: this pilot was about other systems than the study. {again}")
+    for workload in workloads:
+        found = pilot.found.get(workload.spec.name)
+        if found is None or found.hash != workload.hash:
+            name = workload.spec.name
+            raise UsageError(
+                f"{path}: this pilot did not run {name} as it is in the study. {again}"
+            )
     return pilot
 
 
@@ -112,8 +129,7 @@ def with_pilot(
 ) -> tuple[PlannedWorkload, ...]:
     """The workloads with what a pilot found, where there was one.
 
-    A number of trials that the study names stands. What the pilot did not measure in this very
-    configuration is refused, not guessed.
+    A number of trials that the study names stands.
 
     Args:
         workloads: as they are about to be frozen.
@@ -121,22 +137,14 @@ def with_pilot(
         path: where the pilot's findings are, if anywhere.
 
     Raises:
-        UsageError: if the pilot was about other systems or workloads.
+        UsageError: as :func:`read_pilot` does.
     """
-    pilot = read_pilot(path)
+    pilot = read_pilot(path, workloads, systems)
     if pilot is None:
         return tuple(workloads)
-    again = f"Delete it, or make another pilot: tiltyard plan {path.parent} --pilot"
-    if pilot.systems_sha256 != hash_of_systems(systems):
-        raise UsageError(f"{path}: this pilot was about other systems than the study. {again}")
     taken = []
     for workload in workloads:
-        found = pilot.workload(workload.spec.name)
-        if found is None or found.hash != workload.hash:
-            raise UsageError(
-                f"{path}: this pilot did not run {workload.spec.name} as it is in the study. "
-                f"{again}"
-            )
+        found = pilot.found[workload.spec.name]
         spec = workload.spec.model_copy(update={"trials": workload.spec.trials or found.trials})
         update = {"spec": spec, "warm_up_s": found.warm_up_s}
         taken.append(workload.model_copy(update=update))
