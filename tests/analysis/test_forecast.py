@@ -1,18 +1,20 @@
 """The forecast of a study, from the pilot of one whose noise is known."""
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from support.synthetic import synthetic_study
-from support.turns import in_turns, planned, workload_of
+from support.turns import in_turns, planned, sliced, workload_of
 from tiltyard.analysis.basis import Basis, basis_of, basis_of_pilot, turns_of
-from tiltyard.analysis.forecast import forecast
+from tiltyard.analysis.forecast import Asked, forecast
 from tiltyard.analysis.pilot import MOST_TRIALS, pilot_of
 from tiltyard.analysis.replication import components_of, values_of_trials
 from tiltyard.plan.pilot import Pilot
 
-ASKED = {"within": 0.02, "power": 0.9, "budget_s": None}
+ASKED = Asked(within=0.02, power=0.9)
 
 
 def pilot(**noise: float) -> Pilot:
@@ -52,9 +54,20 @@ def test_a_pilot_keeps_what_it_measured_and_what_else_went_on():
     assert known.own == pytest.approx((found.cv_trials**2, found.cv_blocks**2))
 
 
+def test_a_pilots_values_are_those_after_its_warm_up():
+    """As the study will measure them; a slow start of changing depth is not its noise."""
+    rates = np.full((10, 40), 1000.0)
+    rates[:, :5] *= np.linspace(0.1, 0.9, 10)[:, np.newaxis]
+    plan, run = sliced(rates)
+    (found,) = pilot_of(plan, run, 9.0, {"postmark": 40.0}, "2026-11-21T10:00:00Z").workloads
+    assert found.warm_up_s == pytest.approx(7.5)
+    values = [value for rows in found.values.values() for row in rows for value in row]
+    assert values == pytest.approx([math.log(1000)] * 10)
+
+
 def test_the_time_of_a_block_is_that_of_its_turns_and_trials():
     found = forecast(
-        plan_of(trials=3), {"postmark": basis(shared=0, between=0.02, within=0.01)}, "test", **ASKED
+        plan_of(trials=3), {"postmark": basis(shared=0, between=0.02, within=0.01)}, "test", ASKED
     )
     assert found.block_s == pytest.approx(2 * (9 + 3 * 1))
     assert [look.elapsed_s for look in found.pairs[0].looks] == [
@@ -65,7 +78,7 @@ def test_the_time_of_a_block_is_that_of_its_turns_and_trials():
 def test_what_systems_share_in_a_block_widens_no_interval():
     noise = {"between": 0.02, "within": 0.001}
     alone, shared = (
-        forecast(plan_of(), {"postmark": basis(shared=size, **noise)}, "test", **ASKED).pairs[0]
+        forecast(plan_of(), {"postmark": basis(shared=size, **noise)}, "test", ASKED).pairs[0]
         for size in (0.0, 0.3)
     )
     assert shared.cv > 5 * alone.cv
@@ -84,7 +97,7 @@ def test_more_trials_in_a_turn_take_their_own_noise_off():
 def test_beyond_the_last_look_blocks_are_extrapolated():
     noise = {"shared": 0.0, "within": 0.001}
     quiet, noisy = (
-        forecast(plan_of(), {"postmark": basis(between=size, **noise)}, "test", **ASKED).pairs[0]
+        forecast(plan_of(), {"postmark": basis(between=size, **noise)}, "test", ASKED).pairs[0]
         for size in (0.003, 0.10)
     )
     assert quiet.blocks_within == 7
@@ -95,13 +108,12 @@ def test_beyond_the_last_look_blocks_are_extrapolated():
 
 def test_a_budget_buys_the_last_look_that_fits():
     known = {"postmark": basis(shared=0, between=0.02, within=0.001)}
-    asked = {"within": 0.02, "power": 0.9}
-    found = forecast(plan_of(), known, "test", budget_s=20 * 12.5, **asked)
+    found = forecast(plan_of(), known, "test", replace(ASKED, budget_s=20 * 12.5))
     assert (found.budget.blocks, found.budget.look) == (12, 10)
     assert found.budget.differences == {"postmark": found.pairs[0].looks[1].difference}
-    short = forecast(plan_of(), known, "test", budget_s=60, **asked).budget
+    short = forecast(plan_of(), known, "test", replace(ASKED, budget_s=60)).budget
     assert (short.blocks, short.look, short.differences) == (3, None, {})
-    long = forecast(plan_of(), known, "test", budget_s=1e6, **asked).budget
+    long = forecast(plan_of(), known, "test", replace(ASKED, budget_s=1e6)).budget
     assert (long.blocks, long.look) == (20, 20)
 
 
@@ -110,7 +122,7 @@ def test_many_systems_put_the_first_claim_off():
     plan, run = synthetic_study(names, ("postmark",), 20)
     values = values_of_trials(plan, run, workload_of(plan))
     known = basis_of(values, names, None, turn_s=1, trial_s=1)
-    found = forecast(plan, {"postmark": known}, "test", **ASKED)
+    found = forecast(plan, {"postmark": known}, "test", ASKED)
     assert (found.family, found.earliest, len(found.pairs)) == (15, 14, 15)
     for pair in found.pairs:
         claims = [look.difference is not None for look in pair.looks]
@@ -123,5 +135,5 @@ def test_two_blocks_foresee_nothing():
             plan_of(),
             {"postmark": basis(blocks=2, shared=0, between=0.1, within=0.1)},
             "test",
-            **ASKED,
+            ASKED,
         )

@@ -1,7 +1,8 @@
 """How many blocks for the precision asked, and what precision a time buys: foreseen, not found."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
@@ -16,6 +17,7 @@ from tiltyard.stats.planning import (
     deviation_interval,
     expected_looks,
 )
+from tiltyard.stats.types import FloatArray
 from tiltyard.study.model import Frozen
 
 HEADLINE_LEVEL: Final = 0.05
@@ -98,106 +100,120 @@ class Forecast(Frozen):
     budget: Budget | None
 
 
-def forecast(
-    plan: Plan,
-    known: Mapping[str, Basis],
-    source: str,
-    *,
-    within: float,
-    power: float,
-    budget_s: float | None,
-) -> Forecast:
+@dataclass(frozen=True)
+class Asked:
+    """What a person wants to know."""
+
+    within: float
+    """Half-width of the interval of a ratio, as a fraction."""
+    power: float
+    """Chance to find a difference."""
+    budget_s: float | None = None
+    """A time, to say what it buys."""
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What all comparisons of a study have in common."""
+
+    plan: Plan
+    asked: Asked
+    block_s: float
+
+    @property
+    def family(self) -> int:
+        """Comparisons of headlines, of all workloads together."""
+        return len(self.plan.workloads) * math.comb(len(self.plan.systems), 2)
+
+
+def forecast(plan: Plan, known: Mapping[str, Basis], source: str, asked: Asked) -> Forecast:
     """What a plan is expected to show, from a pilot or an earlier run.
 
     Args:
         plan: of the study.
         known: workload → what is known of it; workloads without it are left out.
         source: says where that is from.
-        within: half-width of the interval that is asked for, as a fraction.
-        power: chance to find a difference.
-        budget_s: a time, to say what it buys.
+        asked: which precision, which chance, which time.
 
     Raises:
         ValueError: if no workload has three blocks in which two systems have a value.
     """
     workloads = [workload for workload in plan.workloads if workload.spec.name in known]
-    block_s = len(plan.systems) * sum(
-        found.turn_s + (workload.spec.trials or 1) * found.trial_s
-        for workload in workloads
-        for found in (known[workload.spec.name],)
-    )
-    family = len(plan.workloads) * math.comb(len(plan.systems), 2)
+    terms = _Terms(plan, asked, _block_s(plan, known))
     pairs = [
         pair
         for workload in workloads
-        for pair in _pairs(
-            plan, workload, known[workload.spec.name], family, block_s, within, power
-        )
+        for pair in _pairs(terms, workload, known[workload.spec.name])
     ]
     if not pairs:
         raise ValueError(f"no workload has {LEAST_BLOCKS} blocks that can be compared")
+    claiming = [look.blocks for look in pairs[0].looks if look.difference is not None]
     return Forecast(
         source=source,
         blocks=max(len(rows) for found in known.values() for rows in found.values.values()),
-        within=within,
-        power=power,
-        block_s=block_s,
-        family=family,
-        earliest=next((look.blocks for look in pairs[0].looks if look.difference), None),
+        within=asked.within,
+        power=asked.power,
+        block_s=terms.block_s,
+        family=terms.family,
+        earliest=claiming[0] if claiming else None,
         trials={workload.spec.name: workload.spec.trials or 1 for workload in workloads},
         warm_up_s={workload.spec.name: workload.warm_up_s for workload in workloads},
         pairs=tuple(pairs),
-        budget=None if budget_s is None else _budget(pairs, budget_s, block_s),
+        budget=None if asked.budget_s is None else _budget(pairs, asked.budget_s, terms.block_s),
     )
 
 
-def _pairs(
-    plan: Plan,
-    workload: PlannedWorkload,
-    found: Basis,
-    family: int,
-    block_s: float,
-    within: float,
-    power: float,
-) -> list[PairForecast]:
+def _block_s(plan: Plan, known: Mapping[str, Basis]) -> float:
+    """What a block takes in which every system meets every workload."""
+    return len(plan.systems) * sum(
+        found.turn_s + (plan.workload(name).spec.trials or 1) * found.trial_s
+        for name, found in known.items()
+    )
+
+
+def _pairs(terms: _Terms, workload: PlannedWorkload, found: Basis) -> Iterator[PairForecast]:
     """Every pair of systems in one workload, as (later, earlier) in the order of the study."""
     trials = workload.spec.trials or 1
-    forecasts = []
-    for earlier, later in combinations(plan.systems, 2):
-        both = np.stack([turns_of(found, name.name, trials) for name in (later, earlier)])
+    names = [system.name for system in terms.plan.systems]
+    for earlier, later in combinations(names, 2):
+        both = np.stack([turns_of(found, name, trials) for name in (later, earlier)])
         both = both[:, np.isfinite(both).all(axis=0)]
-        if both.shape[1] < LEAST_BLOCKS:
-            continue
-        differences = both[0] - both[1]
-        looks = expected_looks(
-            differences,
-            plan.design.spending,
-            rope=math.log1p(plan.design.equivalent_within),
-            level=HEADLINE_LEVEL / family,
-            power=power,
-            seed=plan.seed,
-        )
-        deviation = float(differences.std(ddof=1))
-        low, high = deviation_interval(deviation, len(differences))
-        variance = float(both.var(axis=1, ddof=1).mean())
-        needed = _blocks_within(looks, math.log1p(within))
-        forecasts.append(
-            PairForecast(
-                workload=workload.spec.name,
-                system=later.name,
-                against=earlier.name,
-                cv=math.sqrt(variance),
-                correlation=1 - deviation**2 / (2 * variance) if variance else 0.0,
-                deviation=deviation,
-                deviation_low=low,
-                deviation_high=high,
-                looks=tuple(_look(one, block_s) for one in looks),
-                blocks_within=needed,
-                elapsed_within_s=needed * block_s,
-                blocks_to_find=blocks_to_find(deviation, within, power),
-            )
-        )
-    return forecasts
+        if both.shape[1] >= LEAST_BLOCKS:
+            yield _pair(terms, workload.spec.name, later, earlier, both)
+
+
+def _pair(
+    terms: _Terms, workload: str, system: str, against: str, values: FloatArray
+) -> PairForecast:
+    """One comparison, from values of shape (2, blocks) on the log scale."""
+    plan, asked = terms.plan, terms.asked
+    differences = values[0] - values[1]
+    looks = expected_looks(
+        differences,
+        plan.design.spending,
+        rope=math.log1p(plan.design.equivalent_within),
+        level=HEADLINE_LEVEL / terms.family,
+        power=asked.power,
+        seed=plan.seed,
+    )
+    deviation = float(differences.std(ddof=1))
+    low, high = deviation_interval(deviation, len(differences))
+    variance = float(values.var(axis=1, ddof=1).mean())
+    needed = _blocks_within(looks, math.log1p(asked.within))
+    return PairForecast(
+        workload=workload,
+        system=system,
+        against=against,
+        cv=math.sqrt(variance),
+        correlation=1 - deviation**2 / (2 * variance) if variance else 0.0,
+        deviation=deviation,
+        deviation_low=low,
+        deviation_high=high,
+        looks=tuple(_look(one, terms.block_s) for one in looks),
+        blocks_within=needed,
+        elapsed_within_s=needed * terms.block_s,
+        blocks_to_find=blocks_to_find(deviation, asked.within, asked.power),
+    )
 
 
 def _look(expected: Expected, block_s: float) -> LookForecast:

@@ -52,7 +52,9 @@ def pilot_of(
 def _workload(
     plan: Plan, run: RunRecord, workload: PlannedWorkload, turn_s: float, trial_s: float
 ) -> PilotWorkload:
-    values = values_of_trials(plan, run, workload)
+    warm_up_s = warm_up_of(all_series_of(run, workload))
+    measuring = workload.model_copy(update={"warm_up_s": warm_up_s})
+    values = values_of_trials(plan, run, measuring)
     found = components_of(values)
     trials = 1
     if found is not None:
@@ -70,7 +72,7 @@ def _workload(
         turn_s=turn_s,
         trial_s=trial_s,
         trials=trials,
-        warm_up_s=warm_up_of(all_series_of(run, workload)),
+        warm_up_s=warm_up_s,
     )
 
 

@@ -16,6 +16,7 @@ from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.pilot import Pilot, plan_of_pilot, read_pilot
 from tiltyard.plan.store import read_plan, write_plan
+from tiltyard.run.course import counted
 from tiltyard.run.estimate import Pace
 from tiltyard.run.history import History
 from tiltyard.run.journal import read_journal
@@ -97,7 +98,7 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
             f"{folder.root}: nothing is known of the noise yet; "
             f"tiltyard plan {folder.root} --pilot measures it"
         )
-    run = read_run(folder, plan)
+    run = counted(plan, read_run(folder, plan))
     pace = Pace.of(History(read_journal(folder.journal)))
     systems = [system.name for system in plan.systems]
     known = {}

@@ -36,7 +36,7 @@ def plan(
         power: Chance with which a difference is to be found, more than 0.5 and less than 1.
         json: Print all of it as JSON.
     """
-    from tiltyard.analysis.forecast import forecast
+    from tiltyard.analysis.forecast import Asked, forecast
     from tiltyard.cli.console import say, show
     from tiltyard.cli.forecast_table import sentences, table
     from tiltyard.cli.piloting import known_of, plan_to_foresee, run_pilot
@@ -59,9 +59,11 @@ def plan(
             planned,
             known,
             source,
-            within=within_share or planned.design.equivalent_within,
-            power=power,
-            budget_s=budget_s or planned.budget_s,
+            Asked(
+                within=within_share or planned.design.equivalent_within,
+                power=power,
+                budget_s=budget_s or planned.budget_s,
+            ),
         )
     except ValueError as error:
         raise UsageError(f"{folder.root}: {error}: {source}") from error
