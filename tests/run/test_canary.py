@@ -14,6 +14,7 @@ from tiltyard.run.canary import canaries, check_canary
 from tiltyard.run.history import History
 from tiltyard.run.journal import CanaryRun, read_journal
 from tiltyard.run.runner import run_study
+from tiltyard.study.model import GatesSpec
 
 LIMIT = 0.03
 WHEN: tuple[Literal["before"], Literal["after"]] = ("before", "after")
@@ -106,3 +107,17 @@ def test_a_run_with_gates_has_one_before_and_one_after_each_block(
     ]  # fmt: skip
     assert all(run.cpu_s and run.disk_s for run in found)
     assert not folder.work.exists(), "a canary leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    "gates", [None, GATES.model_copy(update={"canary": 0.0, "spoiled": "keep"})]
+)
+def test_a_study_may_do_without(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch, gates: GatesSpec | None
+) -> None:
+    monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
+    systems = (directory_system("a", tmp_path / "disk" / "a"),)
+    plan = plan_of(systems, blocks=1, gates=gates)
+    folder = place(tmp_path / "study", plan)
+    run_study(folder, plan, engine, go_on, Watcher())
+    assert canaries(History(read_journal(folder.journal))) == ()

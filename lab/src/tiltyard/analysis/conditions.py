@@ -60,14 +60,18 @@ def gates_sentence(plan: Plan) -> str:
     gates = plan.gates
     if gates is None:
         return ""
+    canary = (
+        f"a fixed piece of work before or after it is off by more than {_share(gates.canary)}; "
+        if gates.canary
+        else ""
+    )
     limits = (
         f"other processes use more than {_share(gates.foreign_cpu)} of a core or move more than "
         f"{_share(gates.foreign_io)} of our bytes on the device; others wait for CPU, disk or "
         f"memory for more than {_share(gates.pressure)} of the time; the hypervisor takes more "
         f"than {_share(gates.steal)}; the CPU frequency is off that of the block by more than "
         f"{_share(gates.frequency)}; a temperature changes by more than {gates.temperature_k:g} K; "
-        f"a fixed piece of work before or after it is off by more than {_share(gates.canary)}; "
-        "anything is swapped or throttled, or a clock jumps"
+        f"{canary}anything is swapped or throttled, a clock jumps, or the kernel reports errors"
     )
     fate = "replaced by another one" if gates.spoiled == "replace" else "kept, and counts"
     return (

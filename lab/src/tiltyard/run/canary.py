@@ -51,13 +51,14 @@ _WRITE: Final[dict[str, JsonValue]] = {
 def run_canary(context: Context, block: int, when: Literal["before", "after"]) -> None:
     """Run it, and write down how long it took.
 
-    Does nothing for a plan without gates. A canary that fails is no reason to stop a study: its
-    time is then not available.
+    Does nothing for a plan without gates, or with a limit of 0 for the canary. A canary that fails
+    is no reason to stop a study: its time is then not available.
 
     Raises:
         InterruptedRunError: if a signal came.
     """
-    if context.plan.gates is None:
+    gates = context.plan.gates
+    if gates is None or not gates.canary:
         return
     cpu_s = _time_s(context, "random", _COMPUTE)
     disk_s = None
