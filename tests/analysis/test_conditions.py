@@ -46,3 +46,8 @@ def test_the_share_of_hits_is_told_when_out_of_cache():
     assert "Access: out-of-cache, verified" in text
     assert "the device delivered at least 98.7 % of the bytes of each read test" in text
     assert "a page cache of no more than 24" in text
+
+
+def test_whole_cores_of_others_are_said_without_an_exponent() -> None:
+    findings = analyse(*synthetic_study(blocks=7, foreign_share=1.743))
+    assert "Other processes used 174 % of a core" in findings.conditions_sentence

@@ -73,15 +73,20 @@ def gates_sentence(plan: Plan) -> str:
         f"{_share(gates.frequency)}; a temperature changes by more than {gates.temperature_k:g} K; "
         f"{canary}anything is swapped or throttled, a clock jumps, or the kernel reports errors"
     )
-    fate = "replaced by another one" if gates.spoiled == "replace" else "kept, and counts"
+    fate = "another one counts in its place" if gates.spoiled == "replace" else "it counts as well"
     return (
-        f"A block is spoiled, and {fate}, when the host's telemetry, as far as this host has it, "
-        f"shows that {limits}."
+        f"A block is spoiled, and {fate}, when the telemetry, as far as this host has it, shows "
+        f"that {limits}."
     )
 
 
 def _share(fraction: float) -> str:
     return f"{100 * fraction:g} %"
+
+
+def _rounded(fraction: float) -> str:
+    """Two digits of a percentage, never an exponent: ``0.41 %``, ``174 %``."""
+    return f"{100 * fraction:.0f} %" if fraction >= 0.1 else f"{100 * fraction:.2g} %"
 
 
 def conditions_sentence(run: RunRecord, lines: tuple[TrialLine, ...]) -> str:
@@ -115,8 +120,8 @@ def _conditions(run: RunRecord, lines: tuple[TrialLine, ...]) -> Iterator[str]:
     shares = [line.foreign_share for line in lines if line.foreign_share is not None]
     if shares:
         yield (
-            f"Other processes used {100 * np.median(shares):.2g} % of a core in the typical trial, "
-            f"{100 * max(shares):.2g} % in the worst."
+            f"Other processes used {_rounded(float(np.median(shares)))} of a core in the typical "
+            f"trial, {_rounded(max(shares))} in the worst."
         )
 
 
