@@ -2,6 +2,9 @@
 
 Two ways, which check each other: a closed formula for normal noise, and resampling what a pilot or
 an earlier run has measured, with its tails and modes, through the very intervals of the study.
+
+Sources: Chow, Shao and Wang, "Sample Size Calculations in Clinical Research" (2008), chapter 3;
+Maricq et al., "Taming Performance Variability", OSDI (2018), for resampling.
 """
 
 import math
