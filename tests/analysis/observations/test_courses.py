@@ -8,6 +8,8 @@ import pytest
 
 from support.observed import FILES, RECORDS, observations_of, observed_study, of_kind
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.observations.course import MOST_LEVELS, courses
+from tiltyard.analysis.quantity import collect
 from tiltyard.run.record import TrialRecord
 
 NOISE = 0.01
@@ -159,3 +161,16 @@ def test_one_sentence_for_systems_that_do_the_same():
     assert "; also " in both.sentence
     assert alone.systems == ("c",)
     assert "quadruples" in alone.sentence
+
+
+def test_a_course_of_very_many_levels_is_looked_at_in_fifty_from_end_to_end():
+    rng = np.random.default_rng(4)
+    records = tuple(512 * (place + 1) for place in range(200))
+    rise = np.log(1 + np.minimum(np.arange(200), 30) / 30)
+    logs = rise + rng.normal(0, 0.005, (12, 2, 200))
+    plan, run = observed_study(logs, records)
+    course, _ = courses(collect(plan, run, plan.workloads[0]))
+    assert len(course.levels) == MOST_LEVELS
+    assert course.ends == (records[0], records[-1])
+    assert set(course.levels) <= set(records)
+    assert len(course.same.farthest) == MOST_LEVELS

@@ -1,6 +1,6 @@
 """A course: one metric of one system along one axis of the grid, everything else being equal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -19,6 +19,8 @@ SAME_ALPHA: Final = 0.05
 """Of each one-sided test of sameness: their intervals have a level of 90 %, as is usual."""
 MOST: Final = 240
 """Courses that are looked at in one workload; of a larger grid, a sample."""
+MOST_LEVELS: Final = 50
+"""Levels of a course: every two are compared. Of more, so many from the first to the last one."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,14 @@ def lines(measured: Measured) -> Iterator[Line]:
             name = cells[0][1].quantity.metric
             for case, places in cases.items():
                 if len(places) > 1:
-                    levels = tuple(sorted(places))
+                    levels = _spread(sorted(places))
                     yield Line(axis, case, tuple(places[at] for at in levels), levels, name)
+
+
+def _spread(levels: Sequence[int]) -> tuple[int, ...]:
+    """All levels, or evenly spread ones if there are too many; the ends are among them."""
+    taken = np.linspace(0, len(levels) - 1, min(len(levels), MOST_LEVELS)).round().astype(int)
+    return tuple(levels[place] for place in taken)
 
 
 def courses(measured: Measured) -> tuple[Course, ...]:
