@@ -97,7 +97,7 @@ def spoiled(blocks: Sequence[int], kept: bool = False) -> tuple[Plan, RunRecord]
     """Ten blocks, of which these are spoiled; the last three of them are spares."""
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), blocks=10, effects={"xfs": 1.2})
     gates = GATES.model_copy(update={"spoiled": "keep"}) if kept else GATES
-    rules = {"blocks": plan.blocks[:7], "spares": plan.blocks[7:], "gates": gates}
+    rules = {"blocks": plan.blocks[:7], "spares": plan.blocks[7:10], "gates": gates}
     return plan.model_copy(update=rules), run.model_copy(
         update={"spoiled": dict.fromkeys(blocks, (REASON,))}
     )
@@ -136,3 +136,25 @@ def test_blocks_are_complete_without_what_a_look_has_left_out() -> None:
     shrunk = run.model_copy(update={"trials": trials, "narrowed": {8: going_on}})
     assert analyse(plan, shrunk).blocks_done == 10
     assert analyse(plan, run.model_copy(update={"trials": trials})).blocks_done == 7
+
+
+def test_where_no_block_counts_there_is_no_verdict_and_no_advice_to_go_on() -> None:
+    plan, run = spoiled((1, 2, 3, 4))
+    begun = tuple(trial for trial in run.trials if trial.key.block <= 4)
+    ended = run.model_copy(update={"trials": begun, "stopped": "4 of 4 blocks are spoiled"})
+    found = analyse(plan, ended)
+    assert found.trials_kept == 8
+    assert found.workloads[0].answer == (
+        "No verdict on postmark: 4 of 4 blocks are spoiled, more than 20 %."
+    )
+    assert found.notices[0].text == (
+        "4 of 4 blocks are spoiled, more than 20 %: there is no verdict."
+    )
+    assert not any("Run the study again" in (notice.advice or "") for notice in found.notices)
+
+
+def test_a_run_that_may_go_on_is_advised_to() -> None:
+    plan, run = spoiled((2,))
+    begun = tuple(trial for trial in run.trials if trial.key.block <= 4)
+    found = analyse(plan, run.model_copy(update={"trials": begun}))
+    assert any("Run the study again" in (notice.advice or "") for notice in found.notices)

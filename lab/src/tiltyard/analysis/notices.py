@@ -33,7 +33,7 @@ def notices(
     yield from network_notices(run, [found.measured for found in judged])
     yield from unsteady(run, plan.workloads)
     if not withheld or contrasts:
-        yield from _looks(plan, contrasts)
+        yield from _looks(plan, contrasts, over=run.stopped is not None)
     yield from _undecided(contrasts)
     yield from _resumed(run)
     yield from _tails(contrasts)
@@ -54,7 +54,9 @@ def _withheld(withheld: Withheld | None) -> Iterator[Notice]:
         )
 
 
-def _looks(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Notice]:
+def _looks(plan: Plan, contrasts: Sequence[Contrast], *, over: bool) -> Iterator[Notice]:
+    """What waits for a look; ``over``: the run has ended for good."""
+    again = "Run the study again"
     first = plan.design.looks[0].blocks
     early = [found for found in contrasts if not found.interval and found.verdict != "invalid"]
     if early or not contrasts:
@@ -63,7 +65,7 @@ def _looks(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Notice]:
             severity="warning",
             text=f"{fewest} blocks of the {first} that the first look needs: {len(early)} "
             "comparisons have no interval yet.",
-            advice="Run the study again: it goes on where it stopped.",
+            advice=None if over else f"{again}: it goes on where it stopped.",
         )
     beyond = max(
         (
@@ -79,7 +81,7 @@ def _looks(plan: Plan, contrasts: Sequence[Contrast]) -> Iterator[Notice]:
             severity="note",
             text=f"{blocks} beyond the latest look: shown as points, but no verdict rests on them "
             "before the next look.",
-            advice="Run the study again to reach the next look.",
+            advice=None if over else f"{again} to reach the next look.",
         )
 
 
@@ -128,6 +130,8 @@ def _tails(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
 
 def _noise(judged: JudgedWorkload) -> Iterator[Notice]:
     """Did the size of the random differences change over the session?"""
+    if not judged.index.contrasts:
+        return
     deviations = np.full((len(judged.index.contrasts), len(judged.measured.blocks)), np.nan)
     for row, contrast in enumerate(judged.index.contrasts):
         if contrast.interval:

@@ -39,6 +39,8 @@ class LiveDisplay:
         self._task: Task | None = None
         self._block = ""
         self._trial = ""
+        self.decision: str | None = None
+        """Why the latest look ends the run, if it does."""
 
     def __enter__(self) -> Self:
         """Take the terminal's line."""
@@ -109,6 +111,7 @@ class LiveDisplay:
     def looked(self, blocks: int, decision: Decision) -> None:
         """The data were looked at."""
         remark(f"Look     after {blocks} blocks: {decision.reason}")
+        self.decision = decision.reason if decision.done else None
 
     def _say(self, what: str) -> None:
         """Change the words on the line."""

@@ -89,7 +89,8 @@ def _run_and_conclude(folder: "StudyFolder", stop_on_failure: bool) -> "Findings
             display,
             stop_on_failure=stop_on_failure,
         )
-    remark(f"Ended    {reason}")
+    if reason != display.decision:
+        remark(f"Ended    {reason}")
     return conclude(folder)
 
 
