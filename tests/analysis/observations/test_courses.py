@@ -135,8 +135,9 @@ def test_a_cliff_near_the_memory_size_says_so(memory, near):
     assert (f"that is near the memory available at start, {memory}" in told.sentence) == near
 
 
-def test_a_device_that_read_nothing_denies_the_cache():
-    plan, run = observed_study(logs(5, CLIFF), FILES, "file", change=from_device(0.01))
+@pytest.mark.parametrize("gib", [0.01, 8])
+def test_a_device_that_read_nothing_or_everything_denies_the_cache(gib):
+    plan, run = observed_study(logs(5, CLIFF), FILES, "file", change=from_device(gib))
     host = {**run.host, "memory available at start": "1.5 GiB"}
     (told,) = analyse(plan, run.model_copy(update={"host": host})).workloads[0].observations
     assert "cache" not in told.sentence

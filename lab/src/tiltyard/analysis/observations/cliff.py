@@ -19,9 +19,9 @@ DEEP: Final = math.log(0.7)
 SHARE: Final = 0.5
 """… and is at least this share of everything between the best and the worst level."""
 FROM_DEVICE: Final = 0.20
-"""Reads beyond a cliff of the cache come from the device by more than this share,"""
+"""Beyond a cliff of the cache more than this share of the reads comes from the device …"""
 FROM_CACHE: Final = 0.05
-"""and all reads by more than this one."""
+"""… and before it less than this one."""
 WORKING_SET: Final = frozenset({"file"})
 """Axes whose levels are what has to fit into the cache."""
 _TOLERANCE: Final = math.log1p(SAME_WITHIN)
@@ -105,22 +105,23 @@ def _plateaus(course: Course, place: int) -> str:
 
 def _cache(scene: Scene, course: Course, place: int) -> tuple[str, str]:
     """What makes it a cliff of the cache, for the sentence and for the evidence."""
+    if WORKING_SET.isdisjoint(course.axis.names):
+        return "", ""
     reads = "read" in course.cell.metric.name
     beyond = course.levels[place + 1]
     device = device_reads(scene.reads, course.system, course.axis, beyond) if reads else None
-    cache = cache_of(scene.run, scene.name)
-    near = cache is not None and _is_near(course, place, cache)
-    told = device is not None and device.beyond_at_least > FROM_DEVICE
-    denied = device is not None and device.overall < FROM_CACHE
     text = evidence = ""
-    if near and not denied and cache is not None:
-        text += f"; that is near the {cache.source}, {format_size(round(cache.size_bytes))}"
-    if told and device is not None:
-        text += f"; at least {100 * device.beyond_at_least:.0f} % of the reads beyond it came "
-        text += "from the device"
     if device is not None:
         evidence = f"; the device read {100 * device.overall:.0f} % of all bytes that were read"
         evidence += f" ({device.trials} trials)"
+        if device.overall < FROM_CACHE or device.before_at_least >= FROM_CACHE:
+            return "", evidence
+    cache = cache_of(scene.run, scene.name)
+    if cache is not None and _is_near(course, place, cache):
+        text = f"; that is near the {cache.source}, {format_size(round(cache.size_bytes))}"
+    if device is not None and device.beyond_at_least > FROM_DEVICE:
+        text += f"; at least {100 * device.beyond_at_least:.0f} % of the reads beyond it came "
+        text += "from the device"
     return text, evidence
 
 
@@ -128,7 +129,7 @@ def _is_near(course: Course, place: int, cache: Cache) -> bool:
     """Whether the cliff holds the size of the cache, or is one step of the grid away from it."""
     levels = course.levels
     lowest, highest = levels[max(0, place - 1)], levels[min(len(levels) - 1, place + 2)]
-    return not WORKING_SET.isdisjoint(course.axis.names) and lowest <= cache.size_bytes <= highest
+    return lowest <= cache.size_bytes <= highest
 
 
 KIND = Kind(
@@ -137,7 +138,8 @@ KIND = Kind(
     test=(
         "t of the deepest step against a loss of 30 %, Bonferroni over the steps; told where it is "
         "also half of all that lies between the best and the worst level; called one of the cache "
-        "by the memory size (one step of the grid) or by the bytes that the device read"
+        "by the memory size (one step of the grid) or by the bytes that the device read, unless "
+        "these say that there is no cache before it or no device behind it"
     ),
     min_blocks=5,
     correction="family",

@@ -41,9 +41,11 @@ class DeviceReads:
 
     overall: float
     """Bytes that the device read, over bytes that were read."""
+    before_at_least: float
+    """The same of the reads at the levels before a point, even if every read beyond it had gone to
+    the device."""
     beyond_at_least: float
-    """The same of the reads at the levels beyond a point, at least: even if every read before it
-    had gone to the device."""
+    """The same of the reads beyond it, even if every one before it had."""
     trials: int
 
 
@@ -93,21 +95,29 @@ def device_reads(
     ]
     if not found:
         return None
-    overall, at_least = zip(*found, strict=True)
-    return DeviceReads(median(overall), median(at_least), len(found))
+    overall, before, after = (median(shares) for shares in zip(*found, strict=True))
+    return DeviceReads(overall, before, after, len(found))
 
 
-def _shares(one: TrialReads, axis: Axis, beyond: int) -> tuple[float, float] | None:
+def _shares(one: TrialReads, axis: Axis, beyond: int) -> tuple[float, float, float] | None:
     levels = one.work_bytes.get(axis.names[0], {})
     after = sum(
         work for level, work in levels.items() if isinstance(level, int) and level >= beyond
     )
-    if after == 0:
+    total = sum(levels.values())
+    if not 0 < after < total:
         return None
-    read_beyond = one.read_bytes * after / sum(levels.values())
+    read_beyond = one.read_bytes * after / total
     read_before = one.read_bytes - read_beyond
-    certain = max(0.0, one.device_read_bytes - read_before)
-    return one.device_read_bytes / one.read_bytes, min(1.0, certain / read_beyond)
+    return (
+        one.device_read_bytes / one.read_bytes,
+        _share_of(read_before, one.device_read_bytes - read_beyond),
+        _share_of(read_beyond, one.device_read_bytes - read_before),
+    )
+
+
+def _share_of(whole: float, part: float) -> float:
+    return min(1.0, max(0.0, part / whole))
 
 
 def _done(run: RunRecord, workload: str) -> Iterator[TrialRecord]:
