@@ -15,6 +15,7 @@ from tiltyard.calibration.calibrate import Wanted, calibrate
 from tiltyard.calibration.model import Calibration
 from tiltyard.calibration.subjects import SUBJECTS
 from tiltyard.executors.engine import Engine
+from tiltyard.run import settle
 
 READS = replace(
     SUBJECTS[0], parameters={**SUBJECTS[0].parameters, "file": "256k", "operations": 300}
@@ -23,6 +24,7 @@ WANTED = Wanted(
     subjects=(READS, SUBJECTS[-1]),
     kinds=("directory",),
     comparisons=1,
+    delayed=1,
     minutes=None,
     gates="keep",
     paths=0,
@@ -47,6 +49,8 @@ def small() -> Iterator[None]:
         patch.setattr(whole, "COMPARISONS_EACH", 1)
         patch.setattr(studies, "_OVERHEAD_BLOCKS", 7)
         patch.setattr(studies, "_SENSITIVITY_BLOCKS", 7)
+        patch.setattr(settle, "_LIMIT_S", 0.0)
+        patch.setattr(settle, "_STEP_S", 0.001)
         yield
 
 

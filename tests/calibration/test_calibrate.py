@@ -99,12 +99,14 @@ def test_rounds_end_when_the_time_is_used_up(
 ) -> None:
     clock = iter(range(0, 10_000, 50))
     monkeypatch.setattr(whole.time, "monotonic", lambda: float(next(clock)))
-    rounds: list[int] = []
-    monkeypatch.setattr(SubjectBench, "round", lambda _, number: rounds.append(number))
+    rounds: list[tuple[int, bool]] = []
+    monkeypatch.setattr(
+        SubjectBench, "round", lambda _, number, delays: rounds.append((number, delays))
+    )
     remarks: list[str] = []
     bench = SubjectBench(bench=None, subject=READS, place=None)  # type: ignore[arg-type]
     whole._rounds([bench], replace(WANTED, comparisons=9, minutes=4.0), remarks)
-    assert rounds == [1, 2]
+    assert rounds == [(1, True), (2, False)]
     assert remarks == ["2 of 9 comparisons fitted in 4:00."]
 
 

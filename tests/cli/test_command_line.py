@@ -13,7 +13,8 @@ from support.hosts import needs_root
 
 TILTYARD = Path(sys.executable).parent / "tiltyard"
 VERBS = (
-    "compare", "new", "check", "plan", "run", "status", "report", "workloads", "doctor", "restore",
+    "compare", "new", "check", "plan", "run", "status", "report", "workloads", "doctor",
+    "calibrate", "restore",
 )  # fmt: skip
 
 ASKED = ("-w", "postmark", "--seed", "5", "--spoiled", "keep")

@@ -87,13 +87,13 @@ class SubjectBench:
     """As the first round found it: the delays are cut from it, and then stay."""
     spoiled: int = 0
 
-    def round(self, number: int) -> None:
-        """The parts of one round, counted from 1."""
+    def round(self, number: int, *, delays: bool) -> None:
+        """The parts of one round, counted from 1; known delays if they are wanted in it."""
         gates, name = self.bench.gates, self.subject.name
         outcome = self.bench.carry_out(same_part(self.subject, self.place, number, gates))
         self.same.append(outcome.log_values(name))
         self.spoiled += outcome.spoiled
-        if self.subject.call is None:
+        if self.subject.call is None or not delays:
             return
         if self.operation_ns is None:
             self.operation_ns = float(np.nanmedian(outcome.times_ns(name)))

@@ -32,7 +32,9 @@ class Wanted:
     kinds: tuple[str, ...]
     """Kinds of systems to calibrate on; empty: the usual ones."""
     comparisons: int
-    """Of each sort, on each subject."""
+    """Of a system with itself, on each subject."""
+    delayed: int
+    """With each known delay."""
     minutes: float | None
     """After which no further round is begun."""
     gates: Gates
@@ -154,5 +156,5 @@ def _rounds(benches: list[SubjectBench], wanted: Wanted, remarks: list[str]) -> 
             )
             return
         for one in benches:
-            one.round(number)
+            one.round(number, delays=(number - 1) * COMPARISONS_EACH < wanted.delayed)
         longest_s = max(longest_s, time.monotonic() - round_began)

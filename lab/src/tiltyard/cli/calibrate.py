@@ -5,8 +5,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-_COMPARISONS = 20
+_COMPARISONS = 10
 _COMPARISONS_LONG = 60
+_DELAYED = 20
+"""Comparisons with known delays, however many there are without; --long has as many."""
 
 
 def calibrate(
@@ -23,8 +25,8 @@ def calibrate(
     """Let Tiltyard show its own error rates on this host.
 
     ```
-    tiltyard calibrate                       # some ten minutes
-    tiltyard calibrate --long                # three times as many comparisons
+    tiltyard calibrate                       # some twenty minutes
+    tiltyard calibrate --long                # six times as many comparisons
     tiltyard calibrate -w random_read --systems directory --minutes 3
     ```
 
@@ -38,9 +40,10 @@ def calibrate(
             or any workload of the engine (see `tiltyard workloads`), compared only with itself.
         systems: Kinds of systems: loop-image or directory, loopback or pair. By default an ext4
             image as root, else a directory in the folder; and the loopback.
-        comparisons: How many of each sort, on each workload; rounded up to fives. By default 20.
+        comparisons: How many of a system with itself, on each workload; rounded up to fives. By
+            default 10. As many with each known delay, but not more than 20.
         minutes: Begin no further round of five comparisons that would not end within so many.
-        long: 60 comparisons.
+        long: 60 comparisons, with known delays as well.
         keep_spoiled: Count blocks that something disturbed, instead of replacing them.
         folder: Where to work, on the disk that studies will use; the results are there as well.
         document: Write the calibration as a Markdown document too, without names or paths.
@@ -66,6 +69,7 @@ def calibrate(
         subjects=subjects(workload, engine.describe()),
         kinds=systems,
         comparisons=wanted_comparisons,
+        delayed=wanted_comparisons if long else min(wanted_comparisons, _DELAYED),
         minutes=minutes,
         gates="keep" if keep_spoiled else "replace",
         paths=FULL_PATHS if long else QUICK_PATHS,
