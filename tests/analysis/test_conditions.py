@@ -1,4 +1,4 @@
-from support.synthetic import synthetic_study
+from support.synthetic import factorial_study, synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.run.record import TrialRecord
 
@@ -51,3 +51,16 @@ def test_the_share_of_hits_is_told_when_out_of_cache():
 def test_whole_cores_of_others_are_said_without_an_exponent() -> None:
     findings = analyse(*synthetic_study(blocks=7, foreign_share=1.743))
     assert "Other processes used 174 % of a core" in findings.conditions_sentence
+
+
+def test_effects_and_trials_in_a_turn_are_part_of_the_design() -> None:
+    one = analyse(*synthetic_study(blocks=7)).design_sentence
+    assert "effects" not in one
+    assert "averaged" not in one
+    plan, run = factorial_study({"filesystem": ("ext4", "xfs"), "mount": ("a", "b")}, blocks=7)
+    text = analyse(plan, run).design_sentence
+    assert "the 5 effects of factors are a family like that of the grid" in text
+    spec = plan.workloads[0].spec.model_copy(update={"trials": 3})
+    several = plan.workloads[0].model_copy(update={"spec": spec})
+    text = analyse(plan.model_copy(update={"workloads": (several,)}), run).design_sentence
+    assert "Trials in one turn (3 of postmark) are averaged, and count as one value." in text

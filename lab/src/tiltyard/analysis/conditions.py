@@ -11,7 +11,7 @@ from tiltyard.units import format_size
 from tiltyard.wire import Access
 
 
-def design_sentence(plan: Plan, family: int, headlines: int, level: float) -> str:
+def design_sentence(plan: Plan, family: int, headlines: int, level: float, effects: int = 0) -> str:
     """Order, looks, interval, correction.
 
     Args:
@@ -19,21 +19,37 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float) -> st
         family: comparisons that are corrected by the false discovery rate.
         headlines: comparisons of workloads' indices.
         level: chance of any false claim among those.
+        effects: of factors, a family of their own; 0 where there is one factor.
     """
     design = plan.design
     return (
-        "Randomised complete blocks: in each block every system meets every workload once, in an "
-        f"order drawn anew (seed {plan.seed}). Systems are compared within blocks on the log "
-        "ratio; the estimate is that of Hodges and Lehmann, the intervals are exact signed-rank "
-        f"intervals that hold together {_looks(design)} (error rate {100 * design.alpha:.2g} % "
+        "Randomised complete blocks: in each block every system meets every workload, in an "
+        f"order drawn anew (seed {plan.seed}).{_trials(plan)} "
+        "Systems are compared within blocks on the log ratio; the estimate is that of Hodges and "
+        f"Lehmann, the intervals are exact signed-rank intervals that hold together {_looks(design)} (error rate {100 * design.alpha:.2g} % "
         f"for one comparison).{_by_t(design)} A comparison that is decided stops. "
         f"The {family} comparisons of the grid are corrected together by "
         f"Benjamini–Hochberg at {100 * design.false_discovery_rate:g} %, intervals of differences "
         "for having been selected (false coverage rate); "
         f"the {headlines} of the workloads as a whole by Holm at {100 * level:g} %, with intervals "
-        "that hold together. Systems that differ by less than "
+        f"that hold together{_effects(effects)}. Systems that differ by less than "
         f"{100 * design.equivalent_within:g} % count as equivalent."
     )
+
+
+def _trials(plan: Plan) -> str:
+    """Which workloads have several trials in a turn."""
+    several = [w.spec for w in plan.workloads if (w.spec.trials or 1) > 1]
+    if not several:
+        return ""
+    names = ", ".join(f"{spec.trials} of {spec.name}" for spec in several)
+    return f" Trials in one turn ({names}) are averaged, and count as one value."
+
+
+def _effects(effects: int) -> str:
+    if not effects:
+        return ""
+    return f"; the {effects} effects of factors are a family like that of the grid"
 
 
 def _by_t(design: Design) -> str:

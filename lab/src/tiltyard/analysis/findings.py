@@ -84,7 +84,9 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         differing=differing_facts(systems),
         advantages=advantages(plan),
         design=plan.design,
-        design_sentence=design_sentence(plan, family, headlines, HEADLINE_LEVEL),
+        design_sentence=design_sentence(
+            plan, family, headlines, HEADLINE_LEVEL, sum(len(own.effects) for own in workloads)
+        ),
         blocks_done=blocks_done,
         blocks_planned=len(plan.blocks),
         look=look,
