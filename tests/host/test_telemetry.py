@@ -124,7 +124,7 @@ def test_copying_on_write_is_not_mistaken_for_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = Disks(tmp_path, monkeypatch, "btrfs")
-    moved = iter([{7: MIB}, {7: MIB}])
+    moved = iter([7 * MIB, 7 * MIB])
     monkeypatch.setattr(disk_watch, "_moved_by_others", lambda: next(moved))
     watch = disk_watch.DiskWatch(tmp_path)
     host.move(30 * MIB, 10 * MIB)
@@ -141,6 +141,39 @@ def test_a_disk_that_we_share_without_root_cannot_be_told_apart(
     assert watch.seen() == (10 * MIB, None)
 
 
+DESCENDANT = """
+import subprocess, sys
+print("begun", flush=True)
+sys.stdin.readline()
+subprocess.run((sys.executable, "-c", sys.argv[1], sys.argv[2]), stdin=subprocess.DEVNULL)
+print("ended", flush=True)
+sys.stdin.read()
+"""
+
+
+@needs_root
+def test_what_has_ended_is_in_the_figure_of_who_waited_for_it(tmp_path: Path) -> None:
+    parent = subprocess.Popen(
+        (sys.executable, "-c", DESCENDANT, DD, tmp_path / "others"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == b"begun\n"
+    before = disk_watch._moved_by_others()
+    parent.stdin.write(b"\n")
+    parent.stdin.flush()
+    assert parent.stdout.readline() == b"written\n"
+    assert parent.stdout.readline() == b"ended\n"
+    now = disk_watch._moved_by_others()
+    parent.communicate()
+    assert before is not None
+    assert now is not None
+    on_disk = disks.stack_under(tmp_path) is not None
+    assert now - before >= (30 * MIB if on_disk else 0)
+
+
 def test_kernel_threads_work_for_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_watch, "_PROC", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -149,10 +182,10 @@ def test_kernel_threads_work_for_everybody(tmp_path: Path, monkeypatch: pytest.M
         written(
             tmp_path / str(pid), stat=stat.format(pid, flags), io="read_bytes: 0\nwrite_bytes: 0\n"
         )
-    before = disk_watch._moved_by_others()
+    assert disk_watch._moved_by_others() == 0
     for pid in (11, 12):
         written(tmp_path / str(pid), io="rchar: 9\nread_bytes: 4096\nwrite_bytes: 512\n")
-    assert disk_watch._grown(before) == 4608
+    assert disk_watch._moved_by_others() == 4608
 
 
 def test_sectors_become_bytes(tmp_path: Path) -> None:

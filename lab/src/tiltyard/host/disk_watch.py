@@ -6,8 +6,9 @@ whoever wrote. What can be told:
 * A file system on a loop device is ours alone, so what its disk moved beyond the loop device is
   others'. That holds where the file system below overwrites an image in place; one that copies on
   write moves more than it was given.
-* What each other process has moved says the kernel to root (``/proc/PID/io``, proc(5)). It is an
-  upper bound for one disk, for there may be several; and processes that have ended are missing.
+* What each other process has moved says the kernel to root (``/proc/PID/io``, proc(5)); that of
+  processes that have ended is in the figure of the one that waited for them. The sum over all is
+  an upper bound for one disk, for there may be several.
 * What the engine fetched is in its resource usage (getrusage(2), ``ru_inblock``). What it wrote is
   not all there: journals and other metadata are missing, so a disk that we share is judged by the
   smaller of two bounds: its traffic less what the engine fetched, and the sum over other processes.
@@ -57,8 +58,11 @@ class DiskWatch:
         beyond = max(0, disk - known - (_lab_bytes() - self._lab_bytes))
         if not self._needs_others:
             return loop, beyond
-        others = _grown(self._others)
-        foreign = None if others is None else min(beyond, others)
+        others = _moved_by_others()
+        if self._others is None or others is None:
+            foreign = None
+        else:
+            foreign = min(beyond, max(0, others - self._others))
         return (loop if self._stack.loop else disk - (foreign or 0)), foreign
 
 
@@ -80,41 +84,31 @@ def _children_fetched_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock * SECTOR_BYTES
 
 
-def _moved_by_others() -> dict[int, int] | None:
-    """Process → bytes so far; ``None`` if we may not see those of others."""
+def _moved_by_others() -> int | None:
+    """Bytes of all processes so far but this one; ``None`` if we may not see those of others.
+
+    Kernel threads work for everybody, us included, and are left out.
+    """
     if os.geteuid() != 0:
         return None
-    found = {}
-    for entry in _PROC.iterdir():
-        if entry.name.isdecimal() and int(entry.name) != os.getpid():
-            moved = _moved_bytes(entry)
-            if moved is not None:
-                found[int(entry.name)] = moved
-    return found
+    others = (entry for entry in _PROC.iterdir() if entry.name.isdecimal())
+    moved = {entry: _moved_bytes(entry) for entry in others if int(entry.name) != os.getpid()}
+    return sum(count for entry, count in moved.items() if count and not _is_kernel_thread(entry))
 
 
-def _grown(before: dict[int, int] | None) -> int | None:
-    """What others have moved since; kernel threads work for everybody and are left out."""
-    now = _moved_by_others()
-    if before is None or now is None:
-        return None
-    grown = {pid: moved - before.get(pid, 0) for pid, moved in now.items()}
-    return sum(moved for pid, moved in grown.items() if moved > 0 and not _is_kernel_thread(pid))
-
-
-def _moved_bytes(process: Path) -> int | None:
-    """Bytes that a process fetched from disks or made dirty; ``None`` if it has gone."""
+def _moved_bytes(process: Path) -> int:
+    """Bytes that a process fetched from disks or made dirty; 0 if it has gone."""
     try:
         lines = dict(line.split(": ") for line in (process / "io").read_text().splitlines())
     except OSError:
-        return None
+        return 0
     return int(lines["read_bytes"]) + int(lines["write_bytes"])
 
 
-def _is_kernel_thread(pid: int) -> bool:
+def _is_kernel_thread(process: Path) -> bool:
     """Whether it is one; a process that has gone meanwhile is not."""
     try:
-        fields = (_PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
+        fields = (process / "stat").read_text().rpartition(") ")[2].split()
     except OSError:
         return False
     return bool(int(fields[6]) & _KERNEL_THREAD)
