@@ -196,6 +196,32 @@ def test_intervals_that_hold_together_do(m):
     assert wrong <= limit
 
 
+@pytest.mark.parametrize(
+    ("rules", "false_share", "any_false", "power", "blocks"),
+    [(SELECTED, 0.030, 0.68, 0.95, 12.0), (TOGETHER, 0.001, 0.043, 0.62, 16.3)],
+)
+def test_a_hundred_cells_are_judged_as_the_method_says(
+    rules, false_share, any_false, power, blocks
+):
+    """60 equal cells, 20 that differ by 3 % and 20 by 10 %; trials deviate by 2 %."""
+    rng = np.random.default_rng(12)
+    rules = replace(rules, rope=np.log1p(0.01))
+    truth = np.log(np.repeat([1.0, 1.03, 1.1], [60, 20, 20]))
+    found = []
+    for _ in range(80):
+        judged = judge(rng.normal(truth[:, np.newaxis], 0.02 * np.sqrt(2), (100, 20)), rules)
+        claims = judged.outcome == DIFFERENT
+        wrong = claims[:60].sum()
+        used = np.where(claims, judged.blocks, 20)[60:].mean()
+        assert claims[80:].all()
+        found.append((wrong / max(1, claims.sum()), wrong > 0, claims[60:80].mean(), used))
+    shares = np.mean(found, axis=0)
+    assert shares[0] == pytest.approx(false_share, abs=0.012)
+    assert shares[1] == pytest.approx(any_false, abs=0.15)
+    assert shares[2] == pytest.approx(power, abs=0.04)
+    assert shares[3] == pytest.approx(blocks, abs=0.4)
+
+
 def test_nothing_measured_is_undecided():
     found = judge(np.empty((3, 0)))
     assert found.outcome.tolist() == [UNDECIDED] * 3
