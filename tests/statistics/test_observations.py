@@ -34,9 +34,9 @@ def test_reports_on_equal_things_say_nothing(noise):
     rng = np.random.default_rng(31)
     speaking = 0
     for report in range(REPORTS):
-        systems = 2 + report % 2
+        systems = 2 + (report % 3 == 0)
         own = noise(rng, (20, systems, 4))
-        logs = own + (noise(rng, (20, systems, 1)) if report % 4 < 2 else 0)
+        logs = own + (noise(rng, (20, systems, 1)) if report % 2 else 0)
         speaking += bool(observations_of(logs, RECORDS[:4]))
     assert binom.sf(speaking - 1, REPORTS, 0.05) > 0.001
 

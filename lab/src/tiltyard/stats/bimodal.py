@@ -57,7 +57,7 @@ def dip_test(values: FloatArray) -> Dip:
 
 
 def two_modes(values: FloatArray) -> Modes:
-    """The best mixture of two normal laws of one width, by expectation–maximisation.
+    """A mixture of two normal laws of one width, by expectation–maximisation from two clusters.
 
     Source: McLachlan and Peel, "Finite Mixture Models" (2000); Schwarz, Ann. Stat. 6 (1978).
     """
@@ -67,7 +67,7 @@ def two_modes(values: FloatArray) -> Modes:
     # On a scale of its own, so that the regularisation of the widths is small for any unit.
     scale = float(values.std()) or 1.0
     fits = [
-        GaussianMixture(count, covariance_type="tied", n_init=3, random_state=0).fit(column / scale)
+        GaussianMixture(count, covariance_type="tied", random_state=0).fit(column / scale)
         for count in (1, 2)
     ]
     one, two = (fit.bic(column / scale) for fit in fits)
