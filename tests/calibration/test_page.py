@@ -10,6 +10,7 @@ from calibration.conftest import Done
 from support.reading import Reading
 from tiltyard.calibration import words
 from tiltyard.calibration.page import render_document, render_page
+from tiltyard.calibration.sections import sections
 from tiltyard.cli.calibrating import summary
 
 
@@ -19,7 +20,7 @@ def test_the_page_stands_alone(done: Done) -> None:
     assert not {tag for tag, _ in tags} & {"script", "link", "img", "iframe"}
     assert not re.findall(r'https?://[^\s"<)]*', page)
     assert done.found.id in page
-    for section in words.sections(done.found):
+    for section in sections(done.found):
         assert f"<h2>{section.title}</h2>" in page
 
 
@@ -32,7 +33,7 @@ def test_the_document_tells_no_names_and_no_paths(done: Done) -> None:
 
 
 def test_every_row_of_a_table_has_all_its_cells(done: Done) -> None:
-    tables = [one.table for one in words.sections(done.found) if one.table]
+    tables = [one.table for one in sections(done.found) if one.table]
     assert len(tables) >= 5
     for table in tables:
         assert {len(row) for row in table.rows} == {len(table.heads)}

@@ -6,6 +6,7 @@ from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 
 from tiltyard.calibration import words
 from tiltyard.calibration.model import Calibration
+from tiltyard.calibration.sections import sections
 from tiltyard.charts import theme
 
 _BREAK_NOT: Final = "\N{NO-BREAK SPACE}"
@@ -19,7 +20,7 @@ def render_page(found: Calibration) -> str:
         .render(
             found=found,
             answer=words.answer(found),
-            sections=list(words.sections(found)),
+            sections=list(sections(found)),
             identity=words.identity(found),
             failed=words.mark(False),
             theme=theme,
@@ -34,7 +35,7 @@ def render_document(found: Calibration) -> str:
         .get_template("calibration/document.md.j2")
         .render(
             answer=words.answer(found),
-            sections=list(words.sections(found)),
+            sections=list(sections(found)),
             host=words.host_lines(found),
             identity=words.identity(found),
         )
