@@ -188,9 +188,11 @@ class Simulated(Frozen):
     scenarios: int
     """Kinds of noise."""
     rules: tuple[RuleRates, ...]
+    known_to: float
+    """Two standard errors of a share near 5 % from so many paths."""
     passed: bool
-    """The standard rules claim a false difference in 4.2 to 5.5 %, whatever the noise; so far as
-    so many paths can tell."""
+    """The standard rules claim a false difference in 4.2 to 5.5 %, whatever the noise, give or take
+    what the share is known to."""
 
 
 class Calibration(Frozen):

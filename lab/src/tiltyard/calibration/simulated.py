@@ -30,14 +30,14 @@ def simulated(paths: int) -> Simulated:
     designs = tuple(dict.fromkeys(one.design for one in found))
     rules = tuple(_of(name, [one for one in found if one.design == name]) for name in designs)
     own = next(rule for rule in rules if rule.name == _JUDGED)
-    # Of so many paths a share near 5 % is known to two standard errors of this size.
-    known = 2 * math.sqrt(0.05 * 0.95 / paths)
+    known_to = 2 * math.sqrt(0.05 * 0.95 / paths)
     return Simulated(
         paths=paths,
         seed=SEED,
         scenarios=len(found) // len(designs),
         rules=rules,
-        passed=_LOWEST - known <= own.false_low and own.false_high <= _HIGHEST + known,
+        known_to=known_to,
+        passed=_LOWEST - known_to <= own.false_low and own.false_high <= _HIGHEST + known_to,
     )
 
 
