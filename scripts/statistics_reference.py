@@ -96,7 +96,8 @@ def _entries(body: str) -> str:
     if not all(re.match(r"\w+: ", line) for line in lines):
         return _prose(" ".join(lines))
     return "\n".join(
-        f"- `{name}`: {_prose(meaning)}" for name, meaning in (line.split(": ", 1) for line in lines)
+        f"- `{name}`: {_prose(meaning)}"
+        for name, meaning in (line.split(": ", 1) for line in lines)
     )
 
 
