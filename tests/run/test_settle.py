@@ -16,13 +16,14 @@ def readings_of(monkeypatch: pytest.MonkeyPatch, *waited_s: float | None) -> Non
 def test_a_calm_host_takes_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
     readings_of(monkeypatch, 5.0)
     monkeypatch.setattr(settle, "_dirty_bytes", lambda: 4096)
-    found = settle.settle(lambda: None)
-    assert found.elapsed_s < 1
-    assert (found.dirty_bytes, found.waiting_share) == (4096, 0.0)
+    steps = []
+    found = settle.settle(lambda: steps.append(1))
+    assert (found.dirty_bytes, found.waiting_share, steps) == (4096, 0.0, [])
 
 
 def test_a_busy_disk_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     readings_of(monkeypatch, 0.0, 1.0, 1.0, 2.0, 2.0, 2.0)
+    monkeypatch.setattr(settle, "_LIMIT_S", 600.0)
     monkeypatch.setattr(settle, "_dirty_bytes", lambda: 0)
     steps = []
     found = settle.settle(lambda: steps.append(1))
@@ -36,7 +37,7 @@ def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settle.os, "sync", lambda: None)
     monkeypatch.setattr(settle, "_dirty_bytes", lambda: 2**30)
     found = settle.settle(lambda: None)
-    assert 0.1 <= found.elapsed_s < 1
+    assert found.elapsed_s >= 0.1
     assert (found.dirty_bytes, found.waiting_share) == (2**30, 1.0)
 
 

@@ -123,9 +123,8 @@ class SubjectBench:
         if not self.delayed or self.operation_ns is None:
             return []
         times = np.concatenate(self.delayed)
-        clock_ns = self.bench.clock.read_ns
         found = [
-            delay_of(max(1, round(share * self.operation_ns)), clock_ns, times[:, 0], times[:, n])
+            delay_of(max(1, round(share * self.operation_ns)), times[:, 0], times[:, n])
             for n, share in enumerate(SHARES, start=1)
         ]
         return [delay for delay in found if delay is not None]

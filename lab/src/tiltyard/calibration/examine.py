@@ -115,24 +115,20 @@ def same_of(values: FloatArray, spoiled: int) -> Same | None:
     )
 
 
-def delay_of(
-    delay_ns: int, clock_ns: float, plain: FloatArray, delayed: FloatArray
-) -> Delay | None:
+def delay_of(delay_ns: int, plain: FloatArray, delayed: FloatArray) -> Delay | None:
     """A known delay, looked for (C7).
 
     The truth is absolute, and in place: an operation without the delay takes a different time
     from hour to hour, so a share of an earlier measurement of it would be none (method 5.3).
 
     Args:
-        delay_ns: What the engine spins.
-        clock_ns: What a reading of the clock costs: the spin is longer by one.
+        delay_ns: What the engine spins, its own cost included.
         plain: Time of an operation in ns, shape (blocks,).
         delayed: The same with the delay, in the same blocks.
 
     Returns:
         ``None`` if the blocks do not make one comparison.
     """
-    true_ns = delay_ns + clock_ns
     found = list(pieces(np.column_stack((plain, delayed))))
     if not found:
         return None
@@ -146,16 +142,15 @@ def delay_of(
     cv = _cv(np.log(np.column_stack((plain, delayed))))
     seen = sum(one.verdict == "more" for one in verdicts)
     wrong = sum(one.verdict == "less" for one in verdicts)
-    covered = sum(one.low <= true_ns <= one.high for one in times)
+    covered = sum(one.low <= delay_ns <= one.high for one in times)
     needed = len(times) - allowed(len(times), LEVEL)
     bias_allowed_ns = max(_BIAS_SHARE * delay_ns, _BIAS_MAX_NS)
     resolvable = cv <= _CALM_CV and share >= _POWER_FROM * 0.9
-    near = whole.low - bias_allowed_ns <= true_ns <= whole.high + bias_allowed_ns
+    near = whole.low - bias_allowed_ns <= delay_ns <= whole.high + bias_allowed_ns
     sound = wrong == 0 and covered >= needed and near
     return Delay(
         delay_ns=delay_ns,
         percent=100 * share,
-        true_ns=true_ns,
         comparisons=len(times),
         found=seen,
         wrong_sign=wrong,
@@ -164,7 +159,7 @@ def delay_of(
         recovered_ns=whole.estimate,
         low_ns=whole.low,
         high_ns=whole.high,
-        bias_ns=whole.estimate - true_ns,
+        bias_ns=whole.estimate - delay_ns,
         bias_allowed_ns=bias_allowed_ns,
         resolvable=resolvable,
         passed=sound and (not resolvable or seen >= _POWER * len(times)),

@@ -80,8 +80,6 @@ class Delay(Frozen):
     delay_ns: int
     percent: float
     """Of the time of an operation without it, in the same blocks."""
-    true_ns: float
-    """The delay and one reading of the clock."""
     comparisons: int
     found: int
     """That saw the delayed system as the slower one."""
