@@ -57,9 +57,15 @@ def compatible(low: float, high: float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """The range of a difference: ``24–39 %`` or ``2.1–2.6``, the end nearest to 1 first."""
+    """The range of a difference: ``24–39 %`` or ``2.1–2.6``, the end nearest to 1 first.
+
+    An interval that ends at 1 says only ``up to 7.5 %``.
+    """
     scale = scale_of_difference(low, high)
-    ends = [scale.number(ratio) for ratio in nearest_first(low, high)]
+    nearest, farthest = nearest_first(low, high)
+    if nearest == 1:
+        return f"up to {scale.amount(farthest)}"
+    ends = [scale.number(nearest), scale.number(farthest)]
     text = ends[0] if ends[0] == ends[1] else "–".join(ends)
     return text if scale.factor else f"{text} %"
 

@@ -92,7 +92,7 @@ def _delays(found: Calibration) -> Section:
     return Section(
         "Known delays",
         "The engine spins for a known time in front of each call; the difference of two systems, "
-        "one with and one without, must be that delay and one reading of the clock. Intervals "
+        "one with and one without, must be that delay. Intervals "
         "must contain it, none may have the wrong sign, and the interval of all blocks together "
         "must reach to within 2 % of the delay or 50 ns of it, whichever is more. Delays of 5 % "
         "and more must be found in 80 % of comparisons where a trial varies by at most 3 %.",

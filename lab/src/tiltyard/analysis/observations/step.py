@@ -29,7 +29,6 @@ def _claim(workload: str, series: Series, p: float) -> Claim | None:
         return None
     if not is_rather_a_step(series, found.place):
         return None
-    verb = "rose" if found.change > 0 else "fell"
     parts = found.change, found.low, found.high
     return Claim(
         subject=("order",),
@@ -39,7 +38,7 @@ def _claim(workload: str, series: Series, p: float) -> Claim | None:
         blocks=series.blocks,
         size=nearest(found.low, found.high),
         sentence=(
-            f"{workload}: all values {verb} at once by {ratio(*parts)} at about trial "
+            f"{workload}: all values changed at once by {ratio(*parts)} at about trial "
             f"{series.slots[found.place]:.0f} of the session ({interval(*parts[1:])}, "
             f"{series.blocks} blocks, {series.trials} trials)"
         ),
@@ -53,7 +52,7 @@ def _claim(workload: str, series: Series, p: float) -> Claim | None:
 
 KIND = Kind(
     name="step",
-    says="WORKLOAD: all values rose | fell at once by … at about trial … of the session",
+    says="WORKLOAD: all values changed at once by … at about trial … of the session",
     test=(
         "permutation of the largest cumulative sum of residuals; place by PELT; told where the "
         "step is certainly larger than 1 % and two levels fit better than a line"
