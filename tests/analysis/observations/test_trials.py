@@ -50,7 +50,7 @@ def test_a_step_is_not_called_a_drift():
     logs = noise(10)
     logs[6:] += 0.1
     found = only("step", logs)
-    assert "rose at once" in found.sentence
+    assert "changed at once by +" in found.sentence
     assert "at about trial 13 of the session" in found.sentence
     assert of_kind(observations_of(logs, LEVELS), "drift") == []
 

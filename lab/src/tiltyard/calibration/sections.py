@@ -208,9 +208,9 @@ def _overhead(found: Calibration) -> Section:
         "What the instrument adds",
         "The engine's own loop must take at most the share given of an operation. Reading the "
         "clock for each operation, beside reading it around all of them in the same blocks, must "
-        "cost at most 50 ns (upper end of the 95 % interval). For operations shorter than "
-        f"{WORTH_TIMING} readings, {ns(worth_ns)} here, that is more than a little: time those "
-        'around the whole (timing = "pass") where their latencies are not asked for.',
+        "cost at most 50 ns (95 % interval; open where it reaches to both sides). For operations "
+        f"shorter than {WORTH_TIMING} readings, {ns(worth_ns)} here, that is more than a little: "
+        'time those around the whole (timing = "pass") where their latencies are not asked for.',
         Table(
             ("operations", "take", "loop", "share", "allowed", "timing each", "interval", ""),
             tuple(

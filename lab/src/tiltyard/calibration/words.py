@@ -1,6 +1,6 @@
 """A calibration in words: its answer, its checks in short, whose it is, how figures are told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,14 +19,17 @@ _TELLING: Final = (
 """Facts of a host that say what it is, and not whose."""
 
 
+NOT_EXAMINED: Final = "–"
+
+
 @dataclass(frozen=True)
 class Line:
     """One check in short."""
 
     name: str
     text: str
-    passed: bool | None
-    """``None``: not examined."""
+    mark: str
+    """``passed``, ``FAILED`` or ``open``; :data:`NOT_EXAMINED` where nothing was checked."""
 
 
 def answer(found: Calibration) -> list[str]:
@@ -51,13 +54,19 @@ def answer(found: Calibration) -> list[str]:
     ]
     if shown:
         sentences.append(f"This host can show differences above {', '.join(shown)}.")
-    failed = sum(not one.passed for one in found.examined)
-    sentences.append(
-        f"{failed} of {len(found.examined)} checks failed."
-        if failed
-        else f"All {len(found.examined)} checks passed."
-    )
+    sentences.append(_checks([one.passed for one in found.examined]))
     return sentences
+
+
+def _checks(passed: Sequence[bool | None]) -> str:
+    """How many checks failed or stay open; or that all passed."""
+    failed, left_open = passed.count(False), passed.count(None)
+    parts = [
+        f"{failed} failed" if failed else "",
+        f"{left_open} could not be decided" if left_open else "",
+    ]
+    found = " and ".join(filter(None, parts))
+    return f"Of {len(passed)} checks {found}." if found else f"All {len(passed)} checks passed."
 
 
 def lines(found: Calibration) -> Iterator[Line]:
@@ -66,22 +75,22 @@ def lines(found: Calibration) -> Iterator[Line]:
         yield from _subject_lines(subject)
     for ladder in found.ladders:
         if ladder.missing:
-            yield Line(f"{ladder.name} bandwidth", f"not examined: {ladder.missing}", None)
+            yield Line(f"{ladder.name} bandwidth", f"not examined: {ladder.missing}", NOT_EXAMINED)
         for step in ladder.steps:
             text = f"{step.true_percent:+.1f} % found as {step.percent:+.2f} %"
-            yield Line(f"{ladder.name} {step.limit}", text, step.passed)
+            yield Line(f"{ladder.name} {step.limit}", text, mark(step.passed))
     clock = found.clock
     text = f"{clock.source}, step {ns(clock.step_ns)}, a reading costs {ns(clock.read_ns)}"
-    yield Line("clock", text, clock.passed)
+    yield Line("clock", text, mark(clock.passed))
     for one in found.overheads:
         text = f"loop {ns(one.loop_ns)}, timing each {one.timed_ns:+.0f} ns"
-        yield Line(one.what, text, one.passed)
+        yield Line(one.what, text, mark(one.passed))
     if found.simulated:
         standard = next(rule for rule in found.simulated.rules if rule.name == "standard")
         text = f"{shares(standard.false_low, standard.false_high)} of verdicts false"
-        yield Line("simulated, standard", text, found.simulated.passed)
+        yield Line("simulated, standard", text, mark(found.simulated.passed))
     for remark in found.remarks:
-        yield Line("left out", remark, None)
+        yield Line("left out", remark, NOT_EXAMINED)
 
 
 def _subject_lines(subject: SubjectFindings) -> Iterator[Line]:
@@ -91,18 +100,18 @@ def _subject_lines(subject: SubjectFindings) -> Iterator[Line]:
             f"{subject.name}, {subject.kind}",
             f"{same.false_verdicts} of {same.comparisons} verdicts false (allowed "
             f"{same.allowed}); shows above {percent(same.resolution_percent)}",
-            same.passed,
+            mark(same.passed),
         )
     for delay in subject.delays:
         text = (
             f"{ns(delay.recovered_ns)} found ({delay.bias_ns:+.0f}), "
             f"in {delay.covered} of {delay.comparisons} intervals"
         )
-        yield Line(f"  {ns(delay.delay_ns)} added", text, delay.passed)
+        yield Line(f"  {ns(delay.delay_ns)} added", text, mark(delay.passed))
     told = subject.sensitivity
     if told:
         text = f"{told.call} twice as long: fell by {percent(100 * told.drop)}"
-        yield Line("  sensitivity", text, told.passed)
+        yield Line("  sensitivity", text, mark(told.passed))
 
 
 def host_lines(found: Calibration) -> dict[str, str]:
@@ -122,9 +131,9 @@ def identity(found: Calibration) -> dict[str, str]:
     }
 
 
-def mark(passed: bool) -> str:
+def mark(passed: bool | None) -> str:
     """A verdict on a check."""
-    return "passed" if passed else "FAILED"
+    return {True: "passed", False: "FAILED", None: "open"}[passed]
 
 
 def percent(value: float) -> str:

@@ -63,7 +63,7 @@ def summary(found: Calibration, page: Path) -> RenderableType:
     table.add_column(overflow="fold")
     table.add_column(no_wrap=True)
     for line in words.lines(found):
-        table.add_row(Text(line.name), Text(line.text), _mark(line.passed))
+        table.add_row(Text(line.name), Text(line.text), _mark(line.mark))
     closing = Table.grid(padding=(0, 3, 0, 0))
     closing.add_column(no_wrap=True)
     closing.add_column(overflow="fold")
@@ -76,7 +76,6 @@ def summary(found: Calibration, page: Path) -> RenderableType:
     return Group(table, Text(), closing)
 
 
-def _mark(passed: bool | None) -> Text:
-    if passed is None:
-        return Text("–", style="dim")
-    return Text(words.mark(passed), style="" if passed else "bold red")
+def _mark(mark: str) -> Text:
+    styles = {"FAILED": "bold red", words.NOT_EXAMINED: "dim"}
+    return Text(mark, style=styles.get(mark, ""))
