@@ -3,23 +3,12 @@ from dataclasses import replace
 import pytest
 
 from support.judged import CALIBRATION
+from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
-from tiltyard.study.model import GatesSpec
 from tiltyard.wire import WarningNote
-
-GATES = GatesSpec(
-    spoiled="replace",
-    foreign_cpu=0.03,
-    foreign_io=0.02,
-    pressure=0.02,
-    steal=0.01,
-    frequency=0.01,
-    temperature_k=5.0,
-    canary=0.03,
-)
 
 
 def texts(plan: Plan, run: RunRecord) -> str:
