@@ -30,7 +30,9 @@ def test_a_doubling_is_named_with_its_interval_and_slope():
     assert set(told.systems) == {"a", "b"}
     assert told.blocks == 7
     assert "grid read: doubles from 4 KiB to 1 MiB record on" in told.sentence
-    assert re.search(r"growing all the way by \+9\.\d+ % a doubling \(99 % interval", told.sentence)
+    assert re.search(
+        r"all the way, by \+9\.\d+ % with each doubling \(99 % interval", told.sentence
+    )
     assert told.sentence.endswith("×).")
     assert "t of the slopes of 7 blocks" in told.evidence
 
@@ -52,7 +54,7 @@ def test_levels_are_told_as_one_says_them(axis, reach):
 def test_a_fall_is_named_too():
     (told,) = observations_of(logs(7, -GROWING))
     assert "halves from 4 KiB to 1 MiB" in told.sentence
-    assert "falling all the way by −8" in told.sentence
+    assert "all the way, by −8" in told.sentence
 
 
 def test_a_course_that_turns_back_has_no_slope():

@@ -33,7 +33,6 @@ def _test(course: Course, tolerance: float) -> Result:
     goes_along = nearest(*ends[1:]) > tolerance and ends[0] * direction > 0
     if not goes_along or not _is_monotone(course, direction, tolerance):
         return Result(p, None)
-    word = "growing" if direction > 0 else "falling"
     last = len(course.levels) - 1
     return Result(
         p,
@@ -46,7 +45,7 @@ def _test(course: Course, tolerance: float) -> Result:
             size=nearest(*ends[1:]),
             sentence=(
                 f"{course.line.topic}: {moves(*ends)} {course.between(0, last)} on "
-                f"{course.system}, {word} all the way by {ratio(mean, low, high)} a doubling "
+                f"{course.system}, all the way, by {ratio(mean, low, high)} with each doubling "
                 f"({interval(low, high)}, {course.blocks} blocks)"
             ),
             evidence=(
@@ -68,7 +67,7 @@ def _is_monotone(course: Course, direction: int, tolerance: float) -> bool:
 
 KIND = Kind(
     name="growth",
-    says="METRIC: rises … from LEVEL to LEVEL on SYSTEM, growing all the way by … a doubling",
+    says="METRIC: rises … from LEVEL to LEVEL on SYSTEM, all the way, by … with each doubling",
     test=(
         "t of the per-block slopes of log value on log2 of the level; told where every adjacent "
         "step has a one-sided 95 % interval above minus the study's region of equivalence"
