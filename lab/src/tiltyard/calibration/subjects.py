@@ -81,7 +81,7 @@ def subjects(asked: Sequence[str], catalogue: Catalogue) -> tuple[Subject, ...]:
             found.append(Subject(name, card.about, name, dict(card.usual), card.target, None))
         else:
             names = sorted({*known, *(card.name for card in catalogue.workloads)})
-            raise UsageError(f'"{name}" is not a workload. {one_of(names, name)}')
+            raise UsageError(f'"{name}" is not a workload. {one_of(name, names)}')
     return tuple(found)
 
 
@@ -160,4 +160,4 @@ def check_kinds(kinds: Sequence[str]) -> None:
     """
     for kind in kinds:
         if kind not in PLACES:
-            raise UsageError(f'"{kind}" cannot be calibrated on. {one_of(list(PLACES), kind)}')
+            raise UsageError(f'"{kind}" cannot be calibrated on. {one_of(kind, PLACES)}')
