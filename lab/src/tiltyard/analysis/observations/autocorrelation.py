@@ -2,19 +2,16 @@
 
 import math
 from collections.abc import Iterator
-from typing import Final
 
 from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.series import Series, series_of
 from tiltyard.analysis.observations.telling import p_text
 from tiltyard.stats.permutation import lag_one, permutation_p
 
-TRIALS: Final = 20
-
 
 def _look(scene: Scene) -> Iterator[Result]:
     series = series_of(scene)
-    if series.trials >= TRIALS and series.blocks >= KIND.min_blocks:
+    if series.is_long(KIND.min_blocks):
         p = permutation_p(lag_one, series.values, seed=scene.plan.seed)
         yield Result(p, _claim(scene.name, series, p) if p < ALPHA else None)
 
@@ -28,12 +25,7 @@ def _claim(workload: str, series: Series, p: float) -> Claim | None:
     low, high = (math.tanh(math.atanh(found) + sign * reach) for sign in (-1, 1))
     if low <= 0:
         return None
-    return Claim(
-        subject=("order",),
-        place="",
-        metric=None,
-        systems=series.systems,
-        blocks=series.blocks,
+    return series.claim(
         size=low * float(series.values.std()),
         sentence=(
             f"{workload}: neighbouring trials resemble each other: lag-1 autocorrelation "
@@ -44,7 +36,6 @@ def _claim(workload: str, series: Series, p: float) -> Claim | None:
             f"permutation of the lag-1 autocorrelation of the distances from what is typical of "
             f"the system, {p_text(p)}; interval by Fisher's transformation"
         ),
-        covers=(("order",),),
     )
 
 

@@ -1,23 +1,17 @@
 """Values that move with time, all through the session."""
 
-import math
 from collections.abc import Iterator
-from typing import Final
 
 from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
-from tiltyard.analysis.observations.series import Series, is_rather_a_step, series_of
+from tiltyard.analysis.observations.series import LEAST, Series, is_rather_a_step, series_of
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
-from tiltyard.analysis.order import DRIFT_PERCENT
 from tiltyard.stats.level_shift import level_shift
 from tiltyard.stats.trend import trend
-
-TRIALS: Final = 20
-_LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
 
 
 def _look(scene: Scene) -> Iterator[Result]:
     series = series_of(scene)
-    if series.blocks < KIND.min_blocks or series.trials < TRIALS:
+    if not series.is_long(KIND.min_blocks):
         return
     found = trend(series.slots, series.values)
     if found is None:
@@ -35,18 +29,13 @@ def _claim(workload: str, series: Series, slope: float, spearman: float, p: floa
     span = float(series.slots[-1] - series.slots[0])
     slopes = theilslopes(series.values, series.slots, alpha=1 - ALPHA)
     change, low, high = slope * span, slopes.low_slope * span, slopes.high_slope * span
-    if abs(change) <= _LEAST or nearest(low, high) == 0:
+    if abs(change) <= LEAST or nearest(low, high) == 0:
         return None
     step = level_shift(series.values, ALPHA)
     if step is not None and is_rather_a_step(series, step.place):
         return None
     verb = "rose" if change > 0 else "fell"
-    return Claim(
-        subject=("order",),
-        place="",
-        metric=None,
-        systems=series.systems,
-        blocks=series.blocks,
+    return series.claim(
         size=nearest(low, high),
         sentence=(
             f"{workload}: values {verb} over the session, by {ratio(change, low, high)} from the "
@@ -57,7 +46,6 @@ def _claim(workload: str, series: Series, slope: float, spearman: float, p: floa
             f"Spearman of the distance from what is typical of the system with the place in the "
             f"order, {spearman:+.2f}, {p_text(p)}; Theil–Sen slope with its interval"
         ),
-        covers=(("order",),),
     )
 
 

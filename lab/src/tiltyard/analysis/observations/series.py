@@ -1,14 +1,20 @@
 """The trials of one workload in the order in which they were run."""
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.observations.claim import Scene
+from tiltyard.analysis.observations.claim import Claim, Scene
+from tiltyard.analysis.order import DRIFT_PERCENT
 from tiltyard.analysis.quantity import final_trials
 from tiltyard.stats.types import FloatArray
 
+TRIALS: Final = 20
+"""Fewer trials tell nothing of their order."""
+LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
+"""A smaller change, on the log scale, is not told."""
 MOST: Final = 500
 """More trials are averaged, neighbours together, to so many points."""
 
@@ -23,6 +29,24 @@ class Series:
     trials: int
     blocks: int
     systems: tuple[str, ...]
+
+    def is_long(self, min_blocks: int) -> bool:
+        """Whether there is enough of it to be tested."""
+        return self.trials >= TRIALS and self.blocks >= min_blocks
+
+    def claim(self, size: float, sentence: str, evidence: str) -> Claim:
+        """A claim on the order of the trials: what one kind has told of it, no later one tells."""
+        return Claim(
+            subject=("order",),
+            place="",
+            metric=None,
+            systems=self.systems,
+            blocks=self.blocks,
+            size=size,
+            sentence=sentence,
+            evidence=evidence,
+            covers=(("order",),),
+        )
 
 
 def series_of(scene: Scene) -> Series:

@@ -1,23 +1,17 @@
 """A moment of the session from which on all values are others."""
 
-import math
 from collections.abc import Iterator
-from typing import Final
 
 from tiltyard.analysis.observations.claim import ALPHA, Claim, Kind, Result, Scene
-from tiltyard.analysis.observations.series import Series, is_rather_a_step, series_of
+from tiltyard.analysis.observations.series import LEAST, Series, is_rather_a_step, series_of
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
-from tiltyard.analysis.order import DRIFT_PERCENT
 from tiltyard.stats.level_shift import level_shift
 from tiltyard.stats.permutation import largest_cusum, permutation_p
-
-TRIALS: Final = 20
-_LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
 
 
 def _look(scene: Scene) -> Iterator[Result]:
     series = series_of(scene)
-    if series.trials >= TRIALS and series.blocks >= KIND.min_blocks:
+    if series.is_long(KIND.min_blocks):
         p = permutation_p(largest_cusum, series.values, seed=scene.plan.seed)
         yield Result(p, _claim(scene.name, series, p) if p < ALPHA else None)
 
@@ -25,17 +19,12 @@ def _look(scene: Scene) -> Iterator[Result]:
 def _claim(workload: str, series: Series, p: float) -> Claim | None:
     """``None`` where no single step is found, it is too small to matter, or a line fits better."""
     found = level_shift(series.values, ALPHA)
-    if found is None or nearest(found.low, found.high) <= _LEAST:
+    if found is None or nearest(found.low, found.high) <= LEAST:
         return None
     if not is_rather_a_step(series, found.place):
         return None
     parts = found.change, found.low, found.high
-    return Claim(
-        subject=("order",),
-        place="",
-        metric=None,
-        systems=series.systems,
-        blocks=series.blocks,
+    return series.claim(
         size=nearest(found.low, found.high),
         sentence=(
             f"{workload}: all values changed at once by {ratio(*parts)} at about trial "
@@ -46,7 +35,6 @@ def _claim(workload: str, series: Series, p: float) -> Claim | None:
             f"largest cumulative sum of the distances from what is typical of the system, "
             f"permutation {p_text(p)}; place by PELT, interval by Welch"
         ),
-        covers=(("order",),),
     )
 
 
