@@ -16,7 +16,7 @@ def start(tmp_path: Path, text: str, keep: io.BytesIO, limit_s: float | None = N
     path = tmp_path / "engine"
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
-    return LocalTrial(path, b'{"job": 1}', keep, limit_s=limit_s)
+    return LocalTrial((str(path),), b'{"job": 1}', keep, limit_s=limit_s)
 
 
 def test_the_real_engine_speaks_from_hello_to_end(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_the_real_engine_speaks_from_hello_to_end(tmp_path: Path) -> None:
     assert card is not None
     job = Job(workload="iozone", parameters=card.smoke, target=tmp_path)
     keep = io.BytesIO()
-    trial = LocalTrial(engine.path, job.message(), keep)
+    trial = LocalTrial((str(engine.path),), job.message(), keep)
     events = [read_event(line) for line in trial.lines()]
     assert isinstance(events[0], HelloEvent)
     assert isinstance(events[-1], EndEvent)

@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import BinaryIO
 
 _GRACE_S = 15.0
@@ -26,7 +25,7 @@ class LocalTrial:
 
     def __init__(
         self,
-        engine: Path,
+        engine: Sequence[str],
         job: bytes,
         keep: BinaryIO,
         *,
@@ -37,7 +36,7 @@ class LocalTrial:
         """Start it.
 
         Args:
-            engine: the binary.
+            engine: the binary, or the command that stands for it.
             job: the document for its standard input.
             keep: receives its output verbatim.
             prefix: command that starts the engine where the trial shall run.
@@ -52,7 +51,7 @@ class LocalTrial:
         self._stopped_at: float | None = None
         self.timed_out = False
         self._process = subprocess.Popen(
-            (*prefix, engine, "run"),
+            (*prefix, *engine, "run"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -18,6 +18,8 @@ from tiltyard.host import commands, loops, throttles
 from tiltyard.host.change import PREFIX, HostChange
 from tiltyard.host.mounts import mounts, mounts_at
 from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
+from tiltyard.host.setting_changes import MountedAt, SetFile, StartedProcess
+from tiltyard.host.unmount import unmount
 
 _BUSY_TRIES = 20
 _BUSY_PAUSE_S = 0.25
@@ -86,7 +88,7 @@ class Mounted(HostChange):
             source = mounted[-1].source
             if loops.backing_file(source) != self.image:
                 raise RefusedError(f"{self.target}: not unmounted: {source} is not ours")
-            _unmount(self.target)
+            unmount(self.target)
             done = f"unmounted {self.target}"
         return done
 
@@ -133,6 +135,9 @@ Change = Annotated[
     | Mounted
     | SetQueue
     | SetLimit
+    | MountedAt
+    | SetFile
+    | StartedProcess
     | MadeNamespace
     | SetSysctl
     | StartedServer
@@ -145,18 +150,6 @@ def _insist_on_prefix(path: Path) -> None:
     """A damaged ledger must not be able to name somebody's home directory."""
     if not path.is_absolute() or not path.name.startswith(PREFIX):
         raise RefusedError(f"{path}: not removed: its name does not begin with {PREFIX}")
-
-
-def _unmount(target: Path) -> None:
-    """Unmount; what is busy gets a few seconds, because a stopped engine takes a moment to end."""
-    for attempt in range(_BUSY_TRIES):
-        try:
-            commands.run(("umount", str(target)))
-            return
-        except TiltyardError as error:
-            if "busy" not in str(error) or attempt == _BUSY_TRIES - 1:
-                raise
-            time.sleep(_BUSY_PAUSE_S)
 
 
 def _wait_until(condition: Callable[[], bool], complaint: str) -> None:

@@ -5,7 +5,7 @@ import re
 import shlex
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,7 @@ def run(
     stdin: Path = Path(os.devnull),
     timeout_s: float = 300,
     hold: Sequence[int] = (),
+    environment: Mapping[str, str] | None = None,
 ) -> Output:
     """Run a command to its end.
 
@@ -52,6 +53,7 @@ def run(
         stdin: file that it reads.
         timeout_s: after this it is killed, and that is an error.
         hold: file descriptors that the command keeps open, so that locks on them outlive us.
+        environment: instead of ours; messages are in English either way.
 
     Raises:
         HostLacksError: if there is no such program.
@@ -70,7 +72,7 @@ def run(
                 stdin=reads,
                 capture_output=True,
                 timeout=timeout_s,
-                env={**os.environ, "LC_ALL": "C"},
+                env={**(environment or os.environ), "LC_ALL": "C"},
                 start_new_session=True,
                 pass_fds=tuple(hold),
                 check=False,

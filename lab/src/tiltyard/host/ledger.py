@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -114,9 +114,14 @@ class Ledger:
         del self._outstanding[number]
         return said
 
-    def run(self, argv: Sequence[str], stdin: Path = Path(os.devnull)) -> commands.Output:
+    def run(
+        self,
+        argv: Sequence[str],
+        stdin: Path = Path(os.devnull),
+        environment: Mapping[str, str] | None = None,
+    ) -> commands.Output:
         """Run a command that makes a recorded change; our lock is held until it has ended."""
-        return commands.run(argv, stdin=stdin, hold=(self._file,))
+        return commands.run(argv, stdin=stdin, hold=(self._file,), environment=environment)
 
     @property
     def hold(self) -> tuple[int, ...]:

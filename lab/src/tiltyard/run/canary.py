@@ -80,7 +80,7 @@ def _time_s(context: Context, workload: str, parameters: dict[str, JsonValue]) -
     )
     with TemporaryFile() as keep:
         trial = LocalTrial(
-            context.engine.path,
+            (str(context.engine.path),),
             job.message(),
             keep,
             limit_s=_LIMIT_S,

@@ -117,7 +117,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     with partial.open("wb") as keep, Watch(directory) as watch:
         began = time.monotonic()
         trial = LocalTrial(
-            context.engine.path,
+            up.engine or (str(context.engine.path),),
             job.message(),
             keep,
             prefix=up.prefix,

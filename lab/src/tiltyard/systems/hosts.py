@@ -20,13 +20,13 @@ from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.network_changes import MadeOverSsh
 from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.host.steps import Steps
 from tiltyard.study.problems import shown
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
 from tiltyard.systems.serving import fresh_secret
-from tiltyard.systems.steps import Steps
 
 SSH = Tool("ssh", "openssh-client", ("-V",), "far ends on other hosts cannot be reached")
 _ALWAYS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
@@ -73,7 +73,7 @@ class Hosts(System):
         del name
         self._settings = settings
         self._site = site
-        self._steps = Steps(site)
+        self._steps = Steps(site.ledger, site.check)
         self._ssh = (SSH.command, *_ALWAYS, *settings.ssh_options, settings.far)
         self._engine: FarEngine | None = None
 

@@ -104,8 +104,15 @@ class Up:
     """What the kernel says of it, in names that a reader knows."""
     prefix: tuple[str, ...] = ()
     """Command that starts the measuring engine where its end of the system is."""
+    engine: tuple[str, ...] = ()
+    """Command that stands for the engine, where it is not on this host: through ssh, or into a
+    guest. It takes the engine's verbs and has its pipes. Empty: this installation's engine."""
     cpus: tuple[int, ...] = ()
     """CPUs for the measuring threads, instead of those of the study; empty: the study's."""
+    devices: tuple[str, ...] = ()
+    """Block devices of this host that it lies on, topmost first: ``/dev/loop0``."""
+    interfaces: tuple[str, ...] = ()
+    """Network devices of this host that its path begins with."""
 
 
 class System(ABC):

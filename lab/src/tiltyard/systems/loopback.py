@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from tiltyard.host import sysctls
+from tiltyard.host.steps import Steps
 from tiltyard.systems.ends import HostSysctls
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.parameters import (
@@ -20,7 +21,6 @@ from tiltyard.systems.parameters import (
 )
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
 from tiltyard.systems.serving import Serving
-from tiltyard.systems.steps import Steps
 
 _ADDRESSES = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 _MTU = Path("/sys/class/net/lo/mtu")
@@ -64,7 +64,7 @@ class Loopback(System):
         """Nothing is touched yet."""
         del name
         self._settings = settings
-        self._steps = Steps(site)
+        self._steps = Steps(site.ledger, site.check)
         self._serving = Serving(site, self._steps)
 
     def problems(self) -> list[Problem]:

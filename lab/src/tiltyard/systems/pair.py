@@ -9,6 +9,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.links import SHORT_NAMES, Link, inside
 from tiltyard.host.network_changes import MadeNamespace
+from tiltyard.host.steps import Steps
 from tiltyard.systems.ends import ENDS, End
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.pair_checks import check_pair
@@ -17,7 +18,6 @@ from tiltyard.systems.pair_settings import PairSettings
 from tiltyard.systems.parameters import CONGESTION_CONTROL, allow_congestion_control, set_on_host
 from tiltyard.systems.placement import on_cpus
 from tiltyard.systems.serving import Serving
-from tiltyard.systems.steps import Steps
 
 _ADDRESSES = {
     "ipv4": {"near": "198.18.0.1", "far": "198.18.0.2"},
@@ -34,7 +34,7 @@ class Pair(System):
         del name
         self._settings = settings
         self._links: dict[End, Link] = {end: Link(site.ledger.name(end), end) for end in ENDS}
-        self._steps = Steps(site)
+        self._steps = Steps(site.ledger, site.check)
         self._serving = Serving(site, self._steps)
 
     def problems(self) -> list[Problem]:

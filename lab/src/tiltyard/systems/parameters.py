@@ -7,9 +7,9 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
 from tiltyard.host.network_changes import SetSysctl
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
+from tiltyard.host.steps import Steps
 from tiltyard.study.problems import perhaps
 from tiltyard.systems.kind import Problem
-from tiltyard.systems.steps import Steps
 
 CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
 _ALLOWED = "net.ipv4.tcp_allowed_congestion_control"

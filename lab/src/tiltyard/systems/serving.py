@@ -7,8 +7,8 @@ from tiltyard.executors.engine import Engine, FarEnd
 from tiltyard.executors.far import FarEngine
 from tiltyard.host.changes import MadeFile
 from tiltyard.host.network_changes import StartedServer
+from tiltyard.host.steps import Steps
 from tiltyard.systems.kind import Site
-from tiltyard.systems.steps import Steps
 
 
 class Serving:

@@ -1,24 +1,30 @@
-"""The steps of one turn of a system: each is in the ledger before it is taken."""
+"""Steps that change a host: each is in the ledger before it is taken, and can be taken back."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from tiltyard.errors import RefusedError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
-from tiltyard.systems.kind import Site
+from tiltyard.host.ledger import Ledger
 
 C = TypeVar("C", bound=Change)
 
 
 class Steps:
-    """What was changed and executed to bring a system up, and the way back."""
+    """What was changed and executed, and the way back."""
 
-    def __init__(self, site: Site) -> None:
-        """None taken yet."""
-        self._site = site
+    def __init__(self, ledger: Ledger, check: Callable[[], None] = lambda: None) -> None:
+        """None taken yet.
+
+        Args:
+            ledger: keeps the changes.
+            check: called before each step; raises if a person has asked to stop.
+        """
+        self.ledger = ledger
+        self.check = check
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
 
@@ -34,7 +40,7 @@ class Steps:
     def record(self, change: C) -> C:
         """Write down a change that is about to be made."""
         self._changes.append(change)
-        return self._site.ledger.record(change)
+        return self.ledger.record(change)
 
     def insist_alone(self, same: Callable[[Change], bool], what: str) -> None:
         """Make sure that no other run has changed the same thing: it could not be put back.
@@ -42,23 +48,28 @@ class Steps:
         Raises:
             RefusedError: if one has.
         """
-        for pid, change in self._site.ledger.elsewhere():
+        for pid, change in self.ledger.elsewhere():
             if same(change):
                 raise RefusedError(
                     f"{what} is set by another run (process {pid}); wait for its end. "
                     "If it was killed: tiltyard restore"
                 )
 
-    def run(self, argv: tuple[str, ...], stdin: Path = Path(os.devnull)) -> commands.Output:
+    def run(
+        self,
+        argv: tuple[str, ...],
+        stdin: Path = Path(os.devnull),
+        environment: Mapping[str, str] | None = None,
+    ) -> commands.Output:
         """Take a step, and keep its command for the record."""
-        self._site.check()
-        output = self._site.ledger.run(argv, stdin)
+        self.check()
+        output = self.ledger.run(argv, stdin, environment)
         self._executed.append(output.command)
         return output
 
     def undo_last(self) -> None:
         """Take back the last change alone."""
-        self._site.ledger.undo(self._changes[-1])
+        self.ledger.undo(self._changes[-1])
         self._changes.pop()
 
     def undo(self) -> None:

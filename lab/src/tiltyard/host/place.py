@@ -1,0 +1,85 @@
+"""A host whose settings are read and changed: this one, or one that ssh reaches."""
+
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import commands
+
+_ANSWER_S = 60
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is read or changed. On another host the same is done by its own programs."""
+
+    ssh: tuple[str, ...] = ()
+    """The command that reaches the host; what it shall do there is appended. Empty: this host."""
+
+    def __str__(self) -> str:
+        """As a person calls it."""
+        return self.ssh[-1] if self.ssh else "this host"
+
+    def read(self, path: str | Path) -> str | None:
+        """The text of a small file, without blanks at its ends; ``None`` if it cannot be read."""
+        return self.read_all([path]).get(str(path))
+
+    def read_all(self, paths: Iterable[str | Path]) -> dict[str, str]:
+        """Small files by path, those that cannot be read left out.
+
+        Raises:
+            TiltyardError: if the host cannot be reached.
+        """
+        names = [str(path) for path in paths]
+        if self.ssh:
+            return self._read_there(names)
+        found = {}
+        for name in names:
+            try:
+                found[name] = Path(name).read_text(errors="replace").strip()
+            except OSError:
+                continue
+        return found
+
+    def write(self, path: str | Path, text: str) -> None:
+        """Write a setting.
+
+        Raises:
+            TiltyardError: if it is not taken; the message has the kernel's words.
+        """
+        if self.ssh:
+            self.run(("sh", "-c", 'printf %s "$2" > "$1"', "sh", str(path), text))
+            return
+        try:
+            Path(path).write_text(text)
+        except OSError as error:
+            raise TiltyardError(f'{path}: "{text}" is not taken ({error.strerror})') from None
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: Path = Path(os.devnull),
+        timeout_s: float = 300,
+        hold: Sequence[int] = (),
+    ) -> commands.Output:
+        """Run a command there to its end, as :func:`tiltyard.host.commands.run` does here."""
+        words = (*self.ssh, shlex.join(argv)) if self.ssh else tuple(argv)
+        return commands.run(words, stdin=stdin, timeout_s=timeout_s, hold=hold)
+
+    def _read_there(self, names: list[str]) -> dict[str, str]:
+        """Each line comes with the name of its file; an empty file says nothing."""
+        if not names:
+            return {}
+        ask = f"grep -sH '' -- {shlex.join(names)}; true"
+        found: dict[str, list[str]] = {}
+        for line in commands.run((*self.ssh, ask), timeout_s=_ANSWER_S).stdout.splitlines():
+            path, _, text = line.partition(":")
+            found.setdefault(path, []).append(text)
+        return {path: "\n".join(lines).strip() for path, lines in found.items()}
+
+
+HERE = Place()

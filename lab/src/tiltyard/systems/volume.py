@@ -1,0 +1,201 @@
+"""A file system on a block device: what is the same whatever the device is.
+
+A kind that makes file systems derives its settings from :class:`VolumeSettings` and its system
+from :class:`Volume`, and says how its device is come by and when it may be formatted.
+"""
+
+import functools
+import os
+from abc import abstractmethod
+from typing import Literal
+
+from pydantic import Field, field_validator
+from pydantic_core import PydanticKnownError
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import commands, loops
+from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.mounts import mounts_at
+from tiltyard.host.steps import Steps
+from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
+from tiltyard.systems.kind import Site, Size, System, SystemSettings, Up
+from tiltyard.units import format_size
+
+_NAMES = [entry.name for entry in FILESYSTEMS]
+
+
+class VolumeSettings(SystemSettings):
+    """What is made, and how."""
+
+    filesystem: str = Field(
+        description="The file system to make.", json_schema_extra={"enum": list(_NAMES)}
+    )
+    mkfs: tuple[str, ...] = Field(
+        default=(), description='Options for mkfs, one word each: ["-O", "^has_journal"].'
+    )
+    mount: tuple[str, ...] = Field(
+        default=(), description='Mount options, one word each: ["noatime", "commit=60"].'
+    )
+    reset: Literal["none", "remount", "mkfs"] = Field(
+        default="mkfs",
+        description="What happens before each turn: format anew (mkfs), or let the file system "
+        "age and mount it anew (remount) or leave it mounted (none).",
+    )
+    scheduler: str | None = Field(
+        default=None, description="I/O scheduler of the device; the kernel's if left out."
+    )
+    read_ahead: Size | None = Field(
+        default=None,
+        description="Read-ahead of the device; the kernel's if left out.",
+        ge=0,
+        multiple_of=1024,
+    )
+
+    @field_validator("filesystem")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        """One of the list, said in pydantic's own words for a choice."""
+        if name not in _NAMES:
+            listed = ", ".join(f"'{known}'" for known in _NAMES[:-1])
+            expected = f"{listed} or '{_NAMES[-1]}'"
+            raise PydanticKnownError("literal_error", {"expected": expected})
+        return name
+
+
+class Volume(System):
+    """One file system on a device of its kind."""
+
+    def __init__(self, settings: VolumeSettings, site: Site, slug: str) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            settings: what is made.
+            site: where.
+            slug: tells systems apart that are mounted at once.
+        """
+        self._settings = settings
+        self._filesystem = filesystem(settings.filesystem)
+        self._site = site
+        self._target = site.work.resolve() / site.ledger.name(f"mnt-{slug}")
+        self._formatted = False
+        self._steps = Steps(site.ledger, site.check)
+
+    @abstractmethod
+    def _attach(self) -> str:
+        """Come by the device, every step in the ledger first; its path."""
+
+    @abstractmethod
+    def _insist(self, device: str) -> None:
+        """Make sure, at the last moment, that the device may be formatted.
+
+        Raises:
+            RefusedError: if not.
+        """
+
+    @abstractmethod
+    def _mounted(self) -> Change:
+        """The change of mounting it, which is about to be made."""
+
+    @abstractmethod
+    def _queue_change(self, device: str, name: str, before: str) -> Change:
+        """The change of a queue setting, which is about to be made."""
+
+    @abstractmethod
+    def _device_facts(self, device: str) -> dict[str, str]:
+        """What the device is."""
+
+    def _limit(self, device: str) -> None:
+        """Limit it, after it is formatted and before it is mounted; nothing by default."""
+
+    def bring_up(self) -> Up:
+        """Attach, format, set the queue, mount."""
+        try:
+            return self._look(() if self._steps else self._prepare())
+        except BaseException:
+            self._steps.undo()
+            raise
+
+    def refresh(self) -> None:
+        """Unmount and mount again, so that nothing is cached; not with ``reset = "none"``."""
+        if self._settings.reset == "none":
+            return
+        device = mounts_at(self._target)[-1].source
+        self._steps.undo_last()
+        self._mount(device)
+
+    def take_down(self) -> None:
+        """Unmount and detach, unless the study wants it left mounted (``reset = "none"``)."""
+        if self._settings.reset != "none":
+            self._steps.undo()
+
+    def _prepare(self) -> tuple[commands.Command, ...]:
+        """Every step is in the ledger before it is taken; what was executed."""
+        settings = self._settings
+        device = self._attach()
+        if settings.scheduler is not None:
+            self._set_queue(device, "scheduler", settings.scheduler)
+        if settings.read_ahead is not None:
+            self._set_queue(device, "read_ahead_kb", str(settings.read_ahead // 1024))
+        if settings.reset == "mkfs" or not self._formatted:
+            self._insist(device)
+            self._steps.run(self._filesystem.mkfs(settings.mkfs, device))
+            self._formatted = True
+        self._limit(device)
+        self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
+        self._mount(device)
+        return self._steps.executed
+
+    def _mount(self, device: str) -> None:
+        """The last step, so that it can be taken back alone."""
+        settings = self._settings
+        self._steps.record(self._mounted())
+        options = ("-o", ",".join(settings.mount)) if settings.mount else ()
+        self._steps.run(("mount", "-t", settings.filesystem, *options, device, str(self._target)))
+
+    def _look(self, executed: tuple[commands.Command, ...]) -> Up:
+        """What the kernel says of what is mounted now, and a directory to work in."""
+        mount = mounts_at(self._target)[-1]
+        device = mount.source
+        directory = self._target / "tiltyard"
+        directory.mkdir(exist_ok=True)
+        status = os.statvfs(self._target)
+        return Up(
+            target=directory,
+            commands=executed,
+            devices=(device,),
+            facts={
+                "file system": mount.type,
+                "mkfs": _version(self._filesystem),
+                "mount options": mount.options,
+                "block size": format_size(status.f_bsize),
+                "size": format_size(status.f_blocks * status.f_frsize),
+                "free": format_size(status.f_bavail * status.f_frsize),
+                **self._device_facts(device),
+                "I/O scheduler": loops.chosen(loops.queue_setting(device, "scheduler")),
+                "read-ahead": f"{loops.chosen(loops.queue_setting(device, 'read_ahead_kb'))} KiB",
+                "reset before each turn": self._settings.reset,
+            },
+        )
+
+    def _set_queue(self, device: str, name: str, value: str) -> None:
+        """Set a queue setting and verify that the kernel took it."""
+        setting = loops.queue_setting(device, name)
+        before = loops.chosen(setting)
+        if before == value:
+            return
+        self._steps.record(self._queue_change(device, name, before))
+        refused = ""
+        try:
+            setting.write_text(value)
+        except OSError as error:
+            refused = f" ({error.strerror})"
+        if loops.chosen(setting) != value:
+            offered = setting.read_text().strip()
+            raise TiltyardError(f'{setting}: "{value}" is not taken{refused}; it says "{offered}"')
+
+
+@functools.cache
+def _version(wanted: Filesystem) -> str:
+    """Version of a mkfs, in its own words."""
+    output = commands.run((wanted.tool.command, *wanted.tool.version))
+    return (output.stdout or output.stderr).splitlines()[0]
