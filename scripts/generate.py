@@ -61,7 +61,11 @@ def command_line() -> str:
 
 def systems() -> str:
     """Every kind of system with its settings."""
-    text = f"{MADE}# Systems\n\nA setting goes to `[systems]`, or to `[factors]` to vary it.\n"
+    text = (
+        f"{MADE}# Systems\n\nA setting goes to `[systems]`, or to `[factors]` to vary it; settings "
+        "that go together are\nthe levels of a factor with a name of its own: "
+        '`tuned = { plain = {}, better = { mount = ["noatime"] } }`.\n'
+    )
     for kind in KINDS:
         text += f"\n## {kind.name}\n\n{kind.about}\n\n{_head('setting', 'default', 'meaning')}"
         own_first = sorted(kind.Settings.model_fields.items(), key=lambda item: item[0] in COMMON)

@@ -2,112 +2,110 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from tiltyard.study.file import StudyFile
-from tiltyard.study.kinds import Kind
+from tiltyard.study.kinds import KIND, Kind
+from tiltyard.study.levels import UNSPOKEN, Given, Level, levels_of
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.problems import Flaw, shown
+from tiltyard.study.problems import Flaw
 from tiltyard.study.wording import flaws_of
-
-UNSPOKEN = "default"
-"""A level of this name is left out of the names of systems."""
 
 
 @dataclass(frozen=True)
-class Level:
-    """One value of a factor."""
+class Combination:
+    """One level of each factor: what a system is made of."""
 
-    factor: str
-    name: str
-    value: JsonValue
-    path: KeyPath
-    """Where the value stands in the file."""
+    levels: tuple[Level, ...]
+    settings: dict[str, Given]
+    """What its levels and ``[systems]`` set; a kind, where one is named, is among them."""
+
+    @property
+    def home(self) -> KeyPath:
+        """Where a setting that is missing would stand."""
+        bundles = (level.path for level in self.levels if level.is_bundle)
+        return next(bundles, ("systems",))
 
 
-def lift_systems(file: StudyFile, kind: Kind | None, flaws: list[Flaw]) -> tuple[SystemSpec, ...]:
-    """All combinations of levels, the first factor varying slowest; flaws are added to the list."""
+def combine(file: StudyFile, known: Set[str], flaws: list[Flaw]) -> tuple[Combination, ...]:
+    """All combinations of levels, the first factor varying slowest.
+
+    Args:
+        file: the study.
+        known: all that a level can set, of any kind of system.
+        flaws: what is wrong is added here.
+    """
     before = len(flaws)
-    factors = [_levels(factor, typed, flaws) for factor, typed in file.factors.items()]
-    for key in file.factors.keys() & file.systems.settings.keys():
-        text = "is a factor as well; take it out of [systems], or out of [factors]"
-        flaws.append(Flaw(("systems", key), text))
-    if kind is None or len(flaws) > before:
+    factors = [levels_of(factor, typed, known, flaws) for factor, typed in file.factors.items()]
+    shared = {
+        key: Given(value, ("systems", key), ("systems", key))
+        for key, value in file.systems.settings.items()
+    }
+    if file.systems.kind is not None:
+        shared[KIND] = Given(file.systems.kind, ("systems", KIND), ("systems", KIND))
+    flaws.extend(_set_twice(shared, factors))
+    if len(flaws) > before:
         return ()
+    return tuple(
+        Combination(
+            levels, shared | {key: given for each in levels for key, given in each.settings.items()}
+        )
+        for levels in itertools.product(*factors)
+    )
+
+
+def lift_systems(
+    combinations: Sequence[Combination], kinds: Sequence[Kind | None], flaws: list[Flaw]
+) -> tuple[SystemSpec, ...]:
+    """The systems that combinations of a kind each describe."""
+    before = len(flaws)
     systems = [
         system
-        for levels in itertools.product(*factors)
-        if (system := _system(kind, file.systems.settings, levels, flaws)) is not None
+        for combination, kind in zip(combinations, kinds, strict=True)
+        if kind is not None and (system := _system(kind, combination, flaws)) is not None
     ]
-    if len(flaws) == before:
+    if combinations and None not in kinds and len(flaws) == before:
         _check_distinct(systems, flaws)
     return tuple(systems)
 
 
-def _levels(
-    factor: str, typed: list[JsonValue] | dict[str, JsonValue], flaws: list[Flaw]
-) -> list[Level]:
-    """The levels of a factor: named by themselves (list) or explicitly (table)."""
-    path = ("factors", factor)
-    if not typed:
-        flaws.append(Flaw(path, "has no levels; give it two or more"))
-        return []
-    if isinstance(typed, dict):
-        named = [Level(factor, name, value, (*path, name)) for name, value in typed.items()]
-    else:
-        named = _named_by_value(factor, typed, flaws)
-    for level in named:
-        if not level.name.isprintable() or level.name.strip() != level.name or not level.name:
-            text = f"{shown(level.name)} cannot name a level: it is printed in one line of a report"
-            flaws.append(Flaw(level.path, text))
-    return named
-
-
-def _named_by_value(factor: str, values: list[JsonValue], flaws: list[Flaw]) -> list[Level]:
-    """Levels whose names are their values' own text."""
-    levels: dict[str, Level] = {}
-    for place, value in enumerate(values):
-        path = ("factors", factor, place)
-        name = value if isinstance(value, str) else shown(value)
-        if isinstance(value, list | dict):
-            text = (
-                f"a level like {shown(value)} needs a name: {factor} = {{ name = {shown(value)} }}"
-            )
-            flaws.append(Flaw(path, text))
-        elif name in levels:
-            text = (
-                f"{shown(value)} is in the list twice. To compare it with itself, name the levels: "
-                f"{factor} = {{ a = {shown(value)}, b = {shown(value)} }}"
-            )
-            flaws.append(Flaw(path, text))
+def _set_twice(shared: dict[str, Given], factors: Sequence[Sequence[Level]]) -> Iterator[Flaw]:
+    """A setting belongs to one factor, or to ``[systems]``."""
+    owners: dict[str, str] = {}
+    for level in itertools.chain(*factors):
+        for key, given in level.settings.items():
+            owner = owners.setdefault(key, level.factor)
+            if owner != level.factor:
+                text = f"is set by the factor {owner} as well; a setting belongs to one factor"
+                yield Flaw(given.key, text)
+    for key in owners.keys() & shared.keys():
+        if owners[key] == key:
+            text = "is a factor as well; take it out of [systems], or out of [factors]"
         else:
-            levels[name] = Level(factor, name, value, path)
-    return list(levels.values())
+            text = f"is set by the factor {owners[key]} as well; take it out of one of them"
+        yield Flaw(shared[key].key, text)
 
 
-def _system(
-    kind: Kind, shared: dict[str, JsonValue], levels: Sequence[Level], flaws: list[Flaw]
-) -> SystemSpec | None:
-    """One combination of levels; ``None``, with flaws added, if its settings are not right."""
-    varied = {level.factor: level for level in levels}
-    typed = {**shared, **{factor: level.value for factor, level in varied.items()}}
+def _system(kind: Kind, combination: Combination, flaws: list[Flaw]) -> SystemSpec | None:
+    """One system; ``None``, with flaws added, if its settings are not right."""
+    given = {key: each for key, each in combination.settings.items() if key != KIND}
     try:
-        settings = kind.Settings.model_validate(typed)
+        settings = kind.Settings.model_validate({key: each.value for key, each in given.items()})
     except ValidationError as error:
         for flaw in flaws_of(error, kind.Settings):
             setting, *inside = flaw.path or ("",)
-            level = varied.get(str(setting))
-            path = (*level.path, *inside) if level else ("systems", *flaw.path)
+            found = given.get(str(setting))
+            path = (*found.path, *inside) if found else (*combination.home, *flaw.path)
             flaws.append(Flaw(path, flaw.text))
         return None
-    spoken = [level.name for level in levels if level.name != UNSPOKEN]
+    spoken = [level.name for level in combination.levels if level.name != UNSPOKEN]
     return SystemSpec(
         name=" ".join(spoken) or UNSPOKEN,
-        levels={level.factor: level.name for level in levels},
+        levels={level.factor: level.name for level in combination.levels},
         kind=kind.name,
         settings=settings.model_dump(mode="json"),
         redraws=kind.redraws(settings),

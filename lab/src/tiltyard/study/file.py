@@ -257,7 +257,8 @@ class StudyFile(Typed):
     factors: dict[str, Levels] = Field(
         min_length=1,
         description="What is varied on purpose: each key a setting of the systems, with its "
-        "levels. The systems are all combinations; the first factor varies slowest.",
+        "levels; or any other name, whose levels are tables of settings that go together. "
+        "The systems are all combinations; the first factor varies slowest.",
     )
     systems: SystemsTable = Field(
         SystemsTable(), description="Settings that all systems share, and their kind."

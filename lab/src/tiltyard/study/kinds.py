@@ -1,11 +1,12 @@
-"""Which kind of system a study is about: told by the settings that it uses."""
+"""Of which kind each system of a study is: named, or told by the settings that it uses."""
 
-from collections.abc import Iterator, Sequence, Set
-from typing import Any, Literal, Protocol
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any, Final, Literal, Protocol
 
 from pydantic import BaseModel
 
-from tiltyard.study.file import StudyFile
+from tiltyard.study.levels import Given
+from tiltyard.study.locate import KeyPath
 from tiltyard.study.problems import Flaw, not_a, one_of, perhaps
 
 
@@ -28,28 +29,88 @@ class Kind(Protocol):
         """The model of its settings; fields carry descriptions."""
 
 
-def kind_of(file: StudyFile, kinds: Sequence[Kind], flaws: list[Flaw]) -> Kind | None:
-    """The kind that has all the settings in use, the first of several.
+KIND: Final = "kind"
+"""Stands among the settings, and says which kind's they are."""
+
+
+def names_of(kinds: Sequence[Kind]) -> Set[str]:
+    """All that can be set of any kind of system, the kind itself included."""
+    return {KIND}.union(*(_settings(kind) for kind in kinds))
+
+
+def kinds_of(
+    systems: Sequence[Mapping[str, Given]], kinds: Sequence[Kind], flaws: list[Flaw]
+) -> list[Kind | None]:
+    """The kind of each system: the one that is named, else told by the settings in use.
+
+    Systems that name none are of one kind if there is one for all of them: ``{}`` beside
+    ``{ mtu = 9000 }`` is a pair too. Otherwise each is of the first kind that has its settings.
 
     Returns:
-        ``None``, with flaws added, if there is none.
+        One for each system; ``None``, with flaws added, where there is none.
     """
-    named = file.systems.kind
-    if named is not None:
-        kinds = [kind for kind in kinds if kind.name == named] or _no_kind(named, kinds, flaws)
-    used = {**file.factors, **file.systems.settings}.keys()
+    common = _common([system for system in systems if KIND not in system], kinds)
+    return [
+        common if common and KIND not in system else _kind_of(system, kinds, flaws)
+        for system in systems
+    ]
+
+
+def same_target(
+    systems: Sequence[Mapping[str, Given]], kinds: Sequence[Kind | None], flaws: list[Flaw]
+) -> Kind | None:
+    """A kind whose trials work on what those of all systems work on.
+
+    Returns:
+        ``None`` if that is not known, or, with a flaw added, if they do not agree.
+    """
+    found = [kind for kind in kinds if kind is not None]
+    for system, kind in zip(systems, kinds, strict=True):
+        if kind is not None and kind.target != found[0].target:
+            text = (
+                f"systems of kind {kind.name} have {TARGETS[kind.target]}, those of kind "
+                f"{found[0].name} {TARGETS[found[0].target]}: no workload could run on both"
+            )
+            flaws.append(Flaw(_telling(system, found[0]), text))
+            return None
+    return found[0] if found else None
+
+
+TARGETS: Final = {"directory": "a directory to work in", "far": "a far end"}
+"""What trials work on, in words."""
+
+
+def _common(systems: Sequence[Mapping[str, Given]], kinds: Sequence[Kind]) -> Kind | None:
+    """The first kind that has all settings of all systems, if none of them lacks one it needs."""
+    used = {key for system in systems for key in system}
+    fitting = next((kind for kind in kinds if used <= _settings(kind)), None)
+    if fitting is None:
+        return None
+    fields = fitting.Settings.model_fields
+    needed = {name for name, field in fields.items() if field.is_required()}
+    return fitting if all(needed <= system.keys() for system in systems) else None
+
+
+def _kind_of(system: Mapping[str, Given], kinds: Sequence[Kind], flaws: list[Flaw]) -> Kind | None:
+    """The named kind, or the first of those that have all settings of a system."""
+    if named := system.get(KIND):
+        kinds = [kind for kind in kinds if kind.name == named.value] or _no_kind(
+            named, kinds, flaws
+        )
+    used = system.keys() - {KIND}
     fitting = [kind for kind in kinds if used <= _settings(kind)]
     if fitting:
         return fitting[0]
     if kinds:
-        flaws.extend(_unfitting(file, kinds, used))
+        told = {flaw.path for flaw in flaws}
+        flaws.extend(flaw for flaw in _unfitting(system, kinds, used) if flaw.path not in told)
     return None
 
 
-def _no_kind(named: str, kinds: Sequence[Kind], flaws: list[Flaw]) -> Sequence[Kind]:
+def _no_kind(named: Given, kinds: Sequence[Kind], flaws: list[Flaw]) -> Sequence[Kind]:
     """No kinds to choose from, and the flaw that says why."""
-    text = not_a(named, "kind", (kind.name for kind in kinds))
-    flaws.append(Flaw(("systems", "kind"), text))
+    text = not_a(named.value, "kind", (kind.name for kind in kinds))
+    flaws.append(Flaw(named.path, text))
     return ()
 
 
@@ -58,21 +119,27 @@ def _settings(kind: Kind) -> Set[str]:
     return kind.Settings.model_fields.keys()
 
 
-def _unfitting(file: StudyFile, kinds: Sequence[Kind], used: Set[str]) -> Iterator[Flaw]:
+def _telling(system: Mapping[str, Given], other: Kind) -> KeyPath:
+    """Where it stands that a system is not of that kind."""
+    keys = (given.key for key, given in system.items() if key not in _settings(other))
+    return next(keys, ("factors",))
+
+
+def _unfitting(
+    system: Mapping[str, Given], kinds: Sequence[Kind], used: Set[str]
+) -> Iterator[Flaw]:
     """A flaw for each key that is in the way of the kinds that come nearest."""
     most = max(len(used & _settings(kind)) for kind in kinds)
     nearest = [kind for kind in kinds if len(used & _settings(kind)) == most]
     known = {key: None for kind in nearest for key in _settings(kind)}
     unknown = used - known.keys()
     for key in unknown or used - _settings(nearest[0]):
-        table = "factors" if key in file.factors else "systems"
-        if not most:
+        if unknown and (not most or len(nearest) == len(kinds) > 1):
             every = ", ".join(kind.name for kind in kinds)
             text = f"no kind of system has such a setting ({every}).{perhaps(key, known)}"
-            yield Flaw((table, key), text)
         elif unknown:
             names = " or ".join(kind.name for kind in nearest)
-            yield Flaw((table, key), f"there is no such setting of {names}. {one_of(key, known)}")
+            text = f"there is no such setting of {names}. {one_of(key, known)}"
         else:
-            text = f"is not a setting of {nearest[0].name}; all systems of a study are of one kind"
-            yield Flaw((table, key), text)
+            text = f"is not a setting of {nearest[0].name}; a system is of one kind"
+        yield Flaw(system[key].key, text)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from tiltyard.study.factors import lift_systems
+from tiltyard.study.factors import combine, lift_systems
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
-from tiltyard.study.kinds import Kind, kind_of
+from tiltyard.study.kinds import TARGETS, Kind, kinds_of, names_of, same_target
 from tiltyard.study.model import (
     ConditionsSpec,
     GatesSpec,
@@ -32,8 +32,11 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         FlawsError: with all that does not make sense.
     """
     flaws: list[Flaw] = []
-    kind = kind_of(file, kinds, flaws)
-    systems = lift_systems(file, kind, flaws)
+    combinations = combine(file, names_of(kinds), flaws)
+    settings = [combination.settings for combination in combinations]
+    found = kinds_of(settings, kinds, flaws)
+    kind = same_target(settings, found, flaws)
+    systems = lift_systems(combinations, found, flaws)
     baseline = _baseline(file.baseline, systems, flaws)
     workloads = _workloads(file.workload, catalogue, kind, flaws)
     precision = _precision(file.precision, flaws)
@@ -104,10 +107,9 @@ def _default_workload(catalogue: Catalogue, kind: Kind | None) -> str:
 
 def _wrong_target(card: Card, kind: Kind) -> str:
     """What to say of a workload that has nothing to do on the systems of a study."""
-    needs = {"directory": "a directory to work in", "far": "a far end"}
     return (
-        f"{card.name} needs {needs[card.target]}; "
-        f"systems of kind {kind.name} have {needs[kind.target]}"
+        f"{card.name} needs {TARGETS[card.target]}; "
+        f"systems of kind {kind.name} have {TARGETS[kind.target]}"
     )
 
 

@@ -31,14 +31,15 @@ def study_schema(catalogue: Catalogue, kinds: Sequence[Kind]) -> Json:
     schema = StudyFile.model_json_schema(schema_generator=_TomlSchema)
     definitions: Json = schema.pop("$defs")
     settings = _settings(kinds, definitions)
-    schema["properties"]["factors"] |= {
-        "properties": {name: _levels(setting) for name, setting in settings.items()},
-        "additionalProperties": False,
-    }
     systems = definitions["SystemsTable"]
     systems["properties"]["kind"]["enum"] = [kind.name for kind in kinds]
     systems["properties"] |= settings
     systems["additionalProperties"] = False
+    schema["properties"]["factors"] |= {
+        "properties": {name: _levels(each) for name, each in systems["properties"].items()},
+        "additionalProperties": {"$ref": "#/$defs/bundle"},
+    }
+    definitions["bundle"] = _bundle(systems["properties"])
     # Both tables that took any value are closed now; nothing refers to this any more.
     del definitions["JsonValue"]
     workload = definitions.pop("WorkloadTable")
@@ -88,6 +89,20 @@ def _levels(setting: Json) -> Json:
             {"type": "array", "items": setting, "minItems": 1},
             {"type": "object", "additionalProperties": setting, "minProperties": 1},
         ],
+    }
+
+
+def _bundle(settings: Json) -> Json:
+    """A factor that is no setting: levels by name, each with the settings that it sets."""
+    return {
+        "description": "Levels by name, each a table of the settings that it sets.",
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {
+            "type": "object",
+            "properties": settings,
+            "additionalProperties": False,
+        },
     }
 
 
