@@ -1,0 +1,3 @@
+//! The engine as the only program of a virtual machine.
+
+pub mod message;

@@ -1,0 +1,9 @@
+"""What virtual machines run on."""
+
+from tiltyard.systems.vm.backends.backend import Backend, Machine
+from tiltyard.systems.vm.backends.uml import UserModeLinux
+
+__all__ = ["BACKENDS", "Backend", "Machine"]
+
+BACKENDS: tuple[Backend, ...] = (UserModeLinux(),)
+"""In the order in which ``backend = "auto"`` tries them."""

@@ -1,0 +1,76 @@
+"""What a virtual machine can run on: one file each, and one line in the list of the folder."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from tiltyard.systems.kind import Problem
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine that is to be started."""
+
+    kernel: Path
+    command_line: tuple[str, ...]
+    """Words for the kernel that a backend adds its own to."""
+    initramfs: Path
+    memory_bytes: int
+    vcpus: int
+    image: Path | None
+    """Its disk; ``None`` if it needs none."""
+    clock: Literal["time", "instructions"]
+    directory: Path
+    """For whatever the backend makes; removed when the machine has ended."""
+
+    @property
+    def channel(self) -> Path:
+        """Of the two pipes (fifo(7)) between lab and guest: ``.in`` into it, ``.out`` of it."""
+        return self.directory / "channel"
+
+
+class Backend(ABC):
+    """One way to run a kernel that is not this host's."""
+
+    name: ClassVar[str]
+    """As ``backend`` names it."""
+    about: ClassVar[str]
+    """In a few words, for facts and messages."""
+    channel_device: ClassVar[str]
+    """The guest's end of the channel, a line or port that is 8 bits clean: ``/dev/hvc0``."""
+    image_device: ClassVar[str]
+    """The image, as the guest knows it: ``/dev/vda``."""
+    modules: ClassVar[tuple[str, ...]]
+    """Kernel modules for these devices; those that are built in are passed over."""
+    boot_limit_s: ClassVar[float]
+    """A guest that has said nothing after that time will not."""
+
+    @abstractmethod
+    def boots(self, kernel: Path) -> bool:
+        """Whether that is the sort of file that it boots; told by its first bytes."""
+
+    @abstractmethod
+    def release(self, kernel: Path) -> str | None:
+        """The kernel's release, as its modules' directory is called; ``None`` if not told."""
+
+    @abstractmethod
+    def problems(self, clock: Literal["time", "instructions"], vcpus: int) -> list[Problem]:
+        """What keeps it from being used here; changes nothing."""
+
+    @abstractmethod
+    def command(self, machine: Machine, into: int, out_of: int) -> tuple[str, ...]:
+        """The command that is the machine until it is switched off, and ends with it.
+
+        Its standard output is kept as the console's text: kernel messages belong there.
+
+        Args:
+            machine: what to start.
+            into: descriptor of the pipe into the guest, open in the process to read and write.
+            out_of: descriptor of the pipe out of it. A backend may also open both by name.
+        """
+
+    @abstractmethod
+    def facts(self, machine: Machine) -> Mapping[str, str]:
+        """What a reader must know of it: what lies between the guest and the disk, for example."""

@@ -1,0 +1,82 @@
+"""What a virtual machine can be told."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+from pydantic_core import PydanticKnownError
+
+from tiltyard.systems.filesystems import FILESYSTEMS
+from tiltyard.systems.kind import Size, SystemSettings
+from tiltyard.systems.loop_image import ImageBacking
+from tiltyard.systems.placement import Cpus
+
+IN_MEMORY = "tmpfs"
+"""The one file system that needs no image."""
+_FILESYSTEMS = (*(entry.name for entry in FILESYSTEMS), IN_MEMORY)
+
+
+class VmSettings(SystemSettings):
+    """A kernel, the machine that it runs on, and the file system that it mounts."""
+
+    kernel: str = Field(
+        min_length=1,
+        description="The kernel: path of its image (vmlinuz …) or of a User-Mode Linux program, "
+        'or the name of such a program: "linux.uml".',
+    )
+    modules: Path | None = Field(
+        default=None,
+        description="Directory with the kernel's modules (lib/modules/VERSION); looked for beside "
+        "the kernel if it is left out.",
+    )
+    load: tuple[str, ...] = Field(
+        default=(),
+        description="Modules to load in the guest, beside those that the file system and the "
+        "machine's devices need.",
+    )
+    cmdline: tuple[str, ...] = Field(
+        default=(),
+        description='Words for the kernel\'s command line, one each: ["mitigations=off"].',
+    )
+    backend: Literal["auto", "kvm", "uml", "qemu"] = Field(
+        default="auto",
+        description="What the machine runs on: QEMU with KVM (kvm), User-Mode Linux (uml) or QEMU "
+        "emulation (qemu); auto: the first of them that can boot this kernel here.",
+    )
+    clock: Literal["time", "instructions"] = Field(
+        default="time",
+        description="What the guest's clock counts: time, or the guest's instructions, which are "
+        "the same from boot to boot; the latter with emulation only.",
+    )
+    memory: Size = Field(default=2**30, description="Memory of the guest.", ge=64 * 2**20)
+    vcpus: int = Field(default=1, description="CPUs of the guest.", ge=1)
+    host_cpus: Cpus = Field(
+        default=(),
+        description="CPUs of this host that the whole machine is pinned to; empty: the "
+        "highest-numbered, as many as the guest has.",
+    )
+    filesystem: str = Field(
+        default="ext4",
+        description="The file system: made by this host on an image, mounted by the guest; "
+        "tmpfs: in the guest's memory.",
+        json_schema_extra={"enum": list(_FILESYSTEMS)},
+    )
+    mkfs: tuple[str, ...] = Field(
+        default=(), description='Options for mkfs, one word each: ["-O", "^has_journal"].'
+    )
+    mount: tuple[str, ...] = Field(
+        default=(), description='Mount options in the guest, one word each: ["noatime"].'
+    )
+    backing: ImageBacking = Field(
+        default=ImageBacking(), description="The image that the file system is made on."
+    )
+
+    @field_validator("filesystem")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        """One of the list, said in pydantic's own words for a choice."""
+        if name not in _FILESYSTEMS:
+            listed = ", ".join(f"'{known}'" for known in _FILESYSTEMS[:-1])
+            expected = f"{listed} or '{_FILESYSTEMS[-1]}'"
+            raise PydanticKnownError("literal_error", {"expected": expected})
+        return name
