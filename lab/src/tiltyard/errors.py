@@ -14,6 +14,8 @@ class ExitCode(IntEnum):
     TRIALS_FAILED = 5, "trials failed: the study is incomplete"
     UNDECIDED = 6, "precision not reached in the budget (with --require-decision)"
     REGRESSION = 7, "gate: regression"
+    NOT_RESTORED = 8, "something on the host could not be put back: each is named"
+    BOOTING = 9, "the host is being booted; the run goes on by itself after that"
     INTERRUPTED = 130, "interrupted; the same command again goes on"
 
     meaning: str
@@ -54,6 +56,12 @@ class TrialsFailedError(TiltyardError):
     """Trials failed, so the study cannot answer its question."""
 
     exit_code = ExitCode.TRIALS_FAILED
+
+
+class BootingError(TiltyardError):
+    """A run has asked for the host to be booted and goes on after that."""
+
+    exit_code = ExitCode.BOOTING
 
 
 class InterruptedRunError(TiltyardError):

@@ -10,3 +10,13 @@ class HostChange(BaseModel):
     """Base of all changes: read back from the ledger exactly as it was written."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def ends_with_boot(self) -> bool:
+        """Whether a boot of the host undoes it; what is there afterwards is then not ours."""
+        return False
+
+    @property
+    def is_kept_over_boot(self) -> bool:
+        """Whether a run that lets the host be booted goes on with it after that."""
+        return False

@@ -31,6 +31,11 @@ class MadeFile(HostChange):
     kind: Literal["file"] = "file"
     path: Path
 
+    @property
+    def is_kept_over_boot(self) -> bool:
+        """An image outlasts the boot, and stays where it lies on the disk."""
+        return True
+
     def undo(self) -> str | None:
         """Remove it."""
         _insist_on_prefix(self.path)
@@ -65,6 +70,11 @@ class AttachedLoop(HostChange):
     kind: Literal["loop"] = "loop"
     image: Path
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """Loop devices are of one boot."""
+        return True
+
     def undo(self) -> str | None:
         """Detach every loop device that has our image behind it, and no other."""
         devices = loops.devices_of(self.image)
@@ -80,6 +90,11 @@ class Mounted(HostChange):
     kind: Literal["mount"] = "mount"
     target: Path
     image: Path
+
+    @property
+    def ends_with_boot(self) -> bool:
+        """So are mounts."""
+        return True
 
     def undo(self) -> str | None:
         """Unmount the target while what is mounted there comes from our image."""
@@ -102,6 +117,11 @@ class SetQueue(HostChange):
     name: str
     before: str
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """The device is gone with its setting."""
+        return True
+
     def undo(self) -> str | None:
         """Put the old value back while the device is still ours."""
         if loops.backing_file(self.device) != self.image:
@@ -119,6 +139,11 @@ class SetLimit(HostChange):
     kind: Literal["limit"] = "limit"
     device: str
     image: Path
+
+    @property
+    def ends_with_boot(self) -> bool:
+        """So is its limit."""
+        return True
 
     def undo(self) -> str | None:
         """Take it away while the device is still ours."""

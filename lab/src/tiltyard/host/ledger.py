@@ -3,13 +3,12 @@
 Each process has one ledger file in the state directory. A change is appended and synced before it
 is made, and marked once it is taken back. The file is locked (flock(2)) as long as its process or
 any command that the process started lives, so a ledger whose lock is free belongs to a dead
-process, and :func:`recover` may take back what that process could not: after kill -9, and after a
-power failure.
+process, and :mod:`tiltyard.host.recovery` may take back what that process could not: after
+kill -9, and after a power failure.
 """
 
 import contextlib
 import fcntl
-import json
 import os
 import secrets
 import time
@@ -17,18 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from pydantic import TypeAdapter
-
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.change import PREFIX
 from tiltyard.host.changes import Change
+from tiltyard.host.ledger_file import append, read_ledger
 from tiltyard.host.processes import Process
-
-_CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
-_ORPHANS_END_S = 30.0
-"""Longest wait for commands of a dead process to end."""
+from tiltyard.host.recovery import PutBack, put_back
 
 C = TypeVar("C", bound=Change)
 
@@ -46,28 +41,30 @@ def state_directory() -> Path:
 class Ledger:
     """The ledger of this process. Use it in a ``with`` block: leaving it takes everything back."""
 
-    def __init__(self, state: Path | None = None) -> None:
-        """Open an empty ledger.
+    def __init__(self, state: Path | None = None, *, study: Path | None = None) -> None:
+        """Open an empty ledger, or the one that this study kept over a boot of the host.
 
         Raises:
             HostLacksError: if the state directory cannot be written.
         """
-        directory = state or state_directory()
-        self.token = secrets.token_hex(4)
-        self.path = directory / f"{os.getpid()}-{self.token}.jsonl"
+        self._directory = state or state_directory()
         self._outstanding: dict[int, Change] = {}
         self._number = 0
+        self._last_ns = 0
+        self._closed = False
+        kept = None if study is None else _kept_for(study, self._directory)
         try:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            if kept is None:
+                self.token, self.path, self._file = _new(self._directory)
+            else:
+                self.token, self.path, self._file = self._take_up(kept)
         except OSError as error:
             raise HostLacksError(
-                f"{directory}: cannot keep the record of changes here ({error.strerror}); "
+                f"{self._directory}: cannot keep the record of changes here ({error.strerror}); "
                 "TILTYARD_STATE names another directory"
             ) from None
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        self._append({"owner": Process.current().model_dump()})
-        sync_directory(directory)
+        append(self._file, {"owner": Process.current().model_dump()})
+        sync_directory(self._directory)
 
     def __enter__(self) -> Self:
         """The ledger itself."""
@@ -84,7 +81,9 @@ class Ledger:
     def record(self, change: C) -> C:
         """Write down a change that is about to be made; on return it is on disk."""
         self._number += 1
-        self._append({"change": self._number, "is": change.model_dump(mode="json")})
+        self._last_ns = max(self._last_ns + 1, time.time_ns())
+        is_change = change.model_dump(mode="json")
+        append(self._file, {"change": self._number, "at_ns": self._last_ns, "is": is_change})
         self._outstanding[self._number] = change
         return change
 
@@ -94,11 +93,11 @@ class Ledger:
 
     def elsewhere(self) -> Iterator[tuple[int, Change]]:
         """Changes of other processes that are not taken back, each with the process's number."""
-        for path in self.path.parent.glob("*.jsonl"):
+        for path in self._directory.glob("*.jsonl"):
             if path != self.path:
                 with contextlib.suppress(FileNotFoundError):
-                    for _, change in _outstanding(path.read_bytes()):
-                        yield int(path.name.partition("-")[0]), change
+                    for recorded in read_ledger(path).outstanding.values():
+                        yield int(path.name.partition("-")[0]), recorded.change
 
     def undo(self, change: Change) -> str | None:
         """Take one change back and say what was done; harmless if it is not outstanding.
@@ -110,7 +109,7 @@ class Ledger:
         if number is None:
             return None
         said = change.undo()
-        self._append({"undone": number})
+        append(self._file, {"undone": number})
         del self._outstanding[number]
         return said
 
@@ -128,6 +127,19 @@ class Ledger:
         """File descriptors that a long-lived child should keep open, so that the lock is held."""
         return (self._file,)
 
+    def keep_for(self, study: Path) -> None:
+        """Close the ledger and leave it to the run of a study that goes on after a boot.
+
+        What is made to outlast the boot is left to it; everything else is taken back now.
+
+        Raises:
+            TiltyardError: if something could not be taken back.
+        """
+        self._undo_all(keep=True)
+        append(self._file, {"kept_for": str(study.resolve())})
+        os.close(self._file)
+        self._closed = True
+
     def close(self) -> None:
         """Take back what is outstanding, last change first, and remove the ledger.
 
@@ -135,22 +147,40 @@ class Ledger:
             TiltyardError: if something could not be taken back. The ledger stays, and
                 :func:`recover` tries again at the next start.
         """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._undo_all()
+            self.path.unlink()
+        finally:
+            os.close(self._file)
+
+    def _undo_all(self, *, keep: bool = False) -> None:
+        """Take changes back, last one first; ``keep``: without those kept over a boot."""
         errors: list[str] = []
         for change in reversed(list(self._outstanding.values())):
+            if keep and change.is_kept_over_boot:
+                continue
             try:
                 self.undo(change)
             except (TiltyardError, OSError) as error:
                 errors.append(str(error))
-        if not errors:
-            self.path.unlink()
-        os.close(self._file)
         if errors:
             raise TiltyardError(f"{'; '.join(errors)}; try: tiltyard restore")
 
-    def _append(self, line: dict[str, object]) -> None:
-        """One synced line."""
-        os.write(self._file, json.dumps(line).encode() + b"\n")
-        os.fsync(self._file)
+    def _take_up(self, kept: Path) -> tuple[str, Path, int]:
+        """Go on with a ledger that was kept over a boot: its token, path and file."""
+        token = kept.stem.partition("-")[2]
+        file = os.open(kept, os.O_WRONLY)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        content = read_ledger(kept)
+        self._outstanding = {n: one.change for n, one in content.outstanding.items()}
+        self._number = content.last_number
+        self._last_ns = max((one.at_ns for one in content.outstanding.values()), default=0)
+        path = kept.with_name(f"{os.getpid()}-{token}.jsonl")
+        kept.rename(path)
+        return token, path, file
 
 
 def recover(state: Path | None = None) -> list[str]:
@@ -159,73 +189,38 @@ def recover(state: Path | None = None) -> list[str]:
     Returns:
         What was done and what could not be done, one sentence each; empty if there was nothing.
     """
-    directory = state or state_directory()
-    said: list[str] = []
-    for path in sorted(directory.glob("*.jsonl")):
-        try:
-            file = os.open(path, os.O_RDWR)
-        except FileNotFoundError:
-            continue
-        try:
-            if path.exists() and _lock_of_the_dead(file):
-                said += _take_back(file, path)
-        finally:
-            os.close(file)
-    return said
+    found = put_back(state or state_directory())
+    return [*found.done, *found.left]
 
 
-def _lock_of_the_dead(file: int) -> bool:
-    """Lock a ledger if its process is dead, waiting for the commands that it left running."""
-    give_up = time.monotonic() + _ORPHANS_END_S
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            owner = _owner(os.pread(file, 4096, 0))
-            if owner is None or owner.lives() or time.monotonic() > give_up:
-                return False
-            time.sleep(0.05)
+def restore(state: Path | None = None) -> PutBack:
+    """The same, as a person asks for it: what a run keeps for after a boot is taken back too."""
+    return put_back(state or state_directory(), kept=True)
 
 
-def _owner(head: bytes) -> Process | None:
-    """The process that a ledger belongs to; ``None`` while it is still writing that down."""
-    first, newline, _ = head.partition(b"\n")
-    return Process.model_validate(json.loads(first)["owner"]) if newline else None
+def _new(directory: Path) -> tuple[str, Path, int]:
+    """Token, path and locked file of a ledger that is in its place.
 
-
-def _take_back(file: int, path: Path) -> list[str]:
-    """Undo the outstanding changes of a locked ledger, last one first, marking each."""
-    said: list[str] = []
-    failed = False
-    for number, change in reversed(_outstanding(path.read_bytes())):
-        try:
-            done = change.undo()
-        except (TiltyardError, OSError) as error:
-            failed = True
-            said.append(f"could not take back what an earlier run left: {error}")
-            continue
-        os.lseek(file, 0, os.SEEK_END)
-        os.write(file, json.dumps({"undone": number}).encode() + b"\n")
-        os.fsync(file)
-        if done:
-            said.append(f"an earlier run was killed: {done}")
-    if not failed:
-        path.unlink()
-    return said
-
-
-def _outstanding(data: bytes) -> list[tuple[int, Change]]:
-    """Changes that are recorded and not marked as undone, in order.
-
-    A last line without its newline was being written when the process died; the change it tells
-    of was not made yet.
+    Between making and locking it, a recovery may take it for one that a dead process left empty.
     """
-    changes: dict[int, Change] = {}
-    for line in data[: data.rfind(b"\n") + 1].splitlines():
-        entry = json.loads(line)
-        if "change" in entry:
-            changes[entry["change"]] = _CHANGE.validate_python(entry["is"])
-        elif "undone" in entry:
-            changes.pop(entry["undone"], None)
-    return list(changes.items())
+    if not directory.exists():
+        directory.mkdir(parents=True, mode=0o700)
+        sync_directory(directory.parent)
+    while True:
+        token = secrets.token_hex(4)
+        path = directory / f"{os.getpid()}-{token}.jsonl"
+        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_ino == os.fstat(file).st_ino:
+                return token, path, file
+        os.close(file)
+
+
+def _kept_for(study: Path, directory: Path) -> Path | None:
+    """The ledger that the run of a study kept over a boot, if there is one."""
+    for path in directory.glob("*.jsonl"):
+        with contextlib.suppress(FileNotFoundError):
+            if read_ledger(path).kept_for == str(study.resolve()):
+                return path
+    return None

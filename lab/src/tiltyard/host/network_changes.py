@@ -29,6 +29,11 @@ class MadeNamespace(HostChange):
     kind: Literal["namespace"] = "namespace"
     name: str
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """Namespaces are of one boot."""
+        return True
+
     def undo(self) -> str | None:
         """End the processes in it and remove it."""
         if not self.name.startswith(PREFIX) or "/" in self.name:
@@ -57,6 +62,11 @@ class SetSysctl(HostChange):
     before: str
     value: str
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """The kernel begins with its own, or what sysctl.conf(5) says."""
+        return True
+
     def undo(self) -> str | None:
         """Put the old value back, unless somebody has set yet another one since."""
         now = sysctls.read(self.key)
@@ -75,6 +85,11 @@ class StartedServer(HostChange):
 
     kind: Literal["server"] = "server"
     secret_file: Path
+
+    @property
+    def ends_with_boot(self) -> bool:
+        """It ends at the latest then."""
+        return True
 
     def undo(self) -> str | None:
         """End it, if it has not ended by itself."""

@@ -18,6 +18,11 @@ _ENDS_S = 5.0
 _STEP_S = 0.02
 
 
+def boot_id() -> str:
+    """Which boot of this host this is: random(4)."""
+    return _BOOT_ID.read_text().strip()
+
+
 class Process(BaseModel):
     """A process of this or an earlier boot."""
 
@@ -33,11 +38,11 @@ class Process(BaseModel):
         """This process."""
         pid = os.getpid()
         _, started = _state_and_start(pid) or ("R", 0)
-        return cls(pid=pid, started_ticks=started, boot=_BOOT_ID.read_text().strip())
+        return cls(pid=pid, started_ticks=started, boot=boot_id())
 
     def lives(self) -> bool:
         """Whether it still runs; a zombie that nobody reaps does not."""
-        if _BOOT_ID.read_text().strip() != self.boot:
+        if boot_id() != self.boot:
             return False
         now = _state_and_start(self.pid)
         return now is not None and now[0] not in "ZX" and now[1] == self.started_ticks

@@ -30,6 +30,11 @@ class SetFile(HostChange):
     value: str
     ssh: tuple[str, ...] = ()
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """The kernel of this host begins with its own; another host's goes on."""
+        return not self.ssh
+
     def undo(self) -> str | None:
         """Put the old value back, unless somebody has set yet another one since."""
         place = Place(self.ssh)
@@ -61,6 +66,11 @@ class StartedProcess(HostChange):
         """The environment to start it with."""
         return {**os.environ, MARK: self.mark}
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """It ends at the latest then."""
+        return True
+
     def undo(self) -> str | None:
         """End it, if it has not ended by itself."""
         ended = end_processes(self._processes, self.mark)
@@ -81,6 +91,11 @@ class MountedAt(HostChange):
 
     kind: Literal["mount-at"] = "mount-at"
     target: Path
+
+    @property
+    def ends_with_boot(self) -> bool:
+        """Mounts are of one boot."""
+        return True
 
     def undo(self) -> str | None:
         """Unmount what is mounted there."""

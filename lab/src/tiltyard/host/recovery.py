@@ -1,0 +1,147 @@
+"""Putting back what processes that died have left changed on this host.
+
+All ledgers of the dead are taken together and their changes undone newest first, because two
+runs may have changed the same thing one after the other. Each ``undo`` looks before it acts; after
+a boot of the host it is not even asked where the boot itself has undone the change.
+"""
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host.ledger_file import Recorded, append, read_ledger
+from tiltyard.host.processes import boot_id
+
+_ORPHANS_END_S = 30.0
+"""Longest wait for commands of a dead process to end."""
+_STEP_S = 0.05
+
+
+@dataclass(frozen=True)
+class PutBack:
+    """What became of the changes of dead processes, one sentence each."""
+
+    done: tuple[str, ...]
+    left: tuple[str, ...]
+    """What could not be put back, and why."""
+
+
+def put_back(directory: Path, *, kept: bool = False) -> PutBack:
+    """Take back what processes that died have left behind.
+
+    Args:
+        directory: where ledgers are kept.
+        kept: take back as well what a run keeps to go on with after a boot.
+    """
+    done: list[str] = []
+    left: list[str] = []
+    with contextlib.ExitStack() as locks:
+        dead = [
+            locks.enter_context(ledger)
+            for path in sorted(directory.glob("*.jsonl"))
+            if (ledger := _of_the_dead(path, left, kept=kept))
+        ]
+        newest_first = sorted(
+            ((recorded, ledger) for ledger in dead for recorded in ledger.outstanding),
+            key=lambda pair: (pair[0].at_ns, pair[0].number),
+            reverse=True,
+        )
+        gone: list[Recorded] = []
+        for recorded, ledger in newest_first:
+            if recorded.change.ends_with_boot and recorded.boot != boot_id():
+                ledger.mark(recorded)
+                gone.append(recorded)
+            else:
+                ledger.undo(recorded, done, left)
+        for ledger in dead:
+            ledger.remove_if_done()
+    return PutBack(done=(*_told_of_boot(gone), *done), left=tuple(left))
+
+
+class _Dead:
+    """A locked ledger whose process is dead; a context, which lets go of the lock."""
+
+    def __init__(self, path: Path, file: int, outstanding: Sequence[Recorded]) -> None:
+        self.outstanding = outstanding
+        self._path = path
+        self._file = file
+        self._left = len(outstanding)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+    def undo(self, recorded: Recorded, done: list[str], left: list[str]) -> None:
+        """Take a change back and mark it; say what was done, or why it was not."""
+        try:
+            said = recorded.change.undo()
+        except (TiltyardError, OSError) as error:
+            left.append(f"could not take back what an earlier run left: {error}")
+            return
+        self.mark(recorded)
+        if said:
+            done.append(f"an earlier run was killed: {said}")
+
+    def mark(self, recorded: Recorded) -> None:
+        """Write down that a change is undone."""
+        append(self._file, {"undone": recorded.number})
+        self._left -= 1
+
+    def remove_if_done(self) -> None:
+        """The ledger stays while something in it is to be undone."""
+        if not self._left:
+            self._path.unlink()
+
+
+def _of_the_dead(path: Path, left: list[str], *, kept: bool) -> _Dead | None:
+    """A ledger, locked, if it is for us to take back; why it is not, if a person should know."""
+    try:
+        file = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return None
+    try:
+        if _lock(file, path, left) and path.exists():
+            content = read_ledger(path)
+            if kept or content.kept_for is None:
+                return _Dead(path, file, tuple(content.outstanding.values()))
+    except TiltyardError as error:
+        left.append(f"could not take back what an earlier run left: {error}")
+    os.close(file)
+    return None
+
+
+def _lock(file: int, path: Path, left: list[str]) -> bool:
+    """Lock a ledger if its process is dead, waiting for the commands that it left running."""
+    give_up = time.monotonic() + _ORPHANS_END_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            owner = read_ledger(path).owner if path.exists() else None
+        if owner is None or owner.lives():
+            return False
+        if time.monotonic() > give_up:
+            left.append(
+                f"could not take back what process {owner.pid} left: a command that it started "
+                f"still runs (it holds {path}); again when that has ended: tiltyard restore"
+            )
+            return False
+        time.sleep(_STEP_S)
+
+
+def _told_of_boot(gone: Sequence[Recorded]) -> list[str]:
+    """What a boot has undone by itself, by kinds."""
+    if not gone:
+        return []
+    kinds = ", ".join(sorted({recorded.change.kind for recorded in gone}))
+    what = "1 change" if len(gone) == 1 else f"{len(gone)} changes"
+    return [f"the boot of this host has undone {what} of an earlier run: {kinds}"]
