@@ -6,7 +6,7 @@ ENGINE := $(VENV)/bin/tiltyard-engine
 HOST   := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test check build setup setup-dev schema docs bench bench-analysis bench-network calibration error-rates conformance clean
+.PHONY: help demo test check build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -56,6 +56,12 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools chromium:chromium
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
 	@scripts/install-tools openssh-server:sshd openssh-client:ssh
+	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 kmod:depmod
+	@scripts/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2
+
+kernels: ## unpack two Debian kernels for virtual machines; nothing is installed
+	@scripts/install-tools kmod:depmod
+	@scripts/guest-kernels
 
 # One static binary: nothing but one file to copy onto a system under test.
 $(ENGINE): $(RUST_SOURCES) | $(VENV)/.created
