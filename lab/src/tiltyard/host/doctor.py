@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host import commands
+from tiltyard.host import commands, kvm
 from tiltyard.host.facts import NONE_SEEN, virtualisation
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.mounts import mounts
@@ -54,6 +54,7 @@ def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -
         _engine(engine),
         _loop_devices(),
         _network_pairs(),
+        _kvm(),
         *(_tool(tool) for tool in tools),
         _state(),
         _space(directory),
@@ -105,6 +106,12 @@ def _network_pairs() -> Check:
             name, "limited", f"two ends cannot be joined here: {error}", load_command("veth")
         )
     return Check(name, "ok", "two network namespaces can be joined by virtual devices")
+
+
+def _kvm() -> Check:
+    """Whether stock kernels run as guests at native speed; tried."""
+    proof = kvm.prove()
+    return Check("KVM", "ok" if proof.usable else "limited", proof.text)
 
 
 def _tool(tool: Tool) -> Check:
