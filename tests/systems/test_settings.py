@@ -27,7 +27,7 @@ def test_defaults() -> None:
 @pytest.mark.parametrize(
     ("settings", "where", "what"),
     [
-        ({"filesystem": "ext5"}, ("filesystem",), "'xfs' or 'btrfs'"),
+        ({"filesystem": "ext5"}, ("filesystem",), "'zfs' or 'zfs-fuse'"),
         ({"filesystem": "xfs", "reset": "mkfss"}, ("reset",), "'none', 'remount' or 'mkfs'"),
         ({"filesystem": "xfs", "backing": {"image": "big"}}, ("backing", "image"), "not a size"),
         ({"filesystem": "xfs", "backing": {"image": 0}}, ("backing", "image"), "greater than 0"),

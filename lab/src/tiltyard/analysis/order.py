@@ -76,7 +76,7 @@ def foreign_share(trial: TrialRecord) -> float | None:
     """CPU time of other processes as a share of the trial's wall time; 1 is one whole core."""
     if trial.end is None or trial.end.elapsed_s <= 0:
         return None
-    return trial.end.usage.foreign_s / trial.end.elapsed_s
+    return trial.foreign_s / trial.end.elapsed_s
 
 
 def drifts(lines: Sequence[TrialLine]) -> Iterator[Drift]:

@@ -9,7 +9,7 @@ from tiltyard.analysis.replication import components_of, values_of_trials
 from tiltyard.analysis.warm_up import all_series_of, warm_up_of
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.pilot import BLOCKS, TRIALS, Pilot, PilotWorkload, hash_of_systems
-from tiltyard.run.record import RunRecord
+from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.replication import optimal_counts
 from tiltyard.stats.types import FloatArray
 from tiltyard.wire import Usage
@@ -87,17 +87,17 @@ def _telemetry(run: RunRecord) -> dict[str, float]:
     for trial in run.trials:
         if trial.end is None or trial.end.elapsed_s <= 0:
             continue
-        for name, seconds in _signals(trial.end.usage).items():
+        for name, seconds in _signals(trial, trial.end.usage).items():
             if seconds is not None:
                 shares.setdefault(name, []).append(seconds / trial.end.elapsed_s)
     return {name: median(found) for name, found in shares.items()}
 
 
-def _signals(usage: Usage) -> dict[str, float | None]:
+def _signals(trial: TrialRecord, usage: Usage) -> dict[str, float | None]:
     """Seconds that others took, or in which tasks waited; ``None`` where the kernel is silent."""
     pressure = usage.pressure
     return {
-        "foreign_cpu": usage.foreign_s,
+        "foreign_cpu": trial.foreign_s,
         "steal": usage.steal_s,
         "pressure_cpu": pressure.cpu_s if pressure else None,
         "pressure_io": pressure.io_s if pressure else None,

@@ -18,6 +18,8 @@ from tiltyard.host import commands, loops, throttles
 from tiltyard.host.change import PREFIX, HostChange
 from tiltyard.host.mounts import mounts, mounts_at
 from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
+from tiltyard.host.pools import ImportedPool
+from tiltyard.host.servers import ServedMount
 from tiltyard.host.setting_changes import MountedAt, SetFile, StartedProcess
 from tiltyard.host.unmount import unmount
 
@@ -163,6 +165,8 @@ Change = Annotated[
     | MountedAt
     | SetFile
     | StartedProcess
+    | ServedMount
+    | ImportedPool
     | MadeNamespace
     | SetSysctl
     | StartedServer

@@ -81,7 +81,7 @@ def run(
         raise TiltyardError(f"{line}: not done after {timeout_s:g} s, so it was killed") from None
     stdout, stderr = _text(done.stdout), _text(done.stderr)
     if done.returncode != 0:
-        raise TiltyardError(f"{line}: {_complaint(stderr or stdout, done.returncode)}")
+        raise TiltyardError(f"{line}: {complaint(stderr or stdout, done.returncode)}")
     elapsed_s = time.monotonic() - began
     return Output(Command(argv=tuple(argv), elapsed_s=elapsed_s), stdout, stderr)
 
@@ -91,7 +91,7 @@ def _text(data: bytes) -> str:
     return data.decode(errors="replace").strip()
 
 
-def _complaint(text: str, status: int) -> str:
+def complaint(text: str, status: int) -> str:
     """The line that says why: the first that is no remark; help and hints come after it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next((line for line in lines if not _REMARK.match(line)), f"exit status {status}")

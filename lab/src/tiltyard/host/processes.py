@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
@@ -16,6 +16,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _ENDS_S = 5.0
 """How long a process may take to end before it is killed, and after that."""
 _STEP_S = 0.02
+_NAME_LENGTH = 15
 
 
 def boot_id() -> str:
@@ -69,6 +70,37 @@ def end_processes(find: Callable[[], list[int]], whose: str) -> str:
         else:
             return ", ".join(str(pid) for pid in ended)
     raise TiltyardError(f"{whose}: process {find()[0]} does not end")
+
+
+def used_s(pids: Iterable[int]) -> float:
+    """CPU time that processes and their ended children have used; one that is gone has none.
+
+    Source: fields 14 to 17 of ``/proc/PID/stat``, proc(5).
+    """
+    return sum(_used_s(pid) for pid in pids)
+
+
+def named(names: Iterable[str]) -> tuple[int, ...]:
+    """The processes of this host with one of these names, as ``/proc/PID/comm`` cuts them."""
+    wanted = {name[:_NAME_LENGTH] for name in names}
+    entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return tuple(sorted(int(entry.name) for entry in entries if _name(entry) in wanted))
+
+
+def _name(entry: Path) -> str | None:
+    try:
+        return (entry / "comm").read_text().rstrip("\n")
+    except OSError:
+        return None
+
+
+def _used_s(pid: int) -> float:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0.0
+    ticks = sum(int(field) for field in text.rpartition(") ")[2].split()[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _state_and_start(pid: int) -> tuple[str, int] | None:

@@ -73,10 +73,10 @@ class StartedProcess(HostChange):
 
     def undo(self) -> str | None:
         """End it, if it has not ended by itself."""
-        ended = end_processes(self._processes, self.mark)
+        ended = end_processes(self.pids, self.mark)
         return f"ended {self.mark}, process {ended}" if ended else None
 
-    def _processes(self) -> list[int]:
+    def pids(self) -> list[int]:
         """Who carries the mark; a zombie carries nothing."""
         wanted = f"{MARK}={self.mark}".encode()
         return [

@@ -9,6 +9,7 @@ from tiltyard.errors import RefusedError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.servers import Server
 
 C = TypeVar("C", bound=Change)
 
@@ -27,6 +28,7 @@ class Steps:
         self.check = check
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
+        self._servers: list[Server] = []
 
     def __bool__(self) -> bool:
         """Whether something is to be taken back."""
@@ -67,10 +69,29 @@ class Steps:
         self._executed.append(output.command)
         return output
 
+    def start(
+        self, argv: tuple[str, ...], environment: Mapping[str, str], ready: Callable[[], bool]
+    ) -> None:
+        """Start a process that stays, and wait until it is ready.
+
+        Args:
+            argv: the command.
+            environment: carries the mark of the change that is recorded of it.
+            ready: says that it serves.
+
+        Raises:
+            TiltyardError: if it does not; the recorded change ends it.
+        """
+        self.check()
+        server = Server(argv, environment)
+        self._servers.append(server)
+        self._executed.append(server.wait_until(ready, self.check))
+
     def undo_last(self) -> None:
         """Take back the last change alone."""
         self.ledger.undo(self._changes[-1])
         self._changes.pop()
+        self._servers = [server for server in self._servers if not server.ended()]
 
     def undo(self) -> None:
         """Take the changes back, last one first; each undo verifies itself."""

@@ -5,6 +5,7 @@ not tell is ``None``: not available, which is not the same as nothing.
 """
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from tiltyard.host.disk_watch import DiskWatch
 from tiltyard.host.kernel_log import KernelLog
 from tiltyard.host.pressure import longest_waits_s, others_waited_s
+from tiltyard.host.processes import used_s
 from tiltyard.host.processor import FrequencyWatch, temperatures_c, throttled
 
 _VMSTAT = Path("/proc/vmstat")
@@ -33,6 +35,8 @@ class Telemetry(BaseModel):
     """On the device under test; without a loop device, all that is not known to be others'."""
     foreign_bytes: int | None = None
     """On its disk; see :mod:`tiltyard.host.disk_watch`."""
+    servers_s: float | None = None
+    """CPU time of the processes that serve the system under test; ``None`` if it has none."""
     foreign_waits_s: dict[str, float] | None = None
     """cpu, io, memory → how long tasks of others waited; see :mod:`tiltyard.host.pressure`."""
     swapped_pages: int | None = None
@@ -62,12 +66,15 @@ class Watch:
     milliseconds, in which the engine does not run.
     """
 
-    def __init__(self, directory: Path | None) -> None:
+    def __init__(self, directory: Path | None, servers: Sequence[int] = ()) -> None:
         """Read all counters.
 
         Args:
             directory: what the trial works on; ``None`` if that is no directory.
+            servers: processes that belong to the system under test.
         """
+        self._servers = servers
+        self._served_s = used_s(servers)
         self._log = KernelLog()
         self._temperatures_c = temperatures_c()
         self._clock_source = _clock_source()
@@ -97,6 +104,7 @@ class Watch:
             elapsed_s=elapsed_s,
             own_bytes=own_bytes,
             foreign_bytes=foreign_bytes,
+            servers_s=used_s(self._servers) - self._served_s if self._servers else None,
             foreign_waits_s=longest_waits_s(self._waited_s, others_waited_s()),
             swapped_pages=grown.get("swapped"),
             allocation_stalls=grown.get(_STALLS),

@@ -49,7 +49,7 @@ def evidence_of(record: TrialRecord) -> Evidence | None:
     return Evidence(
         key=record.key,
         elapsed_s=record.end.elapsed_s,
-        foreign_s=record.end.usage.foreign_s,
+        foreign_s=record.foreign_s,
         steal_s=record.end.usage.steal_s,
         telemetry=record.telemetry or Telemetry(elapsed_s=record.elapsed_s),
     )

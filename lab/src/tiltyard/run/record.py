@@ -48,6 +48,13 @@ class TrialRecord(Frozen):
     file: str
     """Path of the verbatim stream, relative to the study folder."""
 
+    @property
+    def foreign_s(self) -> float:
+        """CPU time of others; what serves the system under test is no stranger."""
+        seen_s = self.end.usage.foreign_s if self.end else 0.0
+        served_s = self.telemetry.servers_s if self.telemetry else None
+        return max(0.0, seen_s - (served_s or 0.0))
+
 
 class Reason(Frozen):
     """Why a block is spoiled: a signal beyond its limit. Nothing here comes from a result."""

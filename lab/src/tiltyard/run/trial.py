@@ -113,8 +113,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         workload=spec.use, parameters=spec.parameters, target=up.target, conditions=conditions
     )
     limit_s = _limit_s(context.history, key.workload)
-    directory = up.target if isinstance(up.target, Path) else None
-    with partial.open("wb") as keep, Watch(directory) as watch:
+    with partial.open("wb") as keep, Watch(_watched(up), up.servers) as watch:
         began = time.monotonic()
         trial = LocalTrial(
             up.engine or (str(context.engine.path),),
@@ -138,6 +137,14 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     elif stream.end is None:
         reason = _death(trial)
     return _Ended(outcome, reason, elapsed_s, telemetry)
+
+
+def _watched(up: Up) -> Path | None:
+    """The directory whose disk can be watched; not one that only the engine sees, or a dead one."""
+    try:
+        return up.target if isinstance(up.target, Path) and up.target.is_dir() else None
+    except OSError:
+        return None
 
 
 def _death(trial: LocalTrial) -> str:

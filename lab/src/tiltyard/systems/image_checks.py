@@ -26,8 +26,7 @@ def check_host(wanted: Filesystem, size_bytes: int, home: Path) -> list[Problem]
     if find_program(wanted.tool.command) is None:
         text = f"{wanted.tool.command} is not installed"
         found.append(Problem("error", text, install_command(wanted.tool.package)))
-    if not _kernel_knows(wanted.name):
-        found.append(Problem("error", f"this kernel has no driver for {wanted.name}"))
+    found += wanted.driver.problems(wanted.name)
     if size_bytes < wanted.min_bytes:
         least = format_size(wanted.min_bytes)
         text = f"{wanted.name} needs an image of {least}; it has {format_size(size_bytes)}"
@@ -56,9 +55,3 @@ def _check_home(home: Path, size_bytes: int) -> list[Problem]:
     if mount_of(existing).type in ("tmpfs", "ramfs"):
         return [Problem("warning", f"{existing} is in memory: no disk is measured")]
     return []
-
-
-def _kernel_knows(name: str) -> bool:
-    """Whether the driver is there, or may be loaded as a module when it is mounted."""
-    known = Path("/proc/filesystems").read_text().split()
-    return name in known or Path("/lib/modules", os.uname().release).is_dir()

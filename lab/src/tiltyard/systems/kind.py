@@ -111,6 +111,8 @@ class Up:
     """CPUs for the measuring threads, instead of those of the study; empty: the study's."""
     devices: tuple[str, ...] = ()
     """Block devices of this host that it lies on, topmost first: ``/dev/loop0``."""
+    servers: tuple[int, ...] = ()
+    """Processes of this host that serve it: what they use of the processor is its own."""
     interfaces: tuple[str, ...] = ()
     """Network devices of this host that its path begins with."""
 

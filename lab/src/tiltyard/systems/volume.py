@@ -5,7 +5,6 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 """
 
 import functools
-import os
 from abc import abstractmethod
 from typing import Literal
 
@@ -15,11 +14,14 @@ from pydantic_core import PydanticKnownError
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, loops
 from tiltyard.host.changes import Change, MadeDirectory
-from tiltyard.host.mounts import mounts_at
+from tiltyard.host.facts import ABSENT
+from tiltyard.host.packages import Tool
 from tiltyard.host.steps import Steps
-from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
+from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.kind import Site, Size, System, SystemSettings, Up
-from tiltyard.units import format_size
+from tiltyard.systems.mount_facts import mount_facts
+from tiltyard.systems.mounter import Mounter, RootMounter
 
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
@@ -78,7 +80,9 @@ class Volume(System):
         self._site = site
         self._target = site.work.resolve() / site.ledger.name(f"mnt-{slug}")
         self._formatted = False
+        self._device = ""
         self._steps = Steps(site.ledger, site.check)
+        self._mounter: Mounter = RootMounter(self._steps, site.ledger.name(f"fs-{slug}"))
 
     @abstractmethod
     def _attach(self) -> str:
@@ -119,9 +123,8 @@ class Volume(System):
         """Unmount and mount again, so that nothing is cached; not with ``reset = "none"``."""
         if self._settings.reset == "none":
             return
-        device = mounts_at(self._target)[-1].source
         self._steps.undo_last()
-        self._mount(device)
+        self._mount()
 
     def take_down(self) -> None:
         """Unmount and detach, unless the study wants it left mounted (``reset = "none"``)."""
@@ -131,51 +134,68 @@ class Volume(System):
     def _prepare(self) -> tuple[commands.Command, ...]:
         """Every step is in the ledger before it is taken; what was executed."""
         settings = self._settings
-        device = self._attach()
+        device = self._device = self._attach()
         if settings.scheduler is not None:
             self._set_queue(device, "scheduler", settings.scheduler)
         if settings.read_ahead is not None:
             self._set_queue(device, "read_ahead_kb", str(settings.read_ahead // 1024))
+        self._filesystem.driver.prepare(self._mounter, device)
         if settings.reset == "mkfs" or not self._formatted:
             self._insist(device)
             self._steps.run(self._filesystem.mkfs(settings.mkfs, device))
             self._formatted = True
         self._limit(device)
         self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
-        self._mount(device)
+        self._mount()
         return self._steps.executed
 
-    def _mount(self, device: str) -> None:
+    def _mount(self) -> None:
         """The last step, so that it can be taken back alone."""
-        settings = self._settings
-        self._steps.record(self._mounted())
-        options = ("-o", ",".join(settings.mount)) if settings.mount else ()
-        self._steps.run(("mount", "-t", settings.filesystem, *options, device, str(self._target)))
+        wanted = Mounting(
+            mounter=self._mounter,
+            device=self._device,
+            target=self._target,
+            options=self._settings.mount,
+            change=self._mounted(),
+        )
+        self._filesystem.driver.mount(self._filesystem.name, wanted)
 
     def _look(self, executed: tuple[commands.Command, ...]) -> Up:
         """What the kernel says of what is mounted now, and a directory to work in."""
-        mount = mounts_at(self._target)[-1]
-        device = mount.source
+        made = self._filesystem
         directory = self._target / "tiltyard"
-        directory.mkdir(exist_ok=True)
-        status = os.statvfs(self._target)
+        self._mounter.seen(directory).mkdir(exist_ok=True)
+        driver = made.driver
+        asked = self._settings.mount if driver.shows_options else ()
+        types = driver.types(made.name)
+        facts = mount_facts(self._mounter, directory, types, asked, driver.synonyms)
         return Up(
             target=directory,
             commands=executed,
-            devices=(device,),
+            prefix=self._mounter.prefix,
+            devices=self._block_devices(),
+            servers=self._mounter.servers,
             facts={
-                "file system": mount.type,
-                "mkfs": _version(self._filesystem),
-                "mount options": mount.options,
-                "block size": format_size(status.f_bsize),
-                "size": format_size(status.f_blocks * status.f_frsize),
-                "free": format_size(status.f_bavail * status.f_frsize),
-                **self._device_facts(device),
-                "I/O scheduler": loops.chosen(loops.queue_setting(device, "scheduler")),
-                "read-ahead": f"{loops.chosen(loops.queue_setting(device, 'read_ahead_kb'))} KiB",
+                **facts,
+                "mkfs": _version(made.tool),
+                **driver.remarks,
+                **self._device_facts(self._device),
+                **self._queue_facts(),
                 "reset before each turn": self._settings.reset,
             },
         )
+
+    def _block_devices(self) -> tuple[str, ...]:
+        """What it lies on, if that is a block device and no image file."""
+        return (self._device,) if loops.queue_setting(self._device, "scheduler").exists() else ()
+
+    def _queue_facts(self) -> dict[str, str]:
+        """How its block device's queue is set."""
+        if not self._block_devices():
+            return {}
+        scheduler = loops.chosen(loops.queue_setting(self._device, "scheduler"))
+        read_ahead_kib = loops.chosen(loops.queue_setting(self._device, "read_ahead_kb"))
+        return {"I/O scheduler": scheduler, "read-ahead": f"{read_ahead_kib} KiB"}
 
     def _set_queue(self, device: str, name: str, value: str) -> None:
         """Set a queue setting and verify that the kernel took it."""
@@ -195,7 +215,14 @@ class Volume(System):
 
 
 @functools.cache
-def _version(wanted: Filesystem) -> str:
-    """Version of a mkfs, in its own words."""
-    output = commands.run((wanted.tool.command, *wanted.tool.version))
-    return (output.stdout or output.stderr).splitlines()[0]
+def _version(tool: Tool) -> str:
+    """Version of a program, in its own words: the first line that has a number in it."""
+    if not tool.version:
+        return ABSENT
+    try:
+        output = commands.run((tool.command, *tool.version))
+        lines = (output.stdout or output.stderr).splitlines()
+    except TiltyardError as error:
+        # Some call it a failure to be asked, and answer nevertheless (exfatprogs).
+        lines = [str(error).partition(": ")[2]]
+    return next((line for line in lines if any(map(str.isdigit, line))), ABSENT)

@@ -1,0 +1,16 @@
+"""Btrfs."""
+
+from tiltyard.host.packages import Tool
+from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
+from tiltyard.systems.filesystems.kernel import KernelDriver
+
+BTRFS = Filesystem(
+    name="btrfs",
+    about="copy on write, checksums, snapshots",
+    tool=Tool("mkfs.btrfs", "btrfs-progs", ("--version",)),
+    flags=("-q", "-K"),
+    force=("-f",),
+    min_bytes=128 * MIB,
+    typical_bytes=128 * MIB,
+    driver=KernelDriver({"barrier": "", "datacow": "", "datasum": ""}),
+)

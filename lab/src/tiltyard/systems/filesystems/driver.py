@@ -1,0 +1,62 @@
+"""Who turns a formatted device into a directory: a driver of the kernel, a server, a pool."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltyard.host.changes import Change
+from tiltyard.host.packages import Tool
+from tiltyard.systems.kind import Problem
+from tiltyard.systems.mounter import Mounter
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """One mount that is to be made."""
+
+    mounter: Mounter
+    device: str
+    """A block device, or an image file where the driver takes one."""
+    target: Path
+    options: tuple[str, ...]
+    change: Change
+    """How a mount by mount(8) is taken back."""
+
+
+class Driver(ABC):
+    """Mounts a file system that has been made."""
+
+    tools: tuple[Tool, ...] = ()
+    """What it needs beside mkfs and mount(8)."""
+    takes_files: bool = False
+    """Whether it works on an image file as well, without a loop device."""
+    shows_options: bool = True
+    """Whether the table of mounts is where its options are seen."""
+    synonyms: Mapping[str, str] = {}
+    """Mount option → the same as the kernel shows it; an empty word if it shows nothing."""
+    remarks: Mapping[str, str] = {}
+    """Facts that a reader of its results must know."""
+
+    @abstractmethod
+    def types(self, name: str) -> tuple[str, ...]:
+        """The types under which the table of mounts may show a file system of this name."""
+
+    @abstractmethod
+    def problems(self, name: str) -> list[Problem]:
+        """What this host lacks to mount it; changes nothing."""
+
+    def made_on(self, device: str) -> tuple[str, ...]:
+        """How mkfs is told where."""
+        return (device,)
+
+    def prepare(self, mounter: Mounter, device: str) -> None:  # noqa: B027
+        """What mkfs needs to be there already; nothing by default."""
+
+    @abstractmethod
+    def mount(self, name: str, mounting: Mounting) -> None:
+        """Mount it; the change is in the ledger first, and is the last one.
+
+        Raises:
+            TiltyardError: if it is not mounted.
+        """

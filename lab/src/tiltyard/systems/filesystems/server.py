@@ -1,0 +1,67 @@
+"""File systems that a server in user space mounts (FUSE).
+
+The server runs in the foreground as a process of ours: what it needs of the processor belongs to
+the system under test, what it says when it fails is the reason, and its end is the end of the
+mount. It reads the device through the device's own page cache, whatever flags a file was opened
+with: direct I/O ends at the server.
+
+Source: fuse(4), mount.fuse(8).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tiltyard.host.drivers import knows_filesystem
+from tiltyard.host.packages import Tool, find_program, install_command, load_command
+from tiltyard.systems.filesystems.driver import Driver, Mounting
+from tiltyard.systems.kind import Problem
+
+_DEVICE = Path("/dev/fuse")
+
+
+@dataclass(frozen=True)
+class ServerDriver(Driver):
+    """A program that mounts and serves, with the words that keep it in the foreground."""
+
+    tool: Tool
+    foreground: tuple[str, ...]
+    """Words that keep it in the foreground."""
+    shown_as: tuple[str, ...]
+    """Types in the table of mounts."""
+    options: tuple[str, ...] = ()
+    """Mount options that it always gets."""
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    takes_files: bool = True
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:  # type: ignore[override]  # read only
+        """The server."""
+        return (self.tool,)
+
+    def types(self, name: str) -> tuple[str, ...]:  # noqa: ARG002  they are the server's
+        """As the server names itself."""
+        return self.shown_as
+
+    def problems(self, name: str) -> list[Problem]:  # noqa: ARG002  the server is what matters
+        """The server, and the kernel's half of FUSE."""
+        return server_problems(self.tool)
+
+    def mount(self, name: str, mounting: Mounting) -> None:  # noqa: ARG002
+        """By the server, which stays."""
+        words = ",".join((*self.options, *mounting.options))
+        options = ("-o", words) if words else ()
+        command = (self.tool.command, *self.foreground, *options)
+        mounting.mounter.serve((*command, mounting.device, str(mounting.target)), mounting.target)
+
+
+def server_problems(tool: Tool) -> list[Problem]:
+    """What a host lacks for a file system in user space."""
+    found = []
+    if find_program(tool.command) is None:
+        text = f"{tool.command} is not installed"
+        found.append(Problem("error", text, install_command(tool.package)))
+    if not (_DEVICE.exists() and knows_filesystem("fuse")):
+        found.append(Problem("error", "this kernel has no FUSE", load_command("fuse")))
+    return found
