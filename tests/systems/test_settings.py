@@ -51,7 +51,7 @@ def test_nothing_is_discarded_or_left_for_later() -> None:
         "/dev/loop9",
     )  # fmt: skip
     assert filesystem("xfs").mkfs(("-m", "reflink=0"), "/dev/loop9") == (
-        "mkfs.xfs", "-q", "-f", "-K", "-m", "reflink=0", "/dev/loop9",
+        "mkfs.xfs", "-q", "-K", "-f", "-m", "reflink=0", "/dev/loop9",
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ yet, or may have been taken back already. Every ``undo`` therefore looks first: 
 what is there and still ours, says what it did, and returns ``None`` if nothing was left to do.
 """
 
+import os
 import shutil
 import time
 from collections.abc import Callable
@@ -62,7 +63,7 @@ class MadeDirectory(HostChange):
         inside = [mount.target for mount in mounts() if mount.target.is_relative_to(path)]
         if inside:
             raise RefusedError(f"{self.path}: not removed, because {inside[0]} is mounted")
-        shutil.rmtree(self.path)
+        _remove_tree(self.path)
         return f"removed {self.path}"
 
 
@@ -179,6 +180,18 @@ def _insist_on_prefix(path: Path) -> None:
     """A damaged ledger must not be able to name somebody's home directory."""
     if not path.is_absolute() or not path.name.startswith(PREFIX):
         raise RefusedError(f"{path}: not removed: its name does not begin with {PREFIX}")
+
+
+def _remove_tree(path: Path) -> None:
+    """Remove it, also where its owner may not look in: overlay's work directory is such."""
+    try:
+        shutil.rmtree(path)
+    except PermissionError:
+        for directory, names, _ in os.walk(path):
+            for inside in (Path(directory, name) for name in names):
+                if not inside.is_symlink():
+                    inside.chmod(0o700)
+        shutil.rmtree(path)
 
 
 def _wait_until(condition: Callable[[], bool], complaint: str) -> None:

@@ -22,14 +22,18 @@ class Mount:
     """Options of the mount and of the file system, as the kernel names them."""
 
 
-def mounts() -> list[Mount]:
-    """All mounts that this process sees, in the order in which they were made."""
-    return [_parse(line) for line in _MOUNTINFO.read_text(errors="surrogateescape").splitlines()]
+def mounts(table: Path = _MOUNTINFO) -> list[Mount]:
+    """All mounts that this process sees, in the order in which they were made.
+
+    Args:
+        table: that of another process shows what it sees.
+    """
+    return [_parse(line) for line in table.read_text(errors="surrogateescape").splitlines()]
 
 
-def mounts_at(target: Path) -> list[Mount]:
+def mounts_at(target: Path, table: Path = _MOUNTINFO) -> list[Mount]:
     """The mounts on exactly this directory, the topmost last."""
-    return [mount for mount in mounts() if mount.target == target]
+    return [mount for mount in mounts(table) if mount.target == target]
 
 
 def mount_of(path: Path) -> Mount:

@@ -3,12 +3,15 @@
 A kind of system is one file and one line in :data:`KINDS`.
 """
 
-from tiltyard.systems import directory, hosts, loop_image, loopback, pair
+from tiltyard.systems import directory, hosts, loop_image, loopback, mount, overlay, pair, tmpfs
 from tiltyard.systems.kind import AnyKind
 
 KINDS: tuple[AnyKind, ...] = (
     loop_image.KIND,
     directory.KIND,
+    tmpfs.KIND,
+    overlay.KIND,
+    mount.KIND,
     pair.KIND,
     loopback.KIND,
     hosts.KIND,

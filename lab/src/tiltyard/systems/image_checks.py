@@ -7,26 +7,18 @@ from tiltyard.host.mounts import mount_of
 from tiltyard.host.packages import find_program, install_command
 from tiltyard.systems.filesystems import Filesystem
 from tiltyard.systems.kind import Problem
+from tiltyard.systems.memory_backing import MemoryBacking
+from tiltyard.systems.mount_checks import rights_to_mount
 from tiltyard.units import format_size
 
 
-def check_host(wanted: Filesystem, size_bytes: int, home: Path) -> list[Problem]:
-    """What keeps a file system from being made on an image of that size in ``home``."""
-    found: list[Problem] = []
-    if os.geteuid() != 0:
-        found.append(
-            Problem(
-                "error",
-                f"only root can make and mount a fresh {wanted.name}",
-                "sudo; without root, compare directories on file systems that are mounted",
-            )
-        )
-    elif not Path("/dev/loop-control").exists():
+def check_host(
+    wanted: Filesystem, size_bytes: int, home: Path, memory: MemoryBacking | None = None
+) -> list[Problem]:
+    """What keeps a file system from being made on an image of that size in ``home``, or memory."""
+    found = check_filesystem(wanted, served_from_file=wanted.driver.takes_files)
+    if os.geteuid() == 0 and not Path("/dev/loop-control").exists():
         found.append(Problem("error", "there are no loop devices", "modprobe loop"))
-    if find_program(wanted.tool.command) is None:
-        text = f"{wanted.tool.command} is not installed"
-        found.append(Problem("error", text, install_command(wanted.tool.package)))
-    found += wanted.driver.problems(wanted.name)
     if size_bytes < wanted.min_bytes:
         least = format_size(wanted.min_bytes)
         text = f"{wanted.name} needs an image of {least}; it has {format_size(size_bytes)}"
@@ -35,8 +27,32 @@ def check_host(wanted: Filesystem, size_bytes: int, home: Path) -> list[Problem]
         typical = format_size(wanted.typical_bytes)
         text = f"{wanted.name} is made with other defaults (block size …) on less than {typical}"
         found.append(Problem("warning", text, _image_remedy(wanted.typical_bytes)))
-    found += _check_home(home, size_bytes)
-    return found
+    return [*found, *(memory.problems() if memory else _check_home(home, size_bytes))]
+
+
+def check_filesystem(wanted: Filesystem, *, served_from_file: bool = False) -> list[Problem]:
+    """What keeps a file system from being made and mounted here, whatever it lies on.
+
+    Args:
+        wanted: the file system.
+        served_from_file: whether a server mounts it from an image file, for which a user needs no
+            more than namespaces of his own.
+    """
+    found: list[Problem] = []
+    if os.geteuid() != 0 and served_from_file:
+        found += rights_to_mount(served=True)
+    elif os.geteuid() != 0:
+        found.append(
+            Problem(
+                "error",
+                f"only root can make and mount a fresh {wanted.name}",
+                "sudo; without root, compare directories on file systems that are mounted",
+            )
+        )
+    if find_program(wanted.tool.command) is None:
+        text = f"{wanted.tool.command} is not installed"
+        found.append(Problem("error", text, install_command(wanted.tool.package)))
+    return [*found, *wanted.driver.problems(wanted.name)]
 
 
 def _image_remedy(size_bytes: int) -> str:

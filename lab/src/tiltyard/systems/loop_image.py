@@ -6,7 +6,9 @@ blocks of the same disk, and each is formatted anew for each of its turns. With 
 each system then needs an image of its own, which lies elsewhere on the disk.
 """
 
+import os
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -18,6 +20,7 @@ from tiltyard.host.mounts import mount_of
 from tiltyard.systems.image import lay_out, restore_layout
 from tiltyard.systems.image_checks import check_host
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
+from tiltyard.systems.memory_backing import MemoryBacking
 from tiltyard.systems.volume import Volume, VolumeSettings
 from tiltyard.units import format_size
 
@@ -26,9 +29,10 @@ class ImageBacking(KindSettings):
     """The image file."""
 
     image: Size = Field(default=4 * 2**30, description="Size of the image file.", gt=0)
-    at: Path | None = Field(
+    at: Literal["memory"] | Path | None = Field(
         default=None,
-        description="Directory for the image file; the study's own folder if it is left out.",
+        description='Directory for the image file, or "memory"; the study\'s own folder if it is '
+        "left out.",
     )
 
 
@@ -56,26 +60,34 @@ class LoopImage(Volume):
         self._backing = settings.backing
         self._bandwidth = settings.bandwidth
         at = settings.backing.at
-        self._home = ((site.root / at.expanduser()) if at else site.work).resolve()
-        self._image = self._home / site.ledger.name(f"{slug}-{settings.backing.image}.img")
+        self._memory = MemoryBacking(site, settings.backing.image, slug) if at == "memory" else None
+        self._home = (site.root / at.expanduser() if isinstance(at, Path) else site.work).resolve()
+        place = self._memory.path if self._memory else self._home
+        self._image = place / site.ledger.name(f"{slug}-{settings.backing.image}.img")
+        self._looped = os.geteuid() == 0 or not self._filesystem.driver.takes_files
 
     def problems(self) -> list[Problem]:
         """Root, loop devices, mkfs, the kernel's driver, size and room."""
-        found = check_host(self._filesystem, self._backing.image, self._home)
-        if self._bandwidth is not None and (missing := throttles.missing()):
+        found = check_host(self._filesystem, self._backing.image, self._home, self._memory)
+        if not self._looped and self._of_a_device:
+            text = f"{self._of_a_device[0]} is a setting of a loop device, which only root has"
+            found.append(Problem("error", text, "sudo, or a study that leaves it as it is"))
+        elif self._bandwidth is not None and (missing := throttles.missing()):
             found.append(Problem("error", missing, "leave out bandwidth"))
         return found
 
     def _attach(self) -> str:
         """The image, laid out, behind a loop device."""
         self._ensure_image()
+        if not self._looped:
+            return str(self._image)
         self._steps.record(AttachedLoop(image=self._image))
         attach = ("losetup", "--find", "--show", "--direct-io=on", str(self._image))
         return self._steps.run(attach).stdout
 
     def _insist(self, device: str) -> None:
         """The image that we made is still what the device has behind it."""
-        if loops.backing_file(device) != self._image:
+        if self._looped and loops.backing_file(device) != self._image:
             raise RefusedError(f"{device} is no longer behind {self._image}; not formatted")
 
     def _mounted(self) -> Change:
@@ -97,6 +109,8 @@ class LoopImage(Volume):
             if self._settings.reset == "mkfs":
                 restore_layout(self._image, self._site.check)
             return
+        if self._memory is not None:
+            self._memory.make()
         self._site.ledger.record(made)
         try:
             lay_out(self._image, self._backing.image, self._site.check)
@@ -107,14 +121,24 @@ class LoopImage(Volume):
             raise
 
     def _device_facts(self, device: str) -> dict[str, str]:
-        below = mount_of(self._home)
+        below = mount_of(self._image)
+        what = "loop device over an image" if self._looped else "an image, without a loop device,"
+        direct = {}
+        if self._looped:
+            direct = {"direct I/O to the image": "yes" if loops.does_direct_io(device) else "no"}
         limit = {} if self._bandwidth is None else {"limit": f"{format_size(self._bandwidth)}/s"}
         return {
-            "device": f"loop device over an image of {format_size(self._image.stat().st_size)}",
+            "device": f"{what} of {format_size(self._image.stat().st_size)}",
             "image lies on": f"{below.type} on {below.source}",
-            "direct I/O to the image": "yes" if loops.does_direct_io(device) else "no",
+            **direct,
             **limit,
         }
+
+    @property
+    def _of_a_device(self) -> list[str]:
+        """Settings in use that an image file alone does not have."""
+        names = ("scheduler", "read_ahead", "bandwidth")
+        return [name for name in names if getattr(self._settings, name) is not None]
 
 
 KIND = Kind(

@@ -1,18 +1,20 @@
 """How a system mounts: as root on this host, or as a user in a namespace of its own."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
 from tiltyard.host.changes import Change
 from tiltyard.host.mounts import Mount, mounts_at
+from tiltyard.host.namespaces import holder_of, namespace_command, nsenter
 from tiltyard.host.servers import ServedMount
 from tiltyard.host.setting_changes import StartedProcess
 from tiltyard.host.steps import Steps
 
 
 class Mounter(ABC):
-    """Mounts for one turn; every step is in the ledger first."""
+    """One mount for one turn; every step is in the ledger first."""
 
     def __init__(self, steps: Steps, mark: str) -> None:
         """Nothing is mounted yet.
@@ -26,7 +28,7 @@ class Mounter(ABC):
 
     @property
     def prefix(self) -> tuple[str, ...]:
-        """Command that starts another one where the mounts are seen."""
+        """Command that starts another one where the mount is seen."""
         return ()
 
     @property
@@ -42,12 +44,22 @@ class Mounter(ABC):
         """Start a server that mounts nothing by itself, and wait until it is ready."""
 
     @abstractmethod
-    def mount(self, argv: tuple[str, ...], change: Change) -> None:
-        """Mount by a command that ends."""
+    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> None:
+        """Mount by a command that ends and leaves nothing behind.
+
+        Args:
+            argv: the command.
+            target: a directory of ours.
+            change: how it is taken back.
+        """
 
     @abstractmethod
     def serve(self, argv: tuple[str, ...], target: Path) -> None:
-        """Mount by a command that stays, or by one that leaves a server behind."""
+        """Mount by a command that stays, or by one that may leave a server behind."""
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Unmount and mount again by the same command; the ledger knows of it all the time."""
 
     @abstractmethod
     def at(self, target: Path) -> list[Mount]:
@@ -61,20 +73,32 @@ class Mounter(ABC):
 class RootMounter(Mounter):
     """As root, for all to see."""
 
+    _unmount: Callable[[], object]
+    _mount: Callable[[], object]
+
     def start(self, argv: tuple[str, ...], ready: Callable[[], bool]) -> None:
-        """Start a server that mounts nothing by itself."""
+        """It is known by the mark."""
         process = self.steps.record(StartedProcess(mark=self._mark))
         self.steps.start(argv, process.environment, ready)
 
-    def mount(self, argv: tuple[str, ...], change: Change) -> None:
-        """The command ends when it is done."""
+    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> None:  # noqa: ARG002
+        """The change knows the target."""
         self.steps.record(change)
-        self.steps.run(argv)
+        self._unmount, self._mount = change.undo, lambda: self.steps.run(argv)
+        self._mount()
 
     def serve(self, argv: tuple[str, ...], target: Path) -> None:
         """Its processes are known by the mark."""
         served = self.steps.record(ServedMount(target=target, mark=self._mark))
-        self.steps.start(argv, served.process.environment, lambda: bool(mounts_at(target)))
+        environment = served.process.environment
+        self._unmount = served.undo
+        self._mount = lambda: self.steps.start(argv, environment, lambda: bool(mounts_at(target)))
+        self._mount()
+
+    def renew(self) -> None:
+        """The undo of a change looks first, and can be asked again."""
+        self._unmount()
+        self._mount()
 
     def at(self, target: Path) -> list[Mount]:
         """In the table of mounts of this process."""
@@ -83,3 +107,75 @@ class RootMounter(Mounter):
     def seen(self, path: Path) -> Path:
         """As it is."""
         return path
+
+
+class UserMounter(Mounter):
+    """As a user who is root in namespaces of his own; they go when their processes end."""
+
+    _unmount: Callable[[], object]
+    _mount: Callable[[], object]
+
+    @property
+    def prefix(self) -> tuple[str, ...]:
+        """Into the namespaces, as the one who made them."""
+        return nsenter(self._holder)
+
+    @property
+    def servers(self) -> tuple[int, ...]:
+        """The process that only holds the namespaces serves nothing."""
+        return tuple(self._server.pids())
+
+    @property
+    def _server(self) -> StartedProcess:
+        return StartedProcess(mark=f"{self._mark}-server")
+
+    def open(self) -> None:
+        """A process that sleeps holds the namespaces."""
+        process = self.steps.record(StartedProcess(mark=self._mark))
+        ready = lambda: holder_of(process) is not None  # noqa: E731
+        self.steps.start(namespace_command(), process.environment, ready)
+        self._holder = holder_of(process) or 0
+
+    def start(self, argv: tuple[str, ...], ready: Callable[[], bool]) -> None:
+        """Inside, where its mounts are."""
+        process = self.steps.record(self._server)
+        self.steps.start((*self.prefix, *argv), process.environment, ready)
+
+    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> None:  # noqa: ARG002
+        """It goes with the namespace, so that the ledger need not know of it."""
+        self._unmount = lambda: self.steps.run((*self.prefix, "umount", str(target)))
+        self._mount = lambda: self.steps.run((*self.prefix, *argv))
+        self._mount()
+
+    def serve(self, argv: tuple[str, ...], target: Path) -> None:
+        """A server that is asked to end unmounts what it serves."""
+        process = self.steps.record(self._server)
+
+        def unmount() -> None:
+            self.steps.run((*self.prefix, "umount", str(target)))
+            process.undo()
+
+        def mount() -> None:
+            command = (*self.prefix, *argv)
+            self.steps.start(command, process.environment, lambda: bool(self.at(target)))
+
+        self._unmount, self._mount = unmount, mount
+        mount()
+
+    def renew(self) -> None:
+        """Inside."""
+        self._unmount()
+        self._mount()
+
+    def at(self, target: Path) -> list[Mount]:
+        """In the table of mounts of the namespace."""
+        return mounts_at(target, Path(f"/proc/{self._holder}/mountinfo"))
+
+    def seen(self, path: Path) -> Path:
+        """Through the root directory of a process that is there, proc(5)."""
+        return Path(f"/proc/{self._holder}/root", *path.parts[1:])
+
+
+def mounter(steps: Steps, mark: str) -> Mounter:
+    """What this process may use."""
+    return RootMounter(steps, mark) if os.geteuid() == 0 else UserMounter(steps, mark)

@@ -21,7 +21,7 @@ from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.kind import Site, Size, System, SystemSettings, Up
 from tiltyard.systems.mount_facts import mount_facts
-from tiltyard.systems.mounter import Mounter, RootMounter
+from tiltyard.systems.mounter import mounter
 
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
@@ -82,7 +82,7 @@ class Volume(System):
         self._formatted = False
         self._device = ""
         self._steps = Steps(site.ledger, site.check)
-        self._mounter: Mounter = RootMounter(self._steps, site.ledger.name(f"fs-{slug}"))
+        self._mounter = mounter(self._steps, site.ledger.name(f"fs-{slug}"))
 
     @abstractmethod
     def _attach(self) -> str:
@@ -123,8 +123,7 @@ class Volume(System):
         """Unmount and mount again, so that nothing is cached; not with ``reset = "none"``."""
         if self._settings.reset == "none":
             return
-        self._steps.undo_last()
-        self._mount()
+        self._filesystem.driver.renew(self._filesystem.name, self._mounting())
 
     def take_down(self) -> None:
         """Unmount and detach, unless the study wants it left mounted (``reset = "none"``)."""
@@ -134,6 +133,7 @@ class Volume(System):
     def _prepare(self) -> tuple[commands.Command, ...]:
         """Every step is in the ledger before it is taken; what was executed."""
         settings = self._settings
+        self._mounter.open()
         device = self._device = self._attach()
         if settings.scheduler is not None:
             self._set_queue(device, "scheduler", settings.scheduler)
@@ -146,19 +146,18 @@ class Volume(System):
             self._formatted = True
         self._limit(device)
         self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
-        self._mount()
+        self._filesystem.driver.mount(self._filesystem.name, self._mounting())
         return self._steps.executed
 
-    def _mount(self) -> None:
-        """The last step, so that it can be taken back alone."""
-        wanted = Mounting(
+    def _mounting(self) -> Mounting:
+        """The last step, which is taken again for each refresh."""
+        return Mounting(
             mounter=self._mounter,
             device=self._device,
             target=self._target,
             options=self._settings.mount,
             change=self._mounted(),
         )
-        self._filesystem.driver.mount(self._filesystem.name, wanted)
 
     def _look(self, executed: tuple[commands.Command, ...]) -> Up:
         """What the kernel says of what is mounted now, and a directory to work in."""

@@ -9,6 +9,7 @@ BCACHEFS = Filesystem(
     tool=Tool("mkfs.bcachefs", "bcachefs-tools", ("version",)),
     flags=("--quiet",),
     force=("--force",),
+    uuid=("--uuid", "{}"),
     min_bytes=64 * MIB,
     typical_bytes=512 * MIB,
 )

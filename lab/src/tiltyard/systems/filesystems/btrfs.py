@@ -10,6 +10,7 @@ BTRFS = Filesystem(
     tool=Tool("mkfs.btrfs", "btrfs-progs", ("--version",)),
     flags=("-q", "-K"),
     force=("-f",),
+    uuid=("-U", "{}"),
     min_bytes=128 * MIB,
     typical_bytes=128 * MIB,
     driver=KernelDriver({"barrier": "", "datacow": "", "datasum": ""}),

@@ -60,3 +60,7 @@ class Driver(ABC):
         Raises:
             TiltyardError: if it is not mounted.
         """
+
+    def renew(self, name: str, mounting: Mounting) -> None:  # noqa: ARG002  it is mounted as it was
+        """Unmount and mount again, so that nothing is cached."""
+        mounting.mounter.renew()

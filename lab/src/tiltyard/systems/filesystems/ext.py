@@ -15,6 +15,7 @@ def _ext(name: str, about: str) -> Filesystem:
         tool=Tool(f"mkfs.{name}", "e2fsprogs", ("-V",)),
         flags=("-q",),
         force=("-F",),
+        uuid=("-U", "{}"),
         min_bytes=16 * MIB,
         typical_bytes=512 * MIB,
         extended=AT_ONCE,

@@ -9,6 +9,7 @@ F2FS = Filesystem(
     tool=Tool("mkfs.f2fs", "f2fs-tools", ("-V",)),
     flags=("-q", "-t", "0"),
     force=("-f",),
+    uuid=("-U", "{}"),
     min_bytes=64 * MIB,
     typical_bytes=512 * MIB,
 )

@@ -25,10 +25,16 @@ class Filesystem:
     """Below this size its mkfs chooses other defaults than on a disk."""
     force: tuple[str, ...] = ()
     """What makes its mkfs overwrite whatever is there: for our own images, never for a disk."""
+    uuid: tuple[str, ...] = ()
+    """Options that give it a UUID chosen beforehand, where ``{}`` stands; empty: it takes none."""
     extended: str = ""
     """Value of ``-E``; an option that is given twice replaces itself, so it is merged."""
     driver: Driver = field(default_factory=KernelDriver)
     """What mounts it."""
+
+    def known_by(self, uuid: str) -> tuple[str, ...]:
+        """Options of its mkfs that make it known by that UUID."""
+        return tuple(word.format(uuid) for word in self.uuid)
 
     def mkfs(self, options: tuple[str, ...], device: str, *, force: bool = True) -> tuple[str, ...]:
         """The argument list that formats a device, or an image file, with options of the study.

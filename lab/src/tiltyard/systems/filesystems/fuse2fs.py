@@ -11,6 +11,7 @@ FUSE2FS = Filesystem(
     tool=Tool("mkfs.ext4", "e2fsprogs", ("-V",)),
     flags=("-q",),
     force=("-F",),
+    uuid=("-U", "{}"),
     min_bytes=16 * MIB,
     typical_bytes=512 * MIB,
     extended=AT_ONCE,

@@ -30,4 +30,4 @@ class KernelDriver(Driver):
         """The kernel mounts it, asked by a command that ends."""
         options = ("-o", ",".join(mounting.options)) if mounting.options else ()
         argv = ("mount", "-t", name, *options, mounting.device, str(mounting.target))
-        mounting.mounter.mount(argv, mounting.change)
+        mounting.mounter.mount(argv, mounting.target, mounting.change)

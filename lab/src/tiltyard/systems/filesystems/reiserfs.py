@@ -9,6 +9,7 @@ REISERFS = Filesystem(
     tool=Tool("mkfs.reiserfs", "reiserfsprogs", ("-V",)),
     flags=("-q",),
     force=("-f", "-f"),
+    uuid=("-u", "{}"),
     min_bytes=40 * MIB,
     typical_bytes=128 * MIB,
 )

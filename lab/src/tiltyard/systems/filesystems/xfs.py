@@ -9,6 +9,7 @@ XFS = Filesystem(
     tool=Tool("mkfs.xfs", "xfsprogs", ("-V",)),
     flags=("-q", "-K"),
     force=("-f",),
+    uuid=("-m", "uuid={}"),
     min_bytes=300 * MIB,
     typical_bytes=300 * MIB,
 )

@@ -77,6 +77,11 @@ class PoolDriver(Driver):
             _insist(pool, option)
         steps.run(("zfs", "set", f"mountpoint={mounting.target}", pool))
 
+    def renew(self, name: str, mounting: Mounting) -> None:
+        """Export and import."""
+        mounting.mounter.steps.undo_last()
+        self.mount(name, mounting)
+
 
 def pool_of(device: str) -> str:
     """Name of the pool on a device."""

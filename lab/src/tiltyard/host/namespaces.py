@@ -1,0 +1,50 @@
+"""User and mount namespaces: a user's own table of mounts, in which he is root.
+
+Source: user_namespaces(7), mount_namespaces(7), unshare(1), nsenter(1).
+"""
+
+import os
+from pathlib import Path
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import commands
+from tiltyard.host.setting_changes import StartedProcess
+
+_UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "--propagation", "private")
+_HOLDER = ("sleep", "infinity")
+
+
+def why_not() -> str | None:
+    """Why this user cannot have namespaces of his own, in the kernel's words; ``None`` if he can.
+
+    Tried in namespaces that are gone again.
+    """
+    try:
+        commands.run((*_UNSHARE, "true"))
+    except TiltyardError as error:
+        return str(error)
+    return None
+
+
+def namespace_command() -> tuple[str, ...]:
+    """Command that makes the namespaces and holds them until it is ended."""
+    return (*_UNSHARE, *_HOLDER)
+
+
+def nsenter(pid: int) -> tuple[str, ...]:
+    """Command that starts another one in the namespaces of a process."""
+    return ("nsenter", "--preserve-credentials", "--user", "--mount", f"--target={pid}")
+
+
+def holder_of(process: StartedProcess) -> int | None:
+    """The process that holds the namespaces; ``None`` while they are not ready."""
+    own = os.stat("/proc/self/ns/mnt").st_ino  # noqa: PTH116  it is no path of ours
+    for pid in process.pids():
+        there = Path(f"/proc/{pid}")
+        try:
+            ready = (there / "comm").read_text().strip() == _HOLDER[0]
+            if ready and (there / "ns" / "mnt").stat().st_ino != own:
+                return pid
+        except OSError:
+            continue
+    return None

@@ -1,0 +1,98 @@
+"""Something that is mounted on a directory of ours for a turn: what is the same whatever it is."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from tiltyard.host.changes import MadeDirectory
+from tiltyard.host.steps import Steps
+from tiltyard.systems.kind import Site, System, SystemSettings, Up
+from tiltyard.systems.mount_facts import mount_facts
+from tiltyard.systems.mounter import mounter
+
+
+class MountSettings(SystemSettings):
+    """What every kind that mounts can be told."""
+
+    mount: tuple[str, ...] = Field(
+        default=(), description='Mount options, one word each: ["noatime"].'
+    )
+
+
+class MountSystem(System):
+    """Mounted for a turn, worked on in a fresh directory, unmounted."""
+
+    types: Sequence[str] = ()
+    """What the table of mounts may show; empty if anything is right."""
+    synonyms: Mapping[str, str] = {}
+    """See :attr:`tiltyard.systems.filesystems.driver.Driver.synonyms`."""
+
+    def __init__(self, site: Site, use: str) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            site: where it is mounted.
+            use: a word for the names of what is made.
+        """
+        self.site = site
+        self.steps = Steps(site.ledger, site.check)
+        self.target = site.work.resolve() / site.ledger.name(f"mnt-{use}")
+        self.mounter = mounter(self.steps, site.ledger.name(f"fs-{use}"))
+
+    @abstractmethod
+    def attach(self) -> None:
+        """Mount it on the target, every step in the ledger first."""
+
+    @abstractmethod
+    def asked(self) -> tuple[str, ...]:
+        """The mount options that were asked for."""
+
+    def facts(self) -> dict[str, str]:
+        """What else is to be said of it; nothing by default."""
+        return {}
+
+    def servers(self) -> tuple[int, ...]:
+        """Processes of this host that serve it; ours by default."""
+        return self.mounter.servers
+
+    def bring_up(self) -> Up:
+        """Mount, and make a directory to work in."""
+        try:
+            self.mounter.open()
+            self.steps.record(MadeDirectory(path=self.target)).path.mkdir()
+            self.attach()
+            return self._look()
+        except BaseException:
+            self.steps.undo()
+            raise
+
+    def refresh(self) -> None:
+        """Unmount and mount again, so that nothing is cached here."""
+        self.mounter.renew()
+
+    def take_down(self) -> None:
+        """Remove the directory and unmount."""
+        self.steps.undo()
+
+    def _look(self) -> Up:
+        directory = self.target / self.site.ledger.name("trials")
+        inside = self.mounter.seen(directory)
+        self.steps.record(MadeDirectory(path=inside))
+        inside.mkdir()
+        said = mount_facts(self.mounter, directory, self.types, self.asked(), self.synonyms)
+        source = self.mounter.at(self.target)[-1].source
+        return Up(
+            target=directory,
+            commands=self.steps.executed,
+            prefix=self.mounter.prefix,
+            devices=(source,) if is_device(source) else (),
+            servers=self.servers(),
+            facts={**said, "source": source, **self.facts()},
+        )
+
+
+def is_device(source: str) -> bool:
+    """Whether what is mounted is a block device of this host."""
+    return source.startswith("/dev/") and Path(source).is_block_device()

@@ -1,0 +1,118 @@
+"""Kind ``overlay``: a directory that shows another one and keeps what is changed apart.
+
+The layers lie on a directory of this host, and are made anew for each turn, but for a lower one
+that is given: it is read, and never written to.
+
+Source: Documentation/filesystems/overlayfs.rst of the kernel, fuse-overlayfs(1).
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from tiltyard.host.changes import MadeDirectory
+from tiltyard.host.mounts import mount_of
+from tiltyard.host.packages import Tool
+from tiltyard.host.setting_changes import MountedAt
+from tiltyard.systems.filesystems.server import server_problems
+from tiltyard.systems.kind import Kind, Problem, Site
+from tiltyard.systems.mount_checks import knows_how_to_mount, rights_to_mount
+from tiltyard.systems.mount_system import MountSettings, MountSystem
+
+SERVER = Tool(
+    "fuse-overlayfs", "fuse-overlayfs", ("--version",), "overlays cannot be served in user space"
+)
+_LAYERS = ("lower", "upper", "work")
+
+
+class OverlaySettings(MountSettings):
+    """Which layers, and who puts them together."""
+
+    base: Path | None = Field(
+        default=None,
+        description="Directory that the layers are made in; the study's own folder if it is left "
+        "out. A relative path begins at the study file.",
+    )
+    lower: Path | None = Field(
+        default=None,
+        description="What lies below: an existing directory, which is not written to; a fresh "
+        "empty one if it is left out.",
+    )
+    driver: Literal["kernel", "fuse-overlayfs"] = Field(
+        default="kernel", description="Who puts the layers together."
+    )
+
+
+class Overlay(MountSystem):
+    """Mounted for a turn; its layers are removed after."""
+
+    def __init__(self, name: str, settings: OverlaySettings, site: Site) -> None:  # noqa: ARG002
+        """Nothing is touched yet."""
+        super().__init__(site, "overlay")
+        self._settings = settings
+        self._served = settings.driver == SERVER.command
+        self.types = ("fuse.fuse-overlayfs",) if self._served else ("overlay",)
+        self._home = _given(site, settings.base) or site.work.resolve()
+        self._lower = _given(site, settings.lower)
+        self._layers = self._home / site.ledger.name("layers")
+
+    def problems(self) -> list[Problem]:
+        """The right to mount, who does it, and where the layers lie."""
+        found = rights_to_mount(served=self._served)
+        found += server_problems(SERVER) if self._served else knows_how_to_mount("overlay")
+        for given in (self._lower, self._home):
+            if given is not None and given != self.site.work.resolve() and not given.is_dir():
+                found.append(Problem("error", f"{given} is no directory", f"mkdir -p {given}"))
+        below = mount_of(self._home).type
+        if below == "overlay":
+            text = f"{self._home} is on an overlay itself, which cannot hold an upper layer"
+            found.append(Problem("error", text, "base = a directory on another file system"))
+        return found
+
+    def asked(self) -> tuple[str, ...]:
+        """Layers are no options that a person asked for."""
+        return self._settings.mount
+
+    def attach(self) -> None:
+        """The layers first."""
+        self.steps.record(MadeDirectory(path=self._layers)).path.mkdir()
+        for layer in _LAYERS:
+            (self._layers / layer).mkdir()
+        lower = self._lower or self._layers / "lower"
+        places = (f"lowerdir={lower}", *(f"{one}dir={self._layers / one}" for one in _LAYERS[1:]))
+        own = () if self._served or os.geteuid() == 0 else ("userxattr",)
+        options = ",".join((*places, *own, *self._settings.mount))
+        target = str(self.target)
+        if self._served:
+            self.mounter.serve((SERVER.command, "-f", "-o", options, target), self.target)
+            return
+        argv = ("mount", "-t", "overlay", "-o", options, "tiltyard", target)
+        self.mounter.mount(argv, self.target, MountedAt(target=self.target))
+
+    def facts(self) -> dict[str, str]:
+        """What lies below; the layers' names are new in each turn, and say nothing."""
+        shown = self.mounter.at(self.target)[-1].options.replace(f"{self._layers}/", "")
+        below = mount_of(self._home)
+        lower = str(self._lower) if self._lower else "empty"
+        return {
+            "mount options": shown,
+            "layers lie on": f"{below.type} on {below.source}",
+            "lower layer": lower,
+        }
+
+
+def _given(site: Site, path: Path | None) -> Path | None:
+    """A path that was given begins at the study file."""
+    return (site.root / path.expanduser()).resolve() if path else None
+
+
+KIND = Kind(
+    name="overlay",
+    about="layers over each other; without root where users may have namespaces",
+    Settings=OverlaySettings,
+    target="directory",
+    open=Overlay,
+    redraws=lambda _: "new layers",
+)
