@@ -6,22 +6,14 @@ an earlier turn turned back into holes (btrfs discards what it frees) or into un
 (mkfs asks the device to zero ranges).
 """
 
-import fcntl
 import os
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tiltyard.host.extents import extents
+
 _CHUNK = 4 * 2**20
 _ZEROS = bytes(_CHUNK)
-
-# struct fiemap and struct fiemap_extent, <linux/fiemap.h>.
-_FS_IOC_FIEMAP = 0xC020660B
-_HEADER = struct.Struct("=QQIIII")
-_EXTENT = struct.Struct("=QQQQQIIII")
-_BATCH = 256
-_LAST = 0x1
-_UNWRITTEN = 0x800
 
 
 def lay_out(path: Path, size_bytes: int, check: Callable[[], None]) -> None:
@@ -72,34 +64,15 @@ def _write_zeros(file: int, start: int, end: int, check: Callable[[], None]) -> 
 def _gaps(file: int, size_bytes: int) -> Iterator[tuple[int, int]]:
     """Ranges of a file that are holes or unwritten extents, in order."""
     position = 0
-    for start, length, flags in _extents(file):
-        if start > position:
-            yield position, start
-        if flags & _UNWRITTEN:
-            yield start, min(start + length, size_bytes)
-        position = start + length
-        if flags & _LAST:
+    for extent in extents(file):
+        if extent.start > position:
+            yield position, extent.start
+        if extent.is_unwritten:
+            yield extent.start, min(extent.end, size_bytes)
+        position = extent.end
+        if extent.is_last:
             break
     else:
         return
     if position < size_bytes:
         yield position, size_bytes
-
-
-def _extents(file: int) -> Iterator[tuple[int, int, int]]:
-    """Start, length and flags of each extent; nothing where there is no FIEMAP (tmpfs)."""
-    position = 0
-    while True:
-        request = bytearray(_HEADER.size + _BATCH * _EXTENT.size)
-        _HEADER.pack_into(request, 0, position, 2**64 - 1 - position, 0, 0, _BATCH, 0)
-        try:
-            fcntl.ioctl(file, _FS_IOC_FIEMAP, request)
-        except OSError:
-            return
-        mapped = _HEADER.unpack_from(request)[3]
-        for number in range(mapped):
-            fields = _EXTENT.unpack_from(request, _HEADER.size + number * _EXTENT.size)
-            yield fields[0], fields[2], fields[5]
-            position = fields[0] + fields[2]
-        if mapped < _BATCH:
-            return

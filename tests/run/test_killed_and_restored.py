@@ -1,0 +1,139 @@
+"""Two runs at once, both killed at any moment, ``tiltyard restore``: the host is as it was before.
+
+One makes and mounts file systems on a loop device with queue settings and a limited bandwidth; the
+other makes network namespaces and sets kernel parameters of the whole host. Afterwards the same
+commands again carry both studies to their ends.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.runs import SMOKE, image_system, place, plan_of
+from support.snapshots import assert_same, processes_of, snapshot
+from tiltyard.folder import StudyFolder
+from tiltyard.host import loops, throttles
+from tiltyard.host.changes import Change, SetQueue
+from tiltyard.host.ledger_file import read_ledger
+from tiltyard.plan.model import Plan
+from tiltyard.run.history import History
+from tiltyard.run.journal import read_journal
+from tiltyard.run.read import read_run
+from tiltyard.study.model import SystemSpec, WorkloadSpec
+
+EXCHANGE = WorkloadSpec(name="exchange", use="tcp_rr", parameters={"seconds": 0.1})
+PARAMETERS = {"net.core.netdev_max_backlog": 4321, "net.core.somaxconn": 999}
+
+
+def volumes(blocks: int) -> Plan:
+    """File systems that are made and mounted on a device with settings of its own."""
+    limit = {} if throttles.missing() else {"bandwidth": "400M"}
+    queue = {"scheduler": "mq-deadline", "read_ahead": "256k", **limit}
+    systems = (image_system("ext2", "16M", **queue), image_system("ext4", "16M", **queue))
+    return plan_of(systems, workloads=(SMOKE,), blocks=blocks)
+
+
+def networks(blocks: int) -> Plan:
+    """Two pairs of namespaces; one has parameters of the host set for its turns."""
+    settings = {"plain": {}, "tuned": {"sysctl": PARAMETERS, "congestion_control": "cubic"}}
+    systems = tuple(
+        SystemSpec.model_validate(
+            {"name": name, "levels": {"sysctl": name}, "kind": "pair", "settings": each}
+        )
+        for name, each in settings.items()
+    )
+    return plan_of(systems, workloads=(EXCHANGE,), blocks=blocks)
+
+
+def start(folder: StudyFolder) -> subprocess.Popen[bytes]:
+    """The command that carries a study on, with children as it has them."""
+    return subprocess.Popen(
+        (sys.executable, "-m", "support.runs", str(folder.root)),
+        cwd=Path(__file__).resolve().parents[1],
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def restore() -> list[str]:
+    """``tiltyard restore``, as a person calls it; it must have put all back."""
+    call = "from tiltyard.cli import main; main()"
+    done = subprocess.run(
+        (sys.executable, "-c", call, "restore"), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line for line in done.stdout.splitlines() if line != "Nothing to put back."]
+
+
+def changes_in(state: Path) -> list[Change]:
+    """What the ledgers of the dead tell of."""
+    contents = [read_ledger(path) for path in state.glob("*.jsonl")]
+    return [one.change for content in contents for one in content.outstanding.values()]
+
+
+def assert_queues_as_before(changes: list[Change]) -> None:
+    """Of the loop devices that the runs had, and that nobody else has taken meanwhile."""
+    for change in changes:
+        if isinstance(change, SetQueue) and loops.backing_file(change.device) is None:
+            setting = loops.queue_setting(change.device, change.name)
+            assert loops.chosen(setting) == change.before
+
+
+def wait_for_start(folder: StudyFolder, starts: int, process: subprocess.Popen[bytes]) -> None:
+    """Until the run has begun once more."""
+    give_up = time.monotonic() + 60
+    while len(History(read_journal(folder.journal)).starts) <= starts:
+        assert process.poll() is None, "the study ended before it could be killed"
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -> None:
+    """Kill both runs in each round; see the module's text."""
+    # A round has time for a few trials; there must be some left for the last one.
+    blocks = 2 * rounds + 4
+    plans = {"volumes": volumes(blocks), "networks": networks(blocks)}
+    folders = {name: place(tmp_path / name, plan) for name, plan in plans.items()}
+    before = snapshot(tmp_path, state, alone=alone)
+    moments = random.Random(4711)
+    killed_with: Counter[str] = Counter()
+    for number in range(rounds):
+        runs = {name: start(folder) for name, folder in folders.items()}
+        for name, run in runs.items():
+            wait_for_start(folders[name], number, run)
+        for run in moments.sample(list(runs.values()), len(runs)):
+            time.sleep(moments.uniform(0, 0.4))
+            run.send_signal(signal.SIGKILL)
+            assert run.wait(60) == -signal.SIGKILL
+        changes = changes_in(state)
+        killed_with.update(change.kind for change in changes)
+        said = restore()
+        assert all(line.startswith("an earlier run was killed: ") for line in said), said
+        assert_queues_as_before(changes)
+        assert_same(before, snapshot(tmp_path, state, alone=alone))
+    assert {"file", "loop", "queue", "mount", "namespace", "sysctl", "server"} <= set(killed_with)
+    for run in [start(folder) for folder in folders.values()]:
+        with run:
+            assert run.wait(300) == 0
+    for name, folder in folders.items():
+        trials = read_run(folder, plans[name]).trials
+        assert Counter(trial.outcome for trial in trials) == {"done": 2 * blocks}
+    assert_same(before, snapshot(tmp_path, state, alone=alone))
+    assert processes_of(state) == []
+
+
+@needs_root
+def test_killed_twenty_times(tmp_path: Path, state: Path) -> None:
+    kill_and_restore(tmp_path, state, 10, alone=False)
+
+
+@needs_root
+@pytest.mark.conformance
+def test_killed_a_hundred_times(tmp_path: Path, state: Path) -> None:
+    kill_and_restore(tmp_path, state, 50, alone=True)

@@ -1,0 +1,111 @@
+"""All of a host that a run may change, as text: two moments can be compared byte by byte."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from support.networks import WATCHED
+from tiltyard.host import sysctls
+from tiltyard.host.network_changes import namespace_path
+
+_RESTLESS = ("random", "dentry-state", "inode", "file-nr", "ns_last_pid", "pty.nr", "aio-nr")
+"""Parts of the names of kernel parameters that change by themselves."""
+_QUEUE = ("scheduler", "read_ahead_kb", "nr_requests", "rq_affinity", "nomerges", "add_random")
+"""What a person sets; the rest of a loop device's queue follows from what was last attached."""
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
+
+
+def snapshot(home: Path, state: Path, *, alone: bool = False) -> dict[str, object]:
+    """What is to be as before, by what it is.
+
+    What others on this machine have mounted, attached or started meanwhile is left out.
+
+    Args:
+        home: the directory that the runs work in.
+        state: their directory of ledgers.
+        alone: what others may change meanwhile as well: all kernel parameters, and the queues of
+            all loop devices that are not in use.
+    """
+    loops = Path("/sys/block").glob("loop*") if alone else ()
+    idle = [loop for loop in loops if not (loop / "loop").exists()]
+    return {
+        "mounts": sorted(_lines_with(str(home), Path("/proc/self/mountinfo"))),
+        "loop devices": [loop for loop in _losetup() if str(home) in loop["back-file"]],
+        "queues": {
+            loop.name: {name: (loop / "queue" / name).read_text() for name in _QUEUE}
+            for loop in idle
+        },
+        "huge pages": _texts(_HUGE_PAGES) | _texts(_HUGE_PAGES / "khugepaged"),
+        "parameters": _every_parameter() if alone else _watched(),
+        "namespaces": _namespaces(state),
+        "processes": processes_of(state),
+        "ledgers": sorted(path.name for path in state.iterdir()),
+        "files": sorted(str(path) for path in home.glob("*/work/**/*")),
+    }
+
+
+def assert_same(before: dict[str, object], now: dict[str, object]) -> None:
+    """Byte by byte; devices that were made meanwhile are left out."""
+    queues, earlier = now["queues"], before["queues"]
+    assert isinstance(queues, dict)
+    assert isinstance(earlier, dict)
+    known = {device: queues[device] for device in queues.keys() & earlier.keys()}
+    assert {**now, "queues": known} == before
+
+
+def processes_of(state: Path) -> list[str]:
+    """Processes other than this one, and than its threads, that keep their ledgers there."""
+    wanted = f"TILTYARD_STATE={state}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                    found.append(" ".join(words))
+            except OSError:
+                continue
+    return found
+
+
+def _namespaces(state: Path) -> list[str]:
+    """Names of network namespaces that runs with these ledgers have made."""
+    marks = state.with_name(f"{state.name}.tokens")
+    known = set(marks.read_text().split()) if marks.exists() else set()
+    known |= {path.stem.partition("-")[2] for path in state.glob("*.jsonl")}
+    marks.write_text("\n".join(sorted(known)))
+    names = [path.name for path in namespace_path(".").glob("tiltyard-*")]
+    return sorted(name for name in names if name.split("-")[1] in known)
+
+
+def _watched() -> dict[str, str]:
+    return {key: sysctls.read(key) for key in WATCHED}
+
+
+def _every_parameter() -> dict[str, str]:
+    done = subprocess.run(("sysctl", "-a"), check=False, capture_output=True, text=True)
+    pairs = (line.partition(" = ") for line in done.stdout.splitlines())
+    return {key: value for key, _, value in pairs if not any(part in key for part in _RESTLESS)}
+
+
+def _losetup() -> list[dict[str, str]]:
+    said = subprocess.run(("losetup", "-J"), check=True, capture_output=True).stdout
+    found: list[dict[str, str]] = json.loads(said)["loopdevices"] if said else []
+    return found
+
+
+def _lines_with(part: str, path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if part in line]
+
+
+def _texts(directory: Path) -> dict[str, str]:
+    """The settings in a directory of sysfs; those that cannot be read have no text."""
+    found = {}
+    for path in sorted(directory.glob("*")):
+        if path.is_file():
+            try:
+                found[path.name] = path.read_text()
+            except OSError:
+                found[path.name] = ""
+    return found
