@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::guests::IntoArguments;
 use crate::serve::ServeArguments;
 
 const EXAMPLES: &str = r#"Examples:
@@ -50,6 +51,13 @@ pub enum Command {
     Floor,
     /// Be the far end of network trials: listen until a signal comes
     Serve(ServeArguments),
+    /// Serve in a virtual machine: requests on standard input, answers on standard output
+    ///
+    /// As /init of a machine it makes the machine ready first, and switches it off last.
+    Guest,
+    /// Execute a job in a virtual machine: the job on standard input, the engine's lines on
+    /// standard output
+    Into(IntoArguments),
     /// Be a classic tool, with its own command line and table: `classic postmark FILE`
     ///
     /// A link to the engine that bears the name of a classic tool does the same.

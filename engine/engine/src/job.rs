@@ -14,15 +14,22 @@ use wire::{ConditionsWanted, Failure, FailureKind, Inject, Job, LONGEST_DELAY_NS
 /// # Errors
 /// `BadJob`, naming the key.
 pub fn read(path: Option<&Path>) -> Result<Job, Failure> {
+    parse(&text(path)?)
+}
+
+/// Reads the text of a job from a file, or from standard input.
+///
+/// # Errors
+/// `BadJob`, when it cannot be read or is too long.
+pub fn text(path: Option<&Path>) -> Result<String, Failure> {
     let text = match path {
         Some(path) => File::open(path).and_then(read_text),
         None => read_text(io::stdin()),
     };
-    let text = text.map_err(|error| {
+    text.map_err(|error| {
         let source = path.map_or("standard input".into(), |path| path.display().to_string());
         bad_job(format!("cannot read the job from {source}: {error}"))
-    })?;
-    parse(&text)
+    })
 }
 
 fn read_text(source: impl Read) -> io::Result<String> {

@@ -7,6 +7,7 @@ mod background;
 mod classic_tool;
 mod cli;
 mod exit;
+mod guests;
 mod hash;
 mod job;
 mod output;
@@ -24,7 +25,11 @@ use wire::{ConditionsWanted, Failure};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
-    if let Some(tool) = arguments.next().as_deref().and_then(classic::called_as) {
+    let name = arguments.next().unwrap_or_default();
+    if guest::init::called_as(&name) {
+        guest::init::run(registry::VERSION);
+    }
+    if let Some(tool) = classic::called_as(&name) {
         return classic_tool::run(tool, arguments, Output::stdout());
     }
     match execute(Cli::parse().command) {
@@ -47,6 +52,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             return Ok(classic_tool::run(classic::named(&name)?, arguments, output));
         }
         Command::Serve(arguments) => serve::run(&arguments, &mut output)?,
+        Command::Guest => guests::serve()?,
+        Command::Into(arguments) => return guests::go_into(&arguments, &mut output),
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.document(&wire::schema()),
         Command::Floor => {

@@ -1,0 +1,213 @@
+//! The way into a guest: one job through the channel, the engine's lines back.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kit::failure::failure;
+use kit::stop;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use wire::{Failure, FailureKind};
+
+use crate::message::{Ask, Line, Request, Said};
+
+/// A guest that has not begun after that time never will.
+const BEGINS: Duration = Duration::from_secs(60);
+/// How often signals and the time are looked at.
+const TICK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+const CHUNK_BYTES: usize = 1 << 16;
+/// The guest's own lines begin so; those of the engine do not.
+const OWN: &[u8] = b"{\"guest\":";
+const PANIC: &str = "Kernel panic";
+
+/// Where a guest is, seen from its host.
+pub struct Guest {
+    /// Path of the two pipes, without `.in` and `.out`.
+    pub channel: PathBuf,
+    /// File with what its kernel has said.
+    pub console: Option<PathBuf>,
+}
+
+/// How the engine in the guest ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Exit status; negative is the signal that killed it.
+    pub status: i32,
+    /// What it wrote for people.
+    pub said: String,
+}
+
+impl Guest {
+    /// Runs a job in the guest. Each line of the engine goes to `pass_on`, newline included. A
+    /// signal that [`stop`] heeds is passed on as well.
+    ///
+    /// # Errors
+    /// `Far` when there is no guest, or no guest any more; the message has its last words.
+    pub fn run(&self, job: &str, pass_on: &mut dyn FnMut(&[u8])) -> Result<Ended, Failure> {
+        let id = std::process::id().to_string();
+        let talked = self
+            .connect()
+            .and_then(|mut lines| lines.run(&id, job, pass_on));
+        talked.map_err(|error| self.lost(&error))
+    }
+
+    fn connect(&self) -> io::Result<Lines> {
+        let end = |extension: &str, options: &mut OpenOptions| {
+            let mut path = self.channel.clone().into_os_string();
+            path.push(extension);
+            options
+                .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+                .open(path)
+        };
+        Ok(Lines {
+            into: end(".in", OpenOptions::new().write(true))?,
+            out_of: end(".out", OpenOptions::new().read(true))?,
+            heard: Vec::new(),
+        })
+    }
+
+    fn lost(&self, error: &io::Error) -> Failure {
+        let words = self.console.as_deref().and_then(last_words);
+        let words = words.map_or_else(String::new, |words| format!("; its last words: {words}"));
+        // ENXIO: nobody reads the pipe; fifo(7).
+        let is_gone = error.raw_os_error() == Some(Errno::NXIO.raw_os_error());
+        let message = match is_gone {
+            true => "the guest is not there any more".to_owned(),
+            false => format!("the guest: {error}"),
+        };
+        failure(FailureKind::Far, message + &words)
+    }
+}
+
+/// Both ends of a channel.
+struct Lines {
+    into: File,
+    out_of: File,
+    heard: Vec<u8>,
+}
+
+impl Lines {
+    fn run(&mut self, id: &str, job: &str, pass_on: &mut dyn FnMut(&[u8])) -> io::Result<Ended> {
+        self.ask(
+            id,
+            Ask::Run {
+                job: job.to_owned(),
+            },
+        )?;
+        self.await_beginning(id)?;
+        let mut asked_to_stop = false;
+        loop {
+            if stop::requested() && !asked_to_stop {
+                self.ask(id, Ask::Stop)?;
+                asked_to_stop = true;
+            }
+            while let Some(line) = self.next_line() {
+                match said(&line) {
+                    Some(Said::Ended {
+                        id: of,
+                        status,
+                        said,
+                    }) if of == id => {
+                        return Ok(Ended { status, said });
+                    }
+                    Some(_) => {}
+                    None => pass_on(&line),
+                }
+            }
+            self.hear()?;
+        }
+    }
+
+    /// Passes over what was meant for an earlier one.
+    fn await_beginning(&mut self, id: &str) -> io::Result<()> {
+        let give_up = Instant::now() + BEGINS;
+        while Instant::now() < give_up {
+            while let Some(line) = self.next_line() {
+                match said(&line) {
+                    Some(Said::Begun { id: of }) if of == id => return Ok(()),
+                    Some(Said::Refused { id: of, message }) if of == id => {
+                        return Err(io::Error::other(message));
+                    }
+                    _ => {}
+                }
+            }
+            self.hear()?;
+        }
+        let message = format!("it does not answer within {} s", BEGINS.as_secs());
+        Err(io::Error::new(ErrorKind::TimedOut, message))
+    }
+
+    fn ask(&mut self, id: &str, ask: Ask) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&Request {
+            id: id.to_owned(),
+            ask,
+        })?;
+        line.push(b'\n');
+        let mut rest = &line[..];
+        while !rest.is_empty() {
+            match self.into.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    wait(&self.into, PollFlags::OUT)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits a moment for something to be heard.
+    fn hear(&mut self) -> io::Result<()> {
+        wait(&self.out_of, PollFlags::IN)?;
+        let mut chunk = [0; CHUNK_BYTES];
+        match self.out_of.read(&mut chunk) {
+            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "it has ended")),
+            Ok(count) => {
+                self.heard.extend_from_slice(&chunk[..count]);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn next_line(&mut self) -> Option<Vec<u8>> {
+        let end = self.heard.iter().position(|byte| *byte == b'\n')?;
+        Some(self.heard.drain(..=end).collect())
+    }
+}
+
+/// Waits until a pipe can be used, a signal comes, or a moment has passed.
+fn wait(pipe: &File, wanted: PollFlags) -> io::Result<()> {
+    match poll(&mut [PollFd::new(pipe, wanted)], Some(&TICK)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the guest itself says in a line; `None` if the line is the engine's.
+fn said(line: &[u8]) -> Option<Said> {
+    let own = line.starts_with(OWN).then_some(line)?;
+    serde_json::from_slice(own)
+        .ok()
+        .map(|line: Line| line.guest)
+}
+
+/// Why the guest has ended, if its kernel knew: the panic, else its last line.
+fn last_words(console: &Path) -> Option<String> {
+    let text = String::from_utf8_lossy(&fs::read(console).ok()?).into_owned();
+    let mut lines = text
+        .lines()
+        .rev()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let panic = lines.clone().find(|line| line.contains(PANIC));
+    panic.or_else(|| lines.next()).map(str::to_owned)
+}
