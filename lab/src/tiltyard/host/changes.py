@@ -22,6 +22,7 @@ from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl,
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.servers import ServedMount
 from tiltyard.host.setting_changes import MountedAt, SetFile, StartedProcess
+from tiltyard.host.tuning_changes import SetInterface, SetTunedProfile, StoppedService
 from tiltyard.host.unmount import unmount
 
 _BUSY_TRIES = 20
@@ -168,6 +169,9 @@ Change = Annotated[
     | StartedProcess
     | ServedMount
     | ImportedPool
+    | StoppedService
+    | SetInterface
+    | SetTunedProfile
     | MadeNamespace
     | SetSysctl
     | StartedServer

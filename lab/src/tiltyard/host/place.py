@@ -1,5 +1,6 @@
 """A host whose settings are read and changed: this one, or one that ssh reaches."""
 
+import glob
 import os
 import shlex
 from collections.abc import Iterable, Sequence
@@ -67,8 +68,18 @@ class Place:
         hold: Sequence[int] = (),
     ) -> commands.Output:
         """Run a command there to its end, as :func:`tiltyard.host.commands.run` does here."""
-        words = (*self.ssh, shlex.join(argv)) if self.ssh else tuple(argv)
-        return commands.run(words, stdin=stdin, timeout_s=timeout_s, hold=hold)
+        return commands.run(self.argv(argv), stdin=stdin, timeout_s=timeout_s, hold=hold)
+
+    def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
+        """The command of this host that runs a command there."""
+        return (*self.ssh, shlex.join(argv)) if self.ssh else tuple(argv)
+
+    def find(self, pattern: str) -> list[str]:
+        """Paths that a shell's pattern means there, in order."""
+        if self.ssh:
+            listed = self.run(("sh", "-c", f"ls -d1 -- {pattern} 2>/dev/null; true")).stdout
+            return sorted(listed.splitlines())
+        return sorted(glob.glob(pattern))  # noqa: PTH207  absolute patterns
 
     def _read_there(self, names: list[str]) -> dict[str, str]:
         """Each line comes with the name of its file; an empty file says nothing."""

@@ -46,7 +46,7 @@ def load_study(path: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study
 
 def read_study(text: str, source: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     """The study that a text describes; like :func:`load_study`, ``source`` is for messages only."""
-    document = _parsed(text, source)
+    document = parsed(text, source)
     lines = locate(text)
     if flaws := list(_unusable(document, ())):
         raise located(source, lines, flaws)
@@ -93,8 +93,12 @@ def read_text(path: Path) -> str:
         raise UsageError(f"{path}: {error.strerror}") from error
 
 
-def _parsed(text: str, source: Path) -> dict[str, Any]:
-    """The TOML document."""
+def parsed(text: str, source: Path) -> dict[str, Any]:
+    """The TOML document of a text; ``source`` is for messages only.
+
+    Raises:
+        StudyFileError: if it is not TOML; it names the line.
+    """
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -5,6 +5,7 @@ A kind of system is one file and one line in :data:`KINDS`.
 
 from tiltyard.systems import directory, hosts, loop_image, loopback, mount, overlay, pair, tmpfs
 from tiltyard.systems.kind import AnyKind
+from tiltyard.systems.tuned import tunable
 
 KINDS: tuple[AnyKind, ...] = (
     loop_image.KIND,
@@ -20,9 +21,9 @@ KINDS: tuple[AnyKind, ...] = (
 
 
 def kind(name: str) -> AnyKind:
-    """The kind of that name.
+    """The kind of that name; its systems heed the setting ``tuning``.
 
     Raises:
         KeyError: if there is none.
     """
-    return {entry.name: entry for entry in KINDS}[name]
+    return tunable({entry.name: entry for entry in KINDS}[name])

@@ -33,6 +33,7 @@ _ALWAYS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 _ANSWER_S = 30
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
 _ENGINE = "tiltyard-engine"
+_NEAR_DEVICE = "device of the near end"
 
 
 class HostsSettings(PlacedSettings):
@@ -101,11 +102,13 @@ class Hosts(System):
         try:
             address, secret = _resolved(self._name()), fresh_secret()
             self._engine = self._serve(self._copy(), address, secret)
+            facts = self._facts(address)
             return Up(
                 target=FarEnd(address=address, port=self._engine.port, secret=secret),
                 commands=self._steps.executed,
-                facts=self._facts(address),
+                facts=facts,
                 cpus=settings.near_cpus,
+                interfaces=tuple(filter(None, (facts.get(_NEAR_DEVICE),))),
             )
         except BaseException:
             self.take_down()
@@ -190,7 +193,7 @@ def _way_to(address: str) -> dict[str, str]:
         return {}
     (route,) = json.loads(commands.run(("ip", "-j", "route", "get", address)).stdout)
     mtu = Path("/sys/class/net", route["dev"], "mtu").read_text().strip()
-    return {"device of the near end": route["dev"], "MTU": mtu}
+    return {_NEAR_DEVICE: route["dev"], "MTU": mtu}
 
 
 KIND = Kind(

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -18,6 +18,11 @@ from pydantic import (
 from tiltyard.executors.engine import Inject, Target
 from tiltyard.host.commands import Command
 from tiltyard.host.ledger import Ledger
+from tiltyard.host.place import HERE, Place
+from tiltyard.study.problems import not_a, shown
+from tiltyard.tuning.load import is_path, ready_names
+from tiltyard.tuning.profile import Profile
+from tiltyard.tuning.setting import Outcome
 from tiltyard.units import parse_size
 from tiltyard.wire import Call
 
@@ -36,6 +41,26 @@ Size = Annotated[
     ),
 ]
 """Bytes, typed as a number or with a binary suffix: ``"64k"``, ``"1G"``."""
+
+
+def _profiles(typed: object) -> object:
+    """One profile or several; those that are no files must be ready ones."""
+    names = [typed] if isinstance(typed, str) else typed
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f'{shown(typed)} is neither a profile, such as "out-of-box", nor a list')
+    ready = ready_names()
+    for name in names:
+        if not is_path(name) and name not in ready:
+            raise ValueError(f"{not_a(name, 'tuning profile', ready)} A file ends in .toml.")
+    return tuple(names)
+
+
+Profiles = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_profiles),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+"""Tuning profiles: names of ready ones, or paths of files."""
 
 
 class KindSettings(BaseModel):
@@ -60,6 +85,27 @@ class SystemSettings(KindSettings):
     inject_into: tuple[Call, ...] = Field(
         (), description="Sorts of calls that are delayed; empty: all."
     )
+
+    tuning: Profiles = Field(
+        (),
+        description="Tuning profile, or several of which the later goes before the earlier: names "
+        'of ready ones ("tiltyard tuning" lists them) or paths of files. Set for each turn of the '
+        "system and taken back after it.",
+    )
+    tuning_strict: bool = Field(
+        False,
+        description="Whether a system does not come up where its profile cannot be set whole; "
+        "otherwise what the host lacks is skipped, and told.",
+    )
+
+    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+        """What a profile becomes for these settings, before anything is set.
+
+        Returns:
+            The settings with what the system sets by itself, the profile that is left, and what
+            of it the settings have taken over. Nothing by default.
+        """
+        return self, profile, []
 
     @property
     def inject(self) -> Inject | None:
@@ -119,6 +165,9 @@ class Up:
 
 class System(ABC):
     """One system under test on this host. Between turns nothing of it is left up."""
+
+    place: Place = HERE
+    """The host whose settings a tuning profile changes."""
 
     @abstractmethod
     def problems(self) -> list[Problem]:

@@ -87,6 +87,7 @@ class Loopback(System):
                 commands=self._steps.executed,
                 facts=self._facts(),
                 cpus=settings.near_cpus,
+                interfaces=("lo",),
             )
         except BaseException:
             self.take_down()

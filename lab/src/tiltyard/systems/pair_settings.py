@@ -6,9 +6,12 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from tiltyard.study.problems import shown
-from tiltyard.systems.ends import End, Offloads, Qdiscs, Sysctls
+from tiltyard.systems.ends import ENDS, End, Ends, Offloads, Qdiscs, Sysctls
+from tiltyard.systems.pair_tuning import of_devices, of_namespaces
 from tiltyard.systems.parameters import CONGESTION_CONTROL
 from tiltyard.systems.placement import PlacedSettings
+from tiltyard.tuning.profile import Profile
+from tiltyard.tuning.setting import Outcome
 
 BUSY_POLL = ("net.core.busy_read", "net.core.busy_poll")
 
@@ -88,6 +91,28 @@ class PairSettings(PlacedSettings):
                     f"{min(twice)} is set twice: in sysctl, and by {short[min(twice)][0]}"
                 )
         return self
+
+    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+        """Parameters that each namespace has for itself, and features, are set at both ends.
+
+        What the study sets itself goes before the profile.
+        """
+        spoken = {key for end in ENDS for key in self.sysctls_of(end)}
+        values, profile, skipped = of_namespaces(profile, spoken)
+        offloads, profile = of_devices(profile)
+        own = self.sysctl or Ends(near={}, far={})
+        changed: dict[str, object] = {
+            "sysctl": Ends(near={**values, **own.near}, far={**values, **own.far})
+        }
+        if offloads:
+            near, far = self.offloads_of("near"), self.offloads_of("far")
+            changed["offloads"] = Ends(near={**offloads, **near}, far={**offloads, **far})
+        taken = [Outcome(key, "set", f"{value} at both ends") for key, value in values.items()]
+        taken += [
+            Outcome(f"offload {key}", "set", f"{'on' if on else 'off'} at both ends")
+            for key, on in offloads.items()
+        ]
+        return self.model_copy(update=changed), profile, [*taken, *skipped]
 
     @property
     def rate_bits(self) -> int | None:

@@ -6,7 +6,7 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 
 import functools
 from abc import abstractmethod
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticKnownError
@@ -22,6 +22,10 @@ from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.kind import Site, Size, System, SystemSettings, Up
 from tiltyard.systems.mount_facts import mount_facts
 from tiltyard.systems.mounter import mounter
+from tiltyard.tuning.knobs.block import BlockTable
+from tiltyard.tuning.knobs.mount import MountTable
+from tiltyard.tuning.profile import Profile
+from tiltyard.tuning.setting import Outcome
 
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
@@ -52,6 +56,20 @@ class VolumeSettings(SystemSettings):
         ge=0,
         multiple_of=1024,
     )
+
+    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+        """A profile's mount options go before our own; what we set of the queue stays ours."""
+        taken = []
+        mount = profile.table(MountTable)
+        options = mount.options(self.filesystem) if mount else ()
+        if options:
+            taken.append(Outcome("mount options", "set", ",".join(options)))
+        own = {"scheduler": self.scheduler, "read_ahead_kb": self.read_ahead}
+        left = profile.with_table("mount", None)
+        if block := profile.table(BlockTable):
+            spoken = {key for key, value in own.items() if value is not None}
+            left = left.with_table("block", block.without(spoken))
+        return self.model_copy(update={"mount": (*options, *self.mount)}), left, taken
 
     @field_validator("filesystem")
     @classmethod
@@ -190,11 +208,7 @@ class Volume(System):
 
     def _queue_facts(self) -> dict[str, str]:
         """How its block device's queue is set."""
-        if not self._block_devices():
-            return {}
-        scheduler = loops.chosen(loops.queue_setting(self._device, "scheduler"))
-        read_ahead_kib = loops.chosen(loops.queue_setting(self._device, "read_ahead_kb"))
-        return {"I/O scheduler": scheduler, "read-ahead": f"{read_ahead_kib} KiB"}
+        return queue_facts(self._device) if self._block_devices() else {}
 
     def _set_queue(self, device: str, name: str, value: str) -> None:
         """Set a queue setting and verify that the kernel took it."""
@@ -211,6 +225,14 @@ class Volume(System):
         if loops.chosen(setting) != value:
             offered = setting.read_text().strip()
             raise TiltyardError(f'{setting}: "{value}" is not taken{refused}; it says "{offered}"')
+
+
+def queue_facts(device: str) -> dict[str, str]:
+    """How a device's queue is set now."""
+    return {
+        "I/O scheduler": loops.chosen(loops.queue_setting(device, "scheduler")),
+        "read-ahead": f"{loops.chosen(loops.queue_setting(device, 'read_ahead_kb'))} KiB",
+    }
 
 
 @functools.cache

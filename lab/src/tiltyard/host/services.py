@@ -1,0 +1,48 @@
+"""Services of a host, as systemd(1) or the scripts of System V know them."""
+
+from typing import Literal
+
+from tiltyard.host.place import Place
+
+State = Literal["running", "stopped", "absent"]
+
+# Scripts of System V leave their standard output to the daemons that they start; a pipe would
+# then never end. Status 4 is "unknown" of the LSB: as good as not running.
+_SCRIPT = {
+    "state": 'test -x "/etc/init.d/$1" || { echo absent; exit 0; }; '
+    'service "$1" status >/dev/null 2>&1 && echo running || echo stopped',
+    "stop": 'service "$1" stop </dev/null >/dev/null 2>&1',
+    "start": 'service "$1" start </dev/null >/dev/null 2>&1',
+}
+_UNIT = {
+    "state": 'systemctl cat -- "$1" >/dev/null 2>&1 || { echo absent; exit 0; }; '
+    'systemctl is-active --quiet -- "$1" && echo running || echo stopped',
+    "stop": 'systemctl stop -- "$1"',
+    "start": 'systemctl start -- "$1"',
+}
+
+
+def state(place: Place, name: str) -> State:
+    """Whether a service runs; ``absent`` if this host has none of that name."""
+    said = place.run(_command(place, "state", name)).stdout
+    return "running" if said == "running" else "stopped" if said == "stopped" else "absent"
+
+
+def stop_command(place: Place, name: str) -> tuple[str, ...]:
+    """The command that stops a service."""
+    return _command(place, "stop", name)
+
+
+def start(place: Place, name: str) -> None:
+    """Start a service.
+
+    Raises:
+        TiltyardError: if that fails.
+    """
+    place.run(_command(place, "start", name))
+
+
+def _command(place: Place, what: str, name: str) -> tuple[str, ...]:
+    """What asks the manager of services that is there: systemd if it is process 1."""
+    scripts = _UNIT if place.read("/proc/1/comm") == "systemd" else _SCRIPT
+    return ("sh", "-c", scripts[what], "sh", name)

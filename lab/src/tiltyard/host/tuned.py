@@ -1,0 +1,31 @@
+"""The daemon that tunes a host by profiles of its own: tuned-adm(8)."""
+
+import re
+
+from tiltyard.host.place import Place
+
+_ACTIVE = re.compile(r"^Current active profile: (\S+)", re.MULTILINE)
+
+
+def is_here(place: Place) -> bool:
+    """Whether the host has it."""
+    return place.run(("sh", "-c", "command -v tuned-adm || true")).stdout != ""
+
+
+def active(place: Place) -> str:
+    """The active profile; empty if none is.
+
+    Raises:
+        TiltyardError: if it does not answer.
+    """
+    match = _ACTIVE.search(place.run(("sh", "-c", "tuned-adm active; true")).stdout)
+    return match[1] if match else ""
+
+
+def choose(place: Place, profile: str) -> None:
+    """Make a profile the active one; with an empty name none.
+
+    Raises:
+        TiltyardError: if there is none of that name.
+    """
+    place.run(("tuned-adm", "profile", profile) if profile else ("tuned-adm", "off"))

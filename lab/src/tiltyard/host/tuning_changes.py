@@ -1,0 +1,84 @@
+"""The kinds of change that a tuning profile makes beside files, and how each is taken back.
+
+The rules are those of :mod:`tiltyard.host.changes`: an ``undo`` acts only on what is there and
+still ours, says what it did, and returns ``None`` if nothing was left to do.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import ethtool, services, tuned
+from tiltyard.host.change import HostChange
+from tiltyard.host.place import Place
+
+_WORD = r"^[A-Za-z0-9_@][A-Za-z0-9_.@:-]*$"
+
+
+class StoppedService(HostChange):
+    """A service that ran."""
+
+    kind: Literal["service"] = "service"
+    name: str = Field(pattern=_WORD)
+    ssh: tuple[str, ...] = ()
+
+    def undo(self) -> str | None:
+        """Start it again, unless somebody has."""
+        place = Place(self.ssh)
+        if services.state(place, self.name) != "stopped":
+            return None
+        services.start(place, self.name)
+        if services.state(place, self.name) != "running":
+            raise TiltyardError(f"service {self.name}: does not run, although it was started again")
+        return f"started service {self.name} again"
+
+
+class SetInterface(HostChange):
+    """A property of a network device, as ethtool(8) sets it."""
+
+    kind: Literal["interface"] = "interface"
+    interface: str = Field(pattern=_WORD)
+    group: ethtool.Group
+    key: str = Field(pattern=_WORD)
+    before: str = Field(pattern=_WORD)
+    value: str
+    ssh: tuple[str, ...] = ()
+
+    def undo(self) -> str | None:
+        """Put the old value back, unless somebody has set yet another one since."""
+        place = Place(self.ssh)
+        what = f"{self.interface} {self.group} {self.key}"
+        now = ethtool.read(place, self.interface, self.group).get(self.key)
+        if now is None or now == self.before:
+            return None
+        if now != self.value:
+            return f'left {what} at "{now}": somebody has set it since (it was "{self.before}")'
+        place.run(ethtool.command(self.interface, self.group, self.key, self.before))
+        now = ethtool.read(place, self.interface, self.group).get(self.key)
+        if now != self.before:
+            raise TiltyardError(f'{what}: does not go back to "{self.before}"')
+        return f'set {what} to "{self.before}" again'
+
+
+class SetTunedProfile(HostChange):
+    """The active profile of tuned-adm(8)."""
+
+    kind: Literal["tuned"] = "tuned"
+    before: str = Field(pattern=rf"^$|{_WORD}")
+    """Empty: none was active."""
+    value: str
+    ssh: tuple[str, ...] = ()
+
+    def undo(self) -> str | None:
+        """Put the old one back, unless somebody has chosen yet another one since."""
+        place = Place(self.ssh)
+        now = tuned.active(place)
+        if now == self.before:
+            return None
+        if now != self.value:
+            return f'left tuned at "{now}": somebody has chosen it since (it was "{self.before}")'
+        tuned.choose(place, self.before)
+        if tuned.active(place) != self.before:
+            raise TiltyardError(f'tuned-adm: does not go back to "{self.before or "off"}"')
+        return f'set tuned to "{self.before or "off"}" again'

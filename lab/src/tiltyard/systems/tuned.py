@@ -1,0 +1,118 @@
+"""A system that is tuned for its turns: the setting ``tuning`` of every kind.
+
+What holds for the whole host is set before the system comes up, what belongs to its devices when
+they are there; all of it is taken back when the turn ends, so that a system that is not tuned can
+have the next one.
+"""
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from tiltyard.errors import HostLacksError
+from tiltyard.host.mounts import mount_of
+from tiltyard.host.steps import Steps
+from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings, Up
+from tiltyard.systems.volume import queue_facts
+from tiltyard.tuning.load import load_profiles
+from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import Outcome, apply, look
+from tiltyard.tuning.telling import grouped, sentence, told
+
+
+def tunable(kind: AnyKind) -> AnyKind:
+    """The same kind, whose systems heed the setting ``tuning``."""
+
+    def opened(name: str, settings: Any, site: Site) -> System:
+        return Tuned(kind, name, settings, site) if settings.tuning else kind.open(
+            name, settings, site
+        )  # fmt: skip
+
+    return replace(kind, open=opened)
+
+
+class Tuned(System):
+    """A system, and what its profiles set around it."""
+
+    def __init__(self, kind: AnyKind, name: str, settings: SystemSettings, site: Site) -> None:
+        """Nothing is touched yet.
+
+        Raises:
+            UsageError: if a profile is not there, or is none.
+        """
+        self._names = settings.tuning
+        self._strict = settings.tuning_strict
+        profile = load_profiles(settings.tuning, site.root)
+        own, self._profile, self._taken = settings.tuned(profile)
+        self._system = kind.open(name, own, site)
+        self._around = Steps(site.ledger, site.check)
+        self._inside = Steps(site.ledger, site.check)
+        self.place = self._system.place
+
+    def problems(self) -> list[Problem]:
+        """Those of the system, and what the host lacks of the profile, as far as it is known."""
+        settings = self._profile.settings("host", Scene(self.place))
+        return [*self._system.problems(), *self._lacks(look(setting) for setting in settings)]
+
+    def bring_up(self) -> Up:
+        """Set what is the host's, bring the system up, set what is its devices'."""
+        try:
+            outcomes = [*self._taken, *self._apply("host", Scene(self.place), self._around)]
+            up = self._system.bring_up()
+            scene = Scene(self.place, _devices(up), up.interfaces)
+            outcomes += self._apply("devices", scene, self._inside)
+        except BaseException:
+            self.take_down()
+            raise
+        executed = (*self._around.executed, *up.commands, *self._inside.executed)
+        facts = {**up.facts, **_facts_again(up), **told(self._names, outcomes)}
+        return replace(up, commands=executed, facts=facts)
+
+    def refresh(self) -> None:
+        """The system's own; what was set stays."""
+        self._system.refresh()
+
+    def take_down(self) -> None:
+        """Take everything back, what was done last first, whatever of it fails."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._around.undo)
+            stack.callback(self._system.take_down)
+            stack.callback(self._inside.undo)
+
+    def _apply(self, of: Literal["host", "devices"], scene: Scene, steps: Steps) -> list[Outcome]:
+        """Set one part of the profile.
+
+        Raises:
+            HostLacksError: if something is skipped, and nothing may be.
+        """
+        outcomes = [apply(setting, steps) for setting in self._profile.settings(of, scene)]
+        skipped = [outcome for outcome in outcomes if outcome.status == "skipped"]
+        if skipped and self._strict:
+            first = skipped[0]
+            raise HostLacksError(f"tuning_strict: {first.name} cannot be set: {first.reason}")
+        return outcomes
+
+    def _lacks(self, outcomes: Iterable[Outcome]) -> list[Problem]:
+        """What would be skipped."""
+        severity: Literal["error", "warning"] = "error" if self._strict else "warning"
+        return [
+            Problem(severity, f"tuning {name}: {sentence(group)}")
+            for name, group in grouped(outcomes).items()
+            if any(outcome.status == "skipped" for outcome in group)
+        ]
+
+
+def _facts_again(up: Up) -> dict[str, str]:
+    """What a system said of its device before that was tuned."""
+    names = queue_facts(up.devices[0]) if up.devices else {}
+    return {name: value for name, value in names.items() if name in up.facts}
+
+
+def _devices(up: Up) -> tuple[str, ...]:
+    """Block devices of a system that is up; under a directory, what it is mounted from."""
+    if up.devices or not isinstance(up.target, Path):
+        return up.devices
+    source = mount_of(up.target).source
+    return (source,) if source.startswith("/dev/") else ()

@@ -1,0 +1,92 @@
+"""Settings that are files of the kernel, below ``/proc/sys``, ``/proc/irq`` or ``/sys``."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import sysctls
+from tiltyard.host.changes import Change
+from tiltyard.host.network_changes import SetSysctl
+from tiltyard.host.place import Place
+from tiltyard.host.setting_changes import SetFile, in_force
+from tiltyard.host.steps import Steps
+from tiltyard.tuning.setting import LackError, Setting
+from tiltyard.tuning.values import Amount
+
+
+def unknown_default() -> str:
+    """Where nobody has written down what the kernel starts with.
+
+    Raises:
+        LackError: always.
+    """
+    raise LackError("what the kernel starts with is not known")
+
+
+@dataclass(frozen=True)
+class FileSetting(Setting):
+    """One file."""
+
+    name: str
+    place: Place
+    path: str
+    choices: tuple[Amount, ...]
+    """What it shall be: the first that the file offers, if it lists what it offers."""
+    lack: str = ""
+    """What to say if there is no such file; by default its path."""
+    default: Callable[[], str] = unknown_default
+    """Computes what the kernel starts with."""
+
+    def read(self) -> str:
+        """The value in force."""
+        return in_force(self._text())
+
+    def wanted(self, now: str) -> str:
+        """The first choice that is offered."""
+        wanted = [choice.of(now, self.place, self.default) for choice in self.choices]
+        text = self._text()
+        if "[" not in text:
+            return wanted[0]
+        offered = text.replace("[", "").replace("]", "").split()
+        found = next((one for one in wanted if one in offered), None)
+        if found is None:
+            raise LackError(f"{' or '.join(wanted)} is not offered, only {', '.join(offered)}")
+        return found
+
+    def change(self, steps: Steps, before: str, wanted: str) -> None:
+        """Write it and read it back; what the kernel does not take is put back."""
+        back = self.way_back(before, wanted)
+        steps.insist_alone(self._is_same, self.path)
+        steps.record(back)
+        refused = ""
+        try:
+            self.place.write(self.path, wanted)
+        except TiltyardError as error:
+            refused = str(error).removeprefix(f"{self.path}: ")
+        now = self.read()
+        if now == wanted:
+            return
+        if now != before:
+            self.place.write(back.path, back.before)
+        steps.undo_last()
+        raise LackError(refused or f'the kernel makes "{now}" of "{wanted}"')
+
+    def way_back(self, before: str, wanted: str) -> SetFile:
+        """The change as the ledger keeps it."""
+        return SetFile(path=self.path, before=before, value=wanted, ssh=self.place.ssh)
+
+    def _is_same(self, change: Change) -> bool:
+        """Whether a change is of this file."""
+        if isinstance(change, SetSysctl):
+            return not self.place.ssh and str(sysctls.path_of(change.key)) == self.path
+        return isinstance(change, SetFile) and (change.path, change.ssh) == (
+            self.path,
+            self.place.ssh,
+        )
+
+    def _text(self) -> str:
+        """What the file says."""
+        text = self.place.read(self.path)
+        if text is None:
+            raise LackError(self.lack or f"there is no {self.path}")
+        return text

@@ -1,0 +1,29 @@
+"""What profiles can set: each sort is one file and one line in :data:`KNOBS`."""
+
+from tiltyard.tuning.knob import AnyKnob
+from tiltyard.tuning.knobs import (
+    block,
+    cpu,
+    hugepages,
+    idle,
+    interrupts,
+    mount,
+    network,
+    services,
+    sysctl,
+    tuned,
+)
+
+KNOBS: tuple[AnyKnob, ...] = (
+    tuned.KNOB,
+    services.KNOB,
+    sysctl.KNOB,
+    hugepages.KNOB,
+    cpu.KNOB,
+    idle.KNOB,
+    mount.KNOB,
+    block.KNOB,
+    network.KNOB,
+    interrupts.KNOB,
+)
+"""In the order in which they are set: first those that set many things by themselves."""

@@ -1,0 +1,76 @@
+"""Table ``[services]``: services that do not run while a system is measured."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import services
+from tiltyard.host.place import Place
+from tiltyard.host.steps import Steps
+from tiltyard.host.tuning_changes import StoppedService
+from tiltyard.tuning.knob import Knob, KnobTable
+from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import LackError, Setting
+
+_WORDS = {"running": "running", "stopped": "stopped", "absent": "not on this host"}
+
+
+class ServicesTable(KnobTable):
+    """By the names that systemctl or service take."""
+
+    stop: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_@][A-Za-z0-9_.@:-]*$")]] = (
+        Field([], description="Services to stop; one that is not on the host is stopped.")
+    )
+
+    def over(self, earlier: "ServicesTable") -> "ServicesTable":
+        """Those of both."""
+        return ServicesTable(stop=list(dict.fromkeys([*earlier.stop, *self.stop])))
+
+
+@dataclass(frozen=True)
+class Stopped(Setting):
+    """One service that shall not run."""
+
+    place: Place
+    service: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """As a report has it."""
+        return f"service {self.service}"
+
+    def read(self) -> str:
+        """Whether it runs."""
+        return _WORDS[services.state(self.place, self.service)]
+
+    def wanted(self, now: str) -> str:
+        """That it does not; one that is not there need not be stopped."""
+        return _WORDS["stopped"] if now == _WORDS["running"] else now
+
+    def change(self, steps: Steps, before: str, wanted: str) -> None:  # noqa: ARG002  the base's name
+        """Stop it."""
+        steps.record(StoppedService(name=self.service, ssh=self.place.ssh))
+        refused = ""
+        try:
+            steps.run(self.place.argv(services.stop_command(self.place, self.service)))
+        except TiltyardError as error:
+            refused = str(error).rpartition(": ")[2]
+        if self.read() != wanted:
+            steps.undo_last()
+            raise LackError(f"it does not stop{f' ({refused})' if refused else ''}")
+
+
+def _settings(table: ServicesTable, scene: Scene) -> Iterator[Stopped]:
+    return (Stopped(scene.place, name) for name in table.stop)
+
+
+KNOB = Knob(
+    name="services",
+    about="services that do not run while a system is measured",
+    Table=ServicesTable,
+    of="host",
+    settings=_settings,
+)

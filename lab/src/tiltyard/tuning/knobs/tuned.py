@@ -1,0 +1,72 @@
+"""Table ``[tuned]``: a profile of the host's own tuned(8), where it is installed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import tuned
+from tiltyard.host.place import Place
+from tiltyard.host.steps import Steps
+from tiltyard.host.tuning_changes import SetTunedProfile
+from tiltyard.tuning.knob import Knob, KnobTable
+from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import LackError, Setting
+
+_NONE = "none"
+
+
+class TunedTable(KnobTable):
+    """As tuned-adm(8) knows it."""
+
+    profile: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")] = Field(
+        description='Profile that tuned-adm makes active: "throughput-performance".'
+    )
+
+
+@dataclass(frozen=True)
+class ActiveProfile(Setting):
+    """The one that is active."""
+
+    place: Place
+    profile: str
+    name: str = "profile of tuned-adm"
+
+    def read(self) -> str:
+        """Its name."""
+        if not tuned.is_here(self.place):
+            raise LackError("tuned-adm is not installed")
+        return tuned.active(self.place) or _NONE
+
+    def wanted(self, now: str) -> str:  # noqa: ARG002  the base's name
+        """The profile."""
+        return self.profile
+
+    def change(self, steps: Steps, before: str, wanted: str) -> None:
+        """Make it active."""
+        was = "" if before == _NONE else before
+        steps.insist_alone(lambda other: isinstance(other, SetTunedProfile), self.name)
+        steps.record(SetTunedProfile(before=was, value=wanted, ssh=self.place.ssh))
+        refused = ""
+        try:
+            steps.run(self.place.argv(("tuned-adm", "profile", wanted)))
+        except TiltyardError as error:
+            refused = str(error).rpartition(": ")[2]
+        if self.read() != wanted:
+            steps.undo_last()
+            raise LackError(refused or "tuned-adm does not make it active")
+
+
+def _settings(table: TunedTable, scene: Scene) -> Iterator[ActiveProfile]:
+    yield ActiveProfile(scene.place, table.profile)
+
+
+KNOB = Knob(
+    name="tuned",
+    about="a profile of the host's own tuned, where it is installed",
+    Table=TunedTable,
+    of="host",
+    settings=_settings,
+)

@@ -1,0 +1,115 @@
+"""Find profiles by name or path, and read them: text, then grammar, then what they include."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tiltyard.errors import UsageError
+from tiltyard.study.load import parsed, read_text
+from tiltyard.study.locate import KeyPath, locate
+from tiltyard.study.problems import Flaw, located, not_a
+from tiltyard.study.wording import flaws_of
+from tiltyard.tuning.profile import Profile, ProfileFile
+from tiltyard.tuning.values import is_rule
+
+_READY = files("tiltyard.tuning").joinpath("profiles")
+_SUFFIX = ".toml"
+
+
+def ready_names() -> list[str]:
+    """The ready profiles, by name."""
+    names = (entry.name for entry in _READY.iterdir())
+    return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+
+
+def is_path(name: str) -> bool:
+    """Whether a profile is named by its file, and not by the name of a ready one."""
+    return "/" in name or name.endswith(_SUFFIX)
+
+
+def load_profiles(names: Sequence[str], root: Path) -> Profile:
+    """Several profiles as one, the later ones' values first.
+
+    Args:
+        names: of ready profiles, or paths of files.
+        root: where relative paths begin.
+
+    Raises:
+        UsageError: if there is none of a name, or a file is not a profile; it names file, line,
+            key and what would be right.
+    """
+    merged = Profile(())
+    for name in names:
+        merged = load_profile(name, root).over(merged)
+    return replace(merged, names=tuple(names))
+
+
+def load_profile(name: str, root: Path, within: tuple[Path, ...] = ()) -> Profile:
+    """One profile, with all that it includes; like :func:`load_profiles`.
+
+    Args:
+        name: of a ready profile, or the path of a file.
+        root: where a relative path begins.
+        within: files that include it.
+    """
+    path = _path(name, root)
+    text = read_text(path)
+    document = parsed(text, path)
+    lines = locate(text)
+    try:
+        file = ProfileFile.model_validate(document)
+    except ValidationError as error:
+        flaws = [Flaw(_typed(flaw.path, document), flaw.text) for flaw in _once(error)]
+        raise located(path, lines, flaws) from error
+    profile = Profile.of(name, file)
+    for place, included in enumerate(file.include):
+        try:
+            inner = _path(included, path.parent)
+        except UsageError as error:
+            raise located(path, lines, [Flaw(("include", place), str(error))]) from error
+        if inner in (*within, path):
+            flaw = Flaw(("include", place), f"{included} includes this profile, in the end")
+            raise located(path, lines, [flaw])
+        profile = profile.over(load_profile(included, path.parent, (*within, path)))
+    return profile
+
+
+def _path(name: str, root: Path) -> Path:
+    """The file of a profile."""
+    if is_path(name):
+        return (root / Path(name).expanduser()).resolve()
+    names = ready_names()
+    if name not in names:
+        raise UsageError(not_a(name, "tuning profile", names))
+    return Path(str(_READY.joinpath(name + _SUFFIX)))
+
+
+def _once(error: ValidationError) -> Iterator[Flaw]:
+    """Each flaw, said once, however many ways there are to get a value wrong."""
+    seen: set[KeyPath] = set()
+    for flaw in flaws_of(error, ProfileFile):
+        if flaw.path not in seen:
+            seen.add(flaw.path)
+            yield flaw
+
+
+def _typed(path: KeyPath, document: Mapping[str, Any]) -> KeyPath:
+    """The keys of a path as they stand in the file: each dot may be a table of its own."""
+    if path[:1] != ("sysctl",) or len(path) < 2:
+        return path
+    steps: list[str | int] = ["sysctl"]
+    node: Any = document["sysctl"]
+    rest = str(path[1])
+    while isinstance(node, dict) and not is_rule(node) and rest:
+        if rest in node:
+            return (*steps, rest, *path[2:])
+        head = next((key for key in node if rest.startswith(f"{key}.")), None)
+        if head is None:
+            break
+        steps.append(head)
+        node, rest = node[head], rest.removeprefix(f"{head}.")
+    return path

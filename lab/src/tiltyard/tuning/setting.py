@@ -1,0 +1,110 @@
+"""One thing that a profile sets: read it, say what it shall be, set it, verify it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal
+
+from tiltyard.host.steps import Steps
+
+
+class LackError(Exception):
+    """Why something cannot be set on this host; what a report says of it."""
+
+
+class Setting(ABC):
+    """One thing that is set. Settings of one name (each CPU's governor) are told as one."""
+
+    name: str
+    """As a person calls it: ``vm.dirty_ratio``, ``loop0 scheduler``."""
+
+    @abstractmethod
+    def read(self) -> str:
+        """What is in force now.
+
+        Raises:
+            LackError: if there is no such thing here.
+        """
+
+    @abstractmethod
+    def wanted(self, now: str) -> str:
+        """What shall be in force, where that is now.
+
+        Raises:
+            LackError: if that cannot be had here.
+        """
+
+    @abstractmethod
+    def change(self, steps: Steps, before: str, wanted: str) -> None:
+        """Set it, the change in the ledger first, and verify that it was taken.
+
+        Raises:
+            LackError: if it was not; it is as it was.
+            RefusedError: if another run has set it.
+        """
+
+    def holds(self, now: str, wanted: str) -> bool:
+        """Whether what is in force is what is wanted."""
+        return now == wanted
+
+
+@dataclass(frozen=True)
+class Absent(Setting):
+    """A place holder for what cannot even be looked for here."""
+
+    name: str
+    reason: str
+
+    def read(self) -> str:
+        """Says why.
+
+        Raises:
+            LackError: always.
+        """
+        raise LackError(self.reason)
+
+    def wanted(self, now: str) -> str:
+        """Nothing is."""
+        return now
+
+    def change(self, steps: Steps, before: str, wanted: str) -> None:
+        """Nothing is changed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a setting, or would become of it."""
+
+    name: str
+    status: Literal["set", "unchanged", "skipped"]
+    value: str = ""
+    before: str = ""
+    reason: str = ""
+    """Why it was skipped."""
+
+
+def look(setting: Setting) -> Outcome:
+    """What would become of a setting; changes nothing."""
+    try:
+        before = setting.read()
+        wanted = setting.wanted(before)
+    except LackError as lack:
+        return Outcome(setting.name, "skipped", reason=str(lack))
+    held = setting.holds(before, wanted)
+    return Outcome(setting.name, "unchanged" if held else "set", wanted, before)
+
+
+def apply(setting: Setting, steps: Steps) -> Outcome:
+    """Set it, unless it is so already; what cannot be set here is skipped.
+
+    Raises:
+        RefusedError: if another run has set it.
+        TiltyardError: if it can neither be set nor put back.
+    """
+    steps.check()
+    outcome = look(setting)
+    if outcome.status == "set":
+        try:
+            setting.change(steps, outcome.before, outcome.value)
+        except LackError as lack:
+            return Outcome(setting.name, "skipped", outcome.value, outcome.before, str(lack))
+    return outcome

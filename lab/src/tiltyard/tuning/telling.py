@@ -1,0 +1,49 @@
+"""What became of a profile, in words."""
+
+from collections.abc import Iterable, Sequence
+
+from tiltyard.tuning.setting import Outcome
+
+
+def told(names: Sequence[str], outcomes: Iterable[Outcome]) -> dict[str, str]:
+    """Facts of a system that was tuned: one for all, and one for each thing that was asked for.
+
+    Args:
+        names: of the profiles.
+        outcomes: of their settings; those of one name are told together.
+    """
+    by_name = grouped(outcomes)
+    facts = {f"tuning {name}": sentence(group) for name, group in by_name.items()}
+    count = {"set": 0, "unchanged": 0, "skipped": 0}
+    for group in by_name.values():
+        statuses = {outcome.status for outcome in group}
+        worst = next(each for each in ("skipped", "set", "unchanged") if each in statuses)
+        count[worst] += 1
+    total = f"{count['set']} set, {count['unchanged']} as they were, {count['skipped']} skipped"
+    return {"tuning": f"{' + '.join(names)}: {total}", **facts}
+
+
+def grouped(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """Outcomes by what they are of: each CPU has a governor, and that is one thing."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.name, []).append(outcome)
+    return found
+
+
+def sentence(outcomes: Sequence[Outcome]) -> str:
+    """What became of one thing: ``40 (was 20)``; where it is many, each answer with its count."""
+    said = [_one(outcome) for outcome in outcomes]
+    distinct = dict.fromkeys(said)
+    if len(distinct) == 1:
+        return said[0] + (f", {len(said)} times" if len(said) > 1 else "")
+    return "; ".join(f"{text}, {said.count(text)} times" for text in distinct)
+
+
+def _one(outcome: Outcome) -> str:
+    """One answer."""
+    if outcome.status == "skipped":
+        return f"skipped: {outcome.reason}"
+    if outcome.status == "unchanged":
+        return f"{outcome.value}, as it was"
+    return f"{outcome.value} (was {outcome.before})" if outcome.before else outcome.value
