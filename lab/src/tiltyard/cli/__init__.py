@@ -22,6 +22,7 @@ from tiltyard.cli.restore import restore
 from tiltyard.cli.run import run
 from tiltyard.cli.schema import schema
 from tiltyard.cli.status import status
+from tiltyard.cli.tuning import tuning
 from tiltyard.cli.workloads import workloads
 from tiltyard.errors import ExitCode, TiltyardError
 
@@ -34,6 +35,7 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     status,
     report,
     workloads,
+    tuning,
     doctor,
     calibrate,
     restore,

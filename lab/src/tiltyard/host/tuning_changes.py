@@ -45,6 +45,11 @@ class SetInterface(HostChange):
     value: str
     ssh: tuple[str, ...] = ()
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """The driver begins with its own; another host's goes on."""
+        return not self.ssh
+
     def undo(self) -> str | None:
         """Put the old value back, unless somebody has set yet another one since."""
         place = Place(self.ssh)

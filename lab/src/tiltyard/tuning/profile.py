@@ -75,3 +75,8 @@ class Profile:
         for knob in KNOBS:
             if knob.of == of and knob.name in self.tables:
                 yield from knob.settings(self.tables[knob.name], scene)
+
+    def settings_of(self, scene: Scene) -> Iterator[Setting]:
+        """All that it asks for, of a host whose devices are known."""
+        yield from self.settings("host", scene)
+        yield from self.settings("devices", scene)

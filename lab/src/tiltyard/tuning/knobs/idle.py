@@ -1,14 +1,12 @@
 """Table ``[idle]``: how deeply the CPUs sleep."""
 
 import secrets
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydantic import Field
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host import commands
 from tiltyard.host.place import Place
 from tiltyard.host.setting_changes import StartedProcess
 from tiltyard.host.steps import Steps
@@ -20,9 +18,9 @@ from tiltyard.tuning.values import Amount
 
 _LATENCY = "/dev/cpu_dma_latency"
 _STATES = "/sys/devices/system/cpu/cpu[0-9]*/cpuidle/state[0-9]*"
-_LARGEST_US = 2**31 - 1
-_HELD_TRIES = 100
-_HELD_PAUSE_S = 0.02
+_NONE_US = 2_000_000_000
+"""``PM_QOS_CPU_LATENCY_DEFAULT_VALUE``: nobody asks for anything."""
+_NO_LIMIT = "no limit"
 
 
 class IdleTable(KnobTable):
@@ -31,7 +29,7 @@ class IdleTable(KnobTable):
     latency_us: int | None = Field(
         None,
         ge=0,
-        le=_LARGEST_US,
+        lt=_NONE_US,
         description="Longest time that waking may take, in µs, held as long as the system is up "
         "(/dev/cpu_dma_latency); 0: the CPUs poll.",
     )
@@ -55,7 +53,7 @@ class HeldLatency(Setting):
         except TiltyardError as error:
             reason = str(error).rpartition(": ")[2]
             raise LackError(f"{_LATENCY} cannot be opened ({reason})") from None
-        return f"{text.strip()} µs"
+        return _NO_LIMIT if int(text) >= _NONE_US else f"{int(text)} µs"
 
     def wanted(self, now: str) -> str:  # noqa: ARG002  the base's name
         """In µs."""
@@ -63,24 +61,20 @@ class HeldLatency(Setting):
 
     def holds(self, now: str, wanted: str) -> bool:  # noqa: ARG002  the base's name
         """A stricter one will do."""
-        return int(now.split()[0]) <= self.latency_us
+        return now != _NO_LIMIT and int(now.split()[0]) <= self.latency_us
 
     def change(self, steps: Steps, before: str, wanted: str) -> None:  # noqa: ARG002  the base's name
         """Start a process that asks for it; its end, and ours by ``restore``, takes it back."""
         started = steps.record(StartedProcess(mark=steps.ledger.name(secrets.token_hex(4))))
         request = "".join(f"\\{byte:03o}" for byte in self.latency_us.to_bytes(4, "little"))
         hold = f"exec 3>{_LATENCY} && printf '{request}' >&3 && exec cat"
-        # The sleeper keeps the standard input of the holder open, also through ssh. Nothing of
-        # ours is held: the ledger's lock must not outlive us in it.
-        line = '{ sleep infinity | "$@"; } >/dev/null 2>&1 &'
-        words = ("sh", "-c", line, "sh", *self.place.argv(("sh", "-c", hold)))
-        commands.run(words, environment=started.environment)
-        for _ in range(_HELD_TRIES):
-            if self.holds(self.read(), wanted):
-                return
-            time.sleep(_HELD_PAUSE_S)
-        steps.undo_last()
-        raise LackError(f"the request of {wanted} is not in force")
+        # The sleeper keeps the standard input of the holder open, also through ssh.
+        words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *self.place.argv(("sh", "-c", hold)))
+        try:
+            steps.start(words, started.environment, lambda: self.holds(self.read(), wanted))
+        except TiltyardError as error:
+            steps.undo_last()
+            raise LackError(f"the request of {wanted} is not in force: {error}") from None
 
 
 def _settings(table: IdleTable, scene: Scene) -> Iterator[Setting]:

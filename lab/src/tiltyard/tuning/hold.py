@@ -1,0 +1,71 @@
+"""Hold a profile for as long as a command runs."""
+
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+
+from tiltyard.errors import HostLacksError, UsageError
+from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.packages import find_program
+from tiltyard.host.steps import Steps
+from tiltyard.tuning.profile import Profile
+from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import apply
+from tiltyard.tuning.telling import told
+
+
+def held(
+    profile: Profile,
+    scene: Scene,
+    command: Sequence[str],
+    remark: Callable[[str], None],
+    *,
+    strict: bool = False,
+) -> int:
+    """Set a profile, run a command to its end, and put everything back.
+
+    Args:
+        profile: what is set.
+        scene: where.
+        command: has our standard streams; Ctrl-C ends it, and then the profile is put back.
+        remark: is told what was set and what was put back.
+        strict: refuse where something would be skipped.
+
+    Returns:
+        The exit status of the command; 128 + number of the signal that ended it.
+
+    Raises:
+        HostLacksError: if ``strict`` and something cannot be set; nothing is left set.
+    """
+    if find_program(command[0]) is None:
+        raise UsageError(f'there is no program "{command[0]}"')
+    for line in recover():
+        remark(line)
+    with Ledger() as ledger:
+        steps = Steps(ledger)
+        outcomes = [apply(setting, steps) for setting in profile.settings_of(scene)]
+        skipped = [outcome for outcome in outcomes if outcome.status == "skipped"]
+        if strict and skipped:
+            raise HostLacksError(f"{skipped[0].name} cannot be set: {skipped[0].reason}")
+        for fact, text in told(profile.names, outcomes).items():
+            remark(f"{fact}: {text}")
+        status = _run(command)
+    remark("tuning: everything is as it was")
+    return status
+
+
+def _run(command: Sequence[str]) -> int:
+    """Its end is awaited also where Ctrl-C was meant for it; SIGTERM is handed on."""
+    with subprocess.Popen(command) as process:
+        before = {
+            signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
+            signal.SIGTERM: signal.signal(
+                signal.SIGTERM, lambda number, _: process.send_signal(number)
+            ),
+        }
+        try:
+            status = process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
