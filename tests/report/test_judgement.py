@@ -76,7 +76,7 @@ def test_every_effect_has_its_line(full: Findings, page: str) -> None:
 
 def test_an_interaction_is_not_called_faster(full: Findings) -> None:
     effects = [e for w in full.workloads for e in w.effects if e.verdict == "faster"]
-    words = {(e.kind, judgement.effect_word(e)) for e in effects}
+    words = {(e.kind, judgement.effect_word(e, "time")) for e in effects}
     assert words == {("main", "faster"), ("simple", "faster"), ("interaction", "gains more")}
 
 

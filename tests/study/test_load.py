@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from support.catalogue import CATALOGUE
 from tiltyard.study.load import load_study, read_study
-from tiltyard.study.model import ConditionsSpec, Precision, Study
+from tiltyard.study.model import Clock, ConditionsSpec, Precision, Study
 from tiltyard.study.problems import Problem, StudyFileError
 from tiltyard.study.toml import toml_key, toml_value
 from tiltyard.systems import KINDS, kind
@@ -169,6 +169,9 @@ class _Kind:
 
     def redraws(self, settings: BaseModel) -> str:
         return ""
+
+    def clock(self, settings: BaseModel) -> Clock:
+        return "time"
 
 
 def test_the_default_workload_is_one_that_the_systems_can_carry() -> None:

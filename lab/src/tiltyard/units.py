@@ -1,6 +1,7 @@
 """One way to read and to print a number with its unit.
 
-Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s, s/B; 1 for shares). Size *suffixes*
+Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s, s/B; 1 for shares;
+instr/op for path lengths). Size *suffixes*
 typed by a person are binary (``64k`` = 65536 B), as in every tool of the field; *printed* rates are
 decimal and say so by their prefix (``1.21 GB/s`` = 1.21e9 B/s), sizes binary (``64 KiB``).
 
@@ -21,6 +22,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "µs": ((1e-6, "µs"),),
     "1/s": ((1.0, "/s"),),
     "s/B": ((1e-6 / 1024, "µs/KB"),),
+    "instr/op": ((1.0, "instr/op"),),
     "1": ((0.01, "%"),),
 }
 """Unit → what a printed one is worth in base units, from the largest; the first that fits is taken.
@@ -116,8 +118,9 @@ def format_ratio(ratio: float, half_width: float | None = None) -> str:
     if not math.isfinite(ratio):
         return "–"
     digits = 2
-    if half_width is not None and half_width > 0:
-        digits = min(4, max(0, 1 - math.floor(math.log10(half_width))))
+    if half_width is not None:
+        width_digits = 1 - math.floor(math.log10(half_width)) if half_width > 0 else 4
+        digits = min(4, max(0, width_digits))
     if ratio >= 10:
         digits = min(digits, 1)
     elif ratio > 0:

@@ -11,6 +11,7 @@ from tiltyard.analysis.model import Index
 from tiltyard.analysis.network import between_hosts
 from tiltyard.analysis.words import Family
 from tiltyard.plan.model import Design, Plan
+from tiltyard.plan.path_length import PATH_LENGTH
 
 THROUGHPUT: Final = " throughput"
 """A metric with this word in its name is told as more of it, not as faster."""
@@ -122,6 +123,11 @@ def _clause(contrast: Contrast, topic: str, first: bool) -> str:
     amount, more = span(low, high), interval.estimate > 0
     factor = scale_of_difference(low, high).factor
     quantity = contrast.quantity
+    if quantity.unit == PATH_LENGTH:
+        joint = "as" if factor else "than"
+        word = "times as many" if factor else "more" if more else "fewer"
+        amount = f"{amount} {word} instructions per operation {joint}"
+        return _worded("needs", amount, contrast, f" in {topic}", first)
     if quantity.direction == "lower":
         word = "times the time of" if factor else "more time than" if more else "less time than"
         return _worded("takes", f"{amount} {word}", contrast, f" in {topic}", first)

@@ -7,6 +7,7 @@ import numpy as np
 from tiltyard.analysis.model import TrialLine
 from tiltyard.plan.model import Design, Plan
 from tiltyard.run.record import RunRecord
+from tiltyard.study.model import Clock
 from tiltyard.units import format_size
 from tiltyard.wire import Access
 
@@ -106,12 +107,12 @@ def _rounded(fraction: float) -> str:
     return f"{100 * fraction:.0f} %" if fraction >= 0.1 else f"{100 * fraction:.2g} %"
 
 
-def conditions_sentence(run: RunRecord, lines: tuple[TrialLine, ...]) -> str:
+def conditions_sentence(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock = "time") -> str:
     """Pinning, keeping awake, access, floor of the instrument, CPU time of others."""
-    return " ".join(_conditions(run, lines)) or "No trial is done yet."
+    return " ".join(_conditions(run, lines, clock)) or "No trial is done yet."
 
 
-def _conditions(run: RunRecord, lines: tuple[TrialLine, ...]) -> Iterator[str]:
+def _conditions(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock) -> Iterator[str]:
     hellos = [trial.hello for trial in run.trials if trial.hello]
     ends = [trial.end for trial in run.trials if trial.end and trial.outcome == "done"]
     for cpus, verb in (
@@ -128,12 +129,19 @@ def _conditions(run: RunRecord, lines: tuple[TrialLine, ...]) -> Iterator[str]:
         yield f"Access: {', '.join(declared)}, verified by counters in each trial."
     yield from _out_of_cache([end.access for end in ends if end.access])
     if ends:
-        clock = np.median([end.floor.clock_ns for end in ends])
+        read = np.median([end.floor.clock_ns for end in ends])
         operation = np.median([end.floor.operation_ns for end in ends])
+        unit = "ns" if clock == "time" else "instructions"
         yield (
-            f"The instrument itself costs {clock:.3g} ns for reading the clock and "
-            f"{operation:.3g} ns for an operation that does nothing."
+            f"The instrument itself costs {read:.3g} {unit} for reading the clock and "
+            f"{operation:.3g} {unit} for an operation that does nothing."
         )
+    if clock == "instructions":
+        yield (
+            "The clock counted instructions of the guest, its kernel's and the engine's: what "
+            "others did on this host is not in them."
+        )
+        return
     shares = [line.foreign_share for line in lines if line.foreign_share is not None]
     if shares:
         yield (

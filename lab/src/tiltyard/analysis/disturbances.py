@@ -26,14 +26,20 @@ def disturbances(plan: Plan, run: RunRecord) -> Iterator[Notice]:
     trials = run.trials
     yield from _failed(trials)
     yield from _access(trials)
-    done = [trial for trial in trials if trial.outcome == "done"]
+    if plan.clock == "time":
+        yield from _of_time(plan, run)
+    yield from _warned(trials)
+
+
+def _of_time(plan: Plan, run: RunRecord) -> Iterator[Notice]:
+    """What others did on the host: in times, and in nothing else."""
+    done = [trial for trial in run.trials if trial.outcome == "done"]
     if plan.gates is None:
         yield from _foreign(done)
         yield from _steal(done)
     elif plan.gates.spoiled == "keep":
         yield from _spoiled(run)
     yield from _preempted(done)
-    yield from _warned(trials)
 
 
 def _failed(trials: Sequence[TrialRecord]) -> Iterator[Notice]:

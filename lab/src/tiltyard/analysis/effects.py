@@ -10,6 +10,7 @@ from tiltyard.analysis.model import Effect, WorkloadFindings
 from tiltyard.analysis.words import BENJAMINI_HOCHBERG, Family, sentence
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Design, Plan
+from tiltyard.plan.path_length import PATH_LENGTH
 from tiltyard.stats.multiple import benjamini_hochberg
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.units import format_ratio
@@ -107,6 +108,10 @@ def _moved(side: Contrast, design: Design) -> tuple[str, str]:
         return "made", f"no difference beyond {100 * design.equivalent_within:g} %"
     scale = scale_of_difference(math.exp(side.interval.low), math.exp(side.interval.high))
     amount = scale.amount(math.exp(side.interval.estimate))
+    if side.quantity.unit == PATH_LENGTH:
+        if scale.factor:
+            return "needed", f"{amount} as many instructions"
+        return "needed", f"{amount} {'fewer' if side.verdict == 'faster' else 'more'} instructions"
     if side.quantity.direction == "lower":
         if scale.factor:
             return "took", f"{amount} the time"

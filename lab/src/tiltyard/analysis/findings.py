@@ -95,15 +95,16 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         trials_failed=sum(trial.outcome == "failed" for trial in everything.trials),
         resolution_percent=_resolution_percent(judged),
         stopped=run.stopped,
-        conditions_sentence=conditions_sentence(run, lines),
+        conditions_sentence=conditions_sentence(run, lines, plan.clock),
         gates_sentence=gates_sentence(plan),
         workloads=workloads,
         trials=lines,
         drifts=tuple(drifts(lines)),
         notices=tuple(notices(plan, run, judged, withheld)),
         spoiled=spoiled_blocks(plan, everything, lambda record: _headlines(plan, record)),
-        calibration=run.calibration,
+        calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,
+        clock=plan.clock,
         complete=not is_open or blocks_done >= plan.design.looks[-1].blocks,
     )
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tiltyard.plan.model import Design
 from tiltyard.run.record import CalibrationNote
-from tiltyard.study.model import Frozen
+from tiltyard.study.model import Clock, Frozen
 
 FORMAT = 1
 
@@ -410,5 +410,7 @@ class Findings(Frozen):
     """``None`` where no block was spoiled."""
     calibration: CalibrationNote | None = None
     host: dict[str, str]
+    clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
+    """What the clock of the systems counted."""
     complete: bool
     """Every comparison is decided, or the last look is reached."""

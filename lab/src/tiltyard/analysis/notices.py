@@ -9,6 +9,7 @@ from tiltyard.analysis.contrast import Contrast, Withheld
 from tiltyard.analysis.disturbances import disturbances
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.network import ends_notice, network_notices
+from tiltyard.analysis.path_length import path_length_notices
 from tiltyard.analysis.steadiness import unsteady
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
@@ -40,7 +41,10 @@ def notices(
     if not plan.design.strict:
         for found in judged:
             yield from _noise(found)
-    yield from _limits(plan, run)
+    if plan.clock == "instructions":
+        yield from path_length_notices([found.measured for found in judged])
+    else:
+        yield from _limits(plan, run)
 
 
 def _withheld(withheld: Withheld | None) -> Iterator[Notice]:

@@ -14,12 +14,15 @@ from tiltyard.analysis.amounts import (
 )
 from tiltyard.analysis.contrast import Contrast
 from tiltyard.plan.model import Design
+from tiltyard.plan.path_length import PATH_LENGTH
 from tiltyard.stats.planning import blocks_needed
 from tiltyard.stats.sequential import RepeatedInterval
 
 MANY_BLOCKS: Final = 1000
 """Beyond this a number of blocks to come says only that it is hopeless."""
 
+SAME: Final = 1e-9
+"""On the log scale: an interval of no more width is of differences that are all the same."""
 
 HOLM: Final = "Holm"
 BENJAMINI_HOCHBERG: Final = "Benjamini–Hochberg"
@@ -138,6 +141,9 @@ def _different(contrast: Contrast, interval: RepeatedInterval, design: Design) -
         f"{interval.blocks} blocks"
     )
     topic = contrast.quantity.topic
+    if interval.high - interval.low <= SAME:
+        claim = _claim(contrast, f"exactly {size}", scale)
+        return f"{claim} in {topic}, the same in each of {interval.blocks} blocks."
     if abs(math.log(nearest)) >= math.log1p(design.equivalent_within):
         claim = _claim(contrast, f"at least {scale.amount(nearest)}", scale)
         return f"{claim} in {topic} (estimate {size}, {evidence})."
@@ -148,8 +154,16 @@ def _different(contrast: Contrast, interval: RepeatedInterval, design: Design) -
 
 
 def _claim(contrast: Contrast, amount: str, scale: Scale) -> str:
-    """Who is better, and by how much: speeds are faster or slower, times are less or more."""
+    """Who is better, and by how much: speeds are faster or slower, times are less or more.
+
+    Instructions are fewer or more.
+    """
     system, against = contrast.system, contrast.against
+    if contrast.quantity.unit == PATH_LENGTH:
+        if scale.factor:
+            return f"{system} needs {amount} as many instructions per operation as {against}"
+        word = "fewer" if contrast.verdict == "faster" else "more"
+        return f"{system} needs {amount} {word} instructions per operation than {against}"
     if contrast.quantity.direction == "higher":
         if scale.factor:
             return f"{system} is {amount} as fast as {against}"

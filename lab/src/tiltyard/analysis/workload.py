@@ -140,7 +140,7 @@ def workload_findings(
         ends=what_ends_saw(run, name),
     ).model_copy(
         update={
-            "steadiness": steadiness(run, measured.workload),
+            "steadiness": steadiness(run, measured.workload) if plan.clock == "time" else None,
             "replication": replication(plan, run, measured.workload),
         }
     )

@@ -77,7 +77,7 @@ CHART = Chart(
     name="differences",
     place="grid",
     title="Differences, cell by cell",
-    caption="▲ faster, ▼ slower, = equivalent, ? undecided. The stronger the colour, the larger "
+    caption="▲ better, ▼ worse, = equivalent, ? undecided. The stronger the colour, the larger "
     "the ratio: up to 1.1, 1.25, 2, and beyond. Undecided cells have no colour.",
     draw=draw,
     alt=alt,

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tiltyard.analysis.model import Comparison, Verdict
 from tiltyard.analysis.quantity import Direction
+from tiltyard.study.model import Clock
 from tiltyard.units import format_ratio
 
 MARKS: dict[Verdict, str] = {
@@ -17,6 +18,9 @@ MARKS: dict[Verdict, str] = {
     "invalid": "✕",
 }
 """The sign of a verdict where there is no room for the word."""
+
+
+_OF_INSTRUCTIONS: dict[Verdict, str] = {"faster": "fewer", "slower": "more"}
 
 
 class Estimated(Protocol):
@@ -33,6 +37,11 @@ class Estimated(Protocol):
     @property
     def high(self) -> float | None:
         """Upper end."""
+
+
+def verdict_word(verdict: Verdict, clock: Clock) -> str:
+    """A verdict as it is read: instructions are ``fewer`` or ``more``, whatever else is faster."""
+    return _OF_INSTRUCTIONS.get(verdict, verdict) if clock == "instructions" else verdict
 
 
 def ratio_text(found: Estimated) -> str:

@@ -3,7 +3,7 @@
 from tiltyard.analysis.model import Findings, Standing, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, shortened
-from tiltyard.charts.figures import interval_text, ratio_text
+from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
 from tiltyard.charts.theme import system_colour
 
 _ROW_PX = 38
@@ -19,7 +19,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     roomy = width_px >= _ROOMY_PX
     limit = _NAME_LIMIT if roomy else _NAME_LIMIT // 2
     names = {s.system: shortened(s.system, limit) for s in index.standings}
-    said = {s.system: _said(s, roomy=roomy) for s in index.standings}
+    said = {s.system: _said(s, findings, roomy=roomy) for s in index.standings}
     right_px = extent_px(said.values())
     span = ratio.domain(
         findings,
@@ -57,7 +57,9 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """The ranking in one sentence."""
-    places = "; ".join(f"{s.system}: {_said(s, roomy=True)}" for s in workload.index.standings)
+    places = "; ".join(
+        f"{s.system}: {_said(s, findings, roomy=True)}" for s in workload.index.standings
+    )
     return f"{workload.name}, {workload.index.label}, relative to {findings.baseline}. {places}."
 
 
@@ -111,14 +113,15 @@ def _line(standing: Standing, said: str) -> Spec:
     return {"system": standing.system, "said": said, **bounds}
 
 
-def _said(standing: Standing, *, roomy: bool) -> str:
+def _said(standing: Standing, findings: Findings, *, roomy: bool) -> str:
     comparison = standing.comparison
     if comparison is None:
         return "1, the baseline"
+    word = verdict_word(comparison.verdict, findings.clock)
     if comparison.ratio is None:
-        return comparison.verdict
+        return word
     interval = f" ({interval_text(comparison)})" if roomy else ""
-    return f"{ratio_text(comparison)}{interval}, {comparison.verdict}"
+    return f"{ratio_text(comparison)}{interval}, {word}"
 
 
 CHART = Chart(

@@ -12,10 +12,11 @@ from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
+from tiltyard.plan.path_length import path_length_cards
 from tiltyard.plan.pilot import with_pilot
 from tiltyard.stats.sequential import critical_values, looks, overall_alpha
 from tiltyard.study.load import parameter_error, read_text
-from tiltyard.study.model import Precision, Study, WorkloadSpec
+from tiltyard.study.model import Clock, Precision, Study, WorkloadSpec
 from tiltyard.wire import Catalogue, Hello
 
 SEED_BELOW = 2**32
@@ -26,6 +27,12 @@ MAX_SPOILED_SHARE = 0.2
 
 _ROUNDING = 1e-9
 """More than the error of a quotient of small numbers, less than any share of a block."""
+
+_COUNTED_ACCESS = "in-cache"
+_WAITS = (
+    'with clock = "instructions" no trial may wait for a device, which answers in the time of the '
+    f'host: access = "{_COUNTED_ACCESS}"'
+)
 
 Validate = Callable[[str, dict[str, JsonValue]], Hello]
 """Workload and parameters to the effective configuration; raises :class:`JobRefused`."""
@@ -55,7 +62,10 @@ def freeze(
     design = _design(study.precision)
     seed = secrets.randbelow(SEED_BELOW) if study.seed is None else study.seed
     planned = design.looks[-1].blocks
-    spares = spares_for(planned) if study.gates.spoiled == "replace" else 0
+    clock = study.systems[0].clock
+    # What others do on the host spoils times; it does not change what a guest executes.
+    gates = study.gates if clock == "time" else None
+    spares = spares_for(planned) if gates and gates.spoiled == "replace" else 0
     blocks = draw_blocks(
         [system.name for system in study.systems],
         [workload.name for workload in study.workloads],
@@ -74,7 +84,7 @@ def freeze(
         systems=study.systems,
         baseline=study.baseline,
         workloads=with_pilot(
-            _planned(study.workloads, study_path, text, catalogue, validate),
+            _planned(study.workloads, study_path, text, catalogue, validate, clock),
             study.systems,
             StudyFolder(study_path.parent).pilot_findings,
         ),
@@ -83,7 +93,7 @@ def freeze(
         budget_s=study.precision.budget_s,
         blocks=blocks[:planned],
         spares=blocks[planned:],
-        gates=study.gates,
+        gates=gates,
     )
 
 
@@ -118,6 +128,7 @@ def _planned(
     text: str,
     catalogue: Catalogue,
     validate: Validate,
+    clock: Clock,
 ) -> tuple[PlannedWorkload, ...]:
     """Each workload with what the engine makes of its parameters."""
     planned = []
@@ -131,6 +142,11 @@ def _planned(
             raise parameter_error(
                 study_path, text, place, refused.parameter, refused.message
             ) from refused
+        metrics = tuple(card.metrics)
+        if clock == "instructions":
+            if hello.effective.get("access", _COUNTED_ACCESS) != _COUNTED_ACCESS:
+                raise parameter_error(study_path, text, place, "access", _WAITS)
+            metrics = path_length_cards(metrics)
         planned.append(
             PlannedWorkload(
                 spec=spec,
@@ -139,7 +155,7 @@ def _planned(
                 timing=card.timing,
                 effective=hello.effective,
                 hash=hello.hash,
-                metrics=tuple(card.metrics),
+                metrics=metrics,
                 grid=tuple(card.grid),
                 target=card.target,
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from tiltyard.folder import sha256
-from tiltyard.study.model import ConditionsSpec, Frozen, GatesSpec, SystemSpec, WorkloadSpec
+from tiltyard.study.model import Clock, ConditionsSpec, Frozen, GatesSpec, SystemSpec, WorkloadSpec
 from tiltyard.wire import MetricCard
 
 if TYPE_CHECKING:
@@ -138,6 +138,11 @@ class Plan(Frozen):
     def sequence(self) -> tuple[Block, ...]:
         """Every block that may be run, in order: the spares come last."""
         return (*self.blocks, *self.spares)
+
+    @property
+    def clock(self) -> Clock:
+        """What the clock of all of its systems counts."""
+        return self.systems[0].clock if self.systems else "time"
 
     def system(self, name: str) -> SystemSpec:
         """The system of that name."""

@@ -15,6 +15,7 @@ from tiltyard.charts.figures import (
     interval_text,
     percent_better,
     ratio_text,
+    verdict_word,
     with_unit,
 )
 from tiltyard.report import judgement, tables
@@ -63,6 +64,7 @@ def _environment() -> Environment:
         "advantage": advantage_text,
         "better": percent_better,
         "between": between,
+        "verdict_word": verdict_word,
         "with_unit": with_unit,
         "display_unit": display_unit,
         "duration": format_duration,

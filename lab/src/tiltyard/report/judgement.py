@@ -11,6 +11,8 @@ from typing import Final
 from tiltyard.analysis.amounts import coverage
 from tiltyard.analysis.model import Comparison, Effect, Findings, Index, Standing, WorkloadFindings
 from tiltyard.charts.effects import grouped
+from tiltyard.charts.figures import verdict_word
+from tiltyard.study.model import Clock
 
 PLAIN_LEVEL: Final = 0.95
 PLAIN_HEAD: Final = "95 % interval"
@@ -138,7 +140,8 @@ def effect_tables(workload: WorkloadFindings) -> Iterator[EffectTable]:
 _DIFFERENCE = {"faster": "gains more", "slower": "gains less", "equivalent": "the same"}
 
 
-def effect_word(effect: Effect) -> str:
+def effect_word(effect: Effect, clock: Clock) -> str:
     """The verdict on an effect; of an interaction what it means for the level that is told of."""
-    interaction = effect.kind == "interaction"
-    return _DIFFERENCE.get(effect.verdict, effect.verdict) if interaction else effect.verdict
+    if effect.kind == "interaction":
+        return _DIFFERENCE.get(effect.verdict, effect.verdict)
+    return verdict_word(effect.verdict, clock)

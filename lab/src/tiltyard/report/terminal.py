@@ -8,9 +8,17 @@ from rich.table import Table
 from rich.text import Text
 
 from tiltyard.analysis.model import Comparison, Findings, Index, Verdict, WorkloadFindings
-from tiltyard.charts.figures import MARKS, against, interval_text, ratio_text, with_unit
+from tiltyard.charts.figures import (
+    MARKS,
+    against,
+    interval_text,
+    ratio_text,
+    verdict_word,
+    with_unit,
+)
 from tiltyard.charts.grid import course
 from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
+from tiltyard.study.model import Clock
 from tiltyard.units import display_unit, format_number
 
 _SYSTEMS_ABREAST = 3
@@ -34,13 +42,13 @@ def verdicts(findings: Findings, report: Path) -> RenderableType:
     """
     parts: list[RenderableType] = []
     for workload in findings.workloads:
-        parts += [_ranked(workload, findings.baseline), Text()]
+        parts += [_ranked(workload, findings.baseline, findings.clock), Text()]
         if len(_lines_of(workload)) > 1:
             parts += [_by_line(workload, findings), Text()]
     return Group(*parts, Text(_counts(findings)), Text(), _closing(findings, report))
 
 
-def _ranked(workload: WorkloadFindings, baseline: str) -> Group:
+def _ranked(workload: WorkloadFindings, baseline: str, clock: Clock) -> Group:
     """The workload's index: best by estimate first, the baseline among them."""
     index = workload.index
     factor, unit = _unit(index)
@@ -58,7 +66,7 @@ def _ranked(workload: WorkloadFindings, baseline: str) -> Group:
             format_number(standing.value / factor),
             "1" if comparison is None else ratio_text(comparison),
             "" if comparison is None else interval_text(comparison),
-            "" if comparison is None else _word(comparison),
+            "" if comparison is None else _word(comparison, clock),
         )
     together = [Text("  intervals hold together with 95 %", style="dim")]
     return Group(
@@ -71,7 +79,9 @@ def _ranked(workload: WorkloadFindings, baseline: str) -> Group:
 def _by_line(workload: WorkloadFindings, findings: Findings) -> Group:
     """Each test or level a line, each compared system a column, as many as fit abreast."""
     compared = [system.name for system in findings.systems if system.name != findings.baseline]
-    legend = "  " + "   ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
+    legend = "  " + "   ".join(
+        f"{mark} {verdict_word(verdict, findings.clock)}" for verdict, mark in MARKS.items()
+    )
     return Group(
         *(
             _abreast(workload, findings.baseline, compared[first : first + _SYSTEMS_ABREAST])
@@ -143,6 +153,8 @@ def _lines(findings: Findings, report: Path) -> Iterator[tuple[str, str]]:
 
 def _resolution(findings: Findings) -> str:
     """What this host can show, if that was ever found out."""
+    if findings.clock == "instructions":
+        return "its speed and its noise are not in counts of instructions"
     note = findings.calibration
     if note is None:
         return "not calibrated; tiltyard calibrate finds out which differences it can show"
@@ -156,8 +168,8 @@ def _unit(index: Index) -> tuple[float, str]:
     return display_unit(max((s.value for s in index.standings), default=1.0), index.shown_in)
 
 
-def _word(comparison: Comparison) -> Text:
-    return Text(comparison.verdict, style=_STYLES[comparison.verdict])
+def _word(comparison: Comparison, clock: Clock) -> Text:
+    return Text(verdict_word(comparison.verdict, clock), style=_STYLES[comparison.verdict])
 
 
 def _sign(comparison: Comparison | None) -> Text:

@@ -1,9 +1,12 @@
 """Read a run back from its study folder, verifying every byte that the analysis will rest on."""
 
+from collections.abc import Iterator
+
 from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import Plan
+from tiltyard.plan.path_length import path_length_samples
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished, read_journal
 from tiltyard.run.record import RunRecord, TrialRecord
@@ -30,8 +33,27 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         narrowed=history.narrowed,
         calibration=starts[-1].calibration if starts else None,
         prepared=tuple(event.prepared for event in history.prepared),
-        trials=tuple(read_trial(folder, event) for event in history.finished.values()),
+        trials=tuple(_in_the_plans_units(folder, plan, history)),
         stopped=history.stopped,
+    )
+
+
+def _in_the_plans_units(folder: StudyFolder, plan: Plan, history: History) -> Iterator[TrialRecord]:
+    """The finished trials; where the clock counts instructions, with path lengths."""
+    for event in history.finished.values():
+        trial = read_trial(folder, event)
+        yield trial if plan.clock == "time" else counted_in_instructions(trial, plan)
+
+
+def counted_in_instructions(trial: TrialRecord, plan: Plan) -> TrialRecord:
+    """A trial whose clock counted instructions, without anything that would be taken for a time."""
+    cards = plan.workload(trial.key.workload).metrics
+    return trial.model_copy(
+        update={
+            "samples": path_length_samples(trial.samples, cards),
+            "intervals": (),
+            "connections": (),
+        }
     )
 
 

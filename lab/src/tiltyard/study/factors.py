@@ -70,6 +70,7 @@ def lift_systems(
     ]
     if combinations and None not in kinds and len(flaws) == before:
         _check_distinct(systems, flaws)
+        _check_one_clock(systems, flaws)
     return tuple(systems)
 
 
@@ -109,6 +110,7 @@ def _system(kind: Kind, combination: Combination, flaws: list[Flaw]) -> SystemSp
         kind=kind.name,
         settings=settings.model_dump(mode="json"),
         redraws=kind.redraws(settings),
+        clock=kind.clock(settings),
     )
 
 
@@ -121,3 +123,11 @@ def _check_distinct(systems: Sequence[SystemSpec], flaws: list[Flaw]) -> None:
         if times > 1:
             text = f'{times} systems would be called "{name}"; give the levels different names'
             flaws.append(Flaw(("factors",), text))
+
+
+def _check_one_clock(systems: Sequence[SystemSpec], flaws: list[Flaw]) -> None:
+    """Time and instructions cannot be compared."""
+    if len({system.clock for system in systems}) > 1:
+        varied = any("clock" in system.levels for system in systems)
+        text = "all systems of a study have one clock: a count of instructions is no time"
+        flaws.append(Flaw(("factors", "clock") if varied else ("factors",), text))

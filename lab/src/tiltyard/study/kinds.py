@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from tiltyard.study.levels import Given
 from tiltyard.study.locate import KeyPath
+from tiltyard.study.model import Clock
 from tiltyard.study.problems import Flaw, not_a, one_of, perhaps
 
 
@@ -23,6 +24,9 @@ class Kind(Protocol):
 
     def redraws(self, settings: Any, /) -> str:
         """What each turn of a system with these settings makes anew, in words."""
+
+    def clock(self, settings: Any, /) -> Clock:
+        """What the clock of a system with these settings counts."""
 
     @property
     def Settings(self) -> type[BaseModel]:  # noqa: N802  it is a class

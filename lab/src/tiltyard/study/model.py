@@ -4,6 +4,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+Clock = Literal["time", "instructions"]
+"""What the clock of a system counts. One that counts the instructions of a guest yields path
+lengths, which repeat exactly and are no times."""
+
 
 class Frozen(BaseModel):
     """Base of the documents that pass from stage to stage."""
@@ -24,6 +28,8 @@ class SystemSpec(Frozen):
     """What that kind needs, as its ``Settings`` model reads it."""
     redraws: str = Field("", exclude_if=lambda redraws: not redraws)
     """What each turn makes anew, in words; empty: nothing that matters, or not known."""
+    clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
+    """The same for all systems of a study."""
 
 
 class WorkloadSpec(Frozen):

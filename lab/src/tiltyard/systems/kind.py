@@ -23,6 +23,7 @@ from tiltyard.study.problems import not_a, shown
 from tiltyard.tuning.load import is_path, ready_names
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
+from tiltyard.study.model import Clock
 from tiltyard.units import parse_size
 from tiltyard.wire import Call
 
@@ -215,6 +216,8 @@ class Kind(Generic[S]):
     """Makes the system of that name; nothing is touched until it is brought up."""
     redraws: Callable[[S], str] = lambda _: ""
     """What each turn makes anew, in words; what varies with it is the noise between turns."""
+    clock: Callable[[S], Clock] = lambda _: "time"
+    """What the clock of its systems counts."""
 
     def system(self, name: str, settings: Mapping[str, JsonValue], site: Site) -> System:
         """The system that a plan describes.

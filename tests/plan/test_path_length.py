@@ -1,0 +1,144 @@
+"""Path lengths are made of what the engine sent; nothing that it called a time is kept."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import JsonValue
+
+from support.catalogue import CATALOGUE
+from tiltyard.folder import StudyFolder, sha256
+from tiltyard.plan.freeze import freeze
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.plan.path_length import path_length_cards, path_length_samples
+from tiltyard.run.journal import Journal, TrialFinished
+from tiltyard.run.read import read_run
+from tiltyard.run.stream import file_of
+from tiltyard.study.load import load_study
+from tiltyard.study.problems import StudyFileError
+from tiltyard.systems import KINDS
+from tiltyard.wire import PROTOCOL, Conditions, Hello, Latency, Native, Sample
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+CARDS = {card.name: card for card in CATALOGUE.workloads}
+LATENCY = Latency(count=1000, min=1, max=9, mean=2.0, p50=2, p90=3, p99=4, buckets=[(2, 1000)])
+
+
+def accept(workload: str, parameters: dict[str, JsonValue]) -> Hello:
+    """An engine that takes parameters as they are."""
+    return Hello(
+        protocol=PROTOCOL,
+        engine="0.0.0",
+        workload=workload,
+        effective=dict(parameters),
+        hash=sha256(repr(parameters).encode()),
+        timing="pass",
+        conditions=Conditions(),
+    )
+
+
+def sample(metric: str, **of_it: object) -> Sample:
+    told: dict[str, object] = {
+        "value": 2e9,
+        "unit": "B/s",
+        "direction": "higher",
+        "operations": 1000,
+        "bytes": 4096_000,
+        "elapsed_s": 5.608e-3,
+    }
+    return Sample(metric=metric, **{**told, **of_it})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_each_headline_rate_becomes_a_path_length(name: str) -> None:
+    rates = [
+        card.name
+        for card in CARDS[name].metrics
+        if card.role == "headline" and card.unit in ("B/s", "1/s")
+    ]
+    made = path_length_cards(CARDS[name].metrics)
+    assert [card.name for card in made] == rates
+    assert rates
+    assert {(card.unit, card.direction) for card in made} == {("instr/op", "lower")}
+
+
+def test_a_path_length_is_the_elapsed_nanoseconds_over_the_operations() -> None:
+    (headline, *_) = path_length_cards(CARDS["iozone"].metrics)
+    (found,) = path_length_samples(
+        [sample(headline.name, latency_ns=LATENCY, native=Native(value=1, unit="KB/s"))],
+        [headline],
+    )
+    assert found.value == pytest.approx(5608)
+    assert (found.unit, found.direction) == ("instr/op", "lower")
+    assert found.latency_ns is None
+    assert found.native is None
+
+
+def test_what_has_no_card_or_no_operation_is_left_out() -> None:
+    (headline, *_) = path_length_cards(CARDS["iozone"].metrics)
+    others = [sample("close_time", unit="s"), sample(headline.name, operations=0)]
+    assert path_length_samples(others, [headline]) == ()
+
+
+def counted(folder: StudyFolder) -> Plan:
+    """The plan of the folder's study, were its systems guests whose clock counts instructions."""
+    study = load_study(folder.study, CATALOGUE, KINDS)
+    systems = [system.model_copy(update={"clock": "instructions"}) for system in study.systems]
+    counting = study.model_copy(update={"systems": tuple(systems)})
+    return freeze(counting, folder.study, CATALOGUE, accept, NOW)
+
+
+def test_a_plan_of_instructions_promises_path_lengths_and_no_gates(folder: StudyFolder) -> None:
+    plan = counted(folder)
+    assert plan.clock == "instructions"
+    assert {m.unit for workload in plan.workloads for m in workload.metrics} == {"instr/op"}
+    assert plan.gates is None
+    assert plan.spares == ()
+    assert Plan.model_validate_json(plan.document()) == plan
+
+
+@pytest.mark.parametrize("access", ["direct", "out-of-cache"])
+def test_what_waits_for_a_device_cannot_be_counted(folder: StudyFolder, access: str) -> None:
+    text = folder.study.read_text()
+    folder.study.write_text(f'{text}access = "{access}"\n')
+    line = len(text.splitlines()) + 1
+    with pytest.raises(StudyFileError) as caught:
+        counted(folder)
+    assert f'study.toml:{line}: workload.access: with clock = "instructions"' in str(caught.value)
+
+
+def test_the_verbatim_stream_stays_and_is_read_as_path_lengths(folder: StudyFolder) -> None:
+    plan = counted(folder)
+    key = TrialKey(block=1, system="xfs", workload="postmark")
+    (headline,) = plan.workload("postmark").metrics
+    lines = (
+        {"type": "interval", "data": {"t_s": 0.5, "operations": 500, "bytes": 1}},
+        {
+            "type": "sample",
+            "data": {
+                "metric": headline.name,
+                "value": 20_000.0,
+                "unit": "1/s",
+                "direction": "higher",
+                "operations": 1000,
+                "bytes": 1,
+                "elapsed_s": 0.05,
+            },
+        },
+    )
+    stream = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    folder.trials.mkdir()
+    (folder.root / file_of(key)).write_bytes(stream)
+    finished = TrialFinished(
+        key=key, slot=1, started="", elapsed_s=9.0, outcome="done", reason=None,
+        file=file_of(key), sha256=sha256(stream),
+    )  # fmt: skip
+    journal, _ = Journal.open(folder.journal)
+    with journal:
+        journal.append(finished)
+    (trial,) = read_run(folder, plan).trials
+    (found,) = trial.samples
+    assert (found.value, found.unit) == (pytest.approx(50_000), "instr/op")
+    assert trial.intervals == ()
+    assert (folder.root / file_of(key)).read_bytes() == stream
