@@ -8,10 +8,11 @@ from tiltyard.host.doctor import Check, examine
 from tiltyard.host.facts import ABSENT, host_facts
 from tiltyard.host.mounts import Mount
 from tiltyard.host.packages import Tool, install_command, load_command
+from tiltyard.host.record import Subject, take
 
 
 def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
-    facts = host_facts(tmp_path)
+    facts = host_facts(take(Subject(tmp_path)))
     assert all(value and "\n" not in value for value in facts.values()), facts
     assert facts["kernel"].startswith("Linux ")
     assert " on " in facts["work directory on"]
@@ -20,7 +21,7 @@ def test_every_fact_has_a_value_in_words(tmp_path: Path) -> None:
 
 def test_the_kernel_command_line_stays_private(tmp_path: Path) -> None:
     words = set(Path("/proc/cmdline").read_text().split())
-    assert not words & set(host_facts(tmp_path).values())
+    assert not words & set(host_facts(take(Subject(tmp_path))).values())
 
 
 def checks(tmp_path: Path, *tools: Tool) -> dict[str, Check]:

@@ -105,6 +105,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,
         clock=plan.clock,
+        record=run.record,
         complete=not is_open or blocks_done >= plan.design.looks[-1].blocks,
     )
 

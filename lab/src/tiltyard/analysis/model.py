@@ -412,5 +412,7 @@ class Findings(Frozen):
     host: dict[str, str]
     clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
     """What the clock of the systems counted."""
+    record: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """The system record: section → fact → value; empty for runs of an older Tiltyard."""
     complete: bool
     """Every comparison is decided, or the last look is reached."""

@@ -37,6 +37,7 @@ def notices(
         yield from _looks(plan, contrasts, over=run.stopped is not None)
     yield from _undecided(contrasts)
     yield from _resumed(run)
+    yield from _changed(run)
     yield from _tails(contrasts)
     if not plan.design.strict:
         for found in judged:
@@ -108,6 +109,18 @@ def _resumed(run: RunRecord) -> Iterator[Notice]:
             severity="note",
             text=f"The run was started {run.starts} times; the trials of block {numbers} were not "
             "all made in one go. They are kept.",
+        )
+
+
+def _changed(run: RunRecord) -> Iterator[Notice]:
+    """Blocks before and after a change were made on two hosts, so to speak."""
+    if run.host_changes:
+        yield Notice(
+            severity="warning",
+            text="The host has changed between two starts of this run. "
+            f"{'. '.join(run.host_changes)}.",
+            advice="Comparisons within blocks hold; whether the change moved anything, the order "
+            "of trials shows.",
         )
 
 

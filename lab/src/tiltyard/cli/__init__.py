@@ -17,6 +17,7 @@ from tiltyard.cli.compare import compare
 from tiltyard.cli.doctor import doctor
 from tiltyard.cli.new import new
 from tiltyard.cli.plan import plan
+from tiltyard.cli.record import record
 from tiltyard.cli.report import report
 from tiltyard.cli.restore import restore
 from tiltyard.cli.run import run
@@ -37,6 +38,7 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     workloads,
     tuning,
     doctor,
+    record,
     calibrate,
     restore,
     schema,

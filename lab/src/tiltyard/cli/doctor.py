@@ -16,11 +16,9 @@ def doctor() -> int:
     from tiltyard.errors import ExitCode
     from tiltyard.executors.engine import Engine
     from tiltyard.host.doctor import examine
-    from tiltyard.systems import filesystems, hosts, pair_checks, placement
+    from tiltyard.systems.tools import TOOLS
 
-    needed = (*(one.tool for one in filesystems.FILESYSTEMS), *pair_checks.TOOLS, hosts.SSH)
-    tools = {tool.command: tool for tool in (*needed, placement.TASKSET)}
-    checks = examine(tools.values(), lambda: Engine.find().describe().engine, Path())
+    checks = examine(TOOLS, lambda: Engine.find().describe().engine, Path())
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("", "What", "Meaning", "Mend"):
         table.add_column(heading)

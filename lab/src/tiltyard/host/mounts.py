@@ -28,7 +28,12 @@ def mounts(table: Path = _MOUNTINFO) -> list[Mount]:
     Args:
         table: that of another process shows what it sees.
     """
-    return [_parse(line) for line in table.read_text(errors="surrogateescape").splitlines()]
+    return parse_mounts(table.read_text(errors="surrogateescape"))
+
+
+def parse_mounts(text: str) -> list[Mount]:
+    """The mounts of a table such as ``/proc/self/mountinfo``."""
+    return [_parse(line) for line in text.splitlines()]
 
 
 def mounts_at(target: Path, table: Path = _MOUNTINFO) -> list[Mount]:
@@ -38,9 +43,18 @@ def mounts_at(target: Path, table: Path = _MOUNTINFO) -> list[Mount]:
 
 def mount_of(path: Path) -> Mount:
     """The mount that a path lies on."""
-    resolved = path.resolve()
-    holders = [mount for mount in mounts() if resolved.is_relative_to(mount.target)]
-    return max(enumerate(holders), key=lambda pair: (len(pair[1].target.parts), pair[0]))[1]
+    found = mount_over(mounts(), path.resolve())
+    assert found is not None, "there is always a root"
+    return found
+
+
+def mount_over(table: list[Mount], path: Path) -> Mount | None:
+    """The mount that a resolved path lies on, in a table of mounts; ``None`` in an empty one."""
+    holders = [mount for mount in table if path.is_relative_to(mount.target)]
+    deepest = max(
+        enumerate(holders), key=lambda pair: (len(pair[1].target.parts), pair[0]), default=None
+    )
+    return deepest[1] if deepest else None
 
 
 def _parse(line: str) -> Mount:

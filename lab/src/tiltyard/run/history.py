@@ -1,8 +1,10 @@
 """What a journal amounts to: which trials are finished, how often it was started, how it ended."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tiltyard.host.record import changes
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.course import Course
 from tiltyard.run.journal import (
@@ -28,6 +30,15 @@ class History:
     def starts(self) -> list[Started]:
         """Each start of the run."""
         return [entry.event for entry in self.entries if isinstance(entry.event, Started)]
+
+    @property
+    def host_changes(self) -> tuple[str, ...]:
+        """What has changed of the host from one start to the next, a sentence each."""
+        return tuple(
+            f"Start {after.number}: {change}"
+            for before, after in itertools.pairwise(self.starts)
+            for change in changes(before.record, after.record)
+        )
 
     @property
     def finished(self) -> dict[TrialKey, TrialFinished]:

@@ -28,6 +28,8 @@ class Started(Frozen):
     engine: str
     plan_hash: str
     host: dict[str, str]
+    record: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """The system record, section by section; empty in older journals."""
     recovered: tuple[str, ...]
     """What had to be put back after an earlier start."""
     calibration: CalibrationNote | None = None

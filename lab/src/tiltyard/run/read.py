@@ -27,6 +27,8 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
     return RunRecord(
         host=starts[0].host if starts else {},
+        record=starts[0].record if starts else {},
+        host_changes=history.host_changes,
         starts=len(starts),
         resumed_blocks=history.resumed_blocks,
         spoiled=history.spoiled,

@@ -92,7 +92,11 @@ class RunRecord(Frozen):
     """Everything that the journal and the trials tell."""
 
     host: dict[str, str]
-    """The system record of the host at the first start."""
+    """The host at first sight, at the first start."""
+    record: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """The system record of the host at the first start, section by section."""
+    host_changes: tuple[str, ...] = ()
+    """What of it has changed between two starts, a sentence each."""
     starts: int
     """How often the run was started; more than one means it was resumed."""
     resumed_blocks: tuple[int, ...]

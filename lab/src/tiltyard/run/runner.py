@@ -8,6 +8,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
 from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.record import changes
 from tiltyard.plan.model import Plan
 from tiltyard.run.adopt import adopt_trials
 from tiltyard.run.block import run_block
@@ -15,6 +16,7 @@ from tiltyard.run.calibrated import calibration_note
 from tiltyard.run.context import Context
 from tiltyard.run.ending import ending_before, ending_of
 from tiltyard.run.history import History, slots
+from tiltyard.run.host_record import host_record
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.journal import Interrupted, Journal, Looked, Started, Stopped
 from tiltyard.run.lock import hold_lock
@@ -91,14 +93,20 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
     """Tell the journal that we start, and give it the trials that it missed."""
     history = context.history
     calibration = calibration_note(context.plan)
+    engine = context.engine.describe().engine
+    record = host_record(context.folder.root, engine)
+    for last in history.starts[-1:]:
+        for change in changes(last.record, record):
+            context.observer.note(f"The host has changed since the last start: {change}")
     context.journal.append(
         Started(
             number=len(history.starts) + 1,
             pid=os.getpid(),
             tiltyard=__version__,
-            engine=context.engine.describe().engine,
+            engine=engine,
             plan_hash=context.plan.hash,
-            host=host_facts(context.folder.root),
+            host=host_facts(record),
+            record=record,
             recovered=recovered,
             calibration=calibration,
         )

@@ -1,0 +1,90 @@
+"""The system record: what a reader must know of a host to judge a result, section by section.
+
+A section is one file and one line in :data:`SECTIONS`. Only files are read that are listed there:
+some of ``/sys`` act when they are read (``zram-control/hot_add`` makes a device). What a host does
+not tell is "not available", never left out, and never an error.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from tiltyard.host.place import HERE, Place
+from tiltyard.host.record import (
+    clock,
+    controllers,
+    disks,
+    distribution,
+    kernel,
+    limits,
+    machine,
+    memory,
+    mitigations,
+    network,
+    nodes,
+    parameters,
+    processor,
+    storage,
+    versions,
+    virtual,
+)
+from tiltyard.host.record.look import look
+from tiltyard.host.record.section import ABSENT, Section, Subject
+
+__all__ = ["ABSENT", "SECTIONS", "Record", "Section", "Subject", "changes", "take"]
+
+Record = dict[str, dict[str, str]]
+"""Section → fact → value, in the order in which they are shown."""
+
+SECTIONS: tuple[Section, ...] = (
+    machine.SECTION,
+    processor.SECTION,
+    memory.SECTION,
+    nodes.SECTION,
+    disks.SECTION,
+    storage.SECTION,
+    network.SECTION,
+    controllers.SECTION,
+    distribution.SECTION,
+    kernel.SECTION,
+    mitigations.SECTION,
+    clock.SECTION,
+    parameters.SECTION,
+    virtual.SECTION,
+    limits.SECTION,
+    versions.SECTION,
+)
+"""In the order in which they are shown."""
+
+
+def take(subject: Subject, place: Place = HERE, sections: Iterable[Section] = SECTIONS) -> Record:
+    """The record of a host, as it is now.
+
+    Args:
+        subject: what is worked on there, and with what.
+        place: the host.
+        sections: those that are wanted.
+
+    Raises:
+        TiltyardError: if the host cannot be reached.
+    """
+    wanted = tuple(sections)
+    seen = look(wanted, subject, place)
+    return {section.name: section.tell(seen, subject) for section in wanted}
+
+
+def changes(
+    before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]
+) -> tuple[str, ...]:
+    """What is not as it was, a sentence each.
+
+    Facts that change from one moment to the next are passed over, and sections that only one of
+    both has: another version of Tiltyard has taken it.
+    """
+    return tuple(
+        f'{section.name}: {fact} was "{old}" and is "{new}"'
+        for section in SECTIONS
+        if section.name in before and section.name in now
+        for fact in dict.fromkeys((*before[section.name], *now[section.name]))
+        if fact not in section.volatile
+        and (old := before[section.name].get(fact, ABSENT))
+        != (new := now[section.name].get(fact, ABSENT))
+    )

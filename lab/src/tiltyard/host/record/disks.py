@@ -1,0 +1,150 @@
+"""The disks of the host, each with its queue; and which of them the study folder lies on."""
+
+import json
+import re
+from typing import Final
+
+from tiltyard.host.disks import SECTOR_BYTES
+from tiltyard.host.record import stack
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject, either
+from tiltyard.units import format_size
+
+_CLASS = "/sys/class/block"
+WORKED_ON: Final = "study folder is on it"
+_NOT_DISKS = ("loop", "ram", "dm-", "md", "nbd")
+_TRANSPORTS = (
+    (r"/nvme", "NVMe"),
+    (r"/virtio", "virtio"),
+    (r"/usb", "USB"),
+    (r"/ata\d", "SATA"),
+    (r"/rport-", "Fibre Channel"),
+    (r"/session\d", "iSCSI"),
+    (r"/end_device-", "SAS"),
+    (r"/vbd-", "Xen"),
+    (r"/mmc", "MMC"),
+    (r"/host\d+/target", "SCSI"),
+)
+"""What the path of a device in ``/sys`` says of how it is reached; the first that fits."""
+
+_QUEUE = {
+    "logical block": "queue/logical_block_size",
+    "physical block": "queue/physical_block_size",
+    "best size of a request": "queue/optimal_io_size",
+}
+_DEVICE = {
+    "model": ("device/model",),
+    "vendor": ("device/vendor",),
+    "serial number": ("serial", "device/serial"),
+    "firmware": ("device/firmware_rev", "device/rev"),
+}
+
+
+def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
+    mount = stack.mount_seen(seen, subject.directory)
+    device = stack.device_of(seen, mount) if mount else None
+    worked_on = stack.disks_under(seen, device) if device else []
+    found = {
+        f"{name}: {fact}": value
+        for name in _names(seen)
+        for fact, value in _disk(seen, name, name in worked_on).items()
+    }
+    return found or {"disks": ABSENT}
+
+
+def _names(seen: Seen) -> list[str]:
+    """Whole disks that have a size."""
+    return [
+        name
+        for name in seen.names(_CLASS)
+        if not name.startswith(_NOT_DISKS)
+        and f"{_CLASS}/{name}/partition" not in seen.files
+        and seen.file(f"{_CLASS}/{name}/size") not in ("0", ABSENT)
+    ]
+
+
+def _disk(seen: Seen, name: str, worked_on: bool) -> dict[str, str]:
+    at = f"{_CLASS}/{name}"
+    queue = f"{at}/queue"
+    smart = _smart(seen, name)
+    return {
+        "size": format_size(int(seen.file(f"{at}/size")) * SECTOR_BYTES),
+        **{fact: either(*(seen.file(f"{at}/{p}") for p in ps)) for fact, ps in _DEVICE.items()},
+        "reached by": _transport(seen.links.get(at, "")),
+        **{fact: _bytes(seen.file(f"{at}/{path}")) for fact, path in _QUEUE.items()},
+        "rotates, as the kernel says": _yes(seen.file(f"{queue}/rotational")),
+        "speed of rotation": smart.get("rotation_rate", ABSENT),
+        "scheduler": seen.chosen(f"{queue}/scheduler"),
+        "requests in its queue": seen.file(f"{queue}/nr_requests"),
+        "largest request": _kib(seen.file(f"{queue}/max_sectors_kb")),
+        "read-ahead": _kib(seen.file(f"{queue}/read_ahead_kb")),
+        "merges of requests": {"0": "all", "1": "simple", "2": "none"}.get(
+            seen.file(f"{queue}/nomerges"), ABSENT
+        ),
+        "write cache": seen.file(f"{queue}/write_cache"),
+        "forced unit access": _yes(seen.file(f"{queue}/fua")),
+        "polled": _yes(seen.file(f"{queue}/io_poll")),
+        WORKED_ON: "yes" if worked_on else "no",
+    }
+
+
+def _transport(path: str) -> str:
+    return next((name for pattern, name in _TRANSPORTS if re.search(pattern, path)), ABSENT)
+
+
+def _smart_command(name: str) -> Command:
+    return ("smartctl", "--info", "--json", "--nocheck=standby", f"/dev/{name}")
+
+
+def _smart(seen: Seen, name: str) -> dict[str, str]:
+    """What smartctl(8) adds: revolutions a minute."""
+    try:
+        told = json.loads(seen.answer(_smart_command(name)) or "{}")
+    except ValueError:
+        return {}
+    rate = told.get("rotation_rate")
+    if rate is None:
+        return {}
+    return {"rotation_rate": f"{rate}/min" if rate else "does not rotate"}
+
+
+def _ask(seen: Seen, subject: Subject) -> list[Command]:
+    """Disks behind a controller; virtual ones know nothing of the kind."""
+    del subject
+    return [
+        _smart_command(name)
+        for name in _names(seen)
+        if _transport(seen.links.get(f"{_CLASS}/{name}", "")) in ("SATA", "SAS", "SCSI", "NVMe")
+    ]
+
+
+def _bytes(text: str) -> str:
+    return format_size(int(text)) if text.isdigit() and int(text) else ABSENT
+
+
+def _kib(text: str) -> str:
+    return format_size(int(text) * 1024) if text.isdigit() else ABSENT
+
+
+def _yes(text: str) -> str:
+    return {"0": "no", "1": "yes"}.get(text, ABSENT)
+
+
+SECTION = Section(
+    name="disks",
+    tell=_tell,
+    files=(
+        *stack.FILES,
+        f"{_CLASS}/*/size",
+        *(f"{_CLASS}/*/{path}" for paths in _DEVICE.values() for path in paths),
+        *(f"{_CLASS}/*/{path}" for path in _QUEUE.values()),
+        *(
+            f"{_CLASS}/*/queue/{name}"
+            for name in (
+                "rotational", "scheduler", "nr_requests", "max_sectors_kb", "read_ahead_kb",
+                "nomerges", "write_cache", "fua", "io_poll",
+            )
+        ),
+    ),
+    links=stack.LINKS,
+    ask=_ask,
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""Memory: how much, in which modules, and how the kernel hands it out."""
+
+from tiltyard.host.record import dmi
+from tiltyard.host.record.section import ABSENT, Section, Seen, Subject
+from tiltyard.units import format_size
+
+_INFO = "/proc/meminfo"
+_SWAPS = "/proc/swaps"
+_PAGES = "/sys/kernel/mm/transparent_hugepage"
+_ZSWAP = "/sys/module/zswap/parameters/enabled"
+_KSM = "/sys/kernel/mm/ksm/run"
+
+
+def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
+    del subject
+    module = "Memory Device"
+    return {
+        "size": _size(seen, "MemTotal"),
+        "available at start": _size(seen, "MemAvailable"),
+        "modules": dmi.each(
+            seen, module, "Size", "Type", "Manufacturer", "Part Number", "Rank", needs="Speed"
+        ),
+        "speed of the modules": dmi.each(seen, module, "Speed", needs="Speed"),
+        "speed they run at": dmi.each(seen, module, "Configured Memory Speed", needs="Speed"),
+        "swap": _size(seen, "SwapTotal"),
+        "swap on": _swaps(seen),
+        "compressed swap (zswap)": {"Y": "on", "N": "off"}.get(seen.file(_ZSWAP), ABSENT),
+        "transparent huge pages": seen.chosen(f"{_PAGES}/enabled"),
+        "their defragmentation": seen.chosen(f"{_PAGES}/defrag"),
+        "huge pages": f"{seen.field(_INFO, 'HugePages_Total')} of {_size(seen, 'Hugepagesize')}",
+        "merging of equal pages (KSM)": {"0": "off", "1": "on", "2": "off"}.get(
+            seen.file(_KSM), ABSENT
+        ),
+    }
+
+
+def _size(seen: Seen, name: str) -> str:
+    """A line of ``/proc/meminfo``."""
+    text = seen.field(_INFO, name)
+    return ABSENT if text == ABSENT else format_size(int(text.split()[0]) * 1024)
+
+
+def _swaps(seen: Seen) -> str:
+    lines = seen.files.get(_SWAPS, "").splitlines()
+    return ", ".join(" ".join(line.split()[:2]) for line in lines[1:]) or "nothing"
+
+
+SECTION = Section(
+    name="memory",
+    tell=_tell,
+    files=(_INFO, _SWAPS, f"{_PAGES}/enabled", f"{_PAGES}/defrag", _ZSWAP, _KSM),
+    links=dmi.LINKS,
+    ask=dmi.ask,
+    volatile=frozenset({"available at start"}),
+)

@@ -1,0 +1,32 @@
+"""NUMA nodes: which CPUs and how much memory each has, and how far they are from each other."""
+
+import re
+
+from tiltyard.host.record.section import ABSENT, Section, Seen, Subject
+from tiltyard.units import format_size
+
+_NODE = "/sys/devices/system/node"
+_TOTAL = re.compile(r"MemTotal:\s+(\d+) kB")
+
+
+def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
+    del subject
+    found = {"nodes": seen.file(f"{_NODE}/online")}
+    for path, cpus in seen.files.items():
+        if path.startswith(_NODE) and path.endswith("/cpulist"):
+            node = path.split("/")[-2]
+            total = _TOTAL.search(seen.files.get(f"{_NODE}/{node}/meminfo", ""))
+            size = format_size(int(total[1]) * 1024) if total else ABSENT
+            distance = seen.file(f"{_NODE}/{node}/distance")
+            found[node] = f"CPUs {cpus}, memory {size}, distances {distance}"
+    return found
+
+
+SECTION = Section(
+    name="NUMA",
+    tell=_tell,
+    files=(
+        f"{_NODE}/online",
+        *(f"{_NODE}/node[0-9]*/{name}" for name in ("cpulist", "meminfo", "distance")),
+    ),
+)

@@ -1,0 +1,44 @@
+"""The file system of the study folder, as the kernel has it mounted, and software RAID."""
+
+from tiltyard.host.record import stack
+from tiltyard.host.record.geometry import geometry_command, geometry_told
+from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject
+
+_RAID = "/proc/mdstat"
+
+
+def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
+    mount = stack.mount_seen(seen, subject.directory)
+    if mount is None:
+        return {"file system": ABSENT}
+    device = stack.device_of(seen, mount)
+    command = geometry_command(mount.type, f"/dev/{device}") if device else None
+    return {
+        "file system": mount.type,
+        "mount options": mount.options,
+        "source": mount.source,
+        "lies on": stack.through(seen, device) if device else "no block device",
+        **(geometry_told(mount.type, seen.answer(command)) if command else {}),
+        "software RAID": _raid(seen),
+    }
+
+
+def _ask(seen: Seen, subject: Subject) -> list[Command]:
+    mount = stack.mount_seen(seen, subject.directory)
+    device = stack.device_of(seen, mount) if mount else None
+    command = geometry_command(mount.type, f"/dev/{device}") if mount and device else None
+    return [command] if command else []
+
+
+def _raid(seen: Seen) -> str:
+    lines = [line for line in seen.files.get(_RAID, "").splitlines() if line.startswith("md")]
+    return "; ".join(lines) or "none"
+
+
+SECTION = Section(
+    name="file system of the study folder",
+    tell=_tell,
+    files=(*stack.FILES, _RAID),
+    links=stack.LINKS,
+    ask=_ask,
+)

@@ -1,0 +1,14 @@
+"""Every program that some kind of system needs: for the doctor, and for the system record."""
+
+from tiltyard.host.packages import Tool
+from tiltyard.systems import filesystems, hosts, pair_checks, placement
+
+_NEEDED = (
+    *(one.tool for one in filesystems.FILESYSTEMS),
+    *pair_checks.TOOLS,
+    hosts.SSH,
+    placement.TASKSET,
+)
+
+TOOLS: tuple[Tool, ...] = tuple({tool.command: tool for tool in _NEEDED}.values())
+"""Each once, in the order in which the doctor shows them."""

@@ -1,0 +1,214 @@
+"""The system record: what is read, and what is made of it."""
+
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.sshd import sshd
+from support.told import MKFS, SERVER
+from tiltyard.host.place import Place
+from tiltyard.host.record import SECTIONS, Record, Subject, changes, take
+from tiltyard.host.record.section import ABSENT, Seen
+
+SUBJECT = Subject(Path("/work/study"), (MKFS,), {"tiltyard": "1.2"})
+
+
+def told(seen: Seen, subject: Subject = SUBJECT) -> Record:
+    return {section.name: section.tell(seen, subject) for section in SECTIONS}
+
+
+def test_a_host_that_tells_nothing_has_a_record_all_the_same() -> None:
+    record = told(Seen())
+    assert list(record) == [section.name for section in SECTIONS]
+    assert all(facts for facts in record.values())
+    assert {record["machine"][fact] for fact in record["machine"]} == {ABSENT}
+
+
+@pytest.mark.parametrize(
+    ("section", "fact", "value"),
+    [
+        ("machine", "model", "PowerEdge R720xd"),
+        ("machine", "mainboard", "Dell Inc. 0M1GCR"),
+        ("machine", "firmware", "Dell Inc. 1.5.1"),
+        ("machine", "power supplies", "1 × Dell E1100E-S0 1100 W"),
+        ("processor", "model", "Intel(R) Xeon(R) CPU E5-2660 0 @ 2.20GHz"),
+        ("processor", "family, model, stepping", "6, 45, 6"),
+        ("processor", "packages", "2"),
+        ("processor", "cores", "2"),
+        ("processor", "hardware threads per core", "2"),
+        ("processor", "L3 cache", "20480K per 2 CPUs"),
+        ("processor", "socket", "2 × Socket LGA2011"),
+        ("processor", "external clock", "2 × 100 MHz"),
+        ("processor", "frequency governor", "performance on 1 CPUs, powersave on 1 CPUs"),
+        ("processor", "turbo", "on"),
+        ("memory", "modules", "2 × 2 GB DDR3 Qimonda IMSH2GE13A1F1CT13H 2"),
+        ("memory", "speed they run at", "2 × 1333 MT/s"),
+        ("memory", "swap on", "/dev/sdb2 partition"),
+        ("NUMA", "node0", "CPUs 0,2, memory 8 GiB, distances 10 20"),
+        ("disks", "sda: model", "MBF2600RC"),
+        ("disks", "sda: firmware", "D903"),
+        ("disks", "sda: reached by", "SAS"),
+        ("disks", "sda: speed of rotation", "10520/min"),
+        ("disks", "sda: scheduler", "mq-deadline"),
+        ("disks", "sda: study folder is on it", "yes"),
+        ("disks", "nvme0n1: reached by", "NVMe"),
+        ("file system of the study folder", "file system", "xfs"),
+        (
+            "file system of the study folder",
+            "lies on",
+            "mapped device vg-work, disk nvme0n1, partition, disk sda",
+        ),
+        ("network", "em1: firmware", "1.63, 0x800009fa"),
+        ("network", "em1: ring sizes", "RX 256, TX 256"),
+        ("network", "em1: speed", "1000 Mbit/s"),
+        ("controllers", "storage", "Dell MegaRAID SAS 2208 rev 05"),
+        ("distribution", "name", "Red Hat Enterprise Linux 6.4"),
+        ("kernel", "tainted", "proprietary module, module from outside the tree"),
+        ("kernel", "modules", "2, of which taint: nvidia (POE)"),
+        ("kernel parameters", "vm.swappiness", "10 (default 60, set by 10-tune.conf)"),
+        ("kernel parameters", "vm.dirty_ratio", "40 (default 20)"),
+        ("kernel parameters", "set by files", "net.ipv4.tcp_sack by 10-tune.conf"),
+        ("virtualisation", "hypervisor", "none seen"),
+        ("virtualisation", "stolen since the start", "10 %"),
+        ("limits", "memory limit", "2 GiB"),
+        ("limits", "limit of processes", "none"),
+        ("limits", "quota of CPU time", "1.5 CPUs"),
+        ("limits", "CPUs that we may use", "0-3"),
+        ("versions", "mkfs.xfs", "mkfs.xfs version 6.1.0"),
+        ("versions", "tiltyard", "1.2"),
+    ],
+)
+def test_a_server_tells(section: str, fact: str, value: str) -> None:
+    assert told(SERVER)[section][fact] == value
+
+
+def test_only_what_differs_from_the_default_is_told() -> None:
+    facts = told(SERVER)["kernel parameters"]
+    assert facts["compared with the kernel's defaults"].startswith("6 of ")
+    assert not {"net.core.somaxconn", "net.ipv4.tcp_rmem", "vm.min_free_kbytes"} & facts.keys()
+    older = {**SERVER.files, "/proc/sys/kernel/osrelease": "4.19.0"}
+    facts = told(Seen(older, SERVER.links, SERVER.answers))["kernel parameters"]
+    assert facts["net.core.somaxconn"] == "4096 (default 128)"
+
+
+def test_what_says_whose_machine_it_is_is_not_recorded() -> None:
+    record = told(SERVER)
+    everything = str(record)
+    assert not [word for word in ("0BADCAFE", "123-456", "luks.uuid=9") if word in everything]
+    assert record["kernel"]["command line"] == (
+        "BOOT_IMAGE=/vmlinuz root=… mitigations=off rd.luks.uuid=… quiet"
+    )
+
+
+def test_a_directory_in_memory_lies_on_no_disk() -> None:
+    record = told(SERVER, Subject(Path("/memory")))
+    assert record["file system of the study folder"]["lies on"] == "no block device"
+    assert record["disks"]["sda: study folder is on it"] == "no"
+
+
+def test_this_host(tmp_path: Path) -> None:
+    record = take(Subject(tmp_path))
+    assert record["kernel"]["release"] == os.uname().release
+    assert record["versions"]["mount"].startswith("mount from util-linux")
+    values = [value for facts in record.values() for value in facts.values()]
+    assert all(value and "\n" not in value for value in values)
+
+
+ACTING = (
+    "*/hot_add", "*/hot_remove", "*/debug/*", "*/debugfs/*", "*/tracing/*", "*/trigger*", "*/kmsg",
+    "*/uevent", "*/reset", "*/remove", "*/rescan", "/dev/*", "*/drop_caches", "*/compact",
+    "*/compact_memory",
+)  # fmt: skip
+
+
+def test_nothing_is_listed_that_acts_when_it_is_read() -> None:
+    listed = [pattern for section in SECTIONS for pattern in section.files]
+    assert not [
+        (listing, acting)
+        for listing in listed
+        for acting in ACTING
+        if fnmatch.fnmatch(listing, acting) or fnmatch.fnmatch(acting.replace("*", "x"), listing)
+    ]
+
+
+OPENED = re.compile(r'open(?:at)?\((?:[^"]*)"([^"]+)", ([A-Z_|]+)')
+TAKES = """
+from pathlib import Path
+from tiltyard.host.record import Subject, take
+Path("/nonesuch-begin").exists()
+take(Subject(Path("/tmp")))
+"""
+
+
+def test_no_file_is_opened_that_is_not_listed(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    calls = "trace=open,openat,newfstatat,stat,statx"
+    subprocess.run(
+        ["strace", "-o", trace, "-e", calls, sys.executable, "-c", TAKES],
+        check=True,
+        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+    )
+    _, begun, after = trace.read_text().partition("/nonesuch-begin")
+    assert begun
+    opened = {
+        path
+        for path, flags in OPENED.findall(after)
+        if path.startswith(("/sys/", "/proc/", "/dev/", "/etc/")) and "O_DIRECTORY" not in flags
+    }
+    listed = [pattern for section in SECTIONS for pattern in section.files]
+    assert "/proc/meminfo" in opened
+    ours = {
+        path
+        for path in opened
+        if not any(
+            # A star stands for a part of one name, never for a slash.
+            fnmatch.fnmatch(path, pattern) and path.count("/") == pattern.count("/")
+            for pattern in listed
+        )
+    }
+    # The standard input of a command.
+    assert ours <= {"/dev/null", "/dev/shm"}
+
+
+def test_changes_between_two_records() -> None:
+    before = told(SERVER)
+    now = told(
+        Seen(
+            {
+                **SERVER.files,
+                "/proc/meminfo": "MemTotal: 8388608 kB\nMemAvailable: 1 kB",
+                "/proc/sys/kernel/osrelease": "6.1.0-2",
+            },
+            SERVER.links,
+            SERVER.answers,
+        )
+    )
+    said = changes(before, now)
+    assert 'kernel: release was "6.1.0-1" and is "6.1.0-2"' in said
+    assert 'memory: size was "16 GiB" and is "8 GiB"' in said
+    assert not [line for line in said if "available at start" in line]
+    assert changes({}, now) == ()
+    assert changes(before, before) == ()
+
+
+def test_another_host_tells_the_same(tmp_path: Path) -> None:
+    subject = Subject(Path("/"), (MKFS,))
+    volatile = {(one.name, fact) for one in SECTIONS for fact in one.volatile}
+    with sshd(tmp_path / "server") as server:
+        place = Place(("ssh", "-T", "-o", "BatchMode=yes", *server.options, server.far))
+        here, there = take(subject), take(subject, place)
+    differing = {
+        (section, fact)
+        for section, facts in here.items()
+        for fact, value in facts.items()
+        if there[section].get(fact) != value
+    }
+    # The limits of a process are its own, and other tests set kernel parameters meanwhile.
+    own = ("limits", "kernel parameters")
+    assert not {one for one in differing - volatile if one[0] not in own}
+    assert "set by files" in there["kernel parameters"]
