@@ -139,6 +139,11 @@ def test_a_clock_that_changed_between_trials_spoils_too() -> None:
     assert (found.gate, found.system) == ("clock", "b")
 
 
+def test_each_host_has_a_clock_of_its_own() -> None:
+    there = {"host": "user@there", "clock_sources": ("hpet",)}
+    assert reasons(trial("a"), trial("b", **there), trial("c"), trial("b", **there)) == []
+
+
 def block_of(**kind: object) -> tuple[Plan, list[TrialRecord]]:
     """A block in which others were busy, with its plan."""
     plan, run = synthetic_study(blocks=1, foreign_share=0.2, **kind)  # type: ignore[arg-type]

@@ -16,8 +16,8 @@ from pathlib import Path
 from tiltyard.host.packages import find_program
 
 _STARTS_S = 10.0
-_SEPARATION = Path("/run/sshd")
-"""An empty directory that sshd insists on when root starts it."""
+_OF_ITS_OWN = 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"'
+"""Started by root, sshd insists on an empty directory in /run, which only it shall see."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,31 @@ class Sshd:
     """What ``ssh`` needs to get in without a question."""
     home: Path
     """Where commands are executed."""
+    pid: int
+    """The parent of all sessions."""
+    port: int
+
+    def listens(self) -> bool:
+        """Whether it takes connections."""
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+    @contextmanager
+    def mounted(self, target: Path, options: str) -> Iterator[None]:
+        """A tmpfs that only those who log in see; needs root."""
+        there = ("nsenter", "--mount", f"--target={self.pid}")
+        subprocess.run((*there, "mount", "-t", "tmpfs", "-o", options, "tmpfs", target), check=True)
+        try:
+            yield
+        finally:
+            subprocess.run((*there, "umount", target), check=True)
+
+    def sessions(self) -> list[int]:
+        """The processes that serve one connection each."""
+        return _children(self.pid)
 
 
 @contextmanager
@@ -54,10 +79,14 @@ def sshd(folder: Path) -> Iterator[Sshd]:
                "-o", f"UserKnownHostsFile={folder / 'known_hosts'}"]  # fmt: skip
     log = folder / "log"
     argv = (program, "-D", "-E", str(log), "-f", str(folder / "config"))
-    with _separation(), subprocess.Popen(argv) as server:
+    if os.geteuid() == 0:
+        alone = ("unshare", "--mount", "--propagation", "slave", "sh", "-c", _OF_ITS_OWN, "sh")
+        argv = (*alone, *argv)
+    with subprocess.Popen(argv) as server:
         try:
             _await(port, log)
-            yield Sshd(far=f"{getuser()}@127.0.0.1", options=options, home=home)
+            far = f"{getuser()}@127.0.0.1"
+            yield Sshd(far=far, options=options, home=home, pid=server.pid, port=port)
         finally:
             server.terminate()
 
@@ -80,17 +109,9 @@ def _config(folder: Path, home: Path, port: int) -> str:
     )
 
 
-@contextmanager
-def _separation() -> Iterator[None]:
-    """The directory for the separation of privileges, removed again if it was not there."""
-    make = os.geteuid() == 0 and not _SEPARATION.exists()
-    if make:
-        _SEPARATION.mkdir(mode=0o755)
-    try:
-        yield
-    finally:
-        if make:
-            _SEPARATION.rmdir()
+def _children(pid: int) -> list[int]:
+    """Processes that a process has made and that have not ended."""
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _free_port() -> int:

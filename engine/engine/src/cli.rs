@@ -36,6 +36,9 @@ pub enum Command {
         /// File with the job; standard input when left out
         #[arg(long, value_name = "FILE")]
         job: Option<PathBuf>,
+        /// The job is the first line of standard input; stop when standard input ends
+        #[arg(long, conflicts_with = "job")]
+        attended: bool,
     },
     /// Check a job and print its hello line, without doing anything
     Validate {

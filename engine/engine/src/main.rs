@@ -3,6 +3,7 @@
 //!
 //! stdout carries the protocol and nothing else; what people should read goes to stderr.
 
+mod attended;
 mod background;
 mod classic_tool;
 mod cli;
@@ -44,7 +45,9 @@ fn main() -> ExitCode {
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     let mut output = Output::stdout();
     match command {
-        Command::Run { job } => return Ok(session::run(job.as_deref(), &mut output)),
+        Command::Run { job, attended } => {
+            return Ok(session::run(job.as_deref(), attended, &mut output));
+        }
         Command::Validate { job } => return Ok(session::validate(job.as_deref(), &mut output)),
         Command::Classic { line } => {
             let mut arguments = line.into_iter();

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use kit::failure::{bad_parameter, failure};
-use kit::{stop, Size};
+use kit::failure::bad_parameter;
+use kit::Size;
 use network::netperf::server as netperf;
 use network::serve::{listen, Limits, Offer, Server};
 use serde::Serialize;
-use wire::{Failure, FailureKind, FAR_PORT, PROTOCOL};
+use wire::{Failure, FAR_PORT, PROTOCOL};
 
+use crate::attended;
 use crate::output::{caution, Output};
 use crate::registry::VERSION;
 use crate::session;
@@ -91,7 +92,7 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
         ));
     }
     if arguments.until_eof {
-        stop_at_eof()?;
+        attended::stop_at_eof()?;
     }
     if arguments.netperf {
         return speak_netperf(&offer, output);
@@ -196,21 +197,4 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds
         .filter(|&seconds| seconds > 0.0 && seconds <= TIME_LIMIT_MAX_S)
         .ok_or_else(|| format!("use more than 0 seconds and up to {TIME_LIMIT_MAX_S}"))
-}
-
-/// Whoever started us keeps our standard input open for as long as we are needed.
-fn stop_at_eof() -> Result<(), Failure> {
-    let wait = || {
-        let mut stdin = std::io::stdin().lock();
-        let mut heard = [0; 64];
-        while stdin.read(&mut heard).is_ok_and(|count| count > 0) {}
-        stop::request();
-    };
-    let thread = std::thread::Builder::new().name("stdin".into()).spawn(wait);
-    thread.map(drop).map_err(|error| {
-        failure(
-            FailureKind::HostLacks,
-            format!("cannot watch standard input: {error}"),
-        )
-    })
 }

@@ -15,12 +15,14 @@ use wire::{
 };
 
 use crate::output::{complain, Output};
-use crate::{exit, hash, job, registry};
+use crate::{attended, exit, hash, job, registry};
 
 /// Reads a job and executes it. The last line is an `end`, also when there was no first one.
-pub fn run(path: Option<&Path>, output: &mut Output) -> ExitCode {
+///
+/// Attended, it stops when standard input ends, whose first line is the job.
+pub fn run(path: Option<&Path>, attended: bool, output: &mut Output) -> ExitCode {
     let mut emit = |event: &Event| output.event(event);
-    let done = match start(path) {
+    let done = match start(path, attended) {
         Ok(job) => carry_out(&job, &mut emit),
         Err(failure) => conclude(not_begun(failure), &mut emit),
     };
@@ -73,9 +75,14 @@ pub fn measure_floor() -> Floor {
     }
 }
 
-fn start(path: Option<&Path>) -> Result<Job, Failure> {
+fn start(path: Option<&Path>, attended: bool) -> Result<Job, Failure> {
     heed_signals()?;
-    job::read(path)
+    if !attended {
+        return job::read(path);
+    }
+    let job = job::read_line()?;
+    attended::stop_at_eof()?;
+    Ok(job)
 }
 
 fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {

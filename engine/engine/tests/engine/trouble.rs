@@ -1,12 +1,12 @@
 //! What happens when things go wrong in the middle: nothing may be left behind, and the exit
 //! code says what it was.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{end, iozone, job, left_in, run, scratch_directory, start, Tmpfs};
+use crate::common::{command, end, iozone, job, left_in, run, scratch_directory, start, Tmpfs};
 use serde_json::{json, Value};
 use wire::{AccessVerdict, Event, FailureKind, Outcome};
 
@@ -18,7 +18,7 @@ fn endless(directory: &Path) -> Value {
 }
 
 /// Reads lines until the first value was measured, so that the trial is in the middle.
-fn wait_for_a_sample(child: &mut Child) -> BufReader<std::process::ChildStdout> {
+fn wait_for_a_sample(child: &mut Child) -> BufReader<ChildStdout> {
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     loop {
         let mut line = String::new();
@@ -58,6 +58,35 @@ fn a_reader_that_goes_away_ends_the_trial() {
     let directory = scratch_directory();
     let mut child = start(&["run"], &endless(directory.path()));
     drop(wait_for_a_sample(&mut child));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(left_in(directory.path()).is_empty());
+}
+
+/// Starts an attended trial and waits until it is in the middle.
+fn attended(directory: &Path) -> (Child, ChildStdin, BufReader<ChildStdout>) {
+    let mut command = command(&["run", "--attended"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{}", endless(directory)).unwrap();
+    let lines = wait_for_a_sample(&mut child);
+    (child, stdin, lines)
+}
+
+#[test]
+fn an_attended_trial_goes_on_while_its_input_is_open() {
+    let directory = scratch_directory();
+    let (mut child, mut stdin, mut lines) = attended(directory.path());
+    writeln!(stdin, "still here").unwrap();
+    let mut line = String::new();
+    while !line.contains("\"sample\"") {
+        line.clear();
+        assert!(lines.read_line(&mut line).unwrap() > 0, "ended too early");
+    }
+    assert!(child.try_wait().unwrap().is_none());
+    drop(stdin);
+    let last = lines.lines().last().unwrap().unwrap();
+    assert!(last.contains("\"interrupted\""), "{last}");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(left_in(directory.path()).is_empty());
 }

@@ -1,5 +1,6 @@
 """Start a trial on this host and read what it says, line by line, while keeping every byte."""
 
+import contextlib
 import os
 import selectors
 import signal
@@ -32,6 +33,7 @@ class LocalTrial:
         prefix: Sequence[str] = (),
         limit_s: float | None = None,
         hold: Sequence[int] = (),
+        attended: bool = False,
     ) -> None:
         """Start it.
 
@@ -42,7 +44,9 @@ class LocalTrial:
             prefix: command that starts the engine where the trial shall run.
             limit_s: it is stopped after that time; ``None`` for no limit.
             hold: file descriptors that it keeps open, so that locks on them outlive us.
+            attended: it stops when its input ends, for where no signal of ours reaches it.
         """
+        self._attended = attended
         self._keep = keep
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed when the trial has ended
         self._said = b""
@@ -51,7 +55,7 @@ class LocalTrial:
         self._stopped_at: float | None = None
         self.timed_out = False
         self._process = subprocess.Popen(
-            (*prefix, *engine, "run"),
+            (*prefix, *engine, "run", *(("--attended",) if attended else ())),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -63,11 +67,11 @@ class LocalTrial:
     def _hand_over(self, job: bytes) -> None:
         """Write the job; an engine that died at once is found out by its silence."""
         assert self._process.stdin is not None
-        try:
-            with self._process.stdin as pipe:
-                pipe.write(job)
-        except BrokenPipeError:
-            pass
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(job + b"\n" if self._attended else job)
+            self._process.stdin.flush()
+        if not self._attended:
+            self._close_input()
 
     def lines(self) -> Iterator[bytes]:
         """Whole lines of output as they come; ends when the engine has ended.
@@ -90,7 +94,10 @@ class LocalTrial:
         """Ask it to end; it removes its files. Safe to call from a signal handler."""
         if self._stopped_at is None:
             self._stopped_at = time.monotonic()
-            self._signal(signal.SIGTERM)
+            if self._attended:
+                self._close_input()
+            else:
+                self._signal(signal.SIGTERM)
 
     @property
     def exit_status(self) -> int:
@@ -125,6 +132,12 @@ class LocalTrial:
         if self._stopped_at is not None and now - self._stopped_at > _GRACE_S:
             self._signal(signal.SIGKILL)
 
+    def _close_input(self) -> None:
+        """Its input ends; harmless if it has ended."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+
     def _signal(self, number: signal.Signals) -> None:
         """Signal our own child, if it has not been reaped."""
         if self._process.returncode is None:
@@ -134,6 +147,7 @@ class LocalTrial:
         """Reap it; nothing of ours outlives the trial."""
         assert self._process.stdout is not None
         self._process.stdout.close()
+        self._close_input()
         try:
             self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:

@@ -26,6 +26,21 @@ class Command(BaseModel):
     elapsed_s: float
 
 
+class CommandFailedError(TiltyardError):
+    """A command ended with a status that is not 0.
+
+    Attributes:
+        status: the exit status; negative is the signal that killed it.
+        complaint: the line of its output that says why.
+    """
+
+    def __init__(self, argv: Sequence[str], status: int, complaint: str) -> None:
+        """As it was called, and how it ended."""
+        super().__init__(f"{shlex.join(argv)}: {complaint}")
+        self.status = status
+        self.complaint = complaint
+
+
 @dataclass(frozen=True)
 class Output:
     """What a command left behind."""
@@ -57,7 +72,8 @@ def run(
 
     Raises:
         HostLacksError: if there is no such program.
-        TiltyardError: if it fails or takes too long; the message has its complaint.
+        CommandFailedError: if it fails; the message has its complaint.
+        TiltyardError: if it takes too long.
     """
     program = find_program(argv[0])
     if program is None:
@@ -81,7 +97,9 @@ def run(
         raise TiltyardError(f"{line}: not done after {timeout_s:g} s, so it was killed") from None
     stdout, stderr = _text(done.stdout), _text(done.stderr)
     if done.returncode != 0:
-        raise TiltyardError(f"{line}: {complaint(stderr or stdout, done.returncode)}")
+        raise CommandFailedError(
+            argv, done.returncode, complaint(stderr or stdout, done.returncode)
+        )
     elapsed_s = time.monotonic() - began
     return Output(Command(argv=tuple(argv), elapsed_s=elapsed_s), stdout, stderr)
 

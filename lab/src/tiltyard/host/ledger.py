@@ -22,6 +22,7 @@ from tiltyard.host import commands
 from tiltyard.host.change import PREFIX
 from tiltyard.host.changes import Change
 from tiltyard.host.ledger_file import append, read_ledger
+from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process
 from tiltyard.host.recovery import PutBack, put_back
 
@@ -144,6 +145,7 @@ class Ledger:
         """Take back what is outstanding, last change first, and remove the ledger.
 
         Raises:
+            UnreachableError: if it is on another host that is not reached.
             TiltyardError: if something could not be taken back. The ledger stays, and
                 :func:`recover` tries again at the next start.
         """
@@ -158,16 +160,18 @@ class Ledger:
 
     def _undo_all(self, *, keep: bool = False) -> None:
         """Take changes back, last one first; ``keep``: without those kept over a boot."""
-        errors: list[str] = []
+        errors: list[Exception] = []
         for change in reversed(list(self._outstanding.values())):
             if keep and change.is_kept_over_boot:
                 continue
             try:
                 self.undo(change)
             except (TiltyardError, OSError) as error:
-                errors.append(str(error))
+                errors.append(error)
         if errors:
-            raise TiltyardError(f"{'; '.join(errors)}; try: tiltyard restore")
+            away = all(isinstance(error, UnreachableError) for error in errors)
+            text = f"{'; '.join(map(str, errors))}; try: tiltyard restore"
+            raise UnreachableError(text) if away else TiltyardError(text)
 
     def _take_up(self, kept: Path) -> tuple[str, Path, int]:
         """Go on with a ledger that was kept over a boot: its token, path and file."""

@@ -13,6 +13,7 @@ from pydantic import Field
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.processes import end_processes
 
 _NAMESPACES = Path("/run/netns")
@@ -108,19 +109,47 @@ class StartedServer(HostChange):
         ]
 
 
+_REMOVE = r"""
+running() {
+    ls -l /proc/[0-9]*/exe 2>/dev/null | sed -n "s#^.* /proc/\([0-9]*\)/exe -> .*/$1/.*#\1#p"
+}
+tries=0
+while pids=$(running "$2") && [ -n "$pids" ]; do
+    case $tries in
+        0) kill $pids ;;
+        60) kill -9 $pids ;;
+        80) echo "process $pids does not end" >&2; exit 1 ;;
+    esac
+    tries=$((tries + 1))
+    sleep 0.25
+done
+test ! -e "$1" || { rm -rf -- "$1" && echo removed; }
+"""
+"""Ends what runs out of a directory, with 15 s for it to remove its own files, and removes it."""
+
+
 class MadeOverSsh(HostChange):
-    """A directory in the home of a user on another host, with all that is in it."""
+    """A directory on another host, with all that is in it, and what runs out of it."""
 
     kind: Literal["ssh"] = "ssh"
     ssh: tuple[str, ...]
     """The command that reaches the host; what it shall do there is appended."""
-    directory: str = Field(pattern=rf"^{PREFIX}[A-Za-z0-9-]+$")
+    directory: str = Field(pattern=rf"^([^\n]*/)?{PREFIX}[A-Za-z0-9-]+$")
+    """A relative path begins at the user's home."""
 
     def undo(self) -> str | None:
-        """Remove it."""
-        there = f"test ! -e {self.directory} || {{ rm -rf -- {self.directory} && echo removed; }}"
-        said = commands.run((*self.ssh, there), timeout_s=30).stdout
-        return f"removed {self.directory} on {self.ssh[-1]}" if said else None
+        """End the processes and remove the directory.
+
+        Raises:
+            UnreachableError: if the host is not reached; the message says what is left there.
+        """
+        place = Place(self.ssh)
+        name = self.directory.rpartition("/")[2]
+        try:
+            said = place.run(("sh", "-c", _REMOVE, "sh", self.directory, name), timeout_s=60).stdout
+        except UnreachableError as error:
+            raise UnreachableError(f"{error}; {self.directory} is left there") from None
+        return f"removed {self.directory} on {place}" if said else None
 
 
 def _arguments(entry: Path) -> list[bytes]:

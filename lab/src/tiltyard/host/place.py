@@ -3,14 +3,22 @@
 import glob
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host import commands
 
 _ANSWER_S = 60
+SSH_FAILED: Final = 255
+"""Exit status of ssh when it is ssh that failed, and not the command there (ssh(1))."""
+
+
+class UnreachableError(HostLacksError):
+    """Another host is not reached: down, gone from the network, or it does not let us in."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Place:
         """Small files by path, those that cannot be read left out.
 
         Raises:
-            TiltyardError: if the host cannot be reached.
+            UnreachableError: if the host cannot be reached.
         """
         names = [str(path) for path in paths]
         if self.ssh:
@@ -68,7 +76,8 @@ class Place:
         hold: Sequence[int] = (),
     ) -> commands.Output:
         """Run a command there to its end, as :func:`tiltyard.host.commands.run` does here."""
-        return commands.run(self.argv(argv), stdin=stdin, timeout_s=timeout_s, hold=hold)
+        with self.told():
+            return commands.run(self.argv(argv), stdin=stdin, timeout_s=timeout_s, hold=hold)
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command of this host that runs a command there."""
@@ -81,16 +90,40 @@ class Place:
             return sorted(listed.splitlines())
         return sorted(glob.glob(pattern))  # noqa: PTH207  absolute patterns
 
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Tells of what fails there as a person would.
+
+        Raises:
+            UnreachableError: instead of ssh's failure.
+            TiltyardError: with the complaint and the host, instead of a line of ssh.
+        """
+        try:
+            yield
+        except commands.CommandFailedError as error:
+            if not self.ssh:
+                raise
+            if error.status == SSH_FAILED:
+                raise UnreachableError(f"cannot reach {self}: {error.complaint}") from None
+            raise TiltyardError(f"{self}: {error.complaint}") from None
+
     def _read_there(self, names: list[str]) -> dict[str, str]:
         """Each line comes with the name of its file; an empty file says nothing."""
         if not names:
             return {}
         ask = f"grep -sH '' -- {shlex.join(names)}; true"
-        found: dict[str, list[str]] = {}
-        for line in commands.run((*self.ssh, ask), timeout_s=_ANSWER_S).stdout.splitlines():
-            path, _, text = line.partition(":")
-            found.setdefault(path, []).append(text)
-        return {path: "\n".join(lines).strip() for path, lines in found.items()}
+        with self.told():
+            said = commands.run((*self.ssh, ask), timeout_s=_ANSWER_S).stdout
+        return texts_of(said.splitlines())
+
+
+def texts_of(lines: Iterable[str]) -> dict[str, str]:
+    """Files by path, from what ``grep -sH '' FILES`` prints of them."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        path, _, text = line.partition(":")
+        found.setdefault(path, []).append(text)
+    return {path: "\n".join(texts).strip() for path, texts in found.items()}
 
 
 HERE = Place()

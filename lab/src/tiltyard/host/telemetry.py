@@ -11,8 +11,10 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
+from tiltyard.errors import TiltyardError
 from tiltyard.host.disk_watch import DiskWatch
 from tiltyard.host.kernel_log import KernelLog
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.pressure import longest_waits_s, others_waited_s
 from tiltyard.host.processes import used_s
 from tiltyard.host.processor import FrequencyWatch, temperatures_c, throttled
@@ -31,6 +33,8 @@ class Telemetry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     elapsed_s: float
+    host: str = ""
+    """The other host on which it ran; empty: this one."""
     own_bytes: int | None = None
     """On the device under test; without a loop device, all that is not known to be others'."""
     foreign_bytes: int | None = None
@@ -82,7 +86,7 @@ class Watch:
         self._waited_s = others_waited_s()
         self._frequency = FrequencyWatch()
         self._throttled = throttled()
-        self._memory = _memory_events()
+        self._memory = _memory_events(HERE.read(_VMSTAT) or "")
         self._ahead_s = _time_of_day_ahead_s()
         self._began_s = time.monotonic()
 
@@ -98,24 +102,20 @@ class Watch:
         """What has happened since then."""
         elapsed_s = time.monotonic() - self._began_s
         own_bytes, foreign_bytes = self._disk.seen() if self._disk else (None, None)
-        memory = _memory_events()
-        grown = {name: memory[name] - self._memory[name] for name in memory.keys() & self._memory}
+        memory = _memory_events(HERE.read(_VMSTAT) or "")
         return Telemetry(
             elapsed_s=elapsed_s,
             own_bytes=own_bytes,
             foreign_bytes=foreign_bytes,
             servers_s=used_s(self._servers) - self._served_s if self._servers else None,
             foreign_waits_s=longest_waits_s(self._waited_s, others_waited_s()),
-            swapped_pages=grown.get("swapped"),
-            allocation_stalls=grown.get(_STALLS),
-            compaction_stalls=grown.get(_COMPACTION),
-            huge_page_fallbacks=grown.get(_HUGE_PAGES),
             throttled=_grown(self._throttled, throttled()),
             frequency=self._frequency.ratio(),
             temperatures_c=self._temperatures_c,
             clock_sources=tuple(sorted({self._clock_source, _clock_source()} - {""})),
             clock_step_s=_time_of_day_ahead_s() - self._ahead_s,
             kernel_errors=self._log.errors(),
+            **_memory_telemetry(self._memory, memory),
         )
 
 
@@ -124,14 +124,76 @@ def _grown(before: int | None, now: int | None) -> int | None:
     return None if before is None or now is None else now - before
 
 
-def _memory_events() -> dict[str, int]:
-    """Events of ``/proc/vmstat`` since boot; those that this kernel counts."""
+class FarWatch:
+    """The counters of another host from now on: those that a few files there tell.
+
+    Disks, groups of others, frequency, heat, the kernel's log and the time of day are not watched
+    there; CPU time and steal the engine counts itself, wherever it runs.
+    """
+
+    def __init__(self, place: Place) -> None:
+        """Read them; a host that is not reached tells nothing.
+
+        Args:
+            place: where the trial runs.
+        """
+        self._place = place
+        self._memory, self._clock_source = self._look()
+        self._began_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        """The watch itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held open."""
+
+    def telemetry(self) -> Telemetry:
+        """What has happened since then."""
+        elapsed_s = time.monotonic() - self._began_s
+        memory, clock_source = self._look()
+        return Telemetry(
+            elapsed_s=elapsed_s,
+            host=str(self._place),
+            clock_sources=tuple(sorted({self._clock_source, clock_source} - {""})),
+            **_memory_telemetry(self._memory, memory),
+        )
+
+    def _look(self) -> tuple[dict[str, int], str]:
+        """Events of memory, and the clock."""
+        try:
+            found = self._place.read_all((_VMSTAT, _CLOCK_SOURCE))
+        except TiltyardError:
+            found = {}
+        return _memory_events(found.get(str(_VMSTAT), "")), found.get(str(_CLOCK_SOURCE), "")
+
+
+def watch(place: Place, directory: Path | None, servers: Sequence[int] = ()) -> Watch | FarWatch:
+    """Watches the host that a trial runs on.
+
+    Args:
+        place: that host.
+        directory: what the trial works on; ``None`` if that is no directory of this host.
+        servers: processes of this host that belong to the system under test.
+    """
+    return FarWatch(place) if place.ssh else Watch(directory, servers)
+
+
+def _memory_telemetry(before: dict[str, int], now: dict[str, int]) -> dict[str, int | None]:
+    """What was added, by the names of :class:`Telemetry`."""
+    grown = {name: now[name] - before[name] for name in now.keys() & before}
+    return {
+        "swapped_pages": grown.get("swapped"),
+        "allocation_stalls": grown.get(_STALLS),
+        "compaction_stalls": grown.get(_COMPACTION),
+        "huge_page_fallbacks": grown.get(_HUGE_PAGES),
+    }
+
+
+def _memory_events(text: str) -> dict[str, int]:
+    """Events of the text of ``/proc/vmstat`` since boot; those that the kernel counts."""
     counts: dict[str, int] = {}
-    try:
-        lines = _VMSTAT.read_text().splitlines()
-    except OSError:
-        return counts
-    for line in lines:
+    for line in text.splitlines():
         name, _, count = line.partition(" ")
         kind = "swapped" if name in _SWAPPING else _STALLS if name.startswith(_STALLS) else name
         if kind in ("swapped", _STALLS, _COMPACTION, _HUGE_PAGES):

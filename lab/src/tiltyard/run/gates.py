@@ -79,6 +79,8 @@ def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reas
     """The reasons that the trials of one block give, trial by trial."""
     usual = _usual_frequencies(block)
     coolest_c = _coolest_c(block)
+    # Trials may run on several hosts, each with a clock of its own.
+    firsts = {trial.telemetry.host: trial for trial in reversed(block)}
     for trial in block:
         for gate, value, limit, seen in (
             *_processor_time(trial, gates),
@@ -87,7 +89,7 @@ def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reas
             *_frequency(trial, gates, usual.get(trial.key.workload)),
             *_heat(trial, gates, coolest_c),
             *_events(trial),
-            *_clock(trial, block[0]),
+            *_clock(trial, firsts[trial.telemetry.host]),
         ):
             key = trial.key
             yield Reason(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard.host.place import HERE, Place
 from tiltyard.host.pressure import machine_waited_s
 
 _MEMINFO = Path("/proc/meminfo")
@@ -20,6 +21,11 @@ _CALM_BYTES = 2**20
 _CALM_SHARE = 0.2
 _LIMIT_S = 2.0
 _STEP_S = 0.05
+_THERE = """
+look() { head -n 1 /proc/uptime; head -n 1 /proc/pressure/io 2>/dev/null || echo; }
+sync; look; sleep 0.2; look; grep -E "^(Dirty|Writeback):" /proc/meminfo
+"""
+"""One step on another host, by its own clock: (uptime, pressure) twice, and what is dirty."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +39,21 @@ class Settled:
     """Share of the last moment in which a task waited for a disk; ``None``: not available."""
 
 
-def settle(check: Callable[[], None]) -> Settled:
-    """Sync, then give other users of this host's disks a moment to come to rest.
+def settle(check: Callable[[], None], place: Place = HERE) -> Settled:
+    """Sync, then give other users of the host's disks a moment to come to rest.
 
     Args:
         check: called between steps; may raise to stop.
+        place: the host that the trial will run on.
+
+    Raises:
+        UnreachableError: if that is another host, and it is not reached.
     """
     began = time.monotonic()
-    os.sync()
+    if not place.ssh:
+        os.sync()
     while True:
-        share = _waiting_share()
-        dirty = _dirty_bytes()
+        share, dirty = _there(place) if place.ssh else (_waiting_share(), _dirty_bytes())
         elapsed_s = time.monotonic() - began
         if (dirty <= _CALM_BYTES and (share or 0.0) <= _CALM_SHARE) or elapsed_s >= _LIMIT_S:
             return Settled(elapsed_s=elapsed_s, dirty_bytes=dirty, waiting_share=share)
@@ -64,3 +74,14 @@ def _dirty_bytes() -> int:
     """Page cache that is not on disk yet."""
     lines = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
     return sum(int(lines[name].split()[0]) * 1024 for name in ("Dirty", "Writeback"))
+
+
+def _there(place: Place) -> tuple[float | None, int]:
+    """The same of another host: share of a moment, and bytes."""
+    lines = place.run(("sh", "-c", _THERE)).stdout.splitlines()
+    began_s, ended_s = (float(line.split()[0]) for line in (lines[0], lines[2]))
+    before_us, now_us = (line.rpartition("total=")[2] for line in (lines[1], lines[3]))
+    share = None
+    if before_us and now_us and ended_s > began_s:
+        share = min(1.0, (int(now_us) - int(before_us)) / 1e6 / (ended_s - began_s))
+    return share, sum(int(line.split()[1]) * 1024 for line in lines[4:])

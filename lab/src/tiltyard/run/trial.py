@@ -15,7 +15,8 @@ from typing import Literal
 from tiltyard.executors.engine import ConditionsWanted, Job
 from tiltyard.executors.local import LocalTrial
 from tiltyard.folder import sha256, sync_directory
-from tiltyard.host.telemetry import Telemetry, Watch
+from tiltyard.host.place import SSH_FAILED
+from tiltyard.host.telemetry import Telemetry, watch
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
@@ -47,7 +48,7 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     Raises:
         InterruptedRunError: if a signal came; nothing is kept of the trial.
     """
-    settled = settle(context.interrupt.check)
+    settled = settle(context.interrupt.check, up.place)
     slot = context.slots[key]
     started = TrialStarted(
         key=key,
@@ -113,7 +114,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         workload=spec.use, parameters=spec.parameters, target=up.target, conditions=conditions
     )
     limit_s = _limit_s(context.history, key.workload)
-    with partial.open("wb") as keep, Watch(_watched(up), up.servers) as watch:
+    with partial.open("wb") as keep, watch(up.place, _watched(up), up.servers) as watching:
         began = time.monotonic()
         trial = LocalTrial(
             up.engine or (str(context.engine.path),),
@@ -122,12 +123,13 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
             prefix=up.prefix,
             limit_s=limit_s,
             hold=context.ledger.hold,
+            attended=bool(up.place.ssh),
         )
         with context.interrupt.stops(trial.stop):
             for line in trial.lines():
                 _show(context.observer, line)
         elapsed_s = time.monotonic() - began
-        telemetry = watch.telemetry()
+        telemetry = watching.telemetry()
         keep.flush()
         os.fsync(keep.fileno())
     stream = read_stream(partial.read_bytes())
@@ -135,7 +137,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     if trial.timed_out:
         outcome, reason = "failed", f"stopped after {limit_s:.0f} s: far longer than before"
     elif stream.end is None:
-        reason = _death(trial)
+        reason = _death(trial, up, heard=stream.hello is not None)
     return _Ended(outcome, reason, elapsed_s, telemetry)
 
 
@@ -147,8 +149,17 @@ def _watched(up: Up) -> Path | None:
         return None
 
 
-def _death(trial: LocalTrial) -> str:
-    """Why an engine ended without its last line."""
+def _death(trial: LocalTrial, up: Up, *, heard: bool) -> str:
+    """Why an engine ended without its last line.
+
+    Args:
+        trial: it has ended.
+        up: the system.
+        heard: whether the engine had said anything.
+    """
+    if up.place.ssh and trial.exit_status == SSH_FAILED:
+        what = "lost the connection to" if heard else "cannot reach"
+        return f"{what} {up.place}: {trial.last_words() or 'ssh does not say why'}"
     if trial.exit_status < 0:
         return f"the engine was killed by {signal.Signals(-trial.exit_status).name}"
     said = trial.last_words() or "it did not say why"

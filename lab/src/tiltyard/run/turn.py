@@ -6,6 +6,7 @@ caches is gone, what they left on the disk is not.
 """
 
 from tiltyard.errors import InterruptedRunError, TiltyardError, TrialsFailedError
+from tiltyard.host.place import UnreachableError
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.context import Context
 from tiltyard.run.journal import SystemPrepared
@@ -22,7 +23,8 @@ def run_turn(context: Context, system: System, keys: list[TrialKey]) -> None:
 
     Raises:
         InterruptedRunError: if a signal came; the system is down.
-        TiltyardError: if the system cannot be taken down: nothing may run on such a host.
+        TiltyardError: if the system cannot be taken down: nothing may run on such a host. Another
+            host that is not reached is told, and what is left there stays recorded.
         TrialsFailedError: if a trial failed and the run is to stop at that.
     """
     name, block = keys[0].system, keys[0].block
@@ -40,7 +42,15 @@ def run_turn(context: Context, system: System, keys: list[TrialKey]) -> None:
         context.journal.append(SystemPrepared(prepared=prepared))
         _run_trials(context, system, keys, up)
     finally:
+        _take_down(context, name, system)
+
+
+def _take_down(context: Context, name: str, system: System) -> None:
+    """A host that is not reached any more cannot disturb this one; what is left there is said."""
+    try:
         system.take_down()
+    except UnreachableError as error:
+        context.observer.note(f"{name}: {error}; that is tried again, also by tiltyard restore")
 
 
 def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) -> None:
@@ -55,7 +65,10 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
             except (TiltyardError, OSError) as error:
                 _fail(context, keys[place:], f"{key.system} could not be refreshed: {error}")
                 return
-        run_trial(context, key, up)
+        try:
+            run_trial(context, key, up)
+        except UnreachableError as error:
+            fail_trial(context, key, str(error))
         _insist(context, key)
 
 

@@ -3,7 +3,17 @@
 A kind of system is one file and one line in :data:`KINDS`.
 """
 
-from tiltyard.systems import directory, hosts, loop_image, loopback, mount, overlay, pair, tmpfs
+from tiltyard.systems import (
+    directory,
+    hosts,
+    loop_image,
+    loopback,
+    mount,
+    overlay,
+    pair,
+    remote,
+    tmpfs,
+)
 from tiltyard.systems.kind import AnyKind
 from tiltyard.systems.tuned import tunable
 
@@ -16,6 +26,7 @@ KINDS: tuple[AnyKind, ...] = (
     pair.KIND,
     loopback.KIND,
     hosts.KIND,
+    remote.KIND,
 )
 """In the order in which help shows them; where settings fit several, the first one is meant."""
 

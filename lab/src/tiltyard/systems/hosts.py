@@ -5,43 +5,35 @@ by ssh is open, and is removed with its directory. What is measured does not pas
 """
 
 import json
-import platform
 import re
 import socket
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, field_validator
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.engine import Engine, FarEnd
+from tiltyard.executors.engine import FarEnd
 from tiltyard.executors.far import FarEngine
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
-from tiltyard.host.network_changes import MadeOverSsh
-from tiltyard.host.packages import Tool, find_program, install_command
+from tiltyard.host.packages import find_program
 from tiltyard.host.steps import Steps
 from tiltyard.study.problems import shown
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.other_host import SSH, HostName, OtherHost
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
 from tiltyard.systems.serving import fresh_secret
 
-SSH = Tool("ssh", "openssh-client", ("-V",), "far ends on other hosts cannot be reached")
-_ALWAYS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
-_ANSWER_S = 30
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
-_ENGINE = "tiltyard-engine"
 _NEAR_DEVICE = "device of the near end"
 
 
 class HostsSettings(PlacedSettings):
     """Where the far end is, and how it is reached."""
 
-    far: Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")] = Field(
-        description='The other host as ssh knows it: "user@host".'
-    )
+    far: HostName = Field(description='The other host as ssh knows it: "user@host".')
     address: str | None = Field(
         default=None,
         description="Name or address at which the far end listens; that of ssh if left out.",
@@ -75,33 +67,25 @@ class Hosts(System):
         self._settings = settings
         self._site = site
         self._steps = Steps(site.ledger, site.check)
-        self._ssh = (SSH.command, *_ALWAYS, *settings.ssh_options, settings.far)
+        self._there = OtherHost(settings.far, settings.ssh_options, self._steps)
         self._engine: FarEngine | None = None
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
-        settings = self._settings
-        if find_program(SSH.command) is None:
-            text = f"{SSH.command} is not installed"
-            return [Problem("error", text, install_command(SSH.package))]
+        if problems := self._there.problems():
+            return problems
         try:
-            there = self._ask("uname -sm").strip()
             _resolved(self._name())
         except TiltyardError as error:
-            remedy = f"ssh {settings.far} must work without a question"
-            return [Problem("error", f"{settings.far}: {error}", remedy)]
-        here = f"{platform.system()} {platform.machine()}"
-        if there != here:
-            text = f"{settings.far} is {there}, but the engine is for {here}"
-            return [Problem("error", text, "a far end of the same sort")]
-        return cpu_problems(*settings.near_cpus)
+            return [Problem("error", str(error), "address = an address of the far host")]
+        return cpu_problems(*self._settings.near_cpus)
 
     def bring_up(self) -> Up:
         """Copy the engine and a fresh secret there, and start it."""
         settings = self._settings
         try:
             address, secret = _resolved(self._name()), fresh_secret()
-            self._engine = self._serve(self._copy(), address, secret)
+            self._engine = self._serve(address, secret)
             facts = self._facts(address)
             return Up(
                 target=FarEnd(address=address, port=self._engine.port, secret=secret),
@@ -121,26 +105,20 @@ class Hosts(System):
             self._engine = None
         self._steps.undo()
 
-    def _copy(self) -> str:
-        """A directory there, with the engine in it."""
-        directory = self._site.ledger.name("far")
-        self._steps.record(MadeOverSsh(ssh=self._ssh, directory=directory))
-        engine = f"{directory}/{_ENGINE}"
-        put = f"mkdir -m 700 {directory} && cat > {engine} && chmod 700 {engine}"
-        self._steps.run((*self._ssh, put), stdin=Engine.find().path)
-        return directory
-
-    def _serve(self, directory: str, address: str, secret: str) -> FarEngine:
-        """Start it. The secret goes through ssh to a file there, and into nobody's arguments."""
+    def _serve(self, address: str, secret: str) -> FarEngine:
+        """Copy it there and start it; the secret goes to a file, and into nobody's arguments."""
         settings = self._settings
+        directory = self._site.ledger.name("far")
+        engine = self._there.copy_engine(directory)
         file = f"{directory}/secret"
         keep = f'umask 077 && read -r secret && printf %s "$secret" > {file}'
         words = [
-            *on_cpus(settings.far_cpus), f"{directory}/{_ENGINE}", "serve", "--until-eof",
+            *on_cpus(settings.far_cpus), engine, "serve", "--until-eof",
             "--bind", address, "--port", str(settings.port), "--secret-file", file,
             *(("--data-ports", settings.data_ports) if settings.data_ports else ()),
         ]  # fmt: skip
-        return FarEngine((*self._ssh, f"{keep} && exec {' '.join(words)}"), f"{secret}\n".encode())
+        serve = f"{keep} && exec {' '.join(words)}"
+        return FarEngine((*self._there.place.ssh, serve), f"{secret}\n".encode())
 
     def _facts(self, address: str) -> dict[str, str]:
         """What both kernels say."""
@@ -148,7 +126,7 @@ class Hosts(System):
         paths = {str(sysctls.path_of(key)): key for key in told}
         # Lines of "path:value"; what that kernel does not have is left out.
         ask = f"uname -srm; nproc; grep -s '' {' '.join(paths)}; true"
-        kernel, cpus, *lines = self._ask(ask).splitlines()
+        kernel, cpus, *lines = self._there.ask(ask).splitlines()
         values = (line.partition(":") for line in lines)
         far = {paths[path]: sysctls.normal(value) for path, _, value in values}
         return {
@@ -169,10 +147,6 @@ class Hosts(System):
         options = (*self._settings.ssh_options, "-G", self._settings.far)
         lines = commands.run((SSH.command, *options)).stdout.splitlines()
         return next(line.split()[1] for line in lines if line.startswith("hostname "))
-
-    def _ask(self, there: str) -> str:
-        """What a command on the other host prints."""
-        return commands.run((*self._ssh, there), timeout_s=_ANSWER_S).stdout
 
 
 def _resolved(name: str) -> str:

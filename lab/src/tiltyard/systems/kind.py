@@ -19,11 +19,11 @@ from tiltyard.executors.engine import Inject, Target
 from tiltyard.host.commands import Command
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE, Place
+from tiltyard.study.model import Clock
 from tiltyard.study.problems import not_a, shown
 from tiltyard.tuning.load import is_path, ready_names
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
-from tiltyard.study.model import Clock
 from tiltyard.units import parse_size
 from tiltyard.wire import Call
 
@@ -154,6 +154,9 @@ class Up:
     engine: tuple[str, ...] = ()
     """Command that stands for the engine, where it is not on this host: through ssh, or into a
     guest. It takes the engine's verbs and has its pipes. Empty: this installation's engine."""
+    place: Place = HERE
+    """The host that trials run on. On another one the engine is attended: it stops when its input
+    ends, and what is looked at before and after a trial is looked at there."""
     cpus: tuple[int, ...] = ()
     """CPUs for the measuring threads, instead of those of the study; empty: the study's."""
     devices: tuple[str, ...] = ()

@@ -1,12 +1,12 @@
 """Every program that some kind of system needs: for the doctor, and for the system record."""
 
 from tiltyard.host.packages import Tool
-from tiltyard.systems import filesystems, hosts, pair_checks, placement
+from tiltyard.systems import filesystems, other_host, pair_checks, placement
 
 _NEEDED = (
     *(one.tool for one in filesystems.FILESYSTEMS),
     *pair_checks.TOOLS,
-    hosts.SSH,
+    other_host.SSH,
     placement.TASKSET,
 )
 

@@ -1,0 +1,145 @@
+"""Kind ``remote``: a directory on another host that ssh reaches, on whatever is mounted there.
+
+For each turn the engine is copied there; each trial is an engine that runs there, takes its job
+through ssh and streams back what it finds. It stops when the connection ends, whichever way, and
+nothing of it stays. Nothing that is timed passes through ssh.
+"""
+
+import shlex
+from pathlib import Path
+
+from pydantic import Field
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host.facts import ABSENT
+from tiltyard.host.mounts import mount_over, parse_mounts
+from tiltyard.host.place import texts_of
+from tiltyard.host.steps import Steps
+from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
+from tiltyard.systems.other_host import HostName, OtherHost
+from tiltyard.units import format_size
+
+_MOUNTS, _CPUS, _MEMORY = "/proc/self/mountinfo", "/proc/cpuinfo", "/proc/meminfo"
+_KERNEL, _RELEASE = "/proc/sys/kernel/osrelease", "/etc/os-release"
+_WATCHED = "CPU time, steal, swapping, clock source; no disk traffic, heat, frequency, kernel log"
+_WAIT = 'engine=$1; shift; "$engine" "$@"; exit $?'
+"""A shell stays between ssh and the engine, so that an engine that is killed is told from a
+connection that is lost."""
+
+
+class RemoteSettings(SystemSettings):
+    """Which directory, on which host."""
+
+    host: HostName = Field(description='The other host as ssh knows it: "user@host".')
+    ssh_options: tuple[str, ...] = Field(
+        default=(), description='Options for ssh, one word each: ["-p", "2222"].'
+    )
+    directory: str = Field(
+        description="An existing directory there; a relative path begins at the user's home.",
+        pattern=r"^[^-\n][^\n]*$",
+    )
+
+
+class Remote(System):
+    """A subdirectory of a given directory on another host."""
+
+    def __init__(self, name: str, settings: RemoteSettings, site: Site) -> None:
+        """Nothing is touched yet."""
+        del name
+        self._settings = settings
+        self._ledger = site.ledger
+        self._steps = Steps(site.ledger, site.check)
+        self._there = OtherHost(settings.host, settings.ssh_options, self._steps)
+
+    def problems(self) -> list[Problem]:
+        """No way in, another sort of host, or a directory that trials cannot work in."""
+        if problems := self._there.problems():
+            return problems
+        given, host = shlex.quote(self._settings.directory), self._settings.host
+        looked = (
+            f"if ! test -e {given}; then echo does not exist; elif ! test -d {given}; "
+            f"then echo is not a directory; elif ! test -w {given}; "
+            "then echo is not writable for you, or is mounted read-only; fi"
+        )
+        try:
+            found = self._there.ask(looked).strip()
+        except TiltyardError as error:
+            return [Problem("error", str(error))]
+        if found:
+            remedy = f"ssh {host} ls -ld {given}"
+            return [Problem("error", f"{host}:{self._settings.directory} {found}", remedy)]
+        return []
+
+    def bring_up(self) -> Up:
+        """Make the subdirectory and copy the engine there."""
+        self._steps.undo()  # What could not be taken down because the host was not reached.
+        given, facts = self._look()
+        target = given / self._ledger.name("trials")
+        try:
+            engine = self._there.copy_engine(self._ledger.name("engine"), beside=str(target))
+        except BaseException:
+            self._steps.undo()
+            raise
+        place = self._there.place
+        return Up(
+            target=target,
+            commands=self._steps.executed,
+            facts=facts,
+            engine=place.argv(("sh", "-c", _WAIT, "sh", engine)),
+            place=place,
+        )
+
+    def take_down(self) -> None:
+        """End what runs there, and remove what was made there.
+
+        Raises:
+            UnreachableError: if the host is not reached; it is tried again when it is to come up.
+        """
+        self._steps.undo()
+
+    def _look(self) -> tuple[Path, dict[str, str]]:
+        """The directory's own path there, and what the kernel says of it and of the host."""
+        files = " ".join((_MOUNTS, _CPUS, _MEMORY, _KERNEL, _RELEASE))
+        said = self._there.ask(
+            f"cd {shlex.quote(self._settings.directory)} && pwd -P && "
+            f"stat -f -c '%s %S %b %a' . && {{ grep -sH '' {files}; true; }}"
+        )
+        path, room, *lines = said.splitlines()
+        best_bytes, unit_bytes, units, free_units = map(int, room.split())
+        found = texts_of(lines)
+        mount = mount_over(parse_mounts(found[_MOUNTS]), Path(path))
+        assert mount is not None, "there is always a root"
+        cpus = [line.partition(":") for line in found.get(_CPUS, "").splitlines()]
+        models = [value.strip() for key, _, value in cpus if key.strip() == "model name"]
+        return Path(path), {
+            "host": self._settings.host,
+            "file system": mount.type,
+            "mount options": mount.options,
+            "device": mount.source,
+            "mounted on": str(mount.target),
+            "block size": format_size(best_bytes),
+            "size": format_size(units * unit_bytes),
+            "free": format_size(free_units * unit_bytes),
+            "CPU": models[0] if models else ABSENT,
+            "CPUs": str(sum(key.strip() == "processor" for key, _, _ in cpus) or ABSENT),
+            "memory": _value(found.get(_MEMORY, ""), "MemTotal:"),
+            "kernel": found.get(_KERNEL, ABSENT),
+            "distribution": _value(found.get(_RELEASE, ""), "PRETTY_NAME="),
+            "watched beside the trials": _WATCHED,
+        }
+
+
+def _value(text: str, key: str) -> str:
+    """The value of the line that begins with a key."""
+    lines = (line.removeprefix(key) for line in text.splitlines() if line.startswith(key))
+    return next(lines, ABSENT).strip().strip('"')
+
+
+KIND = Kind(
+    name="remote",
+    about="a directory on another host that ssh reaches; the engine is copied there for each turn",
+    Settings=RemoteSettings,
+    target="directory",
+    open=Remote,
+    redraws=lambda _: "a new subdirectory",
+)

@@ -1,0 +1,213 @@
+"""Studies of directories here and on "another host": a real ssh to a server on loopback."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.networks import left_behind
+from support.runs import SMOKE, Watcher, directory_system, go_on, place, plan_of, wait_for_trial
+from support.sshd import Sshd, sshd
+from tiltyard.errors import TrialsFailedError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.host.ledger import recover
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
+from tiltyard.study.model import SystemSpec, WorkloadSpec
+
+LONG = WorkloadSpec(
+    name="long",
+    use="iozone",
+    parameters={
+        "file": [f"{size}M" for size in range(4, 17)],
+        "record": [512, "1k", "2k", "4k", "8k", "16k", "32k", "64k"],
+    },
+)
+"""Longer than any test waits: it must be stopped."""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Sshd]:
+    """Afterwards nothing runs there, and nothing of ours is left in the home or the directory."""
+    with sshd(tmp_path / "server") as server:
+        there = server.home.with_name("there")
+        there.mkdir()
+        yield server
+        assert not list(there.iterdir())
+        assert not list(server.home.iterdir())
+        assert left_behind(str(there)) == []
+
+
+def there(server: Sshd, **settings: object) -> SystemSpec:
+    """A system of kind ``remote``."""
+    known = {
+        "host": server.far,
+        "ssh_options": server.options,
+        "directory": str(server.home.with_name("there")),
+    }
+    return SystemSpec.model_validate(
+        {
+            "name": "there",
+            "levels": {"where": "there"},
+            "kind": "remote",
+            "settings": {**known, **settings},
+        }
+    )
+
+
+def here(tmp_path: Path) -> SystemSpec:
+    return directory_system("here", tmp_path / "here")
+
+
+def start(folder: StudyFolder) -> "subprocess.Popen[bytes]":
+    """A run of its own, which may be killed."""
+    return subprocess.Popen(
+        (sys.executable, "-m", "support.runs", str(folder.root)),
+        cwd=Path(__file__).resolve().parents[1],
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def test_one_study_here_and_there(tmp_path: Path, server: Sshd) -> None:
+    plan = plan_of((here(tmp_path), there(server)), blocks=2)
+    folder = place(tmp_path / "study", plan)
+    watcher = Watcher()
+    run_study(folder, plan, Engine.find(), go_on, watcher)
+    record = read_run(folder, plan)
+    assert [trial.reason for trial in record.trials] == [None] * 4
+    assert all(trial.samples for trial in record.trials)
+    (far, *_) = [trial for trial in record.trials if trial.key.system == "there"]
+    assert far.telemetry is not None
+    assert far.telemetry.swapped_pages is not None
+    assert far.telemetry.kernel_errors is None
+    assert far.end is not None
+    assert far.end.usage.foreign_s >= 0
+    facts = {prepared.system: prepared.facts for prepared in record.prepared}
+    assert facts["there"]["host"] == server.far
+    assert facts["there"]["file system"] == facts["here"]["file system"]
+
+
+def test_a_delay_is_injected_there_too(tmp_path: Path, server: Sshd) -> None:
+    plan = plan_of((there(server, inject_ns=1000),), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    (trial,) = read_run(folder, plan).trials
+    assert trial.end is not None
+    assert trial.end.counters["InjectedDelays"] > 0
+
+
+def test_an_engine_that_is_killed_there(tmp_path: Path, server: Sshd) -> None:
+    real = Engine.find().path
+    stand_in = tmp_path / "engine"
+    stand_in.write_text(f'#!/bin/sh\n[ "$1" = run ] && kill -9 $$\nexec {real} "$@"\n')
+    stand_in.chmod(0o755)
+    plan = plan_of((there(server),), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILTYARD_ENGINE", str(stand_in))
+        run_study(folder, plan, Engine.find(), go_on, Watcher())
+    (trial,) = read_run(folder, plan).trials
+    assert trial.reason is not None
+    assert trial.reason.startswith("the engine ended with status 137")
+
+
+class _Cutting(Watcher):
+    """Cuts the connection in the middle of the first trial, as a failing network would."""
+
+    def __init__(self, server: Sshd) -> None:
+        super().__init__()
+        self._server = server
+        self.engines: list[int] = []
+
+    def progress(self, fraction: float, what: str) -> None:
+        if self.engines:
+            return
+        self.engines = engines_under(self._server.home)
+        assert self.engines
+        for session in self._server.sessions():
+            os.kill(session, signal.SIGKILL)
+
+
+def engines_under(directory: Path) -> list[int]:
+    """Processes that run out of a directory."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if (entry / "exe").readlink().is_relative_to(directory):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def test_a_lost_connection_fails_one_trial(tmp_path: Path, server: Sshd) -> None:
+    plan = plan_of((there(server),), workloads=(LONG, SMOKE), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    watcher = _Cutting(server)
+    run_study(folder, plan, Engine.find(), go_on, watcher)
+    assert watcher.engines
+    lost, after = read_run(folder, plan).trials
+    assert lost.outcome == "failed"
+    assert lost.reason is not None
+    assert lost.reason.startswith(f"lost the connection to {server.far}: ")
+    assert after.outcome == "done"
+    assert engines_under(server.home) == []
+
+
+class _Ending(Watcher):
+    """Ends the server at a moment."""
+
+    def __init__(self, server: Sshd, moment: str) -> None:
+        super().__init__()
+        self._server, self._moment = server, moment
+
+    def block_started(self, block: int, of: int) -> None:
+        super().block_started(block, of)
+        if f"block {block}" == self._moment:
+            os.kill(self._server.pid, signal.SIGTERM)
+            while self._server.listens():
+                time.sleep(0.01)
+
+
+def test_a_host_that_is_down_fails_its_trials_alone(tmp_path: Path, server: Sshd) -> None:
+    plan = plan_of((there(server), here(tmp_path)), blocks=2)
+    folder = place(tmp_path / "study", plan)
+    run_study(folder, plan, Engine.find(), go_on, _Ending(server, "block 2"))
+    outcomes = {(t.key.block, t.key.system): t for t in read_run(folder, plan).trials}
+    assert [outcomes[key].outcome for key in sorted(outcomes)] == ["done", "done", "done", "failed"]
+    reason = outcomes[2, "there"].reason
+    assert reason is not None
+    assert reason.startswith(f"there did not come up: cannot reach {server.far}: ")
+
+
+def test_it_stops_there_if_told(tmp_path: Path, server: Sshd) -> None:
+    plan = plan_of((there(server), here(tmp_path)), blocks=2)
+    folder = place(tmp_path / "study", plan)
+    with pytest.raises(TrialsFailedError, match="cannot reach"):
+        run_study(
+            folder, plan, Engine.find(), go_on, _Ending(server, "block 2"), stop_on_failure=True
+        )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
+def test_the_end_of_the_lab_is_the_end_of_the_engine_there(
+    tmp_path: Path, server: Sshd, state: Path, number: signal.Signals
+) -> None:
+    plan = plan_of((there(server),), workloads=(LONG,), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    with start(folder) as process:
+        wait_for_trial(folder, "long")
+        while not engines_under(server.home):
+            time.sleep(0.01)
+        process.send_signal(number)
+    said = recover()
+    assert bool(said) == (number == signal.SIGKILL)
+    assert engines_under(server.home) == []
+    assert not list(state.iterdir())

@@ -1,0 +1,191 @@
+"""A directory on "another host": a real ssh to a server that the test starts on loopback."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.networks import Make, left_behind, systems_of
+from support.sshd import Sshd, sshd
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import Engine
+from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.network_changes import MadeOverSsh
+from tiltyard.host.place import Place, UnreachableError
+from tiltyard.systems.remote import RemoteSettings
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    with sshd(tmp_path_factory.mktemp("sshd") / "server") as server:
+        yield server
+
+
+@pytest.fixture
+def there(server: Sshd) -> Iterator[Path]:
+    """A directory of the other host; nothing of ours is left in it, nor in the home."""
+    directory = server.home.with_name("there and back")
+    directory.mkdir()
+    yield directory
+    assert not list(directory.iterdir())
+    assert not list(server.home.iterdir())
+    assert left_behind(str(directory)) == []
+    directory.rmdir()
+
+
+@pytest.fixture
+def make(server: Sshd, there: Path, tmp_path: Path) -> Iterator[Make]:
+    with systems_of("remote", tmp_path) as make:
+        known = {"host": server.far, "ssh_options": server.options, "directory": str(there)}
+        yield lambda **settings: make(**{**known, **settings})
+
+
+def test_up_and_down(make: Make, server: Sshd, there: Path) -> None:
+    system = make()
+    assert system.problems() == []
+    up = system.bring_up()
+    (directory,) = there.iterdir()
+    assert up.target == directory
+    assert directory.stat().st_mode & 0o077 == 0
+    (engine,) = server.home.rglob("tiltyard-engine")
+    assert engine.read_bytes() == Engine.find().path.read_bytes()
+    local = os.statvfs(there)
+    assert up.facts["host"] == server.far
+    assert up.facts["kernel"] == os.uname().release
+    assert up.facts["CPUs"] == str(os.cpu_count())
+    assert up.facts["block size"] == f"{local.f_bsize // 1024} KiB"
+    assert Path(up.facts["mounted on"]) in (there, *there.parents)
+    assert "rw" in up.facts["mount options"].split(",")
+    assert str(up.place) == server.far
+    said = subprocess.run((*up.engine, "describe"), capture_output=True, check=True).stdout
+    assert b'"iozone"' in said
+    system.take_down()
+    assert not list(there.iterdir())
+    system.take_down()
+
+
+def test_a_relative_directory_begins_at_the_home(make: Make, server: Sshd) -> None:
+    (server.home / "below").mkdir()
+    system = make(directory="below")
+    assert system.problems() == []
+    target = system.bring_up().target
+    assert isinstance(target, Path)
+    assert target.parent == (server.home / "below").resolve()
+    system.take_down()
+    (server.home / "below").rmdir()
+
+
+@pytest.mark.parametrize(
+    ("directory", "text"),
+    [
+        ("/no/such/place", "/no/such/place does not exist"),
+        ("/proc/version", "/proc/version is not a directory"),
+    ],
+)
+def test_a_directory_that_will_not_do(make: Make, directory: str, text: str) -> None:
+    system = make(directory=directory)
+    (problem,) = system.problems()
+    assert problem.severity == "error"
+    assert text in problem.text
+    with pytest.raises(TiltyardError, match=directory):
+        system.bring_up()
+
+
+@needs_root
+def test_a_file_system_that_is_read_only(make: Make, server: Sshd, there: Path) -> None:
+    with server.mounted(there, "ro"):
+        (problem,) = make().problems()
+        assert "is mounted read-only" in problem.text
+        with pytest.raises(TiltyardError, match="Read-only file system"):
+            make().bring_up()
+
+
+@needs_root
+def test_no_room_for_the_engine_there(make: Make, server: Sshd) -> None:
+    with (
+        server.mounted(server.home, "size=1m"),
+        pytest.raises(TiltyardError, match=rf"{server.far}: .*No space left on device"),
+    ):
+        make().bring_up()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["-p", "1"], "Connection refused"),
+        (["-o", "UserKnownHostsFile=/dev/null"], "Host key verification failed"),
+        (["-o", "PreferredAuthentications=none"], "Permission denied"),
+    ],
+)
+def test_a_host_that_is_not_reached(
+    make: Make, server: Sshd, option: list[str], message: str
+) -> None:
+    (problem,) = make(ssh_options=[*option, *server.options]).problems()
+    assert problem.text.startswith(f"cannot reach {server.far}: ")
+    assert message in problem.text
+
+
+def test_another_sort_of_host(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "s390x")
+    (problem,) = make().problems()
+    assert "but the engine is for Linux s390x" in problem.text
+
+
+def test_what_cannot_be_taken_down_stays_recorded(server: Sshd, state: Path, there: Path) -> None:
+    """The host is away when it should be put back, and there again later."""
+    name = "tiltyard-0-trials"
+    gone = Place(("ssh", "-F", "none", "-o", "BatchMode=yes", "-p", "1", server.far))
+    ledger = Ledger()
+    ledger.record(MadeOverSsh(ssh=gone.ssh, directory=f"{there}/{name}"))
+    (there / name).mkdir()
+    with pytest.raises(TiltyardError, match=f"{name} is left there"):
+        ledger.close()
+    (path,) = state.iterdir()
+    (said,) = recover()
+    assert f"cannot reach {server.far}: " in said
+    assert f"{name} is left there" in said
+    assert path.exists()
+    reached = path.read_text().replace('"-p", "1"', ", ".join(f'"{o}"' for o in server.options))
+    path.write_text(reached)
+    assert recover() == [f"an earlier run was killed: removed {there}/{name} on {server.far}"]
+    assert not path.exists()
+
+
+def test_what_runs_there_is_ended_first(server: Sshd, there: Path) -> None:
+    made = there / "tiltyard-1-engine"
+    made.mkdir()
+    sleeper = made / "sleep"
+    sleeper.write_bytes(Path("/bin/sleep").read_bytes())
+    sleeper.chmod(0o755)
+    with subprocess.Popen((sleeper, "600")) as process:
+        change = MadeOverSsh(ssh=("ssh", *server.options, server.far), directory=str(made))
+        assert change.undo() == f"removed {made} on {server.far}"
+        assert process.wait(5) == -15
+    assert change.undo() is None
+
+
+def test_an_error_there_is_no_error_of_the_connection(server: Sshd) -> None:
+    place = Place(("ssh", *server.options, server.far))
+    with pytest.raises(TiltyardError, match=f"{server.far}: ls: ") as caught:
+        place.run(("ls", "/no/such/file"))
+    assert not isinstance(caught.value, UnreachableError)
+    assert place.read_all(["/proc/sys/kernel/ostype", "/no/such/file"]) == {
+        "/proc/sys/kernel/ostype": "Linux"
+    }
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"host": "user@host"},
+        {"directory": "/srv"},
+        {"host": "-oProxyCommand=true", "directory": "/srv"},
+        {"host": "user@host", "directory": ""},
+    ],
+)
+def test_settings_that_are_none(settings: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"host|directory"):
+        RemoteSettings.model_validate(settings)
