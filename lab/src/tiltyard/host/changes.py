@@ -18,6 +18,7 @@ from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, loops, throttles
 from tiltyard.host.change import PREFIX, HostChange
 from tiltyard.host.mounts import mounts, mounts_at
+from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.servers import ServedMount
@@ -172,6 +173,7 @@ Change = Annotated[
     | StoppedService
     | SetInterface
     | SetTunedProfile
+    | MadeInside
     | MadeNamespace
     | SetSysctl
     | StartedServer

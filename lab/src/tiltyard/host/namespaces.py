@@ -5,13 +5,33 @@ Source: user_namespaces(7), mount_namespaces(7), unshare(1), nsenter(1).
 
 import os
 from pathlib import Path
+from typing import Literal
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands
+from tiltyard.host.change import PREFIX, HostChange
 from tiltyard.host.setting_changes import StartedProcess
 
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "--propagation", "private")
 _HOLDER = ("sleep", "infinity")
+
+
+class MadeInside(HostChange):
+    """A directory that was made in what is mounted in a namespace of ours."""
+
+    kind: Literal["inside"] = "inside"
+    path: Path
+    mark: str
+
+    def undo(self) -> str | None:
+        """Remove it from inside; when the namespace is gone nobody gets there any more."""
+        if not self.path.is_absolute() or not self.path.name.startswith(PREFIX):
+            raise RefusedError(f"{self.path}: not removed: its name does not begin with {PREFIX}")
+        holder = holder_of(StartedProcess(mark=self.mark))
+        if holder is None:
+            return None
+        commands.run((*nsenter(holder), "rm", "-rf", "--one-file-system", str(self.path)))
+        return f"removed {self.path}"
 
 
 def why_not() -> str | None:

@@ -1,11 +1,9 @@
 """What the kernel says of something that is mounted, beside what was asked of it."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host.direct_io import direct_io
 from tiltyard.host.mounts import Mount
 from tiltyard.systems.mounter import Mounter
 from tiltyard.units import format_size, parse_size
@@ -39,17 +37,17 @@ def mount_facts(
         found = there[-1].type if there else "nothing"
         raise TiltyardError(f"{target}: {found} is mounted there, and not {' or '.join(types)}")
     mount = there[-1]
-    status = os.statvfs(mounter.seen(target))
+    space = mounter.space(target)
     doubts = list(in_doubt(asked, mount, {**_SYNONYMS, **synonyms}))
     return {
         "file system": mount.type,
         "mount options": mount.options,
         **({"mount options asked": ", ".join(asked)} if asked else {}),
         **({"mount options in doubt": "; ".join(doubts)} if doubts else {}),
-        "block size": format_size(status.f_bsize),
-        "size": format_size(status.f_blocks * status.f_frsize),
-        "free": format_size(status.f_bavail * status.f_frsize),
-        "direct I/O": direct_io(mounter.seen(directory)),
+        "block size": format_size(space.block_bytes),
+        "size": format_size(space.size_bytes),
+        "free": format_size(space.free_bytes),
+        "direct I/O": mounter.direct_io(directory),
     }
 
 

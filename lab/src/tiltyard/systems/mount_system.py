@@ -78,9 +78,8 @@ class MountSystem(System):
 
     def _look(self) -> Up:
         directory = self.target / self.site.ledger.name("trials")
-        inside = self.mounter.seen(directory)
-        self.steps.record(MadeDirectory(path=inside))
-        inside.mkdir()
+        self.steps.record(self.mounter.made(directory))
+        self.mounter.mkdir(directory)
         said = mount_facts(self.mounter, directory, self.types, self.asked(), self.synonyms)
         source = self.mounter.at(self.target)[-1].source
         return Up(

@@ -4,13 +4,24 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from tiltyard.host.changes import Change
+from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.direct_io import direct_io
+from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import Mount, mounts_at
-from tiltyard.host.namespaces import holder_of, namespace_command, nsenter
+from tiltyard.host.namespaces import MadeInside, holder_of, namespace_command, nsenter
 from tiltyard.host.servers import ServedMount
 from tiltyard.host.setting_changes import StartedProcess
 from tiltyard.host.steps import Steps
+
+
+class Space(NamedTuple):
+    """Of a file system, in bytes."""
+
+    block_bytes: int
+    size_bytes: int
+    free_bytes: int
 
 
 class Mounter(ABC):
@@ -66,8 +77,20 @@ class Mounter(ABC):
         """What is mounted on exactly this directory, the topmost last."""
 
     @abstractmethod
-    def seen(self, path: Path) -> Path:
-        """A path in what is mounted, as this process reaches it."""
+    def made(self, path: Path) -> Change:
+        """The change of making a directory in what is mounted."""
+
+    @abstractmethod
+    def mkdir(self, path: Path) -> None:
+        """Make a directory in what is mounted, unless it is there."""
+
+    @abstractmethod
+    def space(self, path: Path) -> Space:
+        """Of the file system that a path lies on."""
+
+    def direct_io(self, directory: Path) -> str:  # noqa: ARG002
+        """See :func:`tiltyard.host.direct_io.direct_io`; not available by default."""
+        return ABSENT
 
 
 class RootMounter(Mounter):
@@ -104,9 +127,23 @@ class RootMounter(Mounter):
         """In the table of mounts of this process."""
         return mounts_at(target)
 
-    def seen(self, path: Path) -> Path:
-        """As it is."""
-        return path
+    def made(self, path: Path) -> Change:
+        """A directory like any other."""
+        return MadeDirectory(path=path)
+
+    def mkdir(self, path: Path) -> None:
+        """By this process."""
+        path.mkdir(exist_ok=True)
+
+    def space(self, path: Path) -> Space:
+        """By statvfs(3)."""
+        found = os.statvfs(path)
+        size = found.f_frsize
+        return Space(found.f_bsize, found.f_blocks * size, found.f_bavail * size)
+
+    def direct_io(self, directory: Path) -> str:
+        """As the file system says."""
+        return direct_io(directory)
 
 
 class UserMounter(Mounter):
@@ -171,9 +208,20 @@ class UserMounter(Mounter):
         """In the table of mounts of the namespace."""
         return mounts_at(target, Path(f"/proc/{self._holder}/mountinfo"))
 
-    def seen(self, path: Path) -> Path:
-        """Through the root directory of a process that is there, proc(5)."""
-        return Path(f"/proc/{self._holder}/root", *path.parts[1:])
+    def made(self, path: Path) -> Change:
+        """It is removed from inside; a server may let nobody else in."""
+        return MadeInside(path=path, mark=self._mark)
+
+    def mkdir(self, path: Path) -> None:
+        """From inside."""
+        self.steps.ledger.run((*self.prefix, "mkdir", "--parents", str(path)))
+
+    def space(self, path: Path) -> Space:
+        """From inside, by stat(1): block size, fundamental block size, blocks, those free."""
+        ask = ("stat", "--file-system", "--format=%s %S %b %a", str(path))
+        words = self.steps.ledger.run((*self.prefix, *ask)).stdout.split()
+        block, unit, blocks, free = map(int, words)
+        return Space(block, blocks * unit, free * unit)
 
 
 def mounter(steps: Steps, mark: str) -> Mounter:

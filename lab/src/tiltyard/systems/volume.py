@@ -181,7 +181,7 @@ class Volume(System):
         """What the kernel says of what is mounted now, and a directory to work in."""
         made = self._filesystem
         directory = self._target / "tiltyard"
-        self._mounter.seen(directory).mkdir(exist_ok=True)
+        self._mounter.mkdir(directory)
         driver = made.driver
         asked = self._settings.mount if driver.shows_options else ()
         types = driver.types(made.name)

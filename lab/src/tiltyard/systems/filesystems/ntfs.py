@@ -11,7 +11,9 @@ _SERVER = ServerDriver(
     foreground=(),
     options=("no_detach",),
     shown_as=("fuseblk", "fuse"),
+    takes_files=False,
 )
+"""It gives up groups when it starts, which no user may do in a namespace of his own."""
 
 
 def _ntfs(name: str, about: str, driver: Driver) -> Filesystem:

@@ -1,0 +1,192 @@
+"""Every file system of the list: made for real, and mounted where this kernel or a server can."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import assert_as_before, host_state, needs_root
+from tiltyard.errors import TiltyardError
+from tiltyard.host.ledger import Ledger
+from tiltyard.host.mounts import mounts_at
+from tiltyard.host.packages import find_program, install_command
+from tiltyard.host.processes import named, used_s
+from tiltyard.systems import kind
+from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
+from tiltyard.systems.kind import Site, System, Up
+
+Make = Callable[..., System]
+
+SIGNATURES = {"ntfs3": "ntfs", "ntfs-3g": "ntfs", "fuse2fs": "ext4", "zfs-fuse": "zfs_member"}
+"""What blkid(8) calls what is not called by its own name."""
+FORMATTED = [one for one in FILESYSTEMS if one.tool.command != "zpool"]
+SERVED = ["ntfs-3g", "fuse2fs", "zfs-fuse"]
+
+
+def skip_without(*commands: tuple[str, str]) -> None:
+    for command, package in commands:
+        if find_program(command) is None:
+            pytest.skip(f"{command} is not installed: {install_command(package)}")
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes systems that share a scratch folder and a ledger; skips what is not installed."""
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+
+        def system(name: str, image: str = "64M", **settings: object) -> System:
+            wanted = filesystem(name)
+            tools = (wanted.tool, *wanted.driver.tools)
+            skip_without(*((tool.command, tool.package) for tool in tools))
+            document = {"filesystem": name, "backing": {"image": image}, **settings}
+            return kind("loop-image").system(name, document, site)  # type: ignore[arg-type]
+
+        yield system
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("wanted", FORMATTED, ids=lambda one: one.name)
+def test_an_image_of_the_least_size_is_formatted(wanted: Filesystem, tmp_path: Path) -> None:
+    skip_without((wanted.tool.command, wanted.tool.package), ("blkid", "util-linux"))
+    image = tmp_path / "image"
+    image.touch()
+    os.truncate(image, wanted.min_bytes)
+    argv = wanted.mkfs((), str(image))
+    program = find_program(argv[0])
+    assert program
+    subprocess.run((program, *argv[1:]), check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    blkid = find_program("blkid")
+    assert blkid
+    ask = (blkid, "--probe", "-o", "value", "--match-tag", "TYPE", str(image))
+    found = subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip()
+    assert found == SIGNATURES.get(wanted.name, wanted.name)
+
+
+@pytest.mark.parametrize("wanted", FORMATTED, ids=lambda one: one.name)
+def test_nothing_is_overwritten_without_force(wanted: Filesystem) -> None:
+    gentle = wanted.mkfs((), "D", force=False)
+    assert not set(wanted.force) & set(gentle)
+    assert len(wanted.mkfs((), "D")) == len(gentle) + len(wanted.force)
+
+
+@needs_root
+@pytest.mark.parametrize("name", SERVED)
+def test_what_a_server_mounts(make: Make, tmp_path: Path, name: str) -> None:
+    system = make(name)
+    errors = [found for found in system.problems() if found.severity == "error"]
+    if any("FUSE" in found.text or "runs already" in found.text for found in errors):
+        pytest.skip(errors[0].text)
+    assert not errors
+    before = host_state(tmp_path)
+    up = system.bring_up()
+    assert mounts_at(up.target.parent)[-1].type == up.facts["file system"]
+    assert up.servers
+    (up.target / "file").write_bytes(bytes(2**20))
+    system.refresh()
+    assert (up.target / "file").read_bytes() == bytes(2**20)
+    servers = named((filesystem(name).driver.tools[-1].command, name))
+    system.take_down()
+    assert_as_before(before, tmp_path)
+    assert servers
+    assert not set(servers) & set(named((name,)))
+
+
+@needs_root
+def test_the_work_of_a_server_is_counted(make: Make) -> None:
+    system = make("ntfs-3g")
+    up = system.bring_up()
+    before_s = used_s(up.servers)
+    for number in range(300):
+        (up.target / str(number)).write_bytes(bytes(4096))
+    assert used_s(up.servers) > before_s
+    system.take_down()
+
+
+@needs_root
+def test_a_server_that_has_died_can_be_taken_down(make: Make, tmp_path: Path) -> None:
+    before = host_state(tmp_path)
+    system = make("ntfs-3g")
+    up = system.bring_up()
+    kill(up)
+    with pytest.raises(OSError, match="not connected"):
+        (up.target / "file").touch()
+    system.take_down()
+    assert_as_before(before, tmp_path)
+
+
+def kill(up: Up) -> None:
+    """End the server of a system with SIGKILL."""
+    (server,) = up.servers
+    os.kill(server, 9)
+    while Path(f"/proc/{server}/stat").read_text().rpartition(") ")[2][0] != "Z":
+        pass
+
+
+@needs_root
+def test_a_server_that_does_not_mount_says_why(make: Make, tmp_path: Path) -> None:
+    before = host_state(tmp_path)
+    with pytest.raises(TiltyardError, match=r"^ntfs-3g .*: 'uid' option needs a decimal value"):
+        make("ntfs-3g", mount=["uid=x"]).bring_up()
+    assert_as_before(before, tmp_path)
+
+
+@needs_root
+def test_options_are_read_back(make: Make) -> None:
+    options = ["noatime", "barrier=0", "data=journal", "nobh"]
+    up = make("ext4", "16M", mount=options).bring_up()
+    assert up.facts["mount options asked"] == ", ".join(options)
+    assert up.facts["mount options in doubt"].startswith("nobh (")
+    assert ";" not in up.facts["mount options in doubt"]
+    assert up.facts["direct I/O"].startswith("none: ")
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("name", "image", "options"),
+    [
+        ("ext4", "16M", ["data=writeback", "nobarrier", "nodelalloc"]),
+        ("btrfs", "128M", ["compress-force=zstd:3", "noatime", "commit=10"]),
+        ("btrfs", "128M", ["nodatacow"]),
+        ("xfs", "300M", ["noatime", "logbsize=256k", "logbufs=8"]),
+    ],
+)
+def test_the_usual_options_are_confirmed(
+    make: Make, name: str, image: str, options: list[str]
+) -> None:
+    facts = make(name, image, mount=options).bring_up().facts
+    assert "mount options in doubt" not in facts
+    assert facts["direct I/O"].startswith(("aligned to", "accepted"))
+
+
+@needs_root
+def test_an_image_in_memory(make: Make) -> None:
+    system = make("ext4", backing={"image": "32M", "at": "memory"})
+    assert any("no disk is measured" in found.text for found in system.problems())
+    up = system.bring_up()
+    assert up.facts["image lies on"].startswith("tmpfs")
+    system.take_down()
+    again = system.bring_up()
+    assert again.facts["direct I/O to the image"] == up.facts["direct I/O to the image"]
+    system.take_down()
+
+
+def test_a_kernel_without_the_driver_is_told(
+    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    known = tmp_path / "filesystems"
+    known.write_text("nodev\ttmpfs\n\text4\n")
+    monkeypatch.setattr("tiltyard.host.drivers._KNOWN", known)
+    monkeypatch.setattr("tiltyard.host.drivers._MODULES", tmp_path)
+    (problem,) = filesystem("f2fs").driver.problems("f2fs")
+    assert problem.text == "this kernel has no driver for f2fs"
+    assert 'kind = "vm"' in (problem.remedy or "")
+    assert filesystem("ext4").driver.problems("ext4") == []
+    modules = tmp_path / os.uname().release
+    modules.mkdir()
+    (modules / "modules.dep").write_text("kernel/fs/f2fs/f2fs.ko.xz: kernel/lib/crc32.ko.xz\n")
+    assert filesystem("f2fs").driver.problems("f2fs") == []
+    for path in (modules / "modules.dep", modules, known):
+        path.rmdir() if path.is_dir() else path.unlink()
