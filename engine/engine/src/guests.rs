@@ -1,5 +1,6 @@
 //! The two ends of a virtual machine's channel, as verbs.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -69,4 +70,14 @@ pub fn go_into(arguments: &IntoArguments, output: &mut Output) -> Result<ExitCod
             Err(failure(FailureKind::Far, message))
         }
     }
+}
+
+/// Becomes a User-Mode Linux, or says why not.
+pub fn not_become(line: &[OsString]) -> Failure {
+    let error = guest::uml::become_one(line);
+    let kernel = line.first().map(PathBuf::from).unwrap_or_default();
+    failure(
+        FailureKind::HostLacks,
+        format!("cannot start {}: {error}", kernel.display()),
+    )
 }

@@ -57,6 +57,7 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => serve::run(&arguments, &mut output)?,
         Command::Guest => guests::serve()?,
         Command::Into(arguments) => return guests::go_into(&arguments, &mut output),
+        Command::Uml { line } => return Err(guests::not_become(&line)),
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.document(&wire::schema()),
         Command::Floor => {

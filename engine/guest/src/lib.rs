@@ -10,3 +10,4 @@ pub mod message;
 mod mounts;
 mod running;
 pub mod server;
+pub mod uml;
