@@ -33,7 +33,7 @@ def mounts(table: Path = _MOUNTINFO) -> list[Mount]:
 
 def parse_mounts(text: str) -> list[Mount]:
     """The mounts of a table such as ``/proc/self/mountinfo``."""
-    return [_parse(line) for line in text.splitlines()]
+    return [parse_mount(line) for line in text.splitlines()]
 
 
 def mounts_at(target: Path, table: Path = _MOUNTINFO) -> list[Mount]:
@@ -57,8 +57,8 @@ def mount_over(table: list[Mount], path: Path) -> Mount | None:
     return deepest[1] if deepest else None
 
 
-def _parse(line: str) -> Mount:
-    """Fields before the dash are of the mount, those after it of the file system."""
+def parse_mount(line: str) -> Mount:
+    """One line: fields before the dash are of the mount, those after it of the file system."""
     left, _, right = line.partition(" - ")
     _, _, device, _, target, options = left.split(" ")[:6]
     kind, source, super_options = right.split(" ")[:3]

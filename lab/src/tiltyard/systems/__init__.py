@@ -13,6 +13,7 @@ from tiltyard.systems import (
     pair,
     remote,
     tmpfs,
+    vm,
 )
 from tiltyard.systems.kind import AnyKind
 from tiltyard.systems.tuned import tunable
@@ -23,6 +24,7 @@ KINDS: tuple[AnyKind, ...] = (
     tmpfs.KIND,
     overlay.KIND,
     mount.KIND,
+    vm.KIND,
     pair.KIND,
     loopback.KIND,
     hosts.KIND,

@@ -7,33 +7,18 @@ each system then needs an image of its own, which lies elsewhere on the disk.
 """
 
 import os
-from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
-from tiltyard.errors import HostLacksError, RefusedError
+from tiltyard.errors import RefusedError
 from tiltyard.folder import sha256
 from tiltyard.host import loops, throttles
-from tiltyard.host.changes import AttachedLoop, Change, MadeFile, Mounted, SetLimit, SetQueue
-from tiltyard.host.mounts import mount_of
-from tiltyard.systems.image import lay_out, restore_layout
+from tiltyard.host.changes import AttachedLoop, Change, Mounted, SetLimit, SetQueue
 from tiltyard.systems.image_checks import check_host
-from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
-from tiltyard.systems.memory_backing import MemoryBacking
+from tiltyard.systems.image_file import ImageBacking, ImageFile
+from tiltyard.systems.kind import Kind, Problem, Site, Size
 from tiltyard.systems.volume import Volume, VolumeSettings
 from tiltyard.units import format_size
-
-
-class ImageBacking(KindSettings):
-    """The image file."""
-
-    image: Size = Field(default=4 * 2**30, description="Size of the image file.", gt=0)
-    at: Literal["memory"] | Path | None = Field(
-        default=None,
-        description='Directory for the image file, or "memory"; the study\'s own folder if it is '
-        "left out.",
-    )
 
 
 class LoopImageSettings(VolumeSettings):
@@ -59,16 +44,13 @@ class LoopImage(Volume):
         super().__init__(settings, site, slug)
         self._backing = settings.backing
         self._bandwidth = settings.bandwidth
-        at = settings.backing.at
-        self._memory = MemoryBacking(site, settings.backing.image, slug) if at == "memory" else None
-        self._home = (site.root / at.expanduser() if isinstance(at, Path) else site.work).resolve()
-        place = self._memory.path if self._memory else self._home
-        self._image = place / site.ledger.name(f"{slug}-{settings.backing.image}.img")
+        self._file = ImageFile(settings.backing, site, slug)
+        self._image = self._file.path
         self._looped = os.geteuid() == 0 or not self._filesystem.driver.takes_files
 
     def problems(self) -> list[Problem]:
         """Root, loop devices, mkfs, the kernel's driver, size and room."""
-        found = check_host(self._filesystem, self._backing.image, self._home, self._memory)
+        found = check_host(self._filesystem, self._backing.image) + self._file.problems()
         if not self._looped and self._of_a_device:
             text = f"{self._of_a_device[0]} is a setting of a loop device, which only root has"
             found.append(Problem("error", text, "sudo, or a study that leaves it as it is"))
@@ -78,7 +60,7 @@ class LoopImage(Volume):
 
     def _attach(self) -> str:
         """The image, laid out, behind a loop device."""
-        self._ensure_image()
+        self._file.ensure(mend=self._settings.reset == "mkfs")
         if not self._looped:
             return str(self._image)
         self._steps.record(AttachedLoop(image=self._image))
@@ -102,26 +84,7 @@ class LoopImage(Volume):
             self._steps.record(SetLimit(device=device, image=self._image))
             throttles.set_limit(device, self._bandwidth)
 
-    def _ensure_image(self) -> None:
-        """The image, laid out: made at the first turn, mended at the later ones."""
-        made = MadeFile(path=self._image)
-        if self._site.ledger.holds(made):
-            if self._settings.reset == "mkfs":
-                restore_layout(self._image, self._site.check)
-            return
-        if self._memory is not None:
-            self._memory.make()
-        self._site.ledger.record(made)
-        try:
-            lay_out(self._image, self._backing.image, self._site.check)
-        except BaseException as error:
-            self._site.ledger.undo(made)
-            if isinstance(error, OSError):
-                raise HostLacksError(f"{self._image}: {error.strerror}") from error
-            raise
-
     def _device_facts(self, device: str) -> dict[str, str]:
-        below = mount_of(self._image)
         what = "loop device over an image" if self._looped else "an image, without a loop device,"
         direct = {}
         if self._looped:
@@ -129,7 +92,7 @@ class LoopImage(Volume):
         limit = {} if self._bandwidth is None else {"limit": f"{format_size(self._bandwidth)}/s"}
         return {
             "device": f"{what} of {format_size(self._image.stat().st_size)}",
-            "image lies on": f"{below.type} on {below.source}",
+            **self._file.facts(),
             **direct,
             **limit,
         }

@@ -194,7 +194,7 @@ class Volume(System):
             servers=self._mounter.servers,
             facts={
                 **facts,
-                "mkfs": _version(made.tool),
+                "mkfs": version_of(made.tool),
                 **driver.remarks,
                 **self._device_facts(self._device),
                 **self._queue_facts(),
@@ -236,7 +236,7 @@ def queue_facts(device: str) -> dict[str, str]:
 
 
 @functools.cache
-def _version(tool: Tool) -> str:
+def version_of(tool: Tool) -> str:
     """Version of a program, in its own words: the first line that has a number in it."""
     if not tool.version:
         return ABSENT

@@ -3,3 +3,7 @@
 One boot a turn. This host lays out the image and makes the file system on it; the guest, which is
 a kernel and the engine as its only program, mounts it and executes the trials.
 """
+
+from tiltyard.systems.vm.machine import KIND
+
+__all__ = ["KIND"]

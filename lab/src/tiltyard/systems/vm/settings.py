@@ -7,8 +7,8 @@ from pydantic import Field, field_validator
 from pydantic_core import PydanticKnownError
 
 from tiltyard.systems.filesystems import FILESYSTEMS
+from tiltyard.systems.image_file import ImageBacking
 from tiltyard.systems.kind import Size, SystemSettings
-from tiltyard.systems.loop_image import ImageBacking
 from tiltyard.systems.placement import Cpus
 
 IN_MEMORY = "tmpfs"

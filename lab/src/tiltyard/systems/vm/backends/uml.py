@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import Engine
 from tiltyard.host import commands
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.vm.backends.backend import Backend, Machine
@@ -54,6 +55,8 @@ class UserModeLinux(Backend):
         """Kernel messages go to standard output, the channel is the first serial line."""
         disk = (f"ubd0={machine.image}",) if machine.image else ()
         return (
+            str(Engine.find().path),
+            "uml",
             str(machine.kernel),
             f"mem={machine.memory_bytes}",
             f"initrd={machine.initramfs}",

@@ -1,0 +1,107 @@
+"""The image file of a study: where it lies, made at the first turn, mended at the later ones."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from tiltyard.errors import HostLacksError
+from tiltyard.host.changes import MadeFile
+from tiltyard.host.mounts import mount_of
+from tiltyard.systems.image import lay_out, restore_layout
+from tiltyard.systems.kind import KindSettings, Problem, Site, Size
+from tiltyard.systems.memory_backing import MemoryBacking
+from tiltyard.units import format_size
+
+
+class ImageBacking(KindSettings):
+    """The image file."""
+
+    image: Size = Field(default=4 * 2**30, description="Size of the image file.", gt=0)
+    at: Literal["memory"] | Path | None = Field(
+        default=None,
+        description='Directory for the image file, or "memory"; the study\'s own folder if it is '
+        "left out.",
+    )
+
+
+class ImageFile:
+    """One image; systems of the same slug and size share it."""
+
+    def __init__(self, backing: ImageBacking, site: Site, slug: str) -> None:
+        """Nothing is touched yet."""
+        at = backing.at
+        self._size_bytes = backing.image
+        self._site = site
+        self._memory = MemoryBacking(site, backing.image, slug) if at == "memory" else None
+        self._home = (site.root / at.expanduser() if isinstance(at, Path) else site.work).resolve()
+        place = self._memory.path if self._memory else self._home
+        self.path = place / site.ledger.name(f"{slug}-{backing.image}.img")
+
+    def problems(self) -> list[Problem]:
+        """Room for it, and what lies under it."""
+        return (
+            self._memory.problems() if self._memory else _check_home(self._home, self._size_bytes)
+        )
+
+    def ensure(self, *, mend: bool) -> None:
+        """Lay it out, unless it is there.
+
+        Args:
+            mend: whether to write what earlier turns have turned back into holes.
+
+        Raises:
+            HostLacksError: if there is no room for it.
+        """
+        made = MadeFile(path=self.path)
+        if self._site.ledger.holds(made):
+            if mend:
+                restore_layout(self.path, self._site.check)
+            return
+        if self._memory is not None:
+            self._memory.make()
+        self._site.ledger.record(made)
+        try:
+            lay_out(self.path, self._size_bytes, self._site.check)
+        except BaseException as error:
+            self._site.ledger.undo(made)
+            if isinstance(error, OSError):
+                raise HostLacksError(f"{self.path}: {error.strerror}") from error
+            raise
+
+    def facts(self) -> dict[str, str]:
+        """What lies under it."""
+        below = mount_of(self.path)
+        return {"image lies on": f"{below.type} on {below.source}"}
+
+
+def check_size(name: str, size_bytes: int, min_bytes: int, typical_bytes: int) -> list[Problem]:
+    """An image that is too small for a file system, or for its usual form."""
+    has = format_size(size_bytes)
+    if size_bytes < min_bytes:
+        text = f"{name} needs an image of {format_size(min_bytes)}; it has {has}"
+        return [Problem("error", text, _remedy(min_bytes))]
+    if size_bytes < typical_bytes:
+        typical = format_size(typical_bytes)
+        text = f"{name} is made with other defaults (block size …) on less than {typical}"
+        return [Problem("warning", text, _remedy(typical_bytes))]
+    return []
+
+
+def _remedy(size_bytes: int) -> str:
+    """The line of a study file that asks for a larger image."""
+    return f'backing = {{ image = "{size_bytes // 2**20}M" }}'
+
+
+def _check_home(home: Path, size_bytes: int) -> list[Problem]:
+    """Room for the image, and what lies under it."""
+    existing = next(path for path in (home, *home.parents) if path.exists())
+    status = os.statvfs(existing)
+    free_bytes = status.f_bavail * status.f_frsize
+    if free_bytes < size_bytes:
+        text = f"{existing} has {format_size(free_bytes)} free, the image needs "
+        return [Problem("error", text + format_size(size_bytes), "a smaller image, or backing.at")]
+    if mount_of(existing).type in ("tmpfs", "ramfs"):
+        return [Problem("warning", f"{existing} is in memory: no disk is measured")]
+    return []

@@ -1,0 +1,234 @@
+"""One virtual machine for one turn: image, boot, mount; and the way back."""
+
+import os
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import sha256
+from tiltyard.host.changes import MadeDirectory, MadeFile
+from tiltyard.host.commands import Command
+from tiltyard.host.packages import find_program, install_command
+from tiltyard.host.setting_changes import StartedProcess
+from tiltyard.host.steps import Steps
+from tiltyard.systems.filesystems import Filesystem, filesystem
+from tiltyard.systems.image_file import ImageFile, check_size
+from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
+from tiltyard.systems.vm import initramfs
+from tiltyard.systems.vm.backends import Machine
+from tiltyard.systems.vm.channel import Hello
+from tiltyard.systems.vm.choice import Choice, choose, missing_modules, needed_modules
+from tiltyard.systems.vm.facts import guest_facts, mount_facts
+from tiltyard.systems.vm.guest import Guest
+from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
+from tiltyard.systems.volume import version_of
+from tiltyard.units import format_size
+
+_MOUNTED_ON = "/mnt"
+_WORDS = ("rdinit=/init", "panic=-1")
+"""The engine is the first program; a kernel that panics ends the machine at once."""
+
+
+class VirtualMachine(System):
+    """A kernel of its own, with one file system."""
+
+    def __init__(self, name: str, settings: VmSettings, site: Site) -> None:
+        """Nothing is touched yet."""
+        self._name = name
+        self._settings = settings
+        self._site = site
+        self._steps = Steps(site.ledger, site.check)
+        self._image = ImageFile(settings.backing, site, "shared")
+        self._made: Filesystem | None = None
+        if settings.filesystem != IN_MEMORY:
+            self._made = filesystem(settings.filesystem)
+        self._guest: Guest | None = None
+
+    def problems(self) -> list[Problem]:
+        """No such kernel, nothing that boots it, no driver in it, no mkfs, no room."""
+        settings = self._settings
+        try:
+            choice = choose(settings, self._site.root)
+        except TiltyardError as error:
+            remedy = 'kernel = "PATH", or the name of a User-Mode Linux program'
+            return [Problem("error", str(error), remedy)]
+        return [
+            *choice.backend.problems(settings.clock, settings.vcpus),
+            *missing_modules(settings, choice),
+            *cpu_problems(*settings.host_cpus),
+            *_tool_problems(TASKSET.command, TASKSET.package),
+            *self._image_problems(),
+        ]
+
+    def _image_problems(self) -> list[Problem]:
+        """What keeps the image from being made."""
+        made, size_bytes = self._made, self._settings.backing.image
+        if made is None:
+            return []
+        return [
+            *_tool_problems(made.tool.command, made.tool.package),
+            *check_size(made.name, size_bytes, made.min_bytes, made.typical_bytes),
+            *self._image.problems(),
+        ]
+
+    def bring_up(self) -> Up:
+        """Lay out the image, make the file system on it, boot, mount."""
+        try:
+            return self._prepare()
+        except BaseException:
+            self.take_down()
+            raise
+
+    def refresh(self) -> None:
+        """Unmount, drop the guest's caches, and mount again."""
+        guest = self._running()
+        guest.ask({"unmount": {"directory": _MOUNTED_ON}})
+        guest.ask("drop_caches")
+        guest.ask(self._mount(choose(self._settings, self._site.root)))
+
+    def take_down(self) -> None:
+        """Switch the machine off and remove what it needed; the image stays for the next turn."""
+        if self._guest is not None:
+            self._guest.switch_off()
+            self._guest = None
+        self._steps.undo()
+
+    def _prepare(self) -> Up:
+        """Every step is in the ledger before it is taken."""
+        settings = self._settings
+        choice = choose(settings, self._site.root)
+        if self._made is not None:
+            self._image.ensure(mend=True)
+            self._steps.run(self._made.mkfs(settings.mkfs, str(self._image.path)))
+        directory = self._site.work.resolve() / self._site.ledger.name("vm")
+        self._steps.record(MadeDirectory(path=directory)).path.mkdir()
+        machine = Machine(
+            kernel=choice.kernel,
+            command_line=(
+                f"tiltyard.channel={choice.backend.channel_device}",
+                *_WORDS,
+                *settings.cmdline,
+            ),
+            initramfs=self._initramfs(choice),
+            memory_bytes=settings.memory,
+            vcpus=settings.vcpus,
+            image=self._image.path if self._made else None,
+            clock=settings.clock,
+            directory=directory,
+        )
+        console = self._console()
+        boot, hello = self._boot(choice, machine, console)
+        found = self._running().ask(self._mount(choice))
+        return Up(
+            target=Path(found["work"]),
+            commands=(*self._steps.executed, boot),
+            facts=self._facts(choice, machine, hello, found),
+            engine=(
+                str(Engine.find().path),
+                "into",
+                str(machine.channel),
+                "--console",
+                str(console),
+            ),
+            cpus=tuple(range(settings.vcpus - 1, -1, -1)),
+            servers=tuple(self._process().pids()),
+        )
+
+    def _boot(self, choice: Choice, machine: Machine, console: Path) -> tuple[Command, Hello]:
+        """Start the machine on its CPUs."""
+        process = self._steps.record(self._process())
+        self._guest = Guest(machine.channel, console, self._site.check)
+        pinned = on_cpus(self._host_cpus())
+        self._steps.check()
+        return self._guest.boot(
+            lambda into, out_of: (*pinned, *choice.backend.command(machine, into, out_of)),
+            process.environment,
+            choice.backend.boot_limit_s,
+        )
+
+    def _mount(self, choice: Choice) -> dict[str, JsonValue]:
+        """The request that mounts."""
+        made = self._made
+        return {
+            "mount": {
+                "device": choice.backend.image_device if made else IN_MEMORY,
+                "directory": _MOUNTED_ON,
+                "filesystem": self._settings.filesystem,
+                "options": list(self._settings.mount),
+            }
+        }
+
+    def _initramfs(self, choice: Choice) -> Path:
+        """Built once for all turns that need the same."""
+        engine, modules = Engine.find().path, needed_modules(self._settings, choice)
+        name = self._site.ledger.name(initramfs.name_of(engine, modules))
+        made = MadeFile(path=self._site.work.resolve() / name)
+        if not self._site.ledger.holds(made):
+            archive = initramfs.build(engine, modules)
+            self._site.ledger.record(made).path.write_bytes(archive)
+        return made.path
+
+    def _console(self) -> Path:
+        """What the kernel of this system has said at all its boots: evidence, and kept."""
+        folder = self._site.root / "consoles"
+        folder.mkdir(exist_ok=True)
+        return folder / f"{sha256(self._name.encode())[:8]}.log"
+
+    def _process(self) -> StartedProcess:
+        """The machine as a process of this host."""
+        return StartedProcess(mark=self._site.ledger.name("vm"))
+
+    def _host_cpus(self) -> tuple[int, ...]:
+        """Where the machine runs: as the study says, or the highest-numbered."""
+        if self._settings.host_cpus:
+            return self._settings.host_cpus
+        return tuple(sorted(os.sched_getaffinity(0)))[-self._settings.vcpus :]
+
+    def _running(self) -> Guest:
+        assert self._guest is not None
+        return self._guest
+
+    def _facts(
+        self, choice: Choice, machine: Machine, hello: Hello, mounted: dict[str, str]
+    ) -> dict[str, str]:
+        """What the guest's kernel says, and what lies under it."""
+        made = self._made
+        image = {}
+        if made is not None:
+            image = {
+                "mkfs": version_of(made.tool),
+                "device": f"{choice.backend.image_device} over an image of "
+                f"{format_size(self._settings.backing.image)}",
+                **self._image.facts(),
+            }
+        cpus = ", ".join(str(cpu) for cpu in self._host_cpus())
+        return {
+            **mount_facts(self._running(), _MOUNTED_ON, mounted),
+            **image,
+            "virtual machine": f"{choice.backend.about}, pinned to CPU {cpus} of this host",
+            **choice.backend.facts(machine),
+            **guest_facts(self._running(), machine, hello),
+            "reset before each turn": "a boot" + (" and mkfs" if made else ""),
+        }
+
+
+def _tool_problems(command: str, package: str) -> list[Problem]:
+    """A program that is not there."""
+    if find_program(command) is not None:
+        return []
+    return [Problem("error", f"{command} is not installed", install_command(package))]
+
+
+KIND = Kind(
+    name="vm",
+    about="a kernel of its own in a virtual machine, with a fresh file system; one boot a turn",
+    Settings=VmSettings,
+    target="directory",
+    open=VirtualMachine,
+    redraws=lambda settings: (
+        "a boot" if settings.filesystem == IN_MEMORY else "a boot and a format"
+    ),
+)
