@@ -28,7 +28,7 @@ class ProfileHead(Typed):
 def _grammar() -> type[ProfileHead]:
     """The head, and a table for each knob."""
     tables: dict[str, Any] = {
-        knob.name: (knob.Table | None, Field(None, description=knob.about)) for knob in KNOBS
+        knob.name: (knob.Table, Field(None, description=knob.about)) for knob in KNOBS
     }
     return create_model("ProfileFile", __base__=ProfileHead, **tables)
 

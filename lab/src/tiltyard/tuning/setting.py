@@ -6,6 +6,9 @@ from typing import Literal
 
 from tiltyard.host.steps import Steps
 
+ABSENT = "not on this host"
+"""What is in force where that is all that is wanted."""
+
 
 class LackError(Exception):
     """Why something cannot be set on this host; what a report says of it."""

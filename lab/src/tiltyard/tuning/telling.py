@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from tiltyard.tuning.setting import Outcome
+from tiltyard.tuning.setting import ABSENT, Outcome
 
 
 def told(names: Sequence[str], outcomes: Iterable[Outcome]) -> dict[str, str]:
@@ -45,5 +45,5 @@ def _one(outcome: Outcome) -> str:
     if outcome.status == "skipped":
         return f"skipped: {outcome.reason}"
     if outcome.status == "unchanged":
-        return f"{outcome.value}, as it was"
+        return outcome.value if outcome.value == ABSENT else f"{outcome.value}, as it was"
     return f"{outcome.value} (was {outcome.before})" if outcome.before else outcome.value

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from tiltyard.host.place import Place
-from tiltyard.study.problems import one_of, shown
+from tiltyard.study.problems import shown
 from tiltyard.tuning.setting import LackError
 
 RULES = ("at_least", "times", "percent_of_memory", "kernel_default")
@@ -82,10 +82,11 @@ def _rule(typed: Mapping[str, Any]) -> Amount:
     """A rule as it is typed: a table of one key."""
     rule, operand = next(iter(typed.items()), ("", None))
     if len(typed) != 1 or rule not in RULES:
-        raise ValueError(f"{shown(typed)} is not a rule for a value. {one_of(rule, RULES)}")
+        text = f"{shown(typed)} is not a rule for a value: it is one of {', '.join(RULES)}"
+        raise ValueError(text)
     if rule == "kernel_default":
         if operand is not True:
-            raise ValueError("kernel_default is true, or the value stands there itself")
+            raise ValueError("kernel_default is true, or the value itself stands there")
     elif isinstance(operand, bool) or not isinstance(operand, int | float) or operand <= 0:
         raise ValueError(f"{rule}: {shown(operand)} is not a number above 0")
     return Amount(f"{rule} {operand}", rule, float(operand))

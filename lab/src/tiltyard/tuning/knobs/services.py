@@ -1,28 +1,41 @@
 """Table ``[services]``: services that do not run while a system is measured."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import services
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.host.tuning_changes import StoppedService
+from tiltyard.study.problems import shown
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import LackError, Setting
+from tiltyard.tuning.setting import ABSENT, LackError, Setting
 
-_WORDS = {"running": "running", "stopped": "stopped", "absent": "not on this host"}
+_NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@:-]*")
+_WORDS = {"running": "running", "stopped": "stopped", "absent": ABSENT}
+
+
+def _name(name: str) -> str:
+    """What can be a name, and no option or shell's word."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{shown(name)} is not the name of a service")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_name)]
 
 
 class ServicesTable(KnobTable):
     """By the names that systemctl or service take."""
 
-    stop: list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_@][A-Za-z0-9_.@:-]*$")]] = (
-        Field([], description="Services to stop; one that is not on the host is stopped.")
+    stop: list[Name] = Field(
+        [], description="Services to stop; one that is not on the host is stopped."
     )
 
     def over(self, earlier: "ServicesTable") -> "ServicesTable":

@@ -1,0 +1,57 @@
+"""Hosts that have what this machine has not: the kernel's files as another machine shows them.
+
+A mount namespace of its own, in which files and folders lie over those of this machine. What is
+tested goes there as it goes to any other host, through the command that reaches it.
+"""
+
+import contextlib
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tiltyard.host.place import Place
+
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_WAIT = "echo ready; exec sleep infinity"
+
+
+@contextlib.contextmanager
+def pretend(
+    tmp_path: Path,
+    *,
+    files: Mapping[str, str] | None = None,
+    trees: Mapping[str, Mapping[str, str]] | None = None,
+    programs: Mapping[str, str] | None = None,
+) -> Iterator[Place]:
+    """A place where these are seen.
+
+    Args:
+        tmp_path: keeps them.
+        files: path → text, each over a file that this machine has.
+        trees: folder → files in it, over a folder that this machine has.
+        programs: name → script of a shell, before those of the same name.
+    """
+    mounts = []
+    for number, (path, text) in enumerate((files or {}).items()):
+        (own := tmp_path / f"file-{number}").write_text(text)
+        mounts.append(f"mount --bind {own} {path}")
+    for number, (path, inside) in enumerate((trees or {}).items()):
+        for name, text in inside.items():
+            own = tmp_path / f"tree-{number}" / name
+            own.parent.mkdir(parents=True, exist_ok=True)
+            own.write_text(text)
+            own.chmod(0o755)
+        mounts.append(f"mount --bind {tmp_path / f'tree-{number}'} {path}")
+    (own_programs := tmp_path / "programs").mkdir()
+    for name, script in (programs or {}).items():
+        (own_programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (own_programs / name).chmod(0o755)
+    enter = ("unshare", "--mount", "sh", "-ec", "; ".join([*mounts, _WAIT]))
+    with subprocess.Popen(enter, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            into = ("nsenter", f"--mount=/proc/{process.pid}/ns/mnt")
+            yield Place((*into, "env", f"PATH={own_programs}:{_PATH}", "sh", "-c"))
+        finally:
+            process.kill()

@@ -1,0 +1,264 @@
+"""Systems that are tuned for their turns: real images, real namespaces, this machine's kernel."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import host_state, needs_root
+from tiltyard.errors import HostLacksError, TiltyardError, UsageError
+from tiltyard.host import loops, sysctls
+from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.mounts import mounts_at
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site, System, Up
+
+pytestmark = needs_root
+
+KEY = "vm.stat_interval"
+"""Harmless: how often counters are folded, in seconds."""
+MINE = f"""
+about = "what this machine has, and one thing that no machine has"
+[sysctl]
+{KEY} = 7
+vm.no_such_thing = 1
+[block]
+scheduler     = ["deadline", "mq-deadline"]
+read_ahead_kb = {{ times = 4 }}
+nr_requests   = 64
+[mount]
+any  = ["noatime"]
+ext4 = ["commit=60"]
+"""
+Make = Callable[..., System]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes systems in a folder that has a profile of its own; nothing of them is left up."""
+    (tmp_path / "mine.toml").write_text(MINE)
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+
+        def make(name: str = "loop-image", **settings: object) -> System:
+            image = {"filesystem": "ext4", "backing": {"image": "64M"}}
+            document = {
+                "tuning": "mine.toml",
+                **(image if name == "loop-image" else {}),
+                **settings,
+            }
+            return kind(name).system("one", document, site)  # type: ignore[arg-type]
+
+        yield make
+
+
+def queue(up: Up, name: str) -> str:
+    return loops.chosen(loops.queue_setting(up.devices[0], name))
+
+
+def test_a_tuned_turn_and_what_is_told_of_it(make: Make, tmp_path: Path) -> None:
+    interval = sysctls.read(KEY)
+    plain = make(tuning=[])
+    was = queue(plain.bring_up(), "read_ahead_kb")
+    plain.take_down()
+    system = make()
+    warned = [each.text for each in system.problems() if "tuning" in each.text]
+    assert warned == ["tuning vm.no_such_thing: skipped: this kernel has no vm.no_such_thing"]
+    up = system.bring_up()
+    (device,) = up.devices
+    name = Path(device).name
+    assert sysctls.read(KEY) == "7"
+    assert queue(up, "scheduler") == "mq-deadline"
+    assert queue(up, "nr_requests") == "64"
+    assert queue(up, "read_ahead_kb") == str(4 * int(was))
+    assert {key: value for key, value in up.facts.items() if key.startswith("tuning")} == {
+        "tuning": "mine.toml: 5 set, 0 as they were, 1 skipped",
+        "tuning mount options": "noatime,commit=60",
+        f"tuning {KEY}": f"7 (was {interval})",
+        "tuning vm.no_such_thing": "skipped: this kernel has no vm.no_such_thing",
+        f"tuning {name} scheduler": "mq-deadline (was none)",
+        f"tuning {name} read_ahead_kb": f"{4 * int(was)} (was {was})",
+        f"tuning {name} nr_requests": "64 (was 256)",
+    }
+    assert up.facts["I/O scheduler"] == "mq-deadline"
+    assert up.facts["read-ahead"] == f"{4 * int(was)} KiB"
+    options = up.facts["mount options"].split(",")
+    assert {"noatime", "commit=60"} <= set(options)
+    system.refresh()
+    assert isinstance(up.target, Path)
+    assert "noatime" in mounts_at(up.target.parent)[-1].options
+    assert queue(up, "scheduler") == "mq-deadline"
+    system.take_down()
+    assert sysctls.read(KEY) == interval
+    assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text()
+    system.take_down()
+
+
+def test_what_the_study_sets_itself_goes_before_the_profile(make: Make) -> None:
+    system = make(scheduler="kyber", mount=["commit=30"])
+    up = system.bring_up()
+    assert queue(up, "scheduler") == "kyber"
+    assert queue(up, "nr_requests") == "64"
+    assert "tuning loop" not in " ".join(name for name in up.facts if "scheduler" in name)
+    assert {"noatime", "commit=30"} <= set(up.facts["mount options"].split(","))
+    system.take_down()
+
+
+def test_a_tuned_turn_leaves_nothing_to_one_that_is_not(make: Make) -> None:
+    tuned, plain, interval = make(), make(tuning=[]), sysctls.read(KEY)
+    for _ in range(2):
+        tuned.bring_up()
+        tuned.take_down()
+        up = plain.bring_up()
+        assert (queue(up, "scheduler"), queue(up, "nr_requests")) == ("none", "128")
+        assert sysctls.read(KEY) == interval
+        assert "tuning" not in up.facts
+        assert "noatime" not in up.facts["mount options"]
+        plain.take_down()
+
+
+def test_what_stays_mounted_between_turns_is_tuned_in_its_turns_only(make: Make) -> None:
+    system, interval = make(reset="none"), sysctls.read(KEY)
+    for _ in range(2):
+        up = system.bring_up()
+        assert (sysctls.read(KEY), queue(up, "scheduler")) == ("7", "mq-deadline")
+        system.take_down()
+        assert (sysctls.read(KEY), queue(up, "scheduler")) == (interval, "none")
+        assert isinstance(up.target, Path)
+        assert up.target.exists()
+
+
+def test_strict_a_system_does_not_come_up_half_tuned(make: Make, tmp_path: Path) -> None:
+    interval = sysctls.read(KEY)
+    system = make(tuning_strict=True)
+    (problem,) = [each for each in system.problems() if each.severity == "error"]
+    assert problem.text.startswith("tuning vm.no_such_thing: skipped")
+    with pytest.raises(HostLacksError, match=r"tuning_strict: vm\.no_such_thing cannot be set"):
+        system.bring_up()
+    assert sysctls.read(KEY) == interval
+    (tmp_path / "whole.toml").write_text(f'about = "x"\n[sysctl]\n{KEY} = 7\n')
+    whole = make(tuning="whole.toml", tuning_strict=True)
+    assert not [each for each in whole.problems() if each.severity == "error"]
+    whole.bring_up()
+    whole.take_down()
+    (tmp_path / "queue.toml").write_text('about = "x"\n[block]\nscheduler = "cfq"\n')
+    with pytest.raises(HostLacksError, match=r"loop\d+ scheduler cannot be set: cfq"):
+        make(tuning=["whole.toml", "queue.toml"], tuning_strict=True).bring_up()
+    assert sysctls.read(KEY) == interval
+
+
+def test_a_system_that_does_not_come_up_leaves_the_host_as_it_was(make: Make) -> None:
+    interval = sysctls.read(KEY)
+    with pytest.raises(TiltyardError, match="mount"):
+        make(mount=["no_such_option"]).bring_up()
+    assert sysctls.read(KEY) == interval
+
+
+def test_a_directory_lies_on_a_device_too_and_mounts_nothing(make: Make, tmp_path: Path) -> None:
+    profile = 'about = "x"\n[mount]\nany = ["noatime"]\n[block]\nno_such = 1\n'
+    (tmp_path / "mine.toml").write_text(profile.replace("no_such", "nomerges"))
+    system = make("directory", directory=str(tmp_path))
+    up = system.bring_up()
+    assert up.facts["tuning mount options of any"].startswith("skipped: noatime: this system")
+    assert any(name.endswith(" nomerges") for name in up.facts)
+    system.take_down()
+
+
+def test_a_profile_that_is_none_is_told_with_its_place(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('about = "x"\n[sysctl]\nvm.swappiness = 1.5\n')
+    with pytest.raises(UsageError, match=r"mine\.toml:3: sysctl\.vm\.swappiness: 1\.5 is not a nu"):
+        make()
+    with pytest.raises(ValueError, match='Did you mean "out-of-box"'):
+        make(tuning="out-of-bx")
+
+
+PAIR = f"""
+about = "x"
+[sysctl]
+{KEY} = 7
+net.ipv4.tcp_rmem = [4096, 100000, 1000000]
+net.ipv4.tcp_slow_start_after_idle = 0
+net.ipv4.tcp_no_such_thing = 1
+[network]
+offloads = {{ tso = false, gso = false }}
+ring     = {{ rx = "most" }}
+"""
+
+
+def test_both_ends_of_a_pair_are_tuned_inside_their_namespaces(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(PAIR)
+    interval, rmem = sysctls.read(KEY), sysctls.read("net.ipv4.tcp_rmem")
+    system = make("pair", sysctl={"net.ipv4.tcp_slow_start_after_idle": 1})
+    assert not [each for each in system.problems() if each.severity == "error"]
+    up = system.bring_up()
+    inside = subprocess.run(
+        (*up.prefix, "sysctl", "-n", "net.ipv4.tcp_rmem", "net.ipv4.tcp_slow_start_after_idle"),
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert sysctls.normal(inside.stdout) == "4096 100000 1000000 1"
+    assert sysctls.read("net.ipv4.tcp_rmem") == rmem
+    assert sysctls.read(KEY) == "7"
+    assert up.facts["net.ipv4.tcp_rmem"] == "4096 100000 1000000"
+    assert "tso" in up.facts["offloads off"]
+    told = {key: value for key, value in up.facts.items() if key.startswith("tuning")}
+    assert told == {
+        "tuning": "mine.toml: 4 set, 0 as they were, 2 skipped",
+        "tuning net.ipv4.tcp_rmem": "4096 100000 1000000 at both ends",
+        "tuning offload tso": "off at both ends",
+        "tuning offload gso": "off at both ends",
+        f"tuning {KEY}": f"7 (was {interval})",
+        "tuning net.ipv4.tcp_no_such_thing": "skipped: this kernel has no "
+        "net.ipv4.tcp_no_such_thing",
+        "tuning network ring": "skipped: no network device of this host is on the system's path",
+    }
+    system.take_down()
+    assert sysctls.read(KEY) == interval
+
+
+def test_the_loopback_device_is_tuned_and_put_back(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('about = "x"\n[network]\ntx_queue_len = 1234\n')
+    length = Path("/sys/class/net/lo/tx_queue_len")
+    before = length.read_text()
+    system = make("loopback")
+    up = system.bring_up()
+    assert length.read_text() == "1234\n"
+    assert up.facts["tuning lo tx_queue_len"] == f"1234 (was {before.strip()})"
+    system.take_down()
+    assert length.read_text() == before
+
+
+UP_AND_WAIT = """
+import sys, time
+from pathlib import Path
+from tiltyard.host.ledger import Ledger
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site
+work = Path(sys.argv[1])
+site = Site(work, work, Ledger())
+image = {"filesystem": "ext4", "backing": {"image": "64M"}, "tuning": "mine.toml"}
+up = kind("loop-image").system("one", image, site).bring_up()
+print(up.devices[0], flush=True)
+time.sleep(60)
+"""
+
+
+def test_killed_in_a_tuned_turn_everything_is_put_back(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(MINE + "[idle]\nlatency_us = 17\n")
+    interval = sysctls.read(KEY)
+    argv = (sys.executable, "-c", UP_AND_WAIT, str(tmp_path))
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        device = process.stdout.readline().strip()
+        process.send_signal(signal.SIGKILL)
+    assert sysctls.read(KEY) == "7"
+    assert loops.chosen(loops.queue_setting(device, "scheduler")) == "mq-deadline"
+    said = "\n".join(recover())
+    assert f"set {sysctls.path_of(KEY)} to" in said
+    assert f'{Path(device).name}/queue/scheduler to "none" again' in said
+    assert "ended tiltyard-" in said
+    assert sysctls.read(KEY) == interval
+    assert loops.chosen(loops.queue_setting(device, "scheduler")) == "none"
+    assert str(tmp_path) not in host_state(tmp_path)

@@ -1,0 +1,267 @@
+"""Hosts that have what this machine has not, reached as any other host is: by a command."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.places import pretend
+from tiltyard.host.ledger import recover
+from tiltyard.host.place import Place
+from tiltyard.host.steps import Steps
+from tiltyard.tuning import defaults
+from tiltyard.tuning.distribution import sysctls_at_boot
+from tiltyard.tuning.load import load_profiles
+from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import Outcome, apply
+from tiltyard.tuning.telling import grouped, told
+
+pytestmark = needs_root
+
+CPUS = "/sys/devices/system/cpu"
+GOVERNORS = {
+    f"cpu{number}/{file}": text
+    for number in range(2)
+    for file, text in {
+        "cpufreq/scaling_governor": "schedutil\n",
+        "cpufreq/scaling_min_freq": "800000\n",
+        "cpufreq/scaling_max_freq": "3600000\n",
+        "cpufreq/cpuinfo_min_freq": "800000\n",
+        "cpufreq/cpuinfo_max_freq": "3600000\n",
+        "cpuidle/state0/latency": "0\n",
+        "cpuidle/state1/latency": "2\n",
+        "cpuidle/state2/latency": "130\n",
+        "cpuidle/state2/disable": "0\n",
+    }.items()
+} | {"intel_pstate/min_perf_pct": "22\n"}
+
+
+def set_there(tmp_path: Path, text: str, scene: Scene, steps: Steps) -> dict[str, list[Outcome]]:
+    """What becomes of a profile at a place."""
+    (tmp_path / "p.toml").write_text(f'about = "x"\n{text}')
+    settings = load_profiles(["p.toml"], tmp_path).settings_of(scene)
+    return grouped(apply(each, steps) for each in settings)
+
+
+def test_governor_frequency_and_idle_states(tmp_path: Path, steps: Steps) -> None:
+    text = (
+        '[cpu]\ngovernor = "performance"\nmin_khz = "highest"\nmin_percent = 100\nboost = 0\n'
+        "[idle]\ndisable_above_us = 10"
+    )
+    with pretend(tmp_path, trees={CPUS: GOVERNORS}) as place:
+        found = set_there(tmp_path, text, Scene(place), steps)
+        assert told(("p",), [each for group in found.values() for each in group]) == {
+            "tuning": "p: 4 set, 0 as they were, 1 skipped",
+            "tuning CPU governor": "performance (was schedutil), 2 times",
+            "tuning CPU min khz": "3600000 (was 800000), 2 times",
+            "tuning CPU boost": "skipped: no driver of this host has it (cpufreq/boost)",
+            "tuning CPU min percent": "100 (was 22)",
+            "tuning idle states above 10 µs": "1 (was 0), 2 times",
+        }
+        for cpu in ("cpu0", "cpu1"):
+            assert place.read(f"{CPUS}/{cpu}/cpufreq/scaling_governor") == "performance"
+            assert place.read(f"{CPUS}/{cpu}/cpuidle/state2/disable") == "1"
+        steps.undo()
+        assert place.read(f"{CPUS}/cpu1/cpufreq/scaling_governor") == "schedutil"
+        assert place.read(f"{CPUS}/cpu1/cpufreq/scaling_min_freq") == "800000"
+        assert place.read(f"{CPUS}/intel_pstate/min_perf_pct") == "22"
+        assert place.read(f"{CPUS}/cpu0/cpuidle/state2/disable") == "0"
+
+
+ETHTOOL = r"""
+state=$(dirname "$0")/../ring; test -e "$state" || echo 256 > "$state"
+case $1 in
+-g) printf 'Ring parameters for eth9:\nPre-set maximums:\nRX:\t\t4096\nTX:\t\tn/a\n'
+    printf 'Current hardware settings:\nRX:\t\t%s\nTX:\t\tn/a\n' "$(cat "$state")";;
+-G) echo "$4" > "$state";;
+-c) printf 'Coalesce parameters for eth9:\nAdaptive RX: off  TX: n/a\n\nrx-usecs:\t3\n';;
+-C) echo "netlink error: Operation not supported" >&2; exit 95;;
+*) echo "no such thing" >&2; exit 1;;
+esac
+"""
+
+
+def test_rings_and_coalescing_of_a_network_device(tmp_path: Path, steps: Steps) -> None:
+    text = (
+        '[network]\nring = { rx = "most", tx = 512 }\nchannels = { combined = 2 }\n'
+        "coalescing = { rx-usecs = 0, adaptive-rx = false }"
+    )
+    with pretend(tmp_path, programs={"ethtool": ETHTOOL}) as place:
+        found = set_there(tmp_path, text, Scene(place, interfaces=("eth9",)), steps)
+        assert found == {
+            "eth9 ring rx": [Outcome("eth9 ring rx", "set", "4096", "256")],
+            "eth9 ring tx": [
+                Outcome("eth9 ring tx", "skipped", reason="eth9 has no tx; it has rx")
+            ],
+            "eth9 coalescing rx-usecs": [
+                Outcome("eth9 coalescing rx-usecs", "skipped", "0", "3",
+                        "Operation not supported"),
+            ],
+            "eth9 coalescing adaptive-rx": [
+                Outcome("eth9 coalescing adaptive-rx", "unchanged", "off", "off")
+            ],
+            "eth9 channels combined": [
+                Outcome("eth9 channels combined", "skipped",
+                        reason="the driver of eth9 has no channels to set"),
+            ],
+        }  # fmt: skip
+        assert (tmp_path / "ring").read_text() == "4096\n"
+        steps.undo()
+        assert (tmp_path / "ring").read_text() == "256\n"
+
+
+SCRIPT = """#!/bin/sh
+pid={home}/pid
+case $1 in
+start) setsid sleep 1000 & echo $! > $pid; echo started >> {home}/log;;
+stop) kill "$(cat $pid)"; rm $pid; echo stopped >> {home}/log;;
+status) test -e $pid && kill -0 "$(cat $pid)";;
+esac
+"""
+
+
+def test_a_service_of_system_v_is_stopped_and_started_again(tmp_path: Path, steps: Steps) -> None:
+    script = SCRIPT.format(home=tmp_path)
+    with pretend(tmp_path, trees={"/etc/init.d": {"spooler": script}}) as place:
+        place.run(("sh", "-c", "/etc/init.d/spooler start >/dev/null 2>&1"))
+        try:
+            found = set_there(
+                tmp_path, '[services]\nstop = ["spooler", "crond"]', Scene(place), steps
+            )
+            assert told(("p",), [each for group in found.values() for each in group]) == {
+                "tuning": "p: 1 set, 1 as they were, 0 skipped",
+                "tuning service spooler": "stopped (was running)",
+                "tuning service crond": "not on this host",
+            }
+            assert not (tmp_path / "pid").exists()
+            steps.undo()
+            assert (tmp_path / "log").read_text() == "started\nstopped\nstarted\n"
+        finally:
+            place.run(("sh", "-c", "/etc/init.d/spooler stop >/dev/null 2>&1; true"))
+
+
+SYSTEMCTL = """
+unit=$(dirname "$0")/../active
+for last; do :; done
+case $1 in
+cat) test "$last" = irqbalance || test "$last" = stubborn;;
+is-active) test "$last" = stubborn || test -e "$unit";;
+stop) test "$last" = stubborn && { echo "Operation refused, unit stubborn" >&2; exit 4; }
+      rm "$unit";;
+start) touch "$unit";;
+esac
+"""
+
+
+def test_services_where_process_1_is_systemd(tmp_path: Path, steps: Steps) -> None:
+    (tmp_path / "active").touch()
+    there = {"files": {"/proc/1/comm": "systemd\n"}, "programs": {"systemctl": SYSTEMCTL}}
+    with pretend(tmp_path, **there) as place:
+        text = '[services]\nstop = ["irqbalance", "stubborn", "absent"]'
+        found = set_there(tmp_path, text, Scene(place), steps)
+        assert [group[0].status for group in found.values()] == ["set", "skipped", "unchanged"]
+        reason = "it does not stop (Operation refused, unit stubborn)"
+        assert found["service stubborn"][0].reason == reason
+        assert not (tmp_path / "active").exists()
+        steps.undo()
+        assert (tmp_path / "active").exists()
+
+
+TUNED = """
+now=$(dirname "$0")/../profile
+case $1 in
+active) test -e "$now" && echo "Current active profile: $(cat "$now")" || {
+        echo "No current active profile."; exit 1; };;
+profile) test "$2" = gone && { echo "Requested profile 'gone' doesn't exist." >&2; exit 1; }
+         echo "$2" > "$now";;
+off) rm -f "$now";;
+esac
+"""
+
+
+def test_a_profile_of_tuned(tmp_path: Path, steps: Steps) -> None:
+    now = tmp_path / "profile"
+    with pretend(tmp_path, programs={"tuned-adm": TUNED}) as place:
+        set_there(tmp_path, '[tuned]\nprofile = "balanced"', Scene(place), steps)
+        assert now.read_text() == "balanced\n"
+        set_there(tmp_path, '[tuned]\nprofile = "powersave"', Scene(place), steps)
+        found = set_there(tmp_path, '[tuned]\nprofile = "gone"', Scene(place), steps)
+        assert found["profile of tuned-adm"][0].reason == "Requested profile 'gone' doesn't exist."
+        assert now.read_text() == "powersave\n"
+        steps.undo()
+        assert not now.exists()
+
+
+def test_a_kill_leaves_what_restore_puts_back_on_another_host_too(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text('about = "x"\n[cpu]\ngovernor = "performance"')
+    path = f"{CPUS}/cpu0/cpufreq/scaling_governor"
+    with pretend(tmp_path, trees={CPUS: GOVERNORS}) as place:
+        (tmp_path / "die.py").write_text(DIE.format(ssh=place.ssh, home=str(tmp_path)))
+        done = subprocess.run((sys.executable, str(tmp_path / "die.py")), check=False)
+        assert done.returncode == -9
+        assert place.read(path) == "performance"
+        said = recover()
+        assert place.read(path) == "schedutil"
+    assert len(said) == 2
+    assert all('scaling_governor to "schedutil" again' in line for line in said)
+
+
+DIE = """
+import os
+from pathlib import Path
+from tiltyard.host.ledger import Ledger
+from tiltyard.host.place import Place
+from tiltyard.host.steps import Steps
+from tiltyard.tuning.load import load_profiles
+from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import apply
+steps = Steps(Ledger())
+profile = load_profiles(["p.toml"], Path({home!r}))
+for setting in profile.settings_of(Scene(Place({ssh!r}))):
+    apply(setting, steps)
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "memory_kib", "rmem", "wmem", "somaxconn"),
+    [
+        ("6.18.44", 24_000_000, "4096 131072 33554432", "4096 16384 4194304", "4096"),
+        ("6.1.0-56", 24_000_000, "4096 131072 6291456", "4096 16384 4194304", "4096"),
+        ("3.10.0", 262_144, "4096 131072 2097152", "4096 16384 2097152", "128"),
+    ],
+)
+def test_computed_defaults(
+    tmp_path: Path, release: str, memory_kib: int, rmem: str, wmem: str, somaxconn: str
+) -> None:
+    files = {
+        "/proc/sys/kernel/osrelease": f"{release}\n",
+        "/proc/meminfo": f"MemTotal: {memory_kib} kB\n",
+    }
+    with pretend(tmp_path, files=files) as place:
+        assert defaults.tcp_rmem(place) == rmem
+        assert defaults.tcp_wmem(place) == wmem
+        assert defaults.somaxconn(place) == somaxconn
+
+
+def test_what_a_distribution_sets_at_boot(tmp_path: Path) -> None:
+    folders = {
+        "/usr/lib/sysctl.d": {"10-a.conf": "vm.a = 1\nvm.b = 1\n", "50-b.conf": "vm.b = 2\n"},
+        "/etc/sysctl.d": {
+            "10-a.conf": "# hides that of the same name\n-vm/c = 3  4\nnet.*.x = 1\n",
+            "99-sysctl.conf": "vm.b=5\n; a remark\n",
+        },
+    }
+    files = {"/etc/sysctl.conf": "vm.d = 6\n"}
+    with pretend(tmp_path, trees=folders, files=files) as place:
+        assert sysctls_at_boot(place) == {"vm.c": "3 4", "vm.b": "5", "vm.d": "6"}
+
+
+def test_a_place_finds_what_a_pattern_means(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).touch()
+    for place in (Place(), Place(("sh", "-c"))):
+        assert place.find(f"{tmp_path}/[ab]") == [f"{tmp_path}/a", f"{tmp_path}/b"]
+        assert place.find(f"{tmp_path}/c*") == []
