@@ -14,7 +14,7 @@ from support.hosts import needs_root
 TILTYARD = Path(sys.executable).parent / "tiltyard"
 VERBS = (
     "compare", "new", "check", "plan", "run", "status", "report", "workloads", "doctor",
-    "calibrate", "restore",
+    "calibrate", "restore", "tuning",
 )  # fmt: skip
 
 ASKED = ("-w", "postmark", "--seed", "5", "--spoiled", "keep")
