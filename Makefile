@@ -56,6 +56,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools chromium:chromium
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
 	@scripts/install-tools openssh-server:sshd openssh-client:ssh
+	@scripts/install-tools fdisk:sfdisk lvm2:pvcreate cryptsetup-bin:cryptsetup bcache-tools:make-bcache ntfs-3g:mkntfs dosfstools:mkfs.vfat
 	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 kmod:depmod
 	@scripts/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2
 

@@ -17,6 +17,7 @@ from pydantic import Field
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, loops, throttles
 from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.device_changes import FormattedDevice
 from tiltyard.host.mounts import mounts, mounts_at
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
@@ -165,6 +166,7 @@ Change = Annotated[
     | Mounted
     | SetQueue
     | SetLimit
+    | FormattedDevice
     | MountedAt
     | SetFile
     | StartedProcess

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 _BLOCK = Path("/sys/block")
+_CLASS = Path("/sys/class/block")
 
 
 def backing_file(device: str) -> Path | None:
@@ -26,8 +27,13 @@ def does_direct_io(device: str) -> bool:
 
 
 def queue_setting(device: str, name: str) -> Path:
-    """The file of a setting of a block device's queue, such as ``scheduler``."""
-    return _BLOCK / Path(device).name / "queue" / name
+    """The file of a setting of a block device's queue, such as ``scheduler``.
+
+    A partition has the queue of its disk.
+    """
+    entry = (_CLASS / Path(device).name).resolve()
+    disk = entry.parent if (entry / "partition").exists() else entry
+    return _BLOCK / disk.name / "queue" / name
 
 
 def chosen(setting: Path) -> str:

@@ -4,6 +4,7 @@ A kind of system is one file and one line in :data:`KINDS`.
 """
 
 from tiltyard.systems import (
+    block_device,
     directory,
     hosts,
     loop_image,
@@ -20,6 +21,7 @@ from tiltyard.systems.tuned import tunable
 
 KINDS: tuple[AnyKind, ...] = (
     loop_image.KIND,
+    block_device.KIND,
     directory.KIND,
     tmpfs.KIND,
     overlay.KIND,

@@ -75,7 +75,8 @@ class LoopImage(Volume):
     def _mounted(self) -> Change:
         return Mounted(target=self._target, image=self._image)
 
-    def _queue_change(self, device: str, name: str, before: str) -> Change:
+    def _queue_change(self, device: str, name: str, before: str, value: str) -> Change:
+        del value
         return SetQueue(device=device, image=self._image, name=name, before=before)
 
     def _limit(self, device: str) -> None:

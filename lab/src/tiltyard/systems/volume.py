@@ -119,12 +119,17 @@ class Volume(System):
         """The change of mounting it, which is about to be made."""
 
     @abstractmethod
-    def _queue_change(self, device: str, name: str, before: str) -> Change:
+    def _queue_change(self, device: str, name: str, before: str, value: str) -> Change:
         """The change of a queue setting, which is about to be made."""
 
     @abstractmethod
     def _device_facts(self, device: str) -> dict[str, str]:
         """What the device is."""
+
+    def _format(self, device: str) -> None:
+        """Make the file system; with force, for what is insisted on is that the device is ours."""
+        self._insist(device)
+        self._steps.run(self._filesystem.mkfs(self._settings.mkfs, device))
 
     def _limit(self, device: str) -> None:
         """Limit it, after it is formatted and before it is mounted; nothing by default."""
@@ -159,8 +164,7 @@ class Volume(System):
             self._set_queue(device, "read_ahead_kb", str(settings.read_ahead // 1024))
         self._filesystem.driver.prepare(self._mounter, device)
         if settings.reset == "mkfs" or not self._formatted:
-            self._insist(device)
-            self._steps.run(self._filesystem.mkfs(settings.mkfs, device))
+            self._format(device)
             self._formatted = True
         self._limit(device)
         self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
@@ -216,7 +220,7 @@ class Volume(System):
         before = loops.chosen(setting)
         if before == value:
             return
-        self._steps.record(self._queue_change(device, name, before))
+        self._steps.record(self._queue_change(device, name, before, value))
         refused = ""
         try:
             setting.write_text(value)

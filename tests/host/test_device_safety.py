@@ -1,0 +1,331 @@
+"""What makes a disk dangerous, one by one and for real: refused in its own words, nothing written.
+
+Each state is brought about on a loop device by the tool that brings it about on a disk. Only the
+superblock of md and the labels of ZFS are written by hand: their tools need drivers.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
+
+import pytest
+
+from support.devices import (
+    GPT_TABLE,
+    MIB,
+    digest,
+    loop_disk,
+    md_member,
+    mounted,
+    process,
+    sh,
+    write,
+    zfs_member,
+)
+from support.hosts import needs_root
+from tiltyard.errors import RefusedError
+from tiltyard.host.device_safety import Wanted, hold, insist_unused, refusals
+from tiltyard.host.ledger import Ledger
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site
+
+pytestmark = needs_root
+
+SIZE_BYTES = 64 * MIB
+"""libblkid looks for no ZFS on less."""
+
+
+class Disk:
+    """A loop device that stands for somebody's disk."""
+
+    def __init__(self, image: Path, node: str, tmp_path: Path) -> None:
+        self.image, self.node, self.tmp_path = image, node, tmp_path
+
+    def confirmed(self, **other: object) -> dict[str, object]:
+        """Settings that say truly what it is, unless told otherwise."""
+        confirm = {"size": SIZE_BYTES, "backing_file": str(self.image), **other}
+        return {"filesystem": "ext4", "device": self.node, "confirm": confirm}
+
+    def tried(self, settings: dict[str, object]) -> str:
+        """The message with which it is refused; not a byte of it has changed."""
+        before = digest(self.image, self.node)
+        with Ledger() as ledger:
+            site = Site(root=self.tmp_path, work=self.tmp_path / "study" / "work", ledger=ledger)
+            system = kind("block-device").system("ext4", settings, site)  # type: ignore[arg-type]
+            with pytest.raises(RefusedError) as refused:
+                system.bring_up()
+            assert ledger.path.read_text().count("\n") == 1, "nothing was recorded but the owner"
+        assert digest(self.image, self.node) == before
+        return str(refused.value)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    image = tmp_path / "disk.img"
+    with loop_disk(image, SIZE_BYTES) as node:
+        yield Disk(image, node, tmp_path)
+
+
+def made_by(*argv: str, stdin: str = "") -> Callable[[Disk], AbstractContextManager[object]]:
+    """A tool has been at work on it."""
+
+    def state(disk: Disk) -> AbstractContextManager[object]:
+        if shutil.which(argv[0]) is None:
+            pytest.skip(f"{argv[0]} is not installed: make setup-dev")
+        sh(*argv, disk.node, stdin=stdin)
+        return nullcontext()
+
+    return state
+
+
+def written_by(write_it: Callable[[str], None]) -> Callable[[Disk], AbstractContextManager[object]]:
+    """Somebody's label is on it."""
+
+    def state(disk: Disk) -> AbstractContextManager[object]:
+        write_it(disk.node)
+        return nullcontext()
+
+    return state
+
+
+@contextlib.contextmanager
+def is_mounted(disk: Disk) -> Iterator[None]:
+    sh("mkfs.ext2", "-q", disk.node)
+    with mounted(disk.node, disk.tmp_path / "somewhere", "-o", "ro"):
+        yield
+
+
+@contextlib.contextmanager
+def is_mounted_elsewhere(disk: Disk) -> Iterator[None]:
+    sh("mkfs.ext2", "-q", disk.node)
+    target = disk.tmp_path / "elsewhere"
+    target.mkdir()
+    script = 'mount -o ro "$1" "$2" && echo ready && read line'
+    with process("unshare", "--mount", "sh", "-c", script, "sh", disk.node, str(target)):
+        assert str(target) not in Path("/proc/self/mountinfo").read_text()
+        yield
+
+
+@contextlib.contextmanager
+def has_mounted_partition(disk: Disk) -> Iterator[None]:
+    sh("sfdisk", "--quiet", "--no-reread", disk.node, stdin=GPT_TABLE)
+    sh("partx", "--add", disk.node)
+    try:
+        sh("mkfs.ext2", "-q", f"{disk.node}p1")
+        with mounted(f"{disk.node}p1", disk.tmp_path / "partition", "-o", "ro"):
+            yield
+    finally:
+        sh("partx", "--delete", disk.node)
+
+
+@contextlib.contextmanager
+def is_swap(disk: Disk) -> Iterator[None]:
+    sh("mkswap", disk.node)
+    sh("swapon", disk.node)
+    try:
+        yield
+    finally:
+        sh("swapoff", disk.node)
+
+
+@contextlib.contextmanager
+def is_behind_a_loop(disk: Disk) -> Iterator[None]:
+    upper = sh("losetup", "--find", "--show", disk.node)
+    try:
+        yield
+    finally:
+        sh("losetup", "--detach", upper)
+
+
+@contextlib.contextmanager
+def is_in_an_image_behind(disk: Disk) -> Iterator[None]:
+    """The study folder is on a file system in an image on a file system on the disk."""
+    sh("mkfs.ext2", "-q", disk.node)
+    outer = disk.tmp_path / "outer"
+    with mounted(disk.node, outer), loop_disk(outer / "inner.img", 4 * MIB) as inner:
+        sh("mkfs.ext2", "-q", inner)
+    outer.rmdir()
+    read_only = ("-o", "ro")
+    with ExitStack() as layers:
+        layers.enter_context(mounted(disk.node, outer, *read_only))
+        inner = layers.enter_context(loop_disk(outer / "inner.img", 0, "--read-only"))
+        layers.enter_context(mounted(inner, disk.tmp_path / "study", *read_only))
+        yield
+
+
+@contextlib.contextmanager
+def is_open(disk: Disk) -> Iterator[None]:
+    with process("sh", "-c", 'exec 3<"$1"; echo ready; read line', "sh", disk.node):
+        yield
+
+
+@contextlib.contextmanager
+def is_claimed(disk: Disk) -> Iterator[None]:
+    file = os.open(disk.node, os.O_RDONLY | os.O_EXCL)
+    try:
+        yield
+    finally:
+        os.close(file)
+
+
+@contextlib.contextmanager
+def is_locked(disk: Disk) -> Iterator[None]:
+    file = os.open(disk.node, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(file)
+
+
+def only_the_backup(node: str) -> None:
+    """A partition table whose first copy somebody has overwritten."""
+    sh("sfdisk", "--quiet", "--no-reread", node, stdin=GPT_TABLE)
+    write(node, 0, bytes(MIB))
+
+
+LUKS = ("cryptsetup", "luksFormat", "--batch-mode", "--pbkdf-force-iterations", "1000")
+SFDISK = ("sfdisk", "--quiet", "--no-reread")
+STATES: dict[str, tuple[Callable[[Disk], AbstractContextManager[object]], str]] = {
+    "mounted": (is_mounted, r"/dev/loop\d+ is mounted on \S+/somewhere \(ext2\)$"),
+    "mounted in another namespace": (
+        is_mounted_elsewhere,
+        r"is mounted on \S+/elsewhere \(ext2\), as process \d+ sees it$",
+    ),
+    "a partition is mounted": (has_mounted_partition, r"/dev/loop\d+p1 is mounted on \S+ \(ext2\)"),
+    "swapped to": (is_swap, r"the host swaps to /dev/loop\d+$"),
+    "behind a loop device": (is_behind_a_loop, r"/dev/loop\d+ is a loop device over /dev/loop\d+$"),
+    "the study lies on it": (is_in_an_image_behind, r"\S+/study lies on it$"),
+    "open": (is_open, r"is open in process \d+ \(sh\)$"),
+    "claimed": (is_claimed, r"does not give it to us alone \(Device or resource busy\)$"),
+    "locked": (is_locked, r"another program has locked it$"),
+    "ext4": (made_by("mkfs.ext4", "-q"), r"type ext4 [-0-9a-f]{36} at byte 1080\. Tilty"),
+    "xfs": (made_by("mkfs.xfs", "-q", "--unsupported"), r"type xfs \S+ at byte 0\. "),
+    "btrfs": (made_by("mkfs.btrfs", "-q", "--mixed"), r"type btrfs \S+ at byte 65600\. "),
+    "vfat": (made_by("mkfs.vfat", "-I"), r"type vfat .*, and \d more\. "),
+    "ntfs": (made_by("mkntfs", "-Q", "-q", "-F"), r"type ntfs "),
+    "swap space": (made_by("mkswap"), r"it carries swap space "),
+    "LVM": (made_by("pvcreate", "-q"), r"a physical volume of LVM "),
+    "LUKS": (
+        made_by(*LUKS, "--type", "luks1", "--key-file", "-", stdin="secret"),
+        r"an encrypted volume \(LUKS\) ",
+    ),
+    "bcache": (made_by("make-bcache", "-B"), r"a member of bcache "),
+    "md": (written_by(md_member), r"a member of a RAID \(md\) "),
+    "ZFS": (written_by(zfs_member), r"a member of a ZFS pool"),
+    "GPT": (made_by(*SFDISK, stdin=GPT_TABLE), r"a partition table \(GPT\) .* and 2 more"),
+    "the backup of a GPT": (written_by(only_the_backup), r"a partition table \(GPT\) at byte 67"),
+    "MBR": (made_by(*SFDISK, stdin="label: dos\n,8M\n"), r"a partition table \(MBR\) at byte 510"),
+    "unknown data at its start": (
+        written_by(lambda node: write(node, 70_000, b"ORCL")),
+        r"its byte 70000 is not zero.*blkdiscard --zeroout --offset 0 --length 1048576 /dev/loop",
+    ),
+    "unknown data at its end": (
+        written_by(lambda node: write(node, SIZE_BYTES - 1, b"\x01")),
+        r"its byte 67108863 is not zero.* --offset 66060288 --length 1048576 /dev/loop",
+    ),
+}
+
+
+@pytest.mark.parametrize("danger", STATES)
+def test_a_disk_that_is_somebodys_is_refused(disk: Disk, danger: str) -> None:
+    bring_about, reason = STATES[danger]
+    with bring_about(disk):
+        message = disk.tried(disk.confirmed())
+    assert message.startswith(f"{disk.node} (over {disk.image}, 64 MiB, {SIZE_BYTES} bytes): ")
+    assert re.search(f": refused, nothing was written: .*{reason}", message), message
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        ({"size": "65M"}, "the study says that it has 68157440 bytes"),
+        ({"backing_file": "/srv/other.img"}, 'the study says "/srv/other.img"'),
+        ({"serial": "S5GXNX0T1"}, 'its serial is none, the study says "S5GXNX0T1"'),
+        ({"wwn": "eui.1"}, 'its wwn is none, the study says "eui.1"'),
+    ],
+)
+def test_a_disk_that_is_not_the_one_that_was_meant(
+    disk: Disk, claim: dict[str, object], reason: str
+) -> None:
+    assert disk.tried(disk.confirmed(**claim)).endswith(reason)
+
+
+def test_a_read_only_disk(tmp_path: Path) -> None:
+    with loop_disk(tmp_path / "disk.img", SIZE_BYTES, "--read-only") as node:
+        disk = Disk(tmp_path / "disk.img", node, tmp_path)
+        assert disk.tried(disk.confirmed()).endswith(": it is read-only")
+
+
+def test_a_disk_that_has_gone(tmp_path: Path) -> None:
+    with loop_disk(tmp_path / "disk.img", SIZE_BYTES) as node:
+        wanted = Wanted(Path(node), SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
+        assert list(refusals(wanted)) == []
+    (reason,) = refusals(wanted)
+    assert reason.endswith("it has no size: no medium, or nothing is attached")
+    (reason,) = refusals(Wanted(Path("/dev/disk/by-id/nonesuch"), SIZE_BYTES, {}))
+    assert reason == "/dev/disk/by-id/nonesuch: No such file or directory"
+
+
+def test_what_is_no_block_device() -> None:
+    assert list(refusals(Wanted(Path("/dev/null"), 1, {}))) == ["/dev/null: is not a block device"]
+
+
+def test_a_name_that_is_turned_elsewhere_between_check_and_use(disk: Disk) -> None:
+    link = disk.tmp_path / "by-id"
+    link.symlink_to(disk.node)
+    wanted = Wanted(link, SIZE_BYTES, {"backing_file": str(disk.image)})
+    with loop_disk(disk.tmp_path / "other.img", SIZE_BYTES) as other, hold(wanted) as held:
+        insist_unused(held, wanted)
+        link.unlink()
+        link.symlink_to(other)
+        assert held.device.node == disk.node
+        with pytest.raises(RefusedError, match="the name means another device now"):
+            insist_unused(held, wanted)
+
+
+def test_a_partition_of_a_disk_in_use_is_a_device_of_its_own(disk: Disk) -> None:
+    sh(*SFDISK, disk.node, stdin=f"{GPT_TABLE}start=20480,size=16384\n")
+    sh("partx", "--add", disk.node)
+    try:
+        sh("mkfs.ext2", "-q", f"{disk.node}p1")
+        with mounted(f"{disk.node}p1", disk.tmp_path / "used"):
+            (reason,) = refusals(Wanted(Path(f"{disk.node}p1"), 8 * MIB, {}))
+            assert "p1 is mounted on " in reason
+            assert list(refusals(Wanted(Path(f"{disk.node}p2"), 8 * MIB, {}))) == []
+    finally:
+        sh("partx", "--delete", disk.node)
+
+
+@pytest.mark.skipif(
+    not Path("/dev/mapper/control").exists() or shutil.which("dmsetup") is None,
+    reason="needs the device mapper: dmsetup, and a kernel with CONFIG_BLK_DEV_DM",
+)
+def test_a_member_of_a_mapped_device(disk: Disk) -> None:
+    name = f"tiltyard-test-{os.getpid()}"
+    sh("dmsetup", "create", name, "--table", f"0 {SIZE_BYTES // 512} linear {disk.node} 0")
+    try:
+        assert re.search(rf"is a part of /dev/dm-\d+ \({name}\)$", disk.tried(disk.confirmed()))
+    finally:
+        sh("dmsetup", "remove", name)
+
+
+def test_a_mark_of_the_device_must_be_named(disk: Disk) -> None:
+    (reason,) = refusals(Wanted(Path(disk.node), SIZE_BYTES, {}))
+    assert f'confirm = {{ backing_file = "{disk.image}", … }}' in reason
+
+
+def test_what_a_person_is_told_to_do_helps(disk: Disk) -> None:
+    wanted = Wanted(Path(disk.node), SIZE_BYTES, {"backing_file": str(disk.image)})
+    sh("mkfs.ext4", "-q", disk.node)
+    for _ in range(3):
+        (reason,) = [*refusals(wanted), "blank"][:1]
+        if reason == "blank":
+            return
+        sh(*reason.rpartition("nobody needs it: ")[2].split())
+    pytest.fail(f"still refused: {reason}")

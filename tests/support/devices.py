@@ -1,0 +1,99 @@
+"""Loop devices that stand for disks, and what makes a disk dangerous to format."""
+
+import contextlib
+import hashlib
+import os
+import struct
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+MIB = 2**20
+GPT_TABLE = "label: gpt\nstart=2048,size=16384\n"
+
+
+def sh(*argv: str, stdin: str = "") -> str:
+    """Run a command that must work; what it printed."""
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{argv}: {done.stderr}{done.stdout}"
+    return done.stdout.strip()
+
+
+@contextlib.contextmanager
+def loop_disk(image: Path, size_bytes: int, *options: str) -> Iterator[str]:
+    """A disk, blank where the image is new; its node."""
+    if not image.exists():
+        with image.open("xb") as file:
+            file.truncate(size_bytes)
+    node = sh("losetup", "--find", "--show", *options, str(image))
+    try:
+        yield node
+    finally:
+        sh("losetup", "--detach", node)
+
+
+def digest(image: Path, node: str) -> str:
+    """What is on a disk, after everything written to it has arrived."""
+    with Path(node).open("rb") as file:
+        os.fsync(file.fileno())
+    with image.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def mounted(node: str, target: Path, *options: str) -> Iterator[Path]:
+    """A device, mounted."""
+    target.mkdir()
+    sh("mount", *options, node, str(target))
+    try:
+        yield target
+    finally:
+        sh("umount", str(target))
+
+
+def write(node: str, offset: int, data: bytes) -> None:
+    """Bytes at a place."""
+    with Path(node).open("r+b") as file:
+        file.seek(offset)
+        file.write(data)
+        os.fsync(file.fileno())
+
+
+def md_member(node: str) -> None:
+    """A superblock of md, version 1.2, as ``mdadm --create`` writes it (md_p.h)."""
+    body = struct.pack("<IIII", 0xA92B4EFC, 1, 0, 0)
+    body += uuid.uuid4().bytes + b"host:0".ljust(32, b"\0")
+    body += struct.pack("<QiiQIIII", 0, 1, 0, 0, 0, 2, 0, 0)
+    body += bytes(128 - len(body))
+    body += struct.pack("<QQQQII", 2048, 40960, 8, 0, 0, 0) + uuid.uuid4().bytes
+    body = body.ljust(256, b"\0") + struct.pack("<HH", 0, 0xFFFE)
+    total = sum(struct.unpack(f"<{len(body) // 4}I", body))
+    total = (total & 0xFFFFFFFF) + (total >> 32)
+    body = body[:216] + struct.pack("<I", total & 0xFFFFFFFF) + body[220:]
+    write(node, 4096, body)
+
+
+def zfs_member(node: str) -> None:
+    """The uberblocks of the four labels of a vdev (vdev_impl.h): 256 KiB each, two at each end."""
+    size_bytes = int(sh("blockdev", "--getsize64", node))
+    uberblock = struct.pack("<QQQQQ", 0x00BAB10C, 5000, 1, 0x1234, 1700000000).ljust(1024, b"\0")
+    label_bytes = 256 * 1024
+    for start in (0, label_bytes, size_bytes - 2 * label_bytes, size_bytes - label_bytes):
+        write(node, start + 128 * 1024, uberblock * 4)
+
+
+@contextlib.contextmanager
+def process(*argv: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that says when it is ready, and ends with its input."""
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdin is not None
+        assert running.stdout.readline() == "ready\n"
+        try:
+            yield running
+        finally:
+            running.stdin.close()
+            running.wait(10)

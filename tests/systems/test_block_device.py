@@ -1,0 +1,291 @@
+"""A disk that was blank carries a file system for a turn, and is blank again: also after a kill."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from support.devices import MIB, digest, loop_disk, sh, write
+from support.hosts import host_state, needs_root
+from support.runs import Watcher, go_on, plan_of
+from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.host import device_users, loops
+from tiltyard.host.device_changes import FormattedDevice
+from tiltyard.host.device_contents import first_written, opened, signatures
+from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.mounts import mounts_at
+from tiltyard.run.runner import run_study
+from tiltyard.study.model import SystemSpec
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site, System
+
+Make = Callable[..., System]
+SMALL = 16 * MIB
+
+
+@pytest.fixture
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A blank disk that is not ours: node, and the file behind it."""
+    image = tmp_path_factory.mktemp("disk") / "disk.img"
+    with loop_disk(image, SMALL) as node:
+        yield node, image
+
+
+def settings_of(node: str, image: Path, filesystem: str, **other: object) -> dict[str, object]:
+    """Settings that say truly which disk is meant."""
+    confirm = {"size": image.stat().st_size, "backing_file": str(image)}
+    return {"filesystem": filesystem, "device": node, "confirm": confirm, **other}
+
+
+@pytest.fixture
+def make(tmp_path: Path, disk: tuple[str, Path]) -> Iterator[Make]:
+    """Makes systems on the disk that share a scratch folder and a ledger."""
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+
+        def system(filesystem: str, name: str = "", **other: object) -> System:
+            settings = settings_of(*disk, filesystem, **other)
+            opened_kind = kind("block-device")
+            return opened_kind.system(name or filesystem, settings, site)  # type: ignore[arg-type]
+
+        yield system
+    assert not list(tmp_path.iterdir())
+
+
+def assert_blank(node: str, size_bytes: int = SMALL) -> None:
+    """As it was handed over."""
+    assert signatures(node) == []
+    with opened(node, 0) as file:
+        assert first_written(file, size_bytes) is None
+
+
+@needs_root
+def test_up_and_down(make: Make, disk: tuple[str, Path], tmp_path: Path) -> None:
+    node, _ = disk
+    for filesystem in ("ext4", "ext2", "ext4"):
+        system = make(filesystem)
+        assert system.problems() == []
+        up = system.bring_up()
+        mount = mounts_at(up.target.parent)[-1]
+        assert (mount.type, mount.source, up.devices) == (filesystem, node, (node,))
+        assert [command.argv[0] for command in up.commands] == [f"mkfs.{filesystem}", "mount"]
+        assert not {"-F", "-f", "-I", "--force"} & set(up.commands[0].argv)
+        (up.target / "file").write_bytes(b"x" * 100_000)
+        system.refresh()
+        assert (up.target / "file").stat().st_size == 100_000
+        system.take_down()
+        assert not list(tmp_path.iterdir())
+        assert_blank(node)
+
+
+@needs_root
+def test_what_the_device_is_stands_in_the_record(make: Make, disk: tuple[str, Path]) -> None:
+    facts = make("ext4").bring_up().facts
+    assert facts["device"] == disk[0]
+    assert facts["device size"] == f"16 MiB ({SMALL} bytes)"
+    assert facts["image behind it"] == str(disk[1])
+    assert facts["device serial"] == facts["device model"] == "not available"
+    assert facts["device blocks"].startswith("logical 512 B, physical ")
+    assert facts["write cache of the device"].startswith(("write back", "write through"))
+    assert "as the kernel says; virtual disks lie" in facts["rotational flag"]
+    assert facts["discard"].startswith(("in units of ", "no"))
+
+
+@needs_root
+def test_queue_settings_are_set_and_put_back(make: Make, disk: tuple[str, Path]) -> None:
+    names = ("scheduler", "read_ahead_kb")
+    before = [loops.chosen(loops.queue_setting(disk[0], name)) for name in names]
+    system = make("ext2", scheduler="mq-deadline", read_ahead="64k")
+    facts = system.bring_up().facts
+    assert (facts["I/O scheduler"], facts["read-ahead"]) == ("mq-deadline", "64 KiB")
+    system.take_down()
+    assert [loops.chosen(loops.queue_setting(disk[0], name)) for name in names] == before
+
+
+@needs_root
+def test_a_file_system_that_stays_is_mounted_again_and_goes_with_the_run(
+    tmp_path: Path, disk: tuple[str, Path]
+) -> None:
+    node, image = disk
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+        settings = settings_of(node, image, "ext4", reset="remount")
+        system = kind("block-device").system("a", settings, site)  # type: ignore[arg-type]
+        up = system.bring_up()
+        (up.target / "file").touch()
+        system.take_down()
+        assert [each.type for each in signatures(node)] == ["ext4"]
+        again = system.bring_up()
+        assert (again.target / "file").exists()
+        assert [command.argv[0] for command in again.commands] == ["mount"]
+        system.take_down()
+        other = kind("block-device").system("b", settings, site)  # type: ignore[arg-type]
+        with pytest.raises(RefusedError, match="it carries a file system or label of type ext4"):
+            other.bring_up()
+        sh("mkfs.ext4", "-q", "-F", node)
+        with pytest.raises(RefusedError, match=r"not mounted: it carries .*, not what we made"):
+            system.bring_up()
+        sh("wipefs", "--all", node)
+        write(node, 0, bytes(MIB))
+    assert_blank(node)
+
+
+@needs_root
+def test_a_mkfs_with_a_uuid_of_the_study_is_known_by_that(
+    make: Make, disk: tuple[str, Path]
+) -> None:
+    mine = str(uuid.uuid4())
+    system = make("ext4", mkfs=["-U", mine])
+    system.bring_up()
+    assert [each.uuid for each in signatures(disk[0])] == [mine]
+    system.take_down()
+    assert_blank(disk[0])
+
+
+@needs_root
+def test_a_mkfs_that_fails_leaves_it_blank(make: Make, disk: tuple[str, Path]) -> None:
+    with pytest.raises(TiltyardError, match=r"^mkfs.ext4 .*[Ii]nvalid filesystem option"):
+        make("ext4", mkfs=["-O", "nonesuch"]).bring_up()
+    assert_blank(disk[0])
+
+
+@needs_root
+def test_a_real_study_of_three_file_systems_on_one_disk(tmp_path: Path) -> None:
+    image = tmp_path / "disk.img"
+    with loop_disk(image, 320 * MIB) as node:
+        folder = StudyFolder(tmp_path / "study")
+        folder.root.mkdir()
+        systems = tuple(
+            SystemSpec.model_validate(
+                {
+                    "name": name,
+                    "levels": {"filesystem": name},
+                    "kind": "block-device",
+                    "settings": settings_of(node, image, name),
+                }
+            )
+            for name in ("ext4", "xfs", "btrfs")
+        )
+        watcher = Watcher()
+        run_study(folder, plan_of(systems, blocks=2), Engine.find(), go_on, watcher)
+        assert [record.outcome for record in watcher.records] == ["done"] * 6
+        assert_blank(node, 320 * MIB)
+
+
+UP_AND_DOWN = """
+import json, sys
+from pathlib import Path
+from tiltyard.host.ledger import Ledger
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site
+work, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
+with Ledger() as ledger:
+    system = kind("block-device").system("ext2", settings, Site(work, work, ledger))
+    system.bring_up()
+    print("up", flush=True)
+    sys.stdin.read()
+    while True:
+        system.take_down()
+        (system.bring_up().target / "file").write_bytes(b"x" * 100_000)
+"""
+
+
+@needs_root
+def test_killed_at_random_moments_it_is_blank_again(
+    tmp_path: Path, state: Path, disk: tuple[str, Path]
+) -> None:
+    node, image = disk
+    scheduler = loops.queue_setting(node, "scheduler")
+    before = scheduler.read_text()
+    settings = json.dumps(settings_of(node, image, "ext2", scheduler="mq-deadline"))
+    moments, said = random.Random(4711), []
+    for kill in range(5):
+        argv = (sys.executable, "-c", UP_AND_DOWN, str(tmp_path), settings)
+        pipe = subprocess.PIPE
+        with subprocess.Popen(argv, stdin=pipe, stdout=pipe) as process:
+            assert process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout.readline() == b"up\n"
+            if kill > 0:
+                process.stdin.close()
+                time.sleep(moments.uniform(0, 0.4))
+            process.send_signal(signal.SIGKILL)
+        said += recover()
+        assert str(tmp_path) not in host_state(tmp_path)
+        assert scheduler.read_text() == before
+        assert_blank(node)
+        assert not list(tmp_path.iterdir())
+        assert not list(state.iterdir())
+    assert any("removed our ext2 from " in line for line in said)
+
+
+@needs_root
+@pytest.mark.parametrize("known", [(), ("00000000-0000-0000-0000-000000000001",)])
+def test_what_is_not_known_to_be_ours_is_left(
+    disk: tuple[str, Path], known: tuple[str, ...]
+) -> None:
+    node, image = disk
+    change = FormattedDevice(given=Path(node), size_bytes=SMALL, filesystem="ext4", known=known)
+    assert change.undo() is None
+    sh("mkfs.ext4", "-q", node)
+    before = digest(image, node)
+    said = change.undo()
+    assert said is not None
+    assert said.startswith(f"left {node} ")
+    assert "which is not known to be ours; if nobody needs it: wipefs --all" in said
+    assert digest(image, node) == before
+
+
+@needs_root
+def test_a_disk_that_was_exchanged_or_is_in_use_is_left(
+    disk: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, _ = disk
+    monkeypatch.setattr(device_users, "_LET_GO_S", 0.1)
+    change = FormattedDevice(
+        given=Path(node), size_bytes=2 * SMALL, filesystem="ext4", known=("x",)
+    )
+    assert change.undo() == f"left {node}: it has {SMALL} bytes now, so it is another one"
+    gone = change.model_copy(update={"given": Path("/dev/disk/by-id/nonesuch")})
+    assert gone.undo() == f"left {gone.given}: it is gone; it may still carry our ext4"
+    used = change.model_copy(update={"size_bytes": SMALL})
+    with (
+        opened(node, os.O_EXCL),
+        pytest.raises(TiltyardError, match="cannot be had alone: the ker"),
+    ):
+        used.undo()
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"device": "/srv/disk.img"}, "is not a device. Name it by /dev/disk/by-id/"),
+        ({"device": "/dev/../srv/disk.img"}, "is not a device"),
+        ({"device": "/dev/disk/by-uuid/1234"}, "is the name of a file system"),
+        ({"device": "/dev/sdb"}, "may be another one after the next boot"),
+        ({"device": "/dev/disk/by-id/x", "confirm": {}}, "Field required"),
+        ({"device": "/dev/disk/by-id/x", "confirm": {"size": "big"}}, "is not a size"),
+    ],
+)
+def test_a_study_that_does_not_say_which_disk_is_refused(
+    settings: dict[str, object], text: str
+) -> None:
+    typed = {"filesystem": "ext4", "confirm": {"size": "1G"}, **settings}
+    with pytest.raises(ValidationError, match=text):
+        kind("block-device").Settings.model_validate(typed)
+
+
+def test_a_stable_name_and_the_size_are_enough() -> None:
+    typed = {"filesystem": "ext4", "confirm": {"size": 10**12}, "device": "/dev/disk/by-id/wwn-1"}
+    assert kind("block-device").Settings.model_validate(typed).confirm.marks == {}
