@@ -1,0 +1,139 @@
+"""QEMU: with KVM where kernels really run under it here, and by emulation anywhere.
+
+Emulation translates the guest's instructions (TCG) and is 3 to 20 times slower than hardware. It
+can tie the guest's clock to what the guest executes, one nanosecond an instruction, and let it
+leap over idle time (``-icount shift=0,sleep=off``): what is then measured are path lengths.
+(https://www.qemu.org/docs/master/devel/tcg-icount.html)
+"""
+
+import os
+import struct
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Final
+
+from tiltyard.host import kvm
+from tiltyard.host.packages import find_program, install_command
+from tiltyard.study.model import Clock
+from tiltyard.systems.kind import Problem
+from tiltyard.systems.vm.backends.backend import Backend, Machine
+
+_PROGRAM: Final = "qemu-system-x86_64"
+_PACKAGE: Final = "qemu-system-x86"
+_MAGIC_AT, _MAGIC = 0x202, b"HdrS"
+"""Of a kernel image for x86 (https://docs.kernel.org/arch/x86/boot.html), like the next two."""
+_RELEASE_AT: Final = 0x20E
+_RELEASE_FROM: Final = 0x200
+_HEADER_BYTES: Final = 1 << 16
+_COUNTED: Final = ("-icount", "shift=0,sleep=off")
+_REPEATABLE: Final = ("nokaslr", "norandmaps", "kfence.sample_interval=0")
+"""Words for a kernel whose instructions are counted: nothing is drawn at its boot, and nothing is
+done now and then."""
+
+
+class Qemu(Backend):
+    """A PC with a virtual disk, and a virtual console for the channel."""
+
+    channel_device = "/dev/hvc0"
+    image_device = "/dev/vda"
+    processor: ClassVar[tuple[str, ...]]
+    """Options that say what executes the instructions."""
+    counts: ClassVar[bool]
+    """Whether its clock can count them."""
+    modules = ("virtio_pci", "virtio_blk", "virtio_console")
+
+    def boots(self, kernel: Path) -> bool:
+        """An image with the setup header of x86."""
+        with kernel.open("rb") as file:
+            file.seek(_MAGIC_AT)
+            return file.read(len(_MAGIC)) == _MAGIC
+
+    def release(self, kernel: Path) -> str | None:
+        """The header tells where the version is, whose first word is the release."""
+        with kernel.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+        if len(header) < _RELEASE_AT + 2:
+            return None
+        (offset,) = struct.unpack_from("<H", header, _RELEASE_AT)
+        text = header[offset + _RELEASE_FROM :].partition(b"\0")[0] if offset else b""
+        return text.decode("ascii", "replace").partition(" ")[0] or None
+
+    def problems(self, clock: Clock, vcpus: int) -> list[Problem]:
+        """The program, and what this way to execute instructions cannot do here."""
+        found = list(self._lacks())
+        if clock == "instructions" and not self.counts:
+            text = f"{self.about} cannot count instructions"
+            found.append(Problem("error", text, 'backend = "qemu"'))
+        elif clock == "instructions" and vcpus != 1:
+            text = f"instructions are counted of one CPU, and {vcpus} are wanted"
+            found.append(Problem("error", text, "vcpus = 1"))
+        if find_program(_PROGRAM) is None:
+            text = f"{_PROGRAM} is not installed: no virtual machine without it"
+            found.append(Problem("error", text, install_command(_PACKAGE)))
+        return found
+
+    def command(self, machine: Machine, into: int, out_of: int) -> tuple[str, ...]:  # noqa: ARG002
+        """Kernel messages on the serial line, which is standard output; the channel by name."""
+        counted = machine.clock == "instructions"
+        words = ("console=ttyS0", "panic=-1", *machine.command_line)
+        words += _REPEATABLE if counted else ()
+        disk = f"file={machine.image},format=raw,if=virtio,cache=none"
+        return (
+            *(str(find_program(_PROGRAM)), "-nodefaults", "-no-user-config", "-no-reboot"),
+            *("-display", "none", "-chardev", "stdio,id=messages,signal=off"),
+            *("-serial", "chardev:messages"),
+            *self.processor,
+            *(_COUNTED if counted else ()),
+            *("-m", f"{machine.memory_bytes // 2**20}M", "-smp", str(machine.vcpus)),
+            *("-kernel", str(machine.kernel), "-initrd", str(machine.initramfs)),
+            *("-append", " ".join(words)),
+            *("-device", "virtio-serial-pci", "-device", "virtconsole,chardev=channel"),
+            *("-chardev", f"pipe,id=channel,path={machine.channel}"),
+            *(("-drive", disk) if machine.image else ()),
+        )
+
+    def facts(self, machine: Machine) -> dict[str, str]:
+        """What lies between the guest and the disk, and what its clock counts."""
+        told = {}
+        if machine.image is not None:
+            told["disk of the guest"] = "virtio over a file, around the host's page cache"
+        if machine.clock == "instructions":
+            told["clock of the guest"] = "its instructions (-icount shift=0,sleep=off)"
+        return told
+
+    @abstractmethod
+    def _lacks(self) -> Iterator[Problem]:
+        """What keeps this way to execute instructions from being used here."""
+
+
+class Kvm(Qemu):
+    """The processor itself executes the guest."""
+
+    name = "kvm"
+    about = "QEMU with KVM"
+    processor = ("-accel", "kvm", "-cpu", "host")
+    counts = False
+    boot_limit_s = 60.0
+
+    def _lacks(self) -> Iterator[Problem]:
+        """It is proven by a timed loop."""
+        proof = kvm.prove()
+        if not proof.usable:
+            yield Problem("error", proof.text, 'backend = "qemu"')
+
+
+class Emulation(Qemu):
+    """QEMU itself executes the guest."""
+
+    name = "qemu"
+    about = "QEMU emulation"
+    processor = ("-accel", "tcg", "-cpu", "max")
+    counts = True
+    boot_limit_s = 240.0
+
+    def _lacks(self) -> Iterator[Problem]:
+        """It runs anywhere; the engine that is the guest's only program is this host's."""
+        if (machine := os.uname().machine) != "x86_64":
+            text = f"the guest is an x86-64, and the engine of this host is for {machine}"
+            yield Problem("error", text)
