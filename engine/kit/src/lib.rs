@@ -20,6 +20,7 @@ pub mod limits;
 pub mod list;
 pub mod mt19937;
 pub mod mt64;
+pub mod node;
 pub mod pace;
 pub mod params;
 pub mod pattern;

@@ -11,6 +11,7 @@ use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 use wire::{Conditions, ConditionsWanted, Failure, FailureKind};
 
 use crate::failure::{bad_parameter, failure};
+use crate::node;
 
 thread_local! {
     /// CPUs granted to the team of this, the measuring thread; it is itself pinned to the first.
@@ -44,7 +45,16 @@ impl Place {
             )
         };
         let allowed = allowed_cpus().map_err(refused)?;
-        let cpus = choose(wanted, threads, &allowed)?;
+        let cpus = match wanted.numa {
+            Some(node) if wanted.cpus.is_empty() => {
+                choose(wanted, threads, &of_node(node, &allowed)?)?
+            }
+            _ => choose(wanted, threads, &allowed)?,
+        };
+        if wanted.numa.is_some() {
+            // Where a sandbox forbids it, it is not granted, and the hello says so.
+            let _ = node::prefer(wanted.numa);
+        }
         if let Some(&cpu) = cpus.first() {
             pin_to(cpu).map_err(refused)?;
         }
@@ -60,6 +70,7 @@ impl Place {
         TEAM_CPUS.set(cpus.clone());
         Ok(Self {
             granted: Conditions {
+                numa: wanted.numa.and_then(|_| node::preferred()),
                 awake: spinners.iter().map(|spinner| spinner.cpu).collect(),
                 cpus,
                 inject: wanted.inject.clone(),
@@ -72,6 +83,10 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         TEAM_CPUS.take();
+        if self.granted.numa.is_some() {
+            // The default policy is refused to nobody.
+            let _ = node::prefer(None);
+        }
     }
 }
 
@@ -93,6 +108,21 @@ fn choose(wanted: &ConditionsWanted, threads: usize, allowed: &[u32]) -> Result<
         cpus.extend(allowed.iter().rev());
     }
     cpus.truncate(threads.max(1));
+    Ok(cpus)
+}
+
+/// The CPUs of a node that are `allowed`.
+fn of_node(node: u32, allowed: &[u32]) -> Result<Vec<u32>, Failure> {
+    let mut cpus = node::cpus_of(node).unwrap_or_default();
+    cpus.retain(|cpu| allowed.contains(cpu));
+    if cpus.is_empty() {
+        let parameter = "conditions.numa";
+        let message = format!(
+            "{parameter}: NUMA node {node} has no CPU that may be used here; the nodes are in \
+             /sys/devices/system/node"
+        );
+        return Err(bad_parameter(parameter, message));
+    }
     Ok(cpus)
 }
 
@@ -202,6 +232,30 @@ mod tests {
             ..wanted(&[0])
         };
         assert!(choose(&unpinned, 1, &[0, 2]).unwrap().is_empty());
+    }
+
+    /// In a thread of its own, since both last as long as the thread.
+    #[test]
+    fn a_node_is_granted_and_given_back() {
+        let check = || {
+            let on = |numa| ConditionsWanted {
+                numa: Some(numa),
+                ..ConditionsWanted::default()
+            };
+            let failure = Place::take(&on(99_999), 1).err().unwrap();
+            assert_eq!(failure.parameter.as_deref(), Some("conditions.numa"));
+            let Ok(cpus) = node::cpus_of(0) else {
+                // A kernel without NUMA has no directory of nodes.
+                assert!(!std::path::Path::new("/sys/devices/system/node/node0/cpulist").exists());
+                return;
+            };
+            let place = Place::take(&on(0), 1).unwrap();
+            assert_eq!(place.granted.numa, node::preferred());
+            assert!(cpus.contains(&place.granted.cpus[0]));
+            drop(place);
+            assert_eq!(node::preferred(), None);
+        };
+        thread::spawn(check).join().unwrap();
     }
 
     /// In a thread of its own, since pinning lasts as long as the thread.

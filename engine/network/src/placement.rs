@@ -1,9 +1,9 @@
 //! Where the threads of an end run, and whose memory they use.
 
-use std::fs;
 use std::io;
 
 use kit::failure::bad_parameter;
+use kit::node::{self, cpus_of};
 use kit::place::{self, Place};
 use rustix::io::Errno;
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
@@ -13,9 +13,6 @@ use wire::{ConditionsWanted, Failure};
 
 use crate::failure::refused;
 use crate::side;
-
-/// Nodes that a memory policy can name here.
-const NODES_MAX: u32 = 1_024;
 
 /// What is asked for; nothing: where the scheduler, or the conditions of the job, put them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -103,7 +100,7 @@ impl Placement {
             before,
         };
         if let Some(node) = wanted.numa_node {
-            prefer(Some(node))
+            node::prefer(Some(node))
                 .map_err(|error| refused(format!("use the memory of NUMA node {node}"), &error))?;
             placement.has_policy = true;
         }
@@ -116,7 +113,7 @@ impl Drop for Placement {
         // What was granted before, and the default policy, are refused to nobody.
         let _ = sched_setaffinity(None, &self.before);
         if self.has_policy {
-            let _ = prefer(None);
+            let _ = node::prefer(None);
         }
     }
 }
@@ -144,29 +141,10 @@ pub fn granted() -> Map<String, Value> {
     if !cpus.is_empty() {
         granted.insert("cpus".to_owned(), json!(cpus));
     }
-    if let Some(node) = preferred() {
+    if let Some(node) = node::preferred() {
         granted.insert("numa_node".to_owned(), json!(node));
     }
     granted
-}
-
-/// CPUs of a NUMA node, ascending.
-fn cpus_of(node: u32) -> io::Result<Vec<u32>> {
-    let path = format!("/sys/devices/system/node/node{node}/cpulist");
-    let cpus = parse_list(fs::read_to_string(path)?.trim());
-    match cpus.is_empty() || node >= NODES_MAX {
-        true => Err(io::ErrorKind::NotFound.into()),
-        false => Ok(cpus),
-    }
-}
-
-/// A list as the kernel writes it, `0-3,8`.
-fn parse_list(text: &str) -> Vec<u32> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    };
-    text.split(',').filter_map(range).flatten().collect()
 }
 
 fn no_node(end: &str, node: u32, error: &io::Error) -> Failure {
@@ -178,59 +156,10 @@ fn no_node(end: &str, node: u32, error: &io::Error) -> Failure {
     bad_parameter(&parameter, message)
 }
 
-/// Lets this thread, and those it starts, take memory of `node` while there is some; `None`: as by
-/// default.
-fn prefer(node: Option<u32>) -> io::Result<()> {
-    let mut mask = [0u64; (NODES_MAX / 64) as usize];
-    let mode = match node {
-        Some(node) => {
-            mask[node as usize / 64] |= 1 << (node % 64);
-            libc::MPOL_PREFERRED
-        }
-        None => libc::MPOL_DEFAULT,
-    };
-    // The kernel takes one bit less than it is told of.
-    let bits = u64::from(NODES_MAX) + 1;
-    // SAFETY: the mask has as many bits as are named.
-    let status = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask.as_ptr(), bits) };
-    match status {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// The node whose memory this thread prefers.
-fn preferred() -> Option<u32> {
-    let mut mode: libc::c_int = 0;
-    let mut mask = [0u64; (NODES_MAX / 64) as usize];
-    let (bits, none) = (u64::from(NODES_MAX), std::ptr::null::<u8>());
-    // SAFETY: the mask has as many bits as are named; no address is asked about.
-    let status = unsafe {
-        libc::syscall(
-            libc::SYS_get_mempolicy,
-            &raw mut mode,
-            mask.as_mut_ptr(),
-            bits,
-            none,
-            0,
-        )
-    };
-    let is_ours = status == 0 && mode == libc::MPOL_PREFERRED;
-    let node = (0..NODES_MAX).find(|&node| mask[node as usize / 64] >> (node % 64) & 1 == 1);
-    node.filter(|_| is_ours)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use wire::FailureKind;
-
-    #[test]
-    fn lists_are_read_as_the_kernel_writes_them() {
-        assert_eq!(parse_list("0-2,7"), [0, 1, 2, 7]);
-        assert_eq!(parse_list("5"), [5]);
-        assert!(parse_list("").is_empty());
-    }
 
     #[test]
     fn the_cpus_of_the_other_end_are_kept_off() {

@@ -58,6 +58,9 @@ pub enum Timing {
 pub struct Conditions {
     /// CPUs the measuring threads are pinned to; empty when they are not.
     pub cpus: Vec<u32>,
+    /// NUMA node whose memory the measuring threads prefer, as the kernel says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa: Option<u32>,
     /// CPUs kept awake by a spinner.
     pub awake: Vec<u32>,
     /// The delay that is injected.

@@ -90,6 +90,9 @@ pub struct ConditionsWanted {
     pub cpus: Vec<u32>,
     /// Leave the threads where the scheduler puts them.
     pub unpinned: bool,
+    /// NUMA node whose CPUs and memory the measuring threads use; memory while there is some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa: Option<u32>,
     /// Keep the CPUs that are not measuring awake with an idle-priority spinner, because waking
     /// a halted virtual CPU can cost more than the I/O that is measured.
     pub keep_awake: bool,

@@ -87,6 +87,7 @@ class Conditions(Message):
     """Conditions of measurement as granted."""
 
     cpus: list[int] = []
+    numa: int | None = None
     awake: list[int] = []
     inject: Injected | None = None
 

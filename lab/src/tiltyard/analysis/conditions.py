@@ -107,9 +107,37 @@ def _rounded(fraction: float) -> str:
     return f"{100 * fraction:.0f} %" if fraction >= 0.1 else f"{100 * fraction:.2g} %"
 
 
-def conditions_sentence(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock = "time") -> str:
-    """Pinning, keeping awake, access, floor of the instrument, CPU time of others."""
-    return " ".join(_conditions(run, lines, clock)) or "No trial is done yet."
+def conditions_sentence(plan: Plan, run: RunRecord, lines: tuple[TrialLine, ...]) -> str:
+    """Pinning, node, isolation, keeping awake, access, floor of the instrument, others' CPU time.
+
+    What was asked for stands beside what was granted.
+    """
+    found = (*_asked(plan, run), *_conditions(run, lines, plan.clock))
+    return " ".join(found) or "No trial is done yet."
+
+
+def numa_refused(plan: Plan, run: RunRecord) -> bool:
+    """Whether the memory of a node was asked for, and some trial did not get it."""
+    granted = {trial.hello.conditions.numa for trial in run.trials if trial.hello}
+    return plan.conditions.numa is not None and bool(granted - {plan.conditions.numa})
+
+
+def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
+    """What the study asks for beyond pinning, and what became of it."""
+    conditions = plan.conditions
+    if run.isolation is not None:
+        cpus = ", ".join(map(str, conditions.cpus))
+        fate = "granted" if run.isolation.granted else "not granted"
+        yield f"Isolation of CPU {cpus} was asked for and {fate}: {run.isolation.text}."
+    if conditions.numa is not None and run.trials:
+        fate = "not granted in all trials" if numa_refused(plan, run) else "granted"
+        yield f"CPUs and memory of NUMA node {conditions.numa} were asked for and {fate}."
+    granted = [trial.hello.conditions for trial in run.trials if trial.hello]
+    pinned = {tuple(one.cpus) for one in granted} - {()}
+    if conditions.cpus and any(cpus != conditions.cpus[: len(cpus)] for cpus in pinned):
+        yield f"Pinning to CPU {', '.join(map(str, conditions.cpus))} was asked for."
+    if conditions.keep_awake and granted and not any(one.awake for one in granted):
+        yield "Idle spinners were asked for, and there was no other CPU to keep awake."
 
 
 def _conditions(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock) -> Iterator[str]:

@@ -95,7 +95,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         trials_failed=sum(trial.outcome == "failed" for trial in everything.trials),
         resolution_percent=_resolution_percent(judged),
         stopped=run.stopped,
-        conditions_sentence=conditions_sentence(run, lines, plan.clock),
+        conditions_sentence=conditions_sentence(plan, run, lines),
         gates_sentence=gates_sentence(plan),
         workloads=workloads,
         trials=lines,

@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from tiltyard.analysis.conditions import numa_refused
 from tiltyard.analysis.contrast import Contrast, Withheld
 from tiltyard.analysis.disturbances import disturbances
 from tiltyard.analysis.model import Notice
@@ -38,6 +39,7 @@ def notices(
     yield from _undecided(contrasts)
     yield from _resumed(run)
     yield from _changed(run)
+    yield from _not_granted(plan, run)
     yield from _tails(contrasts)
     if not plan.design.strict:
         for found in judged:
@@ -121,6 +123,23 @@ def _changed(run: RunRecord) -> Iterator[Notice]:
             f"{'. '.join(run.host_changes)}.",
             advice="Comparisons within blocks hold; whether the change moved anything, the order "
             "of trials shows.",
+        )
+
+
+def _not_granted(plan: Plan, run: RunRecord) -> Iterator[Notice]:
+    """Conditions that the study asks for and did not get."""
+    if run.isolation is not None and not run.isolation.granted:
+        yield Notice(
+            severity="warning",
+            text="The study asks to keep others off the CPUs that measure; that was not granted: "
+            f"{run.isolation.text}.",
+        )
+    if numa_refused(plan, run):
+        yield Notice(
+            severity="warning",
+            text=f"The study asks for the memory of NUMA node {plan.conditions.numa}; not all "
+            "trials got it.",
+            advice="A container may forbid memory policies (set_mempolicy).",
         )
 
 

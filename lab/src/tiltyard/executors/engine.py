@@ -53,6 +53,7 @@ class ConditionsWanted(BaseModel):
     cpus: tuple[int, ...] = ()
     unpinned: bool = False
     keep_awake: bool = False
+    numa: int | None = None
     inject: Inject | None = None
 
 

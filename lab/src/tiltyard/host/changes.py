@@ -18,6 +18,7 @@ from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, loops, throttles
 from tiltyard.host.change import PREFIX, HostChange
 from tiltyard.host.device_changes import FormattedDevice
+from tiltyard.host.isolation_changes import MovedTasks, RestrictedGroups
 from tiltyard.host.mounts import mounts, mounts_at
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
@@ -179,7 +180,9 @@ Change = Annotated[
     | MadeNamespace
     | SetSysctl
     | StartedServer
-    | MadeOverSsh,
+    | MadeOverSsh
+    | MovedTasks
+    | RestrictedGroups,
     Field(discriminator="kind"),
 ]
 

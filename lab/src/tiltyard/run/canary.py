@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from tiltyard.executors.engine import ConditionsWanted, Job
+from tiltyard.executors.engine import Job
 from tiltyard.executors.local import LocalTrial
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
@@ -76,7 +76,7 @@ def _time_s(context: Context, workload: str, parameters: dict[str, JsonValue]) -
         workload=workload,
         parameters=parameters,
         target=Path(context.folder.work).resolve(),
-        conditions=ConditionsWanted(**context.plan.conditions.model_dump()),
+        conditions=context.conditions,
     )
     with TemporaryFile() as keep:
         trial = LocalTrial(

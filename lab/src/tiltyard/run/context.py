@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tiltyard.executors.engine import Engine
+from tiltyard.executors.engine import ConditionsWanted, Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
 from tiltyard.plan.model import Plan, TrialKey
@@ -28,6 +28,12 @@ class Context:
     observer: Observer
     slots: dict[TrialKey, int]
     stop_on_failure: bool
+
+    @property
+    def conditions(self) -> ConditionsWanted:
+        """What the engine shall bring about; isolation is the lab's own matter."""
+        asked = self.plan.conditions.model_dump(exclude={"isolate"})
+        return ConditionsWanted(**asked)
 
     @property
     def history(self) -> History:

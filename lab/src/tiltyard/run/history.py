@@ -10,6 +10,7 @@ from tiltyard.run.course import Course
 from tiltyard.run.journal import (
     BlockChecked,
     Entry,
+    Isolated,
     Looked,
     Started,
     Stopped,
@@ -17,7 +18,7 @@ from tiltyard.run.journal import (
     TrialFinished,
     TrialStarted,
 )
-from tiltyard.run.record import Reason
+from tiltyard.run.record import IsolationNote, Reason
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class History:
             for before, after in itertools.pairwise(self.starts)
             for change in changes(before.record, after.record)
         )
+
+    @property
+    def isolation(self) -> IsolationNote | None:
+        """What became of isolation at the last start, if it was asked for."""
+        events = (entry.event for entry in reversed(self.entries))
+        return next((event.note for event in events if isinstance(event, Isolated)), None)
 
     @property
     def finished(self) -> dict[TrialKey, TrialFinished]:

@@ -13,7 +13,7 @@ from tiltyard.errors import UsageError
 from tiltyard.folder import sync_directory
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
-from tiltyard.run.record import CalibrationNote, Prepared, Reason
+from tiltyard.run.record import CalibrationNote, IsolationNote, Prepared, Reason
 from tiltyard.study.model import Frozen
 
 
@@ -33,6 +33,13 @@ class Started(Frozen):
     recovered: tuple[str, ...]
     """What had to be put back after an earlier start."""
     calibration: CalibrationNote | None = None
+
+
+class Isolated(Frozen):
+    """Others were to be kept off the CPUs that measure."""
+
+    type: Literal["isolated"] = "isolated"
+    note: IsolationNote
 
 
 class SystemPrepared(Frozen):
@@ -121,6 +128,7 @@ class Interrupted(Frozen):
 
 Event = Annotated[
     Started
+    | Isolated
     | SystemPrepared
     | TrialStarted
     | TrialFinished

@@ -34,6 +34,7 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         spoiled=history.spoiled,
         narrowed=history.narrowed,
         calibration=starts[-1].calibration if starts else None,
+        isolation=history.isolation,
         prepared=tuple(event.prepared for event in history.prepared),
         trials=tuple(_in_the_plans_units(folder, plan, history)),
         stopped=history.stopped,

@@ -88,6 +88,14 @@ class CalibrationNote(Frozen):
     sentence: str
 
 
+class IsolationNote(Frozen):
+    """What became of the wish to keep others off the CPUs that measure."""
+
+    granted: bool
+    text: str
+    """What was done and what stays there, or why nothing was done."""
+
+
 class RunRecord(Frozen):
     """Everything that the journal and the trials tell."""
 
@@ -107,6 +115,8 @@ class RunRecord(Frozen):
     """Number of a block → (system, workload) that are run from it on: a look has decided the
     others."""
     calibration: CalibrationNote | None = None
+    isolation: IsolationNote | None = None
+    """Of the last start; ``None`` where it was not asked for."""
     prepared: tuple[Prepared, ...]
     trials: tuple[TrialRecord, ...]
     """In the order in which they were run."""

@@ -7,6 +7,7 @@ from tiltyard.errors import HostLacksError, InterruptedRunError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
+from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Plan
@@ -18,10 +19,11 @@ from tiltyard.run.ending import ending_before, ending_of
 from tiltyard.run.history import History, slots
 from tiltyard.run.host_record import host_record
 from tiltyard.run.interrupt import Interrupt
-from tiltyard.run.journal import Interrupted, Journal, Looked, Started, Stopped
+from tiltyard.run.journal import Interrupted, Isolated, Journal, Looked, Started, Stopped
 from tiltyard.run.lock import hold_lock
 from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.read import read_run
+from tiltyard.run.record import IsolationNote
 from tiltyard.run.workshop import open_systems, workshop
 from tiltyard.systems.kind import System
 
@@ -79,6 +81,7 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
     )
     _insist_on_host(systems, context.observer)
     _begin(context, recovered)
+    _isolate(context)
     try:
         reason = _run_blocks(context, systems, decide)
     except InterruptedRunError:
@@ -117,6 +120,17 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
     context.observer.started(context.plan, context.outlook)
     if calibration is not None:
         context.observer.note(calibration.sentence)
+
+
+def _isolate(context: Context) -> None:
+    """Keep others off the CPUs that measure, if the study wants it; the ledger takes it back."""
+    asked = context.plan.conditions
+    if not asked.isolate:
+        return
+    found = isolate(context.ledger, asked.cpus)
+    note = IsolationNote(granted=found.granted, text=found.text)
+    context.journal.append(Isolated(note=note))
+    context.observer.note(f"{'Isolation' if found.granted else 'No isolation'}: {found.text}")
 
 
 def _run_blocks(context: Context, systems: dict[str, System], decide: Decide) -> str:

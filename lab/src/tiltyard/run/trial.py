@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tiltyard.executors.engine import ConditionsWanted, Job
+from tiltyard.executors.engine import Job
 from tiltyard.executors.local import LocalTrial
 from tiltyard.folder import sha256, sync_directory
 from tiltyard.host.place import SSH_FAILED
@@ -105,7 +105,7 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
 def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     """Run the engine to its end; its output is in ``partial``, synced."""
     spec = context.plan.workload(key.workload).spec
-    conditions = ConditionsWanted(**context.plan.conditions.model_dump())
+    conditions = context.conditions
     if up.cpus:
         conditions = conditions.model_copy(update={"cpus": up.cpus, "unpinned": False})
     system = context.plan.system(key.system)

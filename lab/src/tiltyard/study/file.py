@@ -232,6 +232,16 @@ class ConditionsTable(Typed):
         "Empty: the engine chooses.",
     )
     unpinned: bool = Field(False, description="Leave the threads where the scheduler puts them.")
+    numa: int | None = Field(
+        None,
+        ge=0,
+        description="NUMA node whose CPUs and memory the measuring threads use; by default any.",
+    )
+    isolate: bool = Field(
+        False,
+        description="Keep the work of others off `cpus` while the study runs; needs root and "
+        "cpusets. It is put back afterwards.",
+    )
     keep_awake: bool = Field(
         False,
         description="Keep the other CPUs awake with a spinner of lowest priority: waking a "

@@ -137,6 +137,13 @@ def _conditions(table: ConditionsTable, flaws: list[Flaw]) -> ConditionsSpec:
     if table.cpus and table.unpinned:
         text = "contradicts cpus: threads are pinned to CPUs, or left unpinned"
         flaws.append(Flaw(("conditions", "unpinned"), text))
+    if table.isolate and not table.cpus:
+        text = "needs cpus: those that others are kept off"
+        flaws.append(Flaw(("conditions", "isolate"), text))
     return ConditionsSpec(
-        cpus=tuple(table.cpus), unpinned=table.unpinned, keep_awake=table.keep_awake
+        cpus=tuple(table.cpus),
+        unpinned=table.unpinned,
+        keep_awake=table.keep_awake,
+        numa=table.numa,
+        isolate=table.isolate,
     )

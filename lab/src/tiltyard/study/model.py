@@ -94,6 +94,10 @@ class ConditionsSpec(Frozen):
     """CPUs to pin the measuring threads to; empty: the engine chooses."""
     unpinned: bool
     keep_awake: bool
+    numa: int | None = Field(None, exclude_if=lambda numa: numa is None)
+    """Node whose CPUs and memory are used; ``None``: any."""
+    isolate: bool = Field(False, exclude_if=lambda isolate: not isolate)
+    """Keep others off :attr:`cpus`."""
 
 
 class Study(Frozen):

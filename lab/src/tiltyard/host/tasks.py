@@ -1,0 +1,79 @@
+"""Tasks of the host, as ``/proc`` shows them: proc(5)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+_KERNEL_THREAD = 0x0020_0000
+"""PF_KTHREAD in field 9 of ``stat``."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thread."""
+
+    tid: int
+    pid: int
+    parent: int
+    """The process that started its process."""
+    is_kernel: bool
+    cpus: str
+    """Where it may run: ``0-3,8``."""
+    group: str
+    """Its cpuset, of version 1 or 2, below the root of the hierarchy."""
+
+
+def tasks() -> Iterator[Task]:
+    """All that are there now; those that end meanwhile are left out."""
+    for process in _PROC.iterdir():
+        if process.name.isdigit():
+            for thread in _listed(process / "task"):
+                if (task := _task(thread, int(process.name))) is not None:
+                    yield task
+
+
+def parse_cpus(text: str) -> Iterator[int]:
+    """The numbers of a list as the kernel writes it: ``0-3,8``."""
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def _listed(directory: Path) -> list[Path]:
+    try:
+        return list(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _task(thread: Path, pid: int) -> Task | None:
+    try:
+        stat = (thread / "stat").read_text().rpartition(")")[2].split()
+        status = (thread / "status").read_text()
+        groups = (thread / "cgroup").read_text()
+    except OSError:
+        return None
+    allowed = next(
+        (line for line in status.splitlines() if line.startswith("Cpus_allowed_list:")), ""
+    )
+    return Task(
+        tid=int(thread.name),
+        pid=pid,
+        parent=int(stat[1]),
+        is_kernel=bool(int(stat[6]) & _KERNEL_THREAD),
+        cpus=allowed.partition(":")[2].strip(),
+        group=_cpuset(groups),
+    )
+
+
+def _cpuset(text: str) -> str:
+    """The group in the hierarchy that has cpusets; that of version 2 has no name."""
+    found = "/"
+    for line in text.splitlines():
+        _, controllers, group = line.split(":", 2)
+        if "cpuset" in controllers.split(","):
+            return group
+        if not controllers:
+            found = group
+    return found

@@ -1,0 +1,185 @@
+"""Others are kept off a CPU, and everything is put back: also what was started meanwhile."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tiltyard.host import isolation
+from tiltyard.host.isolation import _hierarchy, isolate, move_others, restrict_groups
+from tiltyard.host.isolation_changes import MovedTasks, RestrictedGroups
+from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.tasks import Task, parse_cpus, tasks
+
+OLD = _hierarchy("cgroup")
+CPUS = sorted(os.sched_getaffinity(0))
+
+needs_old = pytest.mark.skipif(
+    OLD is None or os.geteuid() != 0 or len(CPUS) < 2,
+    reason="needs root, two CPUs and cpusets of cgroup version 1: boot with "
+    "systemd.unified_cgroup_hierarchy=0",
+)
+
+SLEEPS = "import signal; print(flush=True); signal.pause()"
+FORKS = """
+import os, signal, sys
+print(flush=True)
+sys.stdin.readline()
+child = os.fork()
+if child:
+    print(child, flush=True)
+signal.pause()
+"""
+
+
+@pytest.fixture
+def sleepers() -> Iterator[list[subprocess.Popen[str]]]:
+    """Three processes; the second one has pinned itself, the third forks when it is told to."""
+    started = [
+        subprocess.Popen(
+            (sys.executable, "-c", text), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for text in (SLEEPS, SLEEPS, FORKS)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        process.stdout.readline()
+    os.sched_setaffinity(started[1].pid, {CPUS[-1]})
+    yield started
+    for process in started:
+        with process:
+            process.kill()
+
+
+def places(pids: set[int]) -> dict[int, tuple[str, str]]:
+    return {task.tid: (task.group, task.cpus) for task in tasks() if task.pid in pids}
+
+
+@needs_old
+def test_tasks_are_moved_and_put_back_with_what_they_have_started(
+    sleepers: list[subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    assert OLD is not None
+    pids = {process.pid for process in sleepers}
+
+    def others() -> list[Task]:
+        return [task for task in tasks() if task.pid in pids]
+
+    before = places(pids)
+    with Ledger(tmp_path) as ledger:
+        said = move_others(ledger, OLD, str(CPUS[0]), others)
+        assert said == f"3 tasks of others moved to CPU {CPUS[0]}"
+        assert {cpus for _, cpus in places(pids).values()} == {str(CPUS[0])}
+        last = sleepers[-1]
+        assert last.stdin is not None
+        assert last.stdout is not None
+        last.stdin.write("\n")
+        last.stdin.flush()
+        child = int(last.stdout.readline())
+        assert os.sched_getaffinity(child) == {CPUS[0]}
+    try:
+        assert places(pids) == before
+        assert places({child})[child] == before[last.pid]
+    finally:
+        os.kill(child, signal.SIGKILL)
+    assert not list(OLD.glob(f"*{ledger.token}*"))
+
+
+@needs_old
+def test_a_killed_run_is_put_back(sleepers: list[subprocess.Popen[str]], tmp_path: Path) -> None:
+    pids = {process.pid for process in sleepers}
+    before = places(pids)
+    code = f"""
+import os, signal
+from pathlib import Path
+from tiltyard.host.isolation import _hierarchy, move_others
+from tiltyard.host.ledger import Ledger
+from tiltyard.host.tasks import tasks
+pids = {pids!r}
+ledger = Ledger(Path({str(tmp_path)!r}))
+of_them = lambda: [task for task in tasks() if task.pid in pids]
+move_others(ledger, _hierarchy("cgroup"), "{CPUS[0]}", of_them)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    subprocess.run((sys.executable, "-c", code), check=False, env=environment)
+    assert places(pids) != before
+    assert recover(tmp_path) == ["an earlier run was killed: put 3 tasks back to their CPUs"]
+    assert places(pids) == before
+
+
+@needs_old
+def test_the_whole_host_for_a_moment(tmp_path: Path) -> None:
+    with Ledger(tmp_path) as ledger:
+        found = isolate(ledger, (CPUS[-1],))
+        mine = os.sched_getaffinity(0)
+        first = Path("/proc/1/status").read_text().partition("Cpus_allowed_list:")[2].split()[0]
+    assert found.granted
+    assert "threads of the kernel may still run there" in found.text
+    assert set(parse_cpus(first)).isdisjoint({CPUS[-1]})
+    assert mine == set(CPUS)
+    assert not [task for task in tasks() if ledger.token in task.group]
+
+
+def test_what_cannot_be_granted_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Ledger(tmp_path) as ledger:
+        assert not isolate(ledger, tuple(CPUS)).granted
+        monkeypatch.setattr(isolation, "_hierarchy", lambda _: None)
+        monkeypatch.setattr(isolation.os, "geteuid", lambda: 0)
+        monkeypatch.setattr(isolation.os, "sched_getaffinity", lambda _: {0, 1})
+        assert isolate(ledger, (1,)).text == "this kernel has no cpusets (cgroup version 1 or 2)"
+        monkeypatch.setattr(isolation.os, "geteuid", lambda: 1000)
+        assert isolate(ledger, (1,)).text == "only root can keep others off a CPU"
+
+
+@pytest.fixture
+def unified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A hierarchy of version 2 in plain files; removing a group there removes its settings."""
+    root = tmp_path / "cgroup"
+    for name, cpus in {"system.slice": "", "user.slice": "0-3"}.items():
+        (root / name).mkdir(parents=True)
+        (root / name / "cgroup.procs").write_text("")
+        (root / name / "cpuset.cpus").write_text(cpus)
+    for name, text in {"cgroup.procs": "", "cgroup.subtree_control": "memory"}.items():
+        (root / name).write_text(text)
+    monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
+    return root
+
+
+def settings(root: Path) -> dict[str, str]:
+    return {path.parent.name: path.read_text().strip() for path in root.glob("*/cpuset.cpus")}
+
+
+def test_groups_of_version_2_do_without_the_cpu(unified: Path, tmp_path: Path) -> None:
+    before = settings(unified)
+    with Ledger(tmp_path / "state") as ledger:
+        said = restrict_groups(ledger, unified, "0,1,2")
+        assert said == "2 groups of others kept to CPU 0,1,2"
+        assert settings(unified) == {"system.slice": "0,1,2", "user.slice": "0,1,2"}
+        (ours,) = unified.glob("tiltyard-*")
+        assert (ours / "cgroup.procs").read_text() == str(os.getpid())
+        assert (unified / "cgroup.subtree_control").read_text() == "+cpuset"
+    assert settings(unified) == before
+    assert not ours.exists()
+    assert (unified / "cgroup.subtree_control").read_text() == "-cpuset"
+
+
+def test_what_somebody_else_has_set_since_is_left(unified: Path, tmp_path: Path) -> None:
+    with Ledger(tmp_path / "state") as ledger:
+        restrict_groups(ledger, unified, "0,1,2")
+        (unified / "user.slice/cpuset.cpus").write_text("2")
+    assert settings(unified) == {"system.slice": "", "user.slice": "2"}
+
+
+def test_undoing_what_was_never_done_does_nothing(tmp_path: Path) -> None:
+    moved = MovedTasks(root=tmp_path, group="tiltyard-x-others", origins={})
+    restricted = RestrictedGroups(
+        root=tmp_path, group="tiltyard-x-measuring", home="/", handed_down=True, before={}, rest="0"
+    )
+    assert moved.undo() is None
+    assert restricted.undo() is None
