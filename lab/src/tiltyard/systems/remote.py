@@ -50,6 +50,7 @@ class Remote(System):
         self._ledger = site.ledger
         self._steps = Steps(site.ledger, site.check)
         self._there = OtherHost(settings.host, settings.ssh_options, self._steps)
+        self.place = self._there.place
 
     def problems(self) -> list[Problem]:
         """No way in, another sort of host, or a directory that trials cannot work in."""
@@ -80,13 +81,12 @@ class Remote(System):
         except BaseException:
             self._steps.undo()
             raise
-        place = self._there.place
         return Up(
             target=target,
             commands=self._steps.executed,
             facts=facts,
-            engine=place.argv(("sh", "-c", _WAIT, "sh", engine)),
-            place=place,
+            engine=self.place.argv(("sh", "-c", _WAIT, "sh", engine)),
+            place=self.place,
         )
 
     def take_down(self) -> None:

@@ -53,8 +53,11 @@ class Tuned(System):
 
     def problems(self) -> list[Problem]:
         """Those of the system, and what the host lacks of the profile, as far as it is known."""
+        problems = self._system.problems()
+        if self.place.ssh and any(problem.severity == "error" for problem in problems):
+            return problems  # A host that is not reached has nothing to be looked at.
         settings = self._profile.settings("host", Scene(self.place))
-        return [*self._system.problems(), *self._lacks(look(setting) for setting in settings)]
+        return [*problems, *self._lacks(look(setting) for setting in settings)]
 
     def bring_up(self) -> Up:
         """Set what is the host's, bring the system up, set what is its devices'."""
@@ -114,5 +117,5 @@ def _devices(up: Up) -> tuple[str, ...]:
     """Block devices of a system that is up; under a directory, what it is mounted from."""
     if up.devices or not isinstance(up.target, Path):
         return up.devices
-    source = mount_of(up.target).source
+    source = up.facts.get("device", "") if up.place.ssh else mount_of(up.target).source
     return (source,) if source.startswith("/dev/") else ()
