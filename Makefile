@@ -57,6 +57,10 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
 	@scripts/install-tools openssh-server:sshd openssh-client:ssh
 	@scripts/install-tools fdisk:sfdisk lvm2:pvcreate cryptsetup-bin:cryptsetup bcache-tools:make-bcache ntfs-3g:mkntfs dosfstools:mkfs.vfat
+	@scripts/install-tools f2fs-tools:mkfs.f2fs nilfs-tools:mkfs.nilfs2 jfsutils:mkfs.jfs reiserfsprogs:mkfs.reiserfs
+	@scripts/install-tools ntfs-3g:ntfs-3g exfatprogs:mkfs.exfat
+	@scripts/install-tools fuse3:fusermount3 fuse2fs:fuse2fs zfs-fuse:zfs-fuse bindfs:bindfs fuse-overlayfs:fuse-overlayfs
+	@scripts/install-tools glusterfs-server:glusterd glusterfs-client:mount.glusterfs
 	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 kmod:depmod
 	@scripts/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2
 
