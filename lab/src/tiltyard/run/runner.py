@@ -77,7 +77,11 @@ def run_study(
 def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> str:
     """From wherever the journal ends to the end of the run, or to an interrupt."""
     systems = open_systems(
-        context.folder, context.plan.systems, context.ledger, context.interrupt.check
+        context.folder,
+        context.plan.systems,
+        context.ledger,
+        context.interrupt.check,
+        context.observer.note,
     )
     _insist_on_host(systems, context.observer)
     _begin(context, recovered)

@@ -26,8 +26,9 @@ def open_systems(
     specs: Iterable[SystemSpec],
     ledger: Ledger,
     check: Callable[[], None],
+    note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, System]:
     """The systems by name, in the order of the study; nothing of them is up yet."""
     given = (folder.paths_from or folder.root).resolve()
-    site = Site(root=given, work=folder.work.resolve(), ledger=ledger, check=check)
+    site = Site(root=given, work=folder.work.resolve(), ledger=ledger, check=check, note=note)
     return {spec.name: kind(spec.kind).system(spec.name, spec.settings, site) for spec in specs}

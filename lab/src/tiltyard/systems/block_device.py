@@ -27,6 +27,7 @@ from tiltyard.host.loops import queue_setting
 from tiltyard.host.setting_changes import MountedAt, SetFile
 from tiltyard.systems.image_checks import check_filesystem
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
+from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.volume import Volume, VolumeSettings
 from tiltyard.units import format_size
 
@@ -124,6 +125,7 @@ class BlockDeviceVolume(Volume):
             found.append(Problem("error", text, "a larger device"))
         if os.geteuid() == 0:
             found += [Problem("error", reason) for reason in refusals(self._wanted)]
+        found += self._state_problems(size_bytes)
         return found
 
     def _prepare(self) -> tuple[commands.Command, ...]:
@@ -131,6 +133,22 @@ class BlockDeviceVolume(Volume):
         with hold(self._wanted) as held:
             self._held = held
             return super()._prepare()
+
+    def _make_state(self) -> tuple[commands.Command, ...]:
+        """The same, where there is a state to make."""
+        if self._keeper is None:
+            return ()
+        with hold(self._wanted) as held:
+            self._held = held
+            return super()._make_state()
+
+    def _put_back(self, device: str, keeper: Keeper) -> None:
+        """What the copy carries will be on the device, and is in the ledger before that."""
+        if self._ours is None or self._reset == "mkfs":
+            self._insist(device)
+        self._note(tuple(each.mark for each in signatures(str(keeper.copy))))
+        keeper.put_back(device)
+        forget_cache(self._held.file)
 
     def _attach(self) -> str:
         """The device, if it may be used."""

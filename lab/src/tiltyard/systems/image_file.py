@@ -35,15 +35,14 @@ class ImageFile:
         self._size_bytes = backing.image
         self._site = site
         self._memory = MemoryBacking(site, backing.image, slug) if at == "memory" else None
-        self._home = (site.root / at.expanduser() if isinstance(at, Path) else site.work).resolve()
-        place = self._memory.path if self._memory else self._home
+        self.home = (site.root / at.expanduser() if isinstance(at, Path) else site.work).resolve()
+        """On a disk, even if the image is not."""
+        place = self._memory.path if self._memory else self.home
         self.path = place / site.ledger.name(f"{slug}-{backing.image}.img")
 
     def problems(self) -> list[Problem]:
         """Room for it, and what lies under it."""
-        return (
-            self._memory.problems() if self._memory else _check_home(self._home, self._size_bytes)
-        )
+        return self._memory.problems() if self._memory else _check_home(self.home, self._size_bytes)
 
     def ensure(self, *, mend: bool) -> None:
         """Lay it out, unless it is there.

@@ -127,6 +127,8 @@ class Site:
     ledger: Ledger
     check: Callable[[], None] = lambda: None
     """Called between steps; raises if a person has asked to stop."""
+    note: Callable[[str], None] = lambda _: None
+    """Told what a person should know while a step takes long."""
 
 
 @dataclass(frozen=True)

@@ -41,16 +41,17 @@ class LoopImage(Volume):
     def __init__(self, name: str, settings: LoopImageSettings, site: Site) -> None:
         """Nothing is touched yet."""
         slug = sha256(name.encode())[:8] if settings.reset != "mkfs" else "shared"
-        super().__init__(settings, site, slug)
+        self._file = ImageFile(settings.backing, site, slug)
+        super().__init__(settings, site, slug, self._file.home)
         self._backing = settings.backing
         self._bandwidth = settings.bandwidth
-        self._file = ImageFile(settings.backing, site, slug)
         self._image = self._file.path
         self._looped = os.geteuid() == 0 or not self._filesystem.driver.takes_files
 
     def problems(self) -> list[Problem]:
         """Root, loop devices, mkfs, the kernel's driver, size and room."""
         found = check_host(self._filesystem, self._backing.image) + self._file.problems()
+        found += self._state_problems(2 * self._backing.image)
         if not self._looped and self._of_a_device:
             text = f"{self._of_a_device[0]} is a setting of a loop device, which only root has"
             found.append(Problem("error", text, "sudo, or a study that leaves it as it is"))
@@ -60,7 +61,7 @@ class LoopImage(Volume):
 
     def _attach(self) -> str:
         """The image, laid out, behind a loop device."""
-        self._file.ensure(mend=self._settings.reset == "mkfs")
+        self._file.ensure(mend=self._settings.reset == "mkfs" or not self._formatted)
         if not self._looped:
             return str(self._image)
         self._steps.record(AttachedLoop(image=self._image))

@@ -6,12 +6,14 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 
 import functools
 from abc import abstractmethod
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, field_validator
 from pydantic_core import PydanticKnownError
 
 from tiltyard.errors import TiltyardError
+from tiltyard.folder import sha256
 from tiltyard.host import commands, loops
 from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.facts import ABSENT
@@ -19,9 +21,11 @@ from tiltyard.host.packages import Tool
 from tiltyard.host.steps import Steps
 from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
-from tiltyard.systems.kind import Site, Size, System, SystemSettings, Up
+from tiltyard.systems.kind import Problem, Site, Size, System, SystemSettings, Up
 from tiltyard.systems.mount_facts import mount_facts
 from tiltyard.systems.mounter import mounter
+from tiltyard.systems.state.keeper import Keeper
+from tiltyard.systems.state.settings import FRESH, State, StateSettings
 from tiltyard.tuning.knobs.block import BlockTable
 from tiltyard.tuning.knobs.mount import MountTable
 from tiltyard.tuning.profile import Profile
@@ -41,6 +45,13 @@ class VolumeSettings(SystemSettings):
     )
     mount: tuple[str, ...] = Field(
         default=(), description='Mount options, one word each: ["noatime", "commit=60"].'
+    )
+    state: State = Field(
+        default=FRESH,
+        validate_default=True,
+        description="What the file system has gone through before its turn: nothing (fresh), or "
+        "filled, or aged by a history. Made once in each start of the run and then, wherever a "
+        "fresh one would be formatted, put back bit for bit.",
     )
     reset: Literal["none", "remount", "mkfs"] = Field(
         default="mkfs",
@@ -85,19 +96,24 @@ class VolumeSettings(SystemSettings):
 class Volume(System):
     """One file system on a device of its kind."""
 
-    def __init__(self, settings: VolumeSettings, site: Site, slug: str) -> None:
+    def __init__(
+        self, settings: VolumeSettings, site: Site, slug: str, home: Path | None = None
+    ) -> None:
         """Nothing is touched yet.
 
         Args:
             settings: what is made.
             site: where.
             slug: tells systems apart that are mounted at once.
+            home: where files are kept that are as large as the device; by default in ``site.work``.
         """
         self._settings = settings
         self._filesystem = filesystem(settings.filesystem)
         self._site = site
         self._target = site.work.resolve() / site.ledger.name(f"mnt-{slug}")
         self._formatted = False
+        self._home = home or site.work.resolve()
+        self._keeper = None if settings.state.is_fresh else self._keeper_of(settings.state)
         self._device = ""
         self._steps = Steps(site.ledger, site.check)
         self._mounter = mounter(self._steps, site.ledger.name(f"fs-{slug}"))
@@ -137,7 +153,7 @@ class Volume(System):
     def bring_up(self) -> Up:
         """Attach, format, set the queue, mount."""
         try:
-            return self._look(() if self._steps else self._prepare())
+            return self._look(() if self._steps else (*self._make_state(), *self._prepare()))
         except BaseException:
             self._steps.undo()
             raise
@@ -164,12 +180,53 @@ class Volume(System):
             self._set_queue(device, "read_ahead_kb", str(settings.read_ahead // 1024))
         self._filesystem.driver.prepare(self._mounter, device)
         if settings.reset == "mkfs" or not self._formatted:
-            self._format(device)
+            if self._keeper is None:
+                self._format(device)
+            else:
+                self._put_back(device, self._keeper)
             self._formatted = True
         self._limit(device)
+        self._mount_anew()
+        return self._steps.executed
+
+    def _make_state(self) -> tuple[commands.Command, ...]:
+        """Make and keep the state, if it is not kept yet, and leave nothing up; what was executed.
+
+        So the first turn goes the same way as every later one.
+        """
+        if self._keeper is None or self._keeper.is_kept:
+            return ()
+        self._mounter.open()
+        device = self._device = self._attach()
+        self._filesystem.driver.prepare(self._mounter, device)
+        self._format(device)
+        self._mount_anew()
+        aged = self._keeper.make(self._target)
+        self._steps.undo_last()
+        self._keeper.keep(device, aged)
+        executed = self._steps.executed
+        self._steps.undo()
+        return executed
+
+    def _put_back(self, device: str, keeper: Keeper) -> None:
+        """Make the device what it was when its state was made, where it would be formatted."""
+        self._insist(device)
+        keeper.put_back(device)
+
+    def _keeper_of(self, state: StateSettings) -> Keeper:
+        """Systems whose file systems are made alike share what is kept."""
+        alike = {"filesystem", "mkfs", "mount", "state", "backing", "device"}
+        key = sha256(self._settings.model_dump_json(include=alike).encode())[:8]
+        return Keeper(state, self._site, self._home / self._site.ledger.name(f"state-{key}.img"))
+
+    def _state_problems(self, needed_bytes: int) -> list[Problem]:
+        """What keeps a state from being made; ``needed_bytes``: room for it and its device."""
+        return self._keeper.problems(needed_bytes) if self._keeper else []
+
+    def _mount_anew(self) -> None:
+        """Mount it on a directory that is made for it."""
         self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
         self._filesystem.driver.mount(self._filesystem.name, self._mounting())
-        return self._steps.executed
 
     def _mounting(self) -> Mounting:
         """The last step, which is taken again for each refresh."""
@@ -203,6 +260,7 @@ class Volume(System):
                 **self._device_facts(self._device),
                 **self._queue_facts(),
                 "reset before each turn": self._settings.reset,
+                **(self._keeper.facts if self._keeper else {"state": FRESH}),
             },
         )
 

@@ -1,0 +1,226 @@
+"""Filled and aged file systems: what was done to them, and that they are put back bit for bit."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError
+from tiltyard.host.commands import run
+from tiltyard.host.ledger import Ledger
+from tiltyard.systems import kind
+from tiltyard.systems.image import lay_out, restore_layout
+from tiltyard.systems.kind import Site, System
+from tiltyard.systems.state import keeper
+from tiltyard.systems.state.kept import keep, put_back
+from tiltyard.systems.state.profiles import PROFILES
+
+pytestmark = needs_root
+
+MIB = 2**20
+Make = Callable[..., System]
+
+
+@pytest.fixture
+def told() -> list[str]:
+    """What a person was told."""
+    return []
+
+
+@pytest.fixture
+def make(tmp_path: Path, told: list[str]) -> Iterator[Make]:
+    """Makes systems that share a scratch folder and a ledger."""
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger, note=told.append)
+
+        def system(filesystem: str, image: str = "24M", **settings: object) -> System:
+            document = {"filesystem": filesystem, "backing": {"image": image}, **settings}
+            return kind("loop-image").system(filesystem, document, site)  # type: ignore[arg-type]
+
+        yield system
+    assert not list(tmp_path.iterdir())
+
+
+def contents(directory: Path) -> dict[str, str]:
+    """Path → SHA-256 of every file."""
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def turn(system: System) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Facts, the files of the history, and the commands of a turn that leaves its mark."""
+    up = system.bring_up()
+    assert isinstance(up.target, Path)
+    files = contents(up.target.parent / keeper.DIRECTORY)
+    (up.target / "work").write_bytes(os.urandom(2 * MIB))
+    for path in list((up.target.parent / keeper.DIRECTORY).rglob("*"))[::3]:
+        if path.is_file():
+            path.write_bytes(b"overwritten")
+    system.take_down()
+    return up.facts, files, [command.argv[0] for command in up.commands]
+
+
+@pytest.mark.parametrize("profile", [entry.name for entry in PROFILES])
+def test_an_aged_file_system_is_the_same_in_each_turn(make: Make, profile: str) -> None:
+    system = make("ext4", state={"aged": profile, "seed": 7})
+    facts, files, executed = turn(system)
+    assert executed == ["losetup", "mkfs.ext4", "mount", "losetup", "mount"]
+    assert facts["state"] == f"aged: {profile}, seed 7"
+    full = next(entry.full for entry in PROFILES if entry.name == profile)
+    assert float(facts["state: space in use"].split()[0]) == pytest.approx(100 * full, abs=3)
+    assert facts["state: files"].startswith(f"{len(files):}")
+    assert 0 < float(facts["state: layout score"]) <= 1
+    for _ in range(2):
+        again, same, executed = turn(system)
+        assert (again, same) == (facts, files)
+        assert executed == ["losetup", "mount"]
+
+
+@pytest.mark.parametrize(("filesystem", "image"), [("xfs", "300M"), ("btrfs", "128M")])
+def test_other_file_systems_are_filled(make: Make, filesystem: str, image: str) -> None:
+    system = make(filesystem, image, state={"filled": "60%"})
+    facts, files, _ = turn(system)
+    assert float(facts["state: space in use"].split()[0]) == pytest.approx(60, abs=4)
+    assert turn(system)[:2] == (facts, files)
+
+
+def test_fresh_and_aged_take_turns_on_one_image(make: Make, tmp_path: Path) -> None:
+    fresh, aged = make("ext4"), make("ext4", state={"aged": "downloads"})
+    facts, files, _ = turn(aged)
+    up = fresh.bring_up()
+    assert up.facts["state"] == "fresh"
+    assert [command.argv[0] for command in up.commands] == ["losetup", "mkfs.ext4", "mount"]
+    fresh.take_down()
+    assert turn(aged)[:2] == (facts, files)
+    assert len(list(tmp_path.glob("*shared*.img"))) == 1
+
+
+def test_systems_that_are_made_alike_share_what_is_kept(
+    make: Make, tmp_path: Path, told: list[str]
+) -> None:
+    state = {"aged": "mail-spool", "full": "50%", "turnover": 1}
+    one, other = (make("ext2", state=state, read_ahead=size) for size in ("64k", "256k"))
+    assert turn(one)[1] == turn(other)[1]
+    assert len(list(tmp_path.glob("*state-*.img"))) == 1
+    assert len(told) == 2
+    assert told[0].startswith("making the state of a file system (aged: mail-spool, seed 1)")
+    assert told[1].startswith("made in ")
+
+
+def test_with_remount_it_is_put_back_once_and_then_ages_on(make: Make) -> None:
+    system = make("ext4", state={"filled": "40%"}, reset="remount")
+    _, files, _ = turn(system)
+    up = system.bring_up()
+    assert isinstance(up.target, Path)
+    assert (up.target / "work").exists()
+    assert contents(up.target.parent / keeper.DIRECTORY) != files
+    system.take_down()
+
+
+def test_the_image_has_no_holes_when_a_turn_begins(make: Make, tmp_path: Path) -> None:
+    """On an ext4 of our own, because not every file system can tell."""
+    outer = make("ext4", "300M").bring_up()
+    assert isinstance(outer.target, Path)
+    with Ledger() as ledger:
+        site = Site(root=outer.target, work=outer.target, ledger=ledger)
+        settings = {"filesystem": "btrfs", "backing": {"image": "128M"}, "mount": ["nodiscard"]}
+        system = kind("loop-image").system("b", {**settings, "state": {"filled": "30%"}}, site)  # type: ignore[dict-item]
+        system.bring_up()
+        system.take_down()
+        (image,) = outer.target.glob("*shared*.img")
+        assert restore_layout(image, lambda: None) == 0
+    make("ext4", "300M").take_down()
+    run(("sync", "--file-system", str(outer.target)))
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A loop device of 5 MiB and a half, and its image."""
+    image = tmp_path / "tiltyard-device"
+    lay_out(image, 5 * MIB + MIB // 2, lambda: None)
+    attached = run(("losetup", "--find", "--show", "--direct-io=on", str(image))).stdout
+    yield attached, image
+    run(("losetup", "-d", attached))
+    for path in tmp_path.iterdir():
+        path.unlink()
+
+
+def test_a_device_is_put_back_to_the_byte(device: tuple[str, Path], tmp_path: Path) -> None:
+    node, image = device
+    first = os.urandom(3 * MIB)
+    with Path(node).open("r+b") as file:
+        file.seek(MIB)
+        file.write(first)
+    run(("sync",))
+    before = image.read_bytes()
+    copy = tmp_path / "tiltyard-copy"
+    sha256 = keep(node, copy, lambda: None)
+    assert sha256 == hashlib.sha256(before).hexdigest()
+    assert copy.stat().st_blocks * 512 <= 3 * MIB + 65536, "zeros take no room"
+    assert put_back(node, copy, sha256, lambda: None) == 0
+    with Path(node).open("r+b") as file:
+        file.seek(4 * MIB + 4096)
+        file.write(b"somebody was here")
+        file.seek(-1, os.SEEK_END)
+        file.write(b"x")
+    run(("sync",))
+    assert put_back(node, copy, sha256, lambda: None) == MIB + MIB // 2
+    assert image.read_bytes() == before
+
+
+def test_a_copy_that_is_not_what_was_made_is_noticed(
+    device: tuple[str, Path], tmp_path: Path
+) -> None:
+    copy = tmp_path / "tiltyard-copy"
+    sha256 = keep(device[0], copy, lambda: None)
+    with copy.open("r+b") as file:
+        file.write(b"x")
+    with pytest.raises(TiltyardError, match="its SHA-256 is not that of the state"):
+        put_back(device[0], copy, sha256, lambda: None)
+    os.truncate(copy, MIB)
+    with pytest.raises(TiltyardError, match="has not the size of"):
+        put_back(device[0], copy, sha256, lambda: None)
+
+
+def test_interrupted_while_it_ages_nothing_is_left(tmp_path: Path) -> None:
+    calls = []
+
+    def stop() -> None:
+        calls.append(1)
+        if len(calls) > 60:
+            raise InterruptedRunError("stop")
+
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger, check=stop)
+        document = {"filesystem": "ext4", "backing": {"image": "64M"}, "state": {"filled": "80%"}}
+        with pytest.raises(InterruptedRunError):
+            kind("loop-image").system("ext4", document, site).bring_up()  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_room_for_the_copy_is_told_before_and_when_it_happens(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [p.text for p in make("ext4", "900000G", state={"filled": "50%"}).problems()]
+    assert any("the copy of its state may need" in text for text in found), found
+
+    def full(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(keeper, "keep", full)
+    with pytest.raises(HostLacksError, match=r"state-.*\.img: No space left on device"):
+        make("ext4", state={"filled": "50%"}).bring_up()
+
+
+def test_without_root_a_state_is_refused_beforehand(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = make("ext4", state={"filled": "50%"})
+    monkeypatch.setattr(keeper.os, "geteuid", lambda: 1000)
+    assert any("only root can keep and put back" in p.text for p in system.problems())
