@@ -199,7 +199,8 @@ def _limits(plan: Plan, run: RunRecord) -> Iterator[Notice]:
             text="One machine, one device: the verdicts are about this host, not about all hosts.",
             advice="Repeat the study on another machine before generalising.",
         )
-    if any(system.settings.get("reset") == "mkfs" for system in plan.systems):
+    fresh = [system for system in plan.systems if system.settings.get("state", "fresh") == "fresh"]
+    if any(system.settings.get("reset") in ("mkfs", "reboot") for system in fresh):
         yield Notice(
             severity="note",
             text="Every trial met a freshly made file system; aged ones can rank differently.",

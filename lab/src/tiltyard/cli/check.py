@@ -35,6 +35,7 @@ def check(
     from tiltyard.folder import StudyFolder
     from tiltyard.plan.freeze import freeze
     from tiltyard.plan.prospect import prospects
+    from tiltyard.run.boot import boots
     from tiltyard.run.rehearsal import differences
     from tiltyard.run.rehearsal import rehearse as rehearse_systems
     from tiltyard.study.load import load_study
@@ -51,6 +52,8 @@ def check(
     say(f"Workloads {', '.join(workload.spec.name for workload in plan.workloads)}")
     trials = sum(1 for _ in plan.trials_of(plan.blocks[0]))
     say(f"Looks     after {looks} blocks of {trials} trials")
+    if number := boots(plan):
+        say(f"Boots     this host is booted before each turn, up to {number} times")
     for limit in prospects(plan):
         say(f"Limit     {limit}")
     refresh = any((workload.spec.trials or 1) > 1 for workload in plan.workloads)

@@ -15,6 +15,7 @@ def run(
     folder: Path | None = None,
     stop_on_failure: bool = False,
     require_decision: bool = False,
+    allow_reboot: bool = False,
 ) -> int:
     """Carry a study out; the same command again goes on where it stopped.
 
@@ -33,6 +34,8 @@ def run(
             the study goes on.
         require_decision: Exit with code 6 if a comparison has no decision at the end: it is
             undecided, or invalid because too many of its blocks failed or were spoiled.
+        allow_reboot: Boot this host before each turn of systems with reset = "reboot". The run
+            ends with code 9 each time and goes on by itself after the boot.
     """
     from tiltyard.cli.session import open_study
 
@@ -40,11 +43,16 @@ def run(
         open_study(study, folder),
         stop_on_failure=stop_on_failure,
         require_decision=require_decision,
+        allow_reboot=allow_reboot,
     )
 
 
 def carry_out(
-    folder: "StudyFolder", *, stop_on_failure: bool = False, require_decision: bool = False
+    folder: "StudyFolder",
+    *,
+    stop_on_failure: bool = False,
+    require_decision: bool = False,
+    allow_reboot: bool = False,
 ) -> int:
     """Run a placed study to its end, show the verdicts, write findings and report.
 
@@ -56,7 +64,7 @@ def carry_out(
     from tiltyard.report.terminal import verdicts
 
     try:
-        findings = _run_and_conclude(folder, stop_on_failure)
+        findings = _run_and_conclude(folder, stop_on_failure, allow_reboot)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -68,7 +76,9 @@ def carry_out(
     return _exit_code(findings, require_decision)
 
 
-def _run_and_conclude(folder: "StudyFolder", stop_on_failure: bool) -> "Findings":
+def _run_and_conclude(
+    folder: "StudyFolder", stop_on_failure: bool, allow_reboot: bool
+) -> "Findings":
     """From the plan to the findings, with the display of a person."""
     from tiltyard.analysis.decision import decision
     from tiltyard.analysis.findings import analyse
@@ -88,6 +98,7 @@ def _run_and_conclude(folder: "StudyFolder", stop_on_failure: bool) -> "Findings
             lambda record: decision(analyse(plan, record)),
             display,
             stop_on_failure=stop_on_failure,
+            allow_reboot=allow_reboot,
         )
     if reason != display.decision:
         remark(f"Ended    {reason}")

@@ -23,6 +23,7 @@ from tiltyard.host.mounts import mounts, mounts_at
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
 from tiltyard.host.pools import ImportedPool
+from tiltyard.host.resumption import MadeResumption
 from tiltyard.host.servers import ServedMount
 from tiltyard.host.setting_changes import MountedAt, SetFile, StartedProcess
 from tiltyard.host.tuning_changes import SetInterface, SetTunedProfile, StoppedService
@@ -181,6 +182,7 @@ Change = Annotated[
     | SetSysctl
     | StartedServer
     | MadeOverSsh
+    | MadeResumption
     | MovedTasks
     | RestrictedGroups,
     Field(discriminator="kind"),

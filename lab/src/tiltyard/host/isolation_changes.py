@@ -43,6 +43,11 @@ class MovedTasks(HostChange):
         """The group's directory."""
         return self.root / self.group
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """Tasks and groups are of one boot."""
+        return True
+
     def undo(self) -> str | None:
         """Put every task back where it was, and what it has started meanwhile with it."""
         if not self.path.is_dir():
@@ -99,6 +104,11 @@ class RestrictedGroups(HostChange):
     def path(self) -> Path:
         """The group of this process."""
         return self.root / self.group
+
+    @property
+    def ends_with_boot(self) -> bool:
+        """So are these."""
+        return True
 
     def undo(self) -> str | None:
         """Give every group its CPUs back, and leave ours."""

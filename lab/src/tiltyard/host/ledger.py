@@ -92,6 +92,11 @@ class Ledger:
         """Whether a change is recorded and not taken back."""
         return change in self._outstanding.values()
 
+    @property
+    def outstanding(self) -> tuple[Change, ...]:
+        """Changes that are recorded and not taken back, in order."""
+        return tuple(self._outstanding.values())
+
     def elsewhere(self) -> Iterator[tuple[int, Change]]:
         """Changes of other processes that are not taken back, each with the process's number."""
         for path in self._directory.glob("*.jsonl"):

@@ -31,6 +31,11 @@ class ServedMount(HostChange):
         """The process, as it is known."""
         return StartedProcess(mark=self.mark)
 
+    @property
+    def ends_with_boot(self) -> bool:
+        """Mounts and processes are of one boot."""
+        return True
+
     def undo(self) -> str | None:
         """Unmount first, for a server writes then what it keeps; then see to its end.
 

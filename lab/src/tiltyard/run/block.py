@@ -1,6 +1,7 @@
 """One block: every system's turn between two canaries, and then the gates."""
 
 from tiltyard.plan.model import Block
+from tiltyard.run.boot import boot_before_turn
 from tiltyard.run.canary import run_canary
 from tiltyard.run.context import Context
 from tiltyard.run.estimate import next_look
@@ -19,13 +20,15 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
     """
     left = context.course.left_of(block)
     if left:
+        boot_before_turn(context, block.number, left[0].system)
         upcoming = context.course.up_to(next_look(context.plan, context.history))
         last = max(block.number, *(each.number for each in upcoming))
         context.observer.block_started(block.number, last)
         run_canary(context, block.number, "before")
     for turn in block.turns:
         if keys := [key for key in left if key.system == turn.system]:
-            run_turn(context, systems[turn.system], keys)
+            boot = boot_before_turn(context, block.number, turn.system)
+            run_turn(context, systems[turn.system], keys, boot)
     _check(context, block)
 
 

@@ -9,6 +9,7 @@ from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.course import Course
 from tiltyard.run.journal import (
     BlockChecked,
+    BootAsked,
     Entry,
     Isolated,
     Looked,
@@ -74,10 +75,10 @@ class History:
 
     @property
     def resumed_blocks(self) -> tuple[int, ...]:
-        """Blocks whose finished trials were started in more than one start of the run."""
+        """Blocks whose finished trials were not made in one go; a boot asked for is part of one."""
         starts_of: dict[int, set[int]] = {}
         started: dict[TrialKey, int] = {}
-        for start, entry in self._with_start():
+        for start, entry in self._with_stretch():
             if isinstance(entry.event, TrialStarted):
                 started[entry.event.key] = start
             elif isinstance(entry.event, TrialFinished):
@@ -112,6 +113,11 @@ class History:
         """How far the plan is carried out."""
         return Course(plan, self.finished.keys(), self.spoiled.keys(), self.narrowed)
 
+    def boot_asked(self, block: int, system: str) -> BootAsked | None:
+        """That the host was to be booted for a turn."""
+        events = (entry.event for entry in self.entries if isinstance(entry.event, BootAsked))
+        return next((e for e in events if (e.block, e.system) == (block, system)), None)
+
     def last_start_of(self, key: TrialKey) -> tuple[Entry, TrialStarted] | None:
         """When a trial was last started."""
         for entry in reversed(self.entries):
@@ -130,6 +136,14 @@ class History:
         for entry in self.entries:
             start += isinstance(entry.event, Started)
             yield start, entry
+
+    def _with_stretch(self) -> Iterator[tuple[int, Entry]]:
+        """The same, but a start after a boot that the run asked for goes on with the one before."""
+        stretch, booted = 0, False
+        for entry in self.entries:
+            stretch += isinstance(entry.event, Started) and not booted
+            booted = isinstance(entry.event, BootAsked)
+            yield stretch, entry
 
 
 def slots(plan: Plan) -> dict[TrialKey, int]:

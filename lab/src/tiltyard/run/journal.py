@@ -42,6 +42,17 @@ class Isolated(Frozen):
     note: IsolationNote
 
 
+class BootAsked(Frozen):
+    """The host is to be booted for a turn; this start of the run ends here."""
+
+    type: Literal["boot_asked"] = "boot_asked"
+    block: int
+    system: str
+    boot: str
+    """The boot in which it was asked for: random(4)."""
+    command: str
+
+
 class SystemPrepared(Frozen):
     """A system was brought up for its turn."""
 
@@ -128,6 +139,7 @@ class Interrupted(Frozen):
 
 Event = Annotated[
     Started
+    | BootAsked
     | Isolated
     | SystemPrepared
     | TrialStarted

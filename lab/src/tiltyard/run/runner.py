@@ -13,6 +13,7 @@ from tiltyard.host.record import changes
 from tiltyard.plan.model import Plan
 from tiltyard.run.adopt import adopt_trials
 from tiltyard.run.block import run_block
+from tiltyard.run.boot import arrive, insist_allowed
 from tiltyard.run.calibrated import calibration_note
 from tiltyard.run.context import Context
 from tiltyard.run.ending import ending_before, ending_of
@@ -36,6 +37,7 @@ def run_study(
     observer: Observer,
     *,
     stop_on_failure: bool = False,
+    allow_reboot: bool = False,
 ) -> str:
     """Carry a plan out, or go on with it; finished trials are never run again.
 
@@ -46,13 +48,15 @@ def run_study(
         decide: called at each look with everything measured so far.
         observer: is told what goes on.
         stop_on_failure: stop at the first failed trial.
+        allow_reboot: boot this host, where the study asks for it.
 
     Returns:
         Why the run ended, in words; at once, if it had ended earlier.
 
     Raises:
         InterruptedRunError: after Ctrl-C or SIGTERM; everything is taken down.
-        RefusedError: if the study is being run already.
+        RefusedError: if the study is being run already, or would boot this host unasked.
+        BootingError: if this host is being booted; the run goes on by itself.
         HostLacksError: if a system cannot come up here; nothing was changed.
     """
     go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.root}"
@@ -66,7 +70,9 @@ def run_study(
             _insist_on_plan(folder, plan, history)
             if history.stopped is not None:
                 return history.stopped
-            with Ledger() as ledger:
+            insist_allowed(folder, plan, allowed=allow_reboot)
+            with Ledger(study=folder.root) as ledger:
+                arrive(ledger)
                 context = Context(
                     folder, plan, engine, journal, ledger, interrupt, observer, slots(plan),
                     stop_on_failure,

@@ -5,6 +5,8 @@ and the system is refreshed before each trial of a later round: what the earlier
 caches is gone, what they left on the disk is not.
 """
 
+from collections.abc import Mapping
+
 from tiltyard.errors import InterruptedRunError, TiltyardError, TrialsFailedError
 from tiltyard.host.place import UnreachableError
 from tiltyard.plan.model import TrialKey
@@ -15,8 +17,12 @@ from tiltyard.run.trial import fail_trial, run_trial
 from tiltyard.systems.kind import System, Up
 
 
-def run_turn(context: Context, system: System, keys: list[TrialKey]) -> None:
+def run_turn(
+    context: Context, system: System, keys: list[TrialKey], boot: Mapping[str, str]
+) -> None:
     """Run the trials of a turn; all are of one system and one block.
+
+    ``boot``: facts about the boot of this host that the turn began with, if it did.
 
     A system that does not come up, or cannot be refreshed, fails the trials of the turn that are
     still to be run, with the reason, and the study goes on.
@@ -38,7 +44,9 @@ def run_turn(context: Context, system: System, keys: list[TrialKey]) -> None:
         _fail(context, keys, f"{name} did not come up: {error}")
         return
     try:
-        prepared = Prepared(system=name, block=block, commands=up.commands, facts=up.facts)
+        prepared = Prepared(
+            system=name, block=block, commands=up.commands, facts={**up.facts, **boot}
+        )
         context.journal.append(SystemPrepared(prepared=prepared))
         _run_trials(context, system, keys, up)
     finally:

@@ -28,7 +28,7 @@ from tiltyard.host.setting_changes import MountedAt, SetFile
 from tiltyard.systems.image_checks import check_filesystem
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
-from tiltyard.systems.volume import Volume, VolumeSettings
+from tiltyard.systems.volume import Volume, VolumeSettings, redraws
 from tiltyard.units import format_size
 
 _STABLE = Path("/dev/disk")
@@ -102,7 +102,7 @@ class BlockDeviceVolume(Volume):
     def __init__(self, name: str, settings: BlockDeviceSettings, site: Site) -> None:
         """Nothing is touched yet."""
         super().__init__(settings, site, sha256(name.encode())[:8])
-        self._reset = settings.reset
+        self._makes_anew = settings.makes_anew
         self._wanted = Wanted(
             given=settings.device,
             size_bytes=settings.confirm.size,
@@ -144,7 +144,7 @@ class BlockDeviceVolume(Volume):
 
     def _put_back(self, device: str, keeper: Keeper) -> None:
         """What the copy carries will be on the device, and is in the ledger before that."""
-        if self._ours is None or self._reset == "mkfs":
+        if self._ours is None or self._makes_anew:
             self._insist(device)
         self._note(tuple(each.mark for each in signatures(str(keeper.copy))))
         keeper.put_back(device)
@@ -153,7 +153,7 @@ class BlockDeviceVolume(Volume):
     def _attach(self) -> str:
         """The device, if it may be used."""
         insist_unused(self._held, self._wanted)
-        if self._ours is None or self._reset == "mkfs":
+        if self._ours is None or self._makes_anew:
             insist_blank(self._held)
         else:
             self._insist_ours(self._ours)
@@ -185,7 +185,7 @@ class BlockDeviceVolume(Volume):
             filesystem=self._filesystem.name,
             known=known,
         )
-        record = self._steps.record if self._reset == "mkfs" else self._site.ledger.record
+        record = self._steps.record if self._makes_anew else self._site.ledger.record
         self._ours = record(change)
 
     def _insist_ours(self, ours: FormattedDevice) -> None:
@@ -215,7 +215,5 @@ KIND = Kind(
     Settings=BlockDeviceSettings,
     target="directory",
     open=BlockDeviceVolume,
-    redraws=lambda settings: {"mkfs": "a fresh format", "remount": "a remount"}.get(
-        settings.reset, ""
-    ),
+    redraws=redraws,
 )

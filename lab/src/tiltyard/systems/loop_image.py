@@ -1,9 +1,9 @@
 """Kind ``loop-image``: a fresh file system on a loop device over an image file.
 
-With ``reset = "mkfs"`` all systems of a study share one image, so all of them live on the same
-blocks of the same disk, and each is formatted anew for each of its turns. With ``remount`` and
-``none`` a file system is formatted at its first turn after each start of the run and then ages:
-each system then needs an image of its own, which lies elsewhere on the disk.
+With ``reset = "mkfs"`` and ``"reboot"`` all systems of a study share one image, so all of them live
+on the same blocks of the same disk, and each is formatted anew for each of its turns. With
+``remount`` and ``none`` a file system is formatted at its first turn after each start of the run
+and then ages: each system then needs an image of its own, which lies elsewhere on the disk.
 """
 
 import os
@@ -17,7 +17,7 @@ from tiltyard.host.changes import AttachedLoop, Change, Mounted, SetLimit, SetQu
 from tiltyard.systems.image_checks import check_host
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size
-from tiltyard.systems.volume import Volume, VolumeSettings
+from tiltyard.systems.volume import Volume, VolumeSettings, redraws
 from tiltyard.units import format_size
 
 
@@ -40,7 +40,7 @@ class LoopImage(Volume):
 
     def __init__(self, name: str, settings: LoopImageSettings, site: Site) -> None:
         """Nothing is touched yet."""
-        slug = sha256(name.encode())[:8] if settings.reset != "mkfs" else "shared"
+        slug = sha256(name.encode())[:8] if not settings.makes_anew else "shared"
         self._file = ImageFile(settings.backing, site, slug)
         super().__init__(settings, site, slug, self._file.home)
         self._backing = settings.backing
@@ -61,7 +61,7 @@ class LoopImage(Volume):
 
     def _attach(self) -> str:
         """The image, laid out, behind a loop device."""
-        self._file.ensure(mend=self._settings.reset == "mkfs" or not self._formatted)
+        self._file.ensure(mend=self._settings.makes_anew or not self._formatted)
         if not self._looped:
             return str(self._image)
         self._steps.record(AttachedLoop(image=self._image))
@@ -112,7 +112,5 @@ KIND = Kind(
     Settings=LoopImageSettings,
     target="directory",
     open=LoopImage,
-    redraws=lambda settings: {"mkfs": "a fresh format", "remount": "a remount"}.get(
-        settings.reset, ""
-    ),
+    redraws=redraws,
 )

@@ -53,10 +53,11 @@ class VolumeSettings(SystemSettings):
         "filled, or aged by a history. Made once in each start of the run and then, wherever a "
         "fresh one would be formatted, put back bit for bit.",
     )
-    reset: Literal["none", "remount", "mkfs"] = Field(
+    reset: Literal["none", "remount", "mkfs", "reboot"] = Field(
         default="mkfs",
-        description="What happens before each turn: format anew (mkfs), or let the file system "
-        "age and mount it anew (remount) or leave it mounted (none).",
+        description="What happens before each turn: format anew (mkfs), boot this host and then "
+        "format anew (reboot), or let the file system age and mount it anew (remount) or leave it "
+        "mounted (none).",
     )
     scheduler: str | None = Field(
         default=None, description="I/O scheduler of the device; the kernel's if left out."
@@ -67,6 +68,11 @@ class VolumeSettings(SystemSettings):
         ge=0,
         multiple_of=1024,
     )
+
+    @property
+    def makes_anew(self) -> bool:
+        """Whether each turn begins with a file system of its own."""
+        return self.reset in ("mkfs", "reboot")
 
     def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
         """A profile's mount options go before our own; what we set of the queue stays ours."""
@@ -179,7 +185,7 @@ class Volume(System):
         if settings.read_ahead is not None:
             self._set_queue(device, "read_ahead_kb", str(settings.read_ahead // 1024))
         self._filesystem.driver.prepare(self._mounter, device)
-        if settings.reset == "mkfs" or not self._formatted:
+        if settings.makes_anew or not self._formatted:
             if self._keeper is None:
                 self._format(device)
             else:
@@ -287,6 +293,12 @@ class Volume(System):
         if loops.chosen(setting) != value:
             offered = setting.read_text().strip()
             raise TiltyardError(f'{setting}: "{value}" is not taken{refused}; it says "{offered}"')
+
+
+def redraws(settings: VolumeSettings) -> str:
+    """What each turn makes anew, in words."""
+    words = {"mkfs": "a fresh format", "reboot": "a boot, a fresh format", "remount": "a remount"}
+    return words.get(settings.reset, "")
 
 
 def queue_facts(device: str) -> dict[str, str]:

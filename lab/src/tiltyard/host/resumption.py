@@ -1,0 +1,132 @@
+"""A command that this host carries out once, after its next boot: by systemd(1), or by cron(8)."""
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from tiltyard.errors import HostLacksError, RefusedError
+from tiltyard.folder import write_whole
+from tiltyard.host import commands
+from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.packages import find_program
+
+_SYSTEMD = Path("/run/systemd/system")
+"""There where systemd is process 1: sd_booted(3)."""
+_UNITS = Path("/etc/systemd/system")
+_CRON = Path("/etc/cron.d")
+_CRON_DAEMONS = ("cron", "crond")
+
+Manager = Literal["systemd", "cron"]
+
+
+class MadeResumption(HostChange):
+    """A unit, or a table of cron, that goes on with a run after the boot."""
+
+    kind: Literal["resumption"] = "resumption"
+    manager: Manager
+    path: Path
+
+    @property
+    def is_kept_over_boot(self) -> bool:
+        """That is what it is for."""
+        return True
+
+    def undo(self) -> str | None:
+        """Remove it."""
+        if not self.path.name.startswith(PREFIX):
+            raise RefusedError(f"{self.path}: not removed: its name does not begin with {PREFIX}")
+        if not self.path.exists():
+            return None
+        if self.manager == "systemd":
+            commands.run(("systemctl", "disable", self.path.name))
+        self.path.unlink()
+        if self.manager == "systemd":
+            commands.run(("systemctl", "daemon-reload"))
+        return f"removed {self.path}, which would have gone on with a run after a boot"
+
+    def make(
+        self, command: Sequence[str], environment: Mapping[str, str], log: Path, about: str
+    ) -> None:
+        """Write it; on return it is on disk and will be carried out.
+
+        Args:
+            command: program and arguments; it runs as root in ``/``.
+            environment: of the command.
+            log: what it says is appended here.
+            about: one line for who finds it.
+        """
+        if self.manager == "cron":
+            write_whole(self.path, _table(command, environment, log, about).encode())
+            return
+        write_whole(self.path, _unit(command, environment, log, about).encode())
+        commands.run(("systemctl", "daemon-reload"))
+        commands.run(("systemctl", "enable", self.path.name))
+
+
+def resumption(name: str) -> MadeResumption:
+    """The one that this host can have, under a name of ours; nothing is made yet.
+
+    Raises:
+        HostLacksError: if nothing here would carry it out.
+    """
+    if _SYSTEMD.is_dir():
+        return MadeResumption(manager="systemd", path=_UNITS / f"{name}.service")
+    if _CRON.is_dir() and any(find_program(daemon) for daemon in _CRON_DAEMONS):
+        return MadeResumption(manager="cron", path=_CRON / name)
+    raise HostLacksError(
+        "nothing on this host would go on with a run after a boot: systemd is not process 1, and "
+        "there is no cron; apt install cron"
+    )
+
+
+def boot_command() -> tuple[str, ...]:
+    """What boots this host."""
+    return ("systemctl", "reboot") if _SYSTEMD.is_dir() else ("reboot",)
+
+
+def _unit(command: Sequence[str], environment: Mapping[str, str], log: Path, about: str) -> str:
+    """A service that starts when everything else has: systemd.service(5)."""
+    lines = [
+        "[Unit]",
+        f"Description={_specifiers(about)}",
+        "After=multi-user.target network-online.target",
+        "",
+        "[Service]",
+        "Type=exec",
+        "TimeoutStopSec=120",
+        *(f"Environment={_quoted(f'{name}={value}')}" for name, value in environment.items()),
+        f"ExecStart={' '.join(_quoted(word).replace('$', '$$') for word in command)}",
+        f"StandardOutput=append:{_specifiers(str(log))}",
+        f"StandardError=append:{_specifiers(str(log))}",
+        "",
+        "[Install]",
+        "WantedBy=multi-user.target",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _table(command: Sequence[str], environment: Mapping[str, str], log: Path, about: str) -> str:
+    """A line of crontab(5), in which a per cent sign would end the command."""
+    settings = [f"{name}={value}" for name, value in environment.items()]
+    words = shlex.join(("env", *settings, *command))
+    line = f"cd / && {words} >>{shlex.quote(str(log))} 2>&1".replace("%", "\\%")
+    return f"# {about}\n@reboot root {line}\n"
+
+
+def _quoted(word: str) -> str:
+    """A word as a unit has it: systemd.syntax(7)."""
+    return '"' + _specifiers(word.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+
+
+def _specifiers(text: str) -> str:
+    """A per cent sign that means itself."""
+    return text.replace("%", "%%")
+
+
+def environment_of_ours() -> dict[str, str]:
+    """What of our environment a later start of the same run needs."""
+    names = ("PATH", "PYTHONPATH", "TILTYARD_STATE", "TILTYARD_ENGINE")
+    return {name: value for name in names if (value := os.environ.get(name))}

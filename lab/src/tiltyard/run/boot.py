@@ -1,0 +1,120 @@
+"""``reset = "reboot"``: this host is booted before each turn, and the run goes on by itself.
+
+A run that needs a boot writes down for which turn, has the host carry the same command out after
+it, and ends. It is never asked for twice for one turn: if the host is found not to have booted, or
+the turn was broken off after the boot, that is a person's matter or no matter at all. What the
+run keeps over the boot (its image, its states) is in its ledger, which is handed over.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from tiltyard.errors import BootingError, RefusedError, TiltyardError
+from tiltyard.folder import StudyFolder
+from tiltyard.host import commands
+from tiltyard.host.ledger import Ledger
+from tiltyard.host.processes import boot_id
+from tiltyard.host.resumption import (
+    MadeResumption,
+    boot_command,
+    environment_of_ours,
+    resumption,
+)
+from tiltyard.plan.model import Plan
+from tiltyard.run.context import Context
+from tiltyard.run.journal import BootAsked
+from tiltyard.study.model import SystemSpec
+
+_UPTIME = Path("/proc/uptime")
+ALLOW = "--allow-reboot"
+
+
+def wants_boot(system: SystemSpec) -> bool:
+    """Whether this host is booted before each turn of a system."""
+    return system.settings.get("reset") == "reboot"
+
+
+def boots(plan: Plan) -> int:
+    """How often this host is booted if every block up to the last look is run; without spares."""
+    wanting = {system.name for system in plan.systems if wants_boot(system)}
+    return sum(turn.system in wanting for block in plan.blocks for turn in block.turns)
+
+
+def insist_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
+    """Nothing boots a host that was not asked for twice: by the study, and by the command.
+
+    Raises:
+        RefusedError: if only the study asks for it.
+        HostLacksError: if the run could not go on after a boot.
+    """
+    number = boots(plan)
+    if not number:
+        return
+    if not allowed:
+        raise RefusedError(
+            f'{folder.root}: reset = "reboot" boots this host before each turn, up to {number} '
+            f"times. If that is meant: tiltyard run {folder.root} {ALLOW}"
+        )
+    if os.geteuid() != 0:
+        raise RefusedError(f'{folder.root}: reset = "reboot": only root can boot this host; sudo')
+    resumption("tiltyard-probe")
+
+
+def arrive(ledger: Ledger) -> None:
+    """After a boot the resumption has done its work: a later boot is somebody else's."""
+    for change in ledger.outstanding:
+        if isinstance(change, MadeResumption):
+            ledger.undo(change)
+
+
+def boot_before_turn(context: Context, block: int, name: str) -> dict[str, str]:
+    """Go on with a turn if the host was booted for it; otherwise have it booted.
+
+    Returns:
+        Facts about the boot; empty for a system that wants none.
+
+    Raises:
+        BootingError: the boot is asked for, and this run must end.
+        TiltyardError: if it was asked for earlier and did not happen.
+    """
+    if not wants_boot(context.plan.system(name)):
+        return {}
+    asked = context.history.boot_asked(block, name)
+    if asked is None:
+        _boot(context, block, name)
+    elif asked.boot == boot_id():
+        raise TiltyardError(
+            f"block {block}, {name}: this host was asked to boot ({asked.command}), but has not. "
+            f"Boot it, then: tiltyard run {context.folder.root} {ALLOW}"
+        )
+    uptime_s = float(_UPTIME.read_text().split()[0])
+    return {"host booted before the turn": f"yes; up for {uptime_s:.0f} s"}
+
+
+def _boot(context: Context, block: int, name: str) -> None:
+    """Leave everything so that the run goes on after the boot, and ask for it.
+
+    The journal is told last: what is not told has not been asked for.
+    """
+    root = context.folder.root.resolve()
+    ledger = context.ledger
+    flags = (ALLOW, *(("--stop-on-failure",) if context.stop_on_failure else ()))
+    command = (sys.executable, "-m", "tiltyard", "run", str(root), *flags)
+    made = ledger.record(resumption(ledger.name("resume")))
+    about = f"Tiltyard goes on with the study in {root}"
+    made.make(command, environment_of_ours(), root / "resumed.log", about)
+    ledger.keep_for(root)
+    boot = boot_command()
+    asked = BootAsked(block=block, system=name, boot=boot_id(), command=" ".join(boot))
+    context.journal.append(asked)
+    os.sync()
+    try:
+        commands.run(boot)
+    except TiltyardError:
+        Ledger(study=root).close()
+        raise
+    raise BootingError(
+        f"this host is being booted for block {block}, {name}; the run goes on by itself "
+        f"({made.path}), and says so in {root / 'resumed.log'}"
+    )

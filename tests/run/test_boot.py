@@ -1,0 +1,209 @@
+"""``reset = "reboot"``: a host is booted before each turn, and the run goes on after each boot.
+
+No host is booted here: programs of ours stand in for ``systemctl`` and ``reboot``, and what says
+which boot this is can be changed. All else is real: the run, its ledger, the image that it keeps.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.runs import Watcher, directory_system, go_on, image_system, place, plan_of
+from tiltyard.errors import BootingError, HostLacksError, RefusedError, TiltyardError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.host import processes, resumption
+from tiltyard.host.ledger import recover, restore
+from tiltyard.plan.model import Plan
+from tiltyard.run.boot import boots
+from tiltyard.run.history import History
+from tiltyard.run.journal import BootAsked, read_journal
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
+
+BOOTS = """#!/bin/sh
+echo "$0 $@" >>{calls}
+case "$0 $@" in *reboot*) {then} ;; esac
+"""
+
+
+class Host:
+    """A host that only says that it was booted."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch, manager: str) -> None:
+        self.calls, self.boot_id = home / "calls", home / "boot_id"
+        self.units, self._programs = home / "units", home / "bin"
+        for path in (self.units, self._programs):
+            path.mkdir()
+        self.boot_id.write_text("boot 0\n")
+        self.calls.touch()
+        self.answers(f"wc -l <{self.calls} >{self.boot_id}")
+        monkeypatch.setenv("PATH", f"{self._programs}:{os.environ['PATH']}")
+        monkeypatch.setattr(processes, "_BOOT_ID", self.boot_id)
+        monkeypatch.setattr(resumption, "_UNITS", self.units)
+        systemd = home if manager == "systemd" else home / "none"
+        monkeypatch.setattr(resumption, "_SYSTEMD", systemd)
+        monkeypatch.setattr(resumption, "_CRON", self.units)
+
+    def answers(self, then: str) -> None:
+        """What happens when a boot is asked for."""
+        for name in ("systemctl", "reboot", "cron"):
+            program = self._programs / name
+            program.write_text(BOOTS.format(calls=self.calls, then=then))
+            program.chmod(0o755)
+
+    @property
+    def said(self) -> list[str]:
+        """What the programs were told, without their directory."""
+        return [line.rpartition("/")[2] for line in self.calls.read_text().splitlines()]
+
+
+@pytest.fixture(params=["systemd", "cron"])
+def host(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """One with systemd, and one without."""
+    home = tmp_path / "host"
+    home.mkdir()
+    return Host(home, monkeypatch, request.param)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> tuple[StudyFolder, Plan]:
+    """Two file systems on one image, the second one filled; one block."""
+    systems = (
+        image_system("ext2", "16M", reset="reboot"),
+        image_system("ext4", "16M", reset="reboot", state={"filled": "40%"}),
+    )
+    plan = plan_of(systems, blocks=2)
+    return place(tmp_path / "study", plan), plan
+
+
+def start(study: tuple[StudyFolder, Plan], engine: Engine, *, allow: bool = True) -> str:
+    """The command, once."""
+    folder, plan = study
+    return run_study(folder, plan, engine, go_on, Watcher(), allow_reboot=allow)
+
+
+@needs_root
+def test_the_run_goes_on_after_each_boot(
+    study: tuple[StudyFolder, Plan], engine: Engine, host: Host, state: Path
+) -> None:
+    folder, plan = study
+    images, copies = set(), set()
+    assert boots(plan) == 4
+    for number in range(4):
+        with pytest.raises(BootingError, match="the run goes on by itself"):
+            start(study, engine)
+        (unit,) = host.units.iterdir()
+        command = f"{sys.executable} -m tiltyard run {folder.root} --allow-reboot"
+        assert command in unit.read_text().replace('"', "").replace("\n", " ")
+        assert len(read_run(folder, plan).trials) == number
+        assert len(list(state.glob("*.jsonl"))) == 1
+        assert recover() == [], "what is kept for after the boot is nobody else's to take back"
+        if number:
+            images |= {path.stat().st_ino for path in folder.work.glob("*shared*.img")}
+            copies |= {path.stat().st_ino for path in folder.work.glob("*state-*.img")}
+    assert start(study, engine).startswith("all planned blocks are done")
+    assert len(images) == 1, "the image stays where it lies"
+    assert len(copies) == 1, "the state is made once"
+    assert not list(host.units.iterdir())
+    assert not folder.work.exists()
+    record = read_run(folder, plan)
+    assert [trial.outcome for trial in record.trials] == ["done"] * 4
+    assert record.resumed_blocks == ()
+    assert all("host booted before the turn" in each.facts for each in record.prepared)
+    asked = [each for each in read_journal(folder.journal) if isinstance(each.event, BootAsked)]
+    assert len(asked) == 4
+    assert sum("reboot" in line for line in host.said) == 4
+
+
+@needs_root
+def test_a_boot_that_did_not_happen_is_not_asked_for_again(
+    study: tuple[StudyFolder, Plan], engine: Engine, host: Host, state: Path
+) -> None:
+    host.answers("true")
+    with pytest.raises(BootingError):
+        start(study, engine)
+    for _ in range(2):
+        with pytest.raises(TiltyardError, match=r"ext2: this host was asked to boot .*has not"):
+            start(study, engine)
+    assert sum("reboot" in line for line in host.said) == 1
+    assert not list(state.iterdir())
+    assert not list(host.units.iterdir())
+    host.boot_id.write_text("by hand\n")
+    host.answers(f"echo again >{host.boot_id}")
+    with pytest.raises(BootingError, match="block 1, ext4"):
+        start(study, engine)
+    assert restore().left == ()
+
+
+@needs_root
+def test_a_boot_that_is_refused_leaves_nothing(
+    study: tuple[StudyFolder, Plan], engine: Engine, host: Host, state: Path
+) -> None:
+    host.answers("echo 'Access denied' >&2; exit 1")
+    with pytest.raises(TiltyardError, match="reboot: Access denied"):
+        start(study, engine)
+    assert not list(state.iterdir())
+    assert not list(host.units.iterdir())
+
+
+@needs_root
+def test_restore_gives_the_run_up(
+    study: tuple[StudyFolder, Plan], engine: Engine, host: Host, state: Path
+) -> None:
+    with pytest.raises(BootingError):
+        start(study, engine)
+    (unit,) = host.units.iterdir()
+    assert any(str(unit) in line for line in restore().done)
+    assert not list(host.units.iterdir())
+    assert not list(state.iterdir())
+
+
+def test_nothing_is_booted_that_only_the_study_asks_for(
+    study: tuple[StudyFolder, Plan], engine: Engine, host: Host
+) -> None:
+    with pytest.raises(RefusedError, match=r"up to 4 times\. If that is meant: .*--allow-reboot"):
+        start(study, engine, allow=False)
+    assert host.said == []
+    assert History(read_journal(study[0].journal)).starts == []
+
+
+def test_a_host_that_could_not_go_on_is_not_booted(
+    study: tuple[StudyFolder, Plan],
+    engine: Engine,
+    host: Host,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resumption, "_SYSTEMD", tmp_path / "none")
+    monkeypatch.setattr(resumption, "_CRON", tmp_path / "none")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(HostLacksError, match="there is no cron; apt install cron"):
+        start(study, engine)
+    assert host.said == []
+
+
+def test_other_studies_need_no_permission(tmp_path: Path, engine: Engine, host: Host) -> None:
+    plan = plan_of((directory_system("a", tmp_path / "disk"),), blocks=1)
+    assert boots(plan) == 0
+    start((place(tmp_path / "study", plan), plan), engine, allow=False)
+    assert host.said == []
+
+
+@pytest.mark.parametrize("manager", ["systemd", "cron"])
+def test_odd_names_survive_the_manager(tmp_path: Path, manager: resumption.Manager) -> None:
+    change = resumption.MadeResumption(manager="cron", path=tmp_path / "tiltyard-x")
+    odd, log = 'a "b" 50% $HOME', tmp_path / "100% log"
+    if manager == "cron":
+        change.make(("echo", odd), {"A": "x y"}, log, "about")
+        line = change.path.read_text().splitlines()[1].removeprefix("@reboot root ")
+        os.system(line.replace("\\%", "%"))
+        assert log.read_text() == odd + "\n"
+    else:
+        unit = resumption._unit(("echo", odd), {"A": "x%y"}, log, "about 5%")
+        assert 'ExecStart="echo" "a \\"b\\" 50%% $$HOME"' in unit
+        assert 'Environment="A=x%%y"' in unit
+        assert "Description=about 5%%" in unit
