@@ -129,9 +129,13 @@ class Channel:
         heard = b""
         while time.monotonic() < give_up:
             self._check()
-            if not select.select([out_of], [], [], _TICK_S)[0]:
+            select.select([out_of], [], [], _TICK_S)
+            try:
+                chunk = os.read(out_of, _CHUNK)
+            except BlockingIOError:
                 continue
-            if not (chunk := os.read(out_of, _CHUNK)):
+            # Of a pipe that nobody has open to write; it may have been so from the beginning.
+            if not chunk:
                 raise Lost("has ended")
             *lines, heard = (heard + chunk).split(b"\n")
             for line in lines:
