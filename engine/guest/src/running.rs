@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 use kit::limits::JOB_BYTES;
-use rustix::process::{kill_process, waitpid, Pid, Signal, WaitOptions};
+use rustix::process::{getpid, kill_process, waitpid, Pid, Signal, WaitOptions};
 
 const CHUNK_BYTES: usize = 1 << 16;
 
@@ -134,7 +134,10 @@ fn read(pipe: &mut Option<impl Read>, chunk: &mut [u8]) -> usize {
     count
 }
 
-/// Process 1 inherits what the engine's children leave behind.
+/// Process 1 inherits what the engine's children leave behind; no other process does.
 fn reap_orphans() {
+    if !getpid().is_init() {
+        return;
+    }
     while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
 }
