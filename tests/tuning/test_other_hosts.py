@@ -133,7 +133,7 @@ def test_a_service_of_system_v_is_stopped_and_started_again(tmp_path: Path, step
             assert told(("p",), [each for group in found.values() for each in group]) == {
                 "tuning": "p: 1 set, 1 as they were, 0 skipped",
                 "tuning service spooler": "stopped (was running)",
-                "tuning service crond": "not on this host",
+                "tuning, not on this host": "service crond",
             }
             assert not (tmp_path / "pid").exists()
             steps.undo()

@@ -92,6 +92,14 @@ def test_rules_are_followed_from_what_is_there(tmp_path: Path) -> None:
     assert found.reason == "what the kernel starts with is not known"
 
 
+def test_a_rule_of_a_later_profile_goes_on_from_an_earlier_one(tmp_path: Path) -> None:
+    (tmp_path / "earlier.toml").write_text('about = "x"\n[sysctl]\nkernel.pid_max = 1000')
+    (found,) = outcomes(
+        tmp_path, 'include = ["earlier.toml"]\n[sysctl]\nkernel.pid_max = { times = 4 }'
+    )
+    assert found.value == "4000"
+
+
 def test_of_several_the_first_that_is_offered(tmp_path: Path) -> None:
     file = tmp_path / "scheduler"
     file.write_text("none [mq-deadline] kyber\n")

@@ -7,6 +7,7 @@ from typing import Any, Generic, Literal, Self, TypeVar
 from tiltyard.study.file import Typed
 from tiltyard.tuning.scene import Scene
 from tiltyard.tuning.setting import Setting
+from tiltyard.tuning.values import Amount
 
 
 class KnobTable(Typed):
@@ -18,14 +19,22 @@ class KnobTable(Typed):
         for name in (*earlier.model_fields_set, *self.model_fields_set):
             value = getattr(self if name in self.model_fields_set else earlier, name)
             before = getattr(earlier, name)
-            both = isinstance(value, dict) and isinstance(before, dict)
-            merged[name] = {**before, **value} if both else value
+            merged[name] = value if value is before else _merged(value, before)
         return self.model_copy(update=merged)
 
     def without(self, names: Set[str]) -> Self:
         """The same with some keys as if they had not been typed."""
         fields = type(self).model_fields
         return self.model_copy(update={name: fields[name].get_default() for name in names})
+
+
+def _merged(value: object, before: object) -> object:
+    """A later profile's value after an earlier one's."""
+    if isinstance(value, dict) and isinstance(before, dict):
+        return {**before, **value}
+    if isinstance(value, Amount) and isinstance(before, Amount):
+        return value.over(before)
+    return value
 
 
 T = TypeVar("T", bound=KnobTable)

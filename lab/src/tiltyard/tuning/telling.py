@@ -13,7 +13,12 @@ def told(names: Sequence[str], outcomes: Iterable[Outcome]) -> dict[str, str]:
         outcomes: of their settings; those of one name are told together.
     """
     by_name = grouped(outcomes)
-    facts = {f"tuning {name}": sentence(group) for name, group in by_name.items()}
+    absent = [name for name, group in by_name.items() if group[0].value == ABSENT]
+    facts = {
+        f"tuning {name}": sentence(group) for name, group in by_name.items() if name not in absent
+    }
+    if absent:
+        facts[f"tuning, {ABSENT}"] = ", ".join(absent)
     count = {"set": 0, "unchanged": 0, "skipped": 0}
     for group in by_name.values():
         statuses = {outcome.status for outcome in group}
@@ -45,5 +50,5 @@ def _one(outcome: Outcome) -> str:
     if outcome.status == "skipped":
         return f"skipped: {outcome.reason}"
     if outcome.status == "unchanged":
-        return outcome.value if outcome.value == ABSENT else f"{outcome.value}, as it was"
+        return f"{outcome.value}, as it was"
     return f"{outcome.value} (was {outcome.before})" if outcome.before else outcome.value

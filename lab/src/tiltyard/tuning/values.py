@@ -1,7 +1,7 @@
 """What a setting shall be: a value, or a rule that makes it of what is there."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -11,6 +11,7 @@ from tiltyard.study.problems import shown
 from tiltyard.tuning.setting import LackError
 
 RULES = ("at_least", "times", "percent_of_memory", "kernel_default")
+_GOING_ON = ("at_least", "times")
 _MEMORY = "/proc/meminfo"
 
 
@@ -24,6 +25,12 @@ class Amount:
     operand: float = 0
     unless_at_boot: bool = False
     """Whether what the host's own files set at boot goes before it."""
+    base: "Amount | None" = None
+    """What a rule begins with, if that is not what is in force."""
+
+    def over(self, earlier: "Amount | None") -> "Amount":
+        """This one after an earlier profile's: a rule goes on from there."""
+        return replace(self, base=earlier) if self.rule in _GOING_ON else self
 
     def of(self, now: str, place: Place, default: Callable[[], str]) -> str:
         """The value that is wanted where another one is in force.
@@ -42,6 +49,8 @@ class Amount:
             return default()
         if self.rule == "percent_of_memory":
             return str(int(memory_bytes(place) * self.operand / 100))
+        if self.base is not None:
+            now = self.base.of(now, place, default)
         if not now.isdecimal():
             raise LackError(f'"{now}" is not a number, so {self.text} says nothing')
         if self.rule == "at_least":

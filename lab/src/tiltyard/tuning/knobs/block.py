@@ -14,6 +14,8 @@ from tiltyard.tuning.scene import Scene
 from tiltyard.tuning.setting import Absent, Setting
 from tiltyard.tuning.values import Alternatives, Amount, Value
 
+_TOP = "device"
+"""What a system lies on is called in a report."""
 _DEFAULTS: dict[str, Callable[[Place, str], str]] = {
     "scheduler": defaults.scheduler,
     "read_ahead_kb": defaults.read_ahead_kb,
@@ -50,19 +52,21 @@ class BlockTable(KnobTable):
 def _settings(table: BlockTable, scene: Scene) -> Iterator[Setting]:
     keys = [key for key in BlockTable.model_fields if key != "beneath"]
     wanted = {key: value for key in keys if (value := getattr(table, key)) is not None}
-    names = [_name(scene.place, device) for device in scene.devices]
+    # Which loop device it is changes from turn to turn; the disk beneath is always the same one.
+    names = {_name(scene.place, device): _TOP for device in scene.devices}
     if table.beneath:
-        names += [lower for name in names for lower in _beneath(scene.place, name)]
+        lower = [each for name in names for each in _beneath(scene.place, name)]
+        names = {**{name: name for name in lower}, **names}
     if not names:
-        yield from (Absent(f"device {key}", "the system lies on no block device") for key in wanted)
-    for name in dict.fromkeys(names):
+        yield from (Absent(f"{_TOP} {key}", "the system lies on no block device") for key in wanted)
+    for name, told in names.items():
         queue = f"/sys/block/{name}/queue"
         for key, value in wanted.items():
             choices = (value,) if isinstance(value, Amount) else tuple(value)
             compute = _DEFAULTS.get(key)
             default = partial(compute, scene.place, queue) if compute else unknown_default
             yield FileSetting(
-                f"{name} {key}", scene.place, f"{queue}/{key}", choices, default=default
+                f"{told} {key}", scene.place, f"{queue}/{key}", choices, default=default
             )
 
 

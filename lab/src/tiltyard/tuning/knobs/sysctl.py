@@ -62,7 +62,10 @@ class SysctlTable(KnobTable):
 
     def over(self, earlier: "SysctlTable") -> "SysctlTable":
         """The later profile's values first."""
-        merged = {**earlier.parameters, **self.parameters}
+        before = earlier.parameters
+        merged = before | {
+            key: amount.over(before.get(key)) for key, amount in self.parameters.items()
+        }
         return SysctlTable.model_construct(None, at_boot=self.at_boot or earlier.at_boot, **merged)
 
     def at(self, place: Place) -> "SysctlTable":
@@ -111,7 +114,7 @@ def settings(table: SysctlTable, scene: Scene) -> Iterator[Sysctl]:
         path, lack = str(sysctls.path_of(key)), f"this kernel has no {key}"
         if key in _MOVED and scene.place.read(path) is None:
             path = _MOVED[key]
-            lack += ", and none in debugfs (Linux 5.13 moved it there, 6.6 removed most)"
+            lack += " (Linux 5.13 moved it to debugfs, 6.6 removed most)"
         compute = defaults.SYSCTLS.get(key)
         default = _of(compute, scene) if compute else unknown_default
         yield Sysctl(key, scene.place, path, (amount,), lack, default)
