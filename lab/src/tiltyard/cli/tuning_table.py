@@ -10,7 +10,7 @@ from rich.text import Text
 from tiltyard.tuning.load import load_profiles, ready_names
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
-from tiltyard.tuning.telling import grouped, told
+from tiltyard.tuning.telling import counts, grouped
 
 _WORDS = {"set": "would be set", "unchanged": "is so", "skipped": "skipped"}
 
@@ -40,4 +40,6 @@ def outcome_table(profile: Profile, outcomes: Sequence[Outcome]) -> RenderableTy
             table.add_row(what, now, outcome.value or "–", Text(said))
     head = Text.assemble((profile.names[0], "bold"), f": {profile.about}")
     lines = [head, Text(f"Values of {profile.source}")] if profile.source else [head]
-    return Group(*lines, Text(), table, Text(f"\n{told(profile.names, outcomes)['tuning']}"))
+    new, held, skipped = counts(grouped(outcomes))
+    total = Text(f"\n{new} would be set, {held} are so, {skipped} skipped")
+    return Group(*lines, Text(), table, total)

@@ -1,6 +1,6 @@
 """What became of a profile, in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tiltyard.tuning.setting import ABSENT, Outcome
 
@@ -13,19 +13,24 @@ def told(names: Sequence[str], outcomes: Iterable[Outcome]) -> dict[str, str]:
         outcomes: of their settings; those of one name are told together.
     """
     by_name = grouped(outcomes)
+    done, held, skipped = counts(by_name)
     absent = [name for name, group in by_name.items() if group[0].value == ABSENT]
     facts = {
         f"tuning {name}": sentence(group) for name, group in by_name.items() if name not in absent
     }
     if absent:
         facts[f"tuning, {ABSENT}"] = ", ".join(absent)
-    count = {"set": 0, "unchanged": 0, "skipped": 0}
+    total = f"{done} set, {held} as they were, {skipped} skipped"
+    return {"tuning": f"{' + '.join(names)}: {total}", **facts}
+
+
+def counts(by_name: Mapping[str, Sequence[Outcome]]) -> tuple[int, int, int]:
+    """How many things are set, as they were, and skipped; of several answers the worst counts."""
+    count = {"skipped": 0, "set": 0, "unchanged": 0}
     for group in by_name.values():
         statuses = {outcome.status for outcome in group}
-        worst = next(each for each in ("skipped", "set", "unchanged") if each in statuses)
-        count[worst] += 1
-    total = f"{count['set']} set, {count['unchanged']} as they were, {count['skipped']} skipped"
-    return {"tuning": f"{' + '.join(names)}: {total}", **facts}
+        count[next(each for each in count if each in statuses)] += 1
+    return count["set"], count["unchanged"], count["skipped"]
 
 
 def grouped(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
