@@ -176,3 +176,11 @@ def test_out_of_box_knows_the_default_of_all_that_a_ready_profile_sets() -> None
             if table in asked.tables:
                 theirs, ours = asked.tables[table], known.tables[table]
                 assert theirs.model_fields_set <= ours.model_fields_set | without_default
+
+
+def test_the_profile_in_the_guide_is_one(tmp_path: Path) -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs/guides/tuning.md").read_text()
+    (text,) = [part for part in guide.split("```toml\n")[1:] if part.startswith("about")]
+    written(tmp_path, text.partition("```")[0])
+    found = load_profiles(["mine.toml"], tmp_path)
+    assert found.tables.keys() == {knob.name for knob in KNOBS}
