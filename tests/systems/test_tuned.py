@@ -1,5 +1,6 @@
 """Systems that are tuned for their turns: real images, real namespaces, this machine's kernel."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -163,6 +164,35 @@ def test_a_directory_lies_on_a_device_too_and_mounts_nothing(make: Make, tmp_pat
     assert up.facts["tuning mount options of any"].startswith("skipped: noatime: this system")
     assert any(name.endswith(" nomerges") for name in up.facts)
     system.take_down()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "type_"),
+    [("tmpfs", {"size": "16M"}, "tmpfs"), ("overlay", {}, "overlay")],
+)
+def test_what_has_no_device_takes_mount_options_too(
+    make: Make, tmp_path: Path, name: str, settings: dict[str, object], type_: str
+) -> None:
+    options = f'any = ["noatime"]\n{type_} = ["nodev"]\next4 = ["commit=60"]'
+    (tmp_path / "mine.toml").write_text(f'about = "x"\n[mount]\n{options}\n')
+    system = make(name, **settings)
+    up = system.bring_up()
+    assert up.facts["tuning mount options"] == "noatime,nodev"
+    assert {"noatime", "nodev"} <= set(up.facts["mount options"].split(","))
+    system.take_down()
+
+
+def test_without_root_a_profile_is_said_to_be_out_of_reach(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f'about = "x"\n[sysctl]\n{KEY} = 7\nvm.swappiness = 3\n'
+    (tmp_path / "mine.toml").write_text(text)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    for strict, severity in ((False, "warning"), (True, "error")):
+        system = make("directory", directory=str(tmp_path), tuning_strict=strict)
+        (problem,) = [each for each in system.problems() if "tuning" in each.text]
+        assert problem.text == f"tuning: only root can set {KEY} and 1 more"
+        assert problem.severity == severity
 
 
 def test_a_profile_that_is_none_is_told_with_its_place(make: Make, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
 from tiltyard.host.setting_changes import SetFile
 from tiltyard.host.steps import Steps
+from tiltyard.host.tuning_changes import StoppedService
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.load import load_profiles
 from tiltyard.tuning.scene import Scene
@@ -119,6 +120,13 @@ def test_two_runs_do_not_set_the_same_thing(tmp_path: Path, steps: Steps, state:
         other.record(SetFile(path=path, before=sysctls.read(KEY), value="7"))
         with pytest.raises(RefusedError, match="is set by another run"):
             outcomes(tmp_path, f"[sysctl]\n{KEY} = 9", steps)
+        other.record(StoppedService(name="spooler"))
+        with pytest.raises(RefusedError, match="service spooler is set by another run"):
+            outcomes(tmp_path, '[services]\nstop = ["spooler"]', steps)
+        ratio = str(sysctls.path_of("vm.dirty_ratio"))
+        other.record(SetFile(path=ratio, before=sysctls.read("vm.dirty_ratio"), value="7"))
+        with pytest.raises(RefusedError, match="is set by another run"):
+            outcomes(tmp_path, "[sysctl]\nvm.dirty_bytes = 100000000", steps)
     assert not steps
 
 

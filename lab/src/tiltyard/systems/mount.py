@@ -32,6 +32,10 @@ class MountedSettings(MountSettings):
         'own and no disturbance: ["glusterfsd"].',
     )
 
+    def mounted_type(self) -> str:
+        """As the study has it."""
+        return self.type
+
 
 class AnyMount(MountSystem):
     """Mounted for a turn."""

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from pydantic import Field
 
@@ -10,7 +11,10 @@ from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.steps import Steps
 from tiltyard.systems.kind import Site, System, SystemSettings, Up
 from tiltyard.systems.mount_facts import mount_facts
+from tiltyard.systems.mount_tuning import take_mount_options
 from tiltyard.systems.mounter import mounter
+from tiltyard.tuning.profile import Profile
+from tiltyard.tuning.setting import Outcome
 
 
 class MountSettings(SystemSettings):
@@ -19,6 +23,15 @@ class MountSettings(SystemSettings):
     mount: tuple[str, ...] = Field(
         default=(), description='Mount options, one word each: ["noatime"].'
     )
+
+    def mounted_type(self) -> str:
+        """What is mounted, as mount(8) calls it; empty if only the kind knows."""
+        return ""
+
+    def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
+        """A profile's mount options go before our own."""
+        mount, left, taken = take_mount_options(profile, self.mounted_type(), self.mount)
+        return self.model_copy(update={"mount": mount}), left, taken
 
 
 class MountSystem(System):

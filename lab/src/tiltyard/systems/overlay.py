@@ -44,6 +44,10 @@ class OverlaySettings(MountSettings):
         default="kernel", description="Who puts the layers together."
     )
 
+    def mounted_type(self) -> str:
+        """Whoever puts it together."""
+        return "overlay"
+
 
 class Overlay(MountSystem):
     """Mounted for a turn; its layers are removed after."""

@@ -32,6 +32,10 @@ class TmpfsSettings(MountSettings):
         min_length=1,
     )
 
+    def mounted_type(self) -> str:
+        """Always the same."""
+        return "tmpfs"
+
 
 class Tmpfs(MountSystem):
     """Mounted for a turn; what was in it is gone after."""

@@ -6,6 +6,7 @@ have the next one.
 """
 
 import contextlib
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,8 @@ class Tuned(System):
         if self.place.ssh and any(problem.severity == "error" for problem in problems):
             return problems  # A host that is not reached has nothing to be looked at.
         settings = self._profile.settings("host", Scene(self.place))
-        return [*problems, *self._lacks(look(setting) for setting in settings)]
+        outcomes = [look(setting) for setting in settings]
+        return [*problems, *self._lacks(outcomes), *self._without_root(outcomes)]
 
     def bring_up(self) -> Up:
         """Set what is the host's, bring the system up, set what is its devices'."""
@@ -97,11 +99,24 @@ class Tuned(System):
             raise HostLacksError(f"tuning_strict: {first.name} cannot be set: {first.reason}")
         return outcomes
 
+    def _without_root(self, outcomes: Iterable[Outcome]) -> list[Problem]:
+        """What is there, and only root can set."""
+        names = [outcome.name for outcome in outcomes if outcome.status == "set"]
+        if not names or self.place.ssh or os.geteuid() == 0:
+            return []
+        others = f" and {len(names) - 1} more" if names[1:] else ""
+        text = f"tuning: only root can set {names[0]}{others}"
+        return [Problem(self._severity, text, "sudo, or a study without it")]
+
+    @property
+    def _severity(self) -> Literal["error", "warning"]:
+        """Of what would be skipped."""
+        return "error" if self._strict else "warning"
+
     def _lacks(self, outcomes: Iterable[Outcome]) -> list[Problem]:
         """What would be skipped."""
-        severity: Literal["error", "warning"] = "error" if self._strict else "warning"
         return [
-            Problem(severity, f"tuning {name}: {sentence(group)}")
+            Problem(self._severity, f"tuning {name}: {sentence(group)}")
             for name, group in grouped(outcomes).items()
             if any(outcome.status == "skipped" for outcome in group)
         ]

@@ -23,11 +23,11 @@ from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.kind import Problem, Site, Size, System, SystemSettings, Up
 from tiltyard.systems.mount_facts import mount_facts
+from tiltyard.systems.mount_tuning import take_mount_options
 from tiltyard.systems.mounter import mounter
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.state.settings import FRESH, State, StateSettings
 from tiltyard.tuning.knobs.block import BlockTable
-from tiltyard.tuning.knobs.mount import MountTable
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
 
@@ -76,17 +76,12 @@ class VolumeSettings(SystemSettings):
 
     def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
         """A profile's mount options go before our own; what we set of the queue stays ours."""
-        taken = []
-        mount = profile.table(MountTable)
-        options = mount.options(self.filesystem) if mount else ()
-        if options:
-            taken.append(Outcome("mount options", "set", ",".join(options)))
+        mount, left, taken = take_mount_options(profile, self.filesystem, self.mount)
         own = {"scheduler": self.scheduler, "read_ahead_kb": self.read_ahead}
-        left = profile.with_table("mount", None)
         if block := profile.table(BlockTable):
             spoken = {key for key, value in own.items() if value is not None}
             left = left.with_table("block", block.without(spoken))
-        return self.model_copy(update={"mount": (*options, *self.mount)}), left, taken
+        return self.model_copy(update={"mount": mount}), left, taken
 
     @field_validator("filesystem")
     @classmethod

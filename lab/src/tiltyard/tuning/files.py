@@ -56,7 +56,6 @@ class FileSetting(Setting):
     def change(self, steps: Steps, before: str, wanted: str) -> None:
         """Write it and read it back; what the kernel does not take is put back."""
         back = self.way_back(before, wanted)
-        steps.insist_alone(self._is_same, self.path)
         steps.record(back)
         refused = ""
         try:
@@ -75,14 +74,20 @@ class FileSetting(Setting):
         """The change as the ledger keeps it."""
         return SetFile(path=self.path, before=before, value=wanted, ssh=self.place.ssh)
 
-    def _is_same(self, change: Change) -> bool:
-        """Whether a change is of this file."""
+    def is_same(self, change: Change) -> bool:
+        """Whether it is of this file, or of one that this one makes void."""
         if isinstance(change, SetSysctl):
-            return not self.place.ssh and str(sysctls.path_of(change.key)) == self.path
-        return isinstance(change, SetFile) and (change.path, change.ssh) == (
-            self.path,
-            self.place.ssh,
+            return not self.place.ssh and str(sysctls.path_of(change.key)) in self.paths
+        return (
+            isinstance(change, SetFile)
+            and change.path in self.paths
+            and change.ssh == self.place.ssh
         )
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What changes when it is set."""
+        return (self.path,)
 
     def _text(self) -> str:
         """What the file says."""

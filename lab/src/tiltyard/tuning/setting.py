@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
+from tiltyard.host.changes import Change
 from tiltyard.host.steps import Steps
 
 ABSENT = "not on this host"
@@ -42,8 +43,11 @@ class Setting(ABC):
 
         Raises:
             LackError: if it was not; it is as it was.
-            RefusedError: if another run has set it.
         """
+
+    def is_same(self, change: Change) -> bool:  # noqa: ARG002  for those that are recorded
+        """Whether a change, of another run, is of the same thing."""
+        return False
 
     def holds(self, now: str, wanted: str) -> bool:
         """Whether what is in force is what is wanted."""
@@ -104,6 +108,8 @@ def apply(setting: Setting, steps: Steps) -> Outcome:
         TiltyardError: if it can neither be set nor put back.
     """
     steps.check()
+    # Also of what is so already: that run would put it back in the middle of our turn.
+    steps.insist_alone(setting.is_same, setting.name)
     outcome = look(setting)
     if outcome.status == "set":
         try:

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import ethtool
+from tiltyard.host.changes import Change
 from tiltyard.host.packages import Tool, install_command
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
@@ -94,19 +95,19 @@ class InterfaceSetting(Setting):
             raise LackError(f"{self.interface} does not say how much {self.key} it takes")
         return most
 
+    def is_same(self, change: Change) -> bool:
+        """Whether it is of this property."""
+        return isinstance(change, SetInterface) and (
+            (change.interface, change.group, change.key, change.ssh)
+            == (self.interface, self.group, self.key, self.place.ssh)
+        )
+
     def change(self, steps: Steps, before: str, wanted: str) -> None:
         """Set it."""
         change = SetInterface(
             interface=self.interface, group=self.group, key=self.key,
             before=before, value=wanted, ssh=self.place.ssh,
         )  # fmt: skip
-        same = change.model_dump(include={"interface", "group", "key", "ssh"})
-        steps.insist_alone(
-            lambda other: (
-                isinstance(other, SetInterface) and other.model_dump(include=set(same)) == same
-            ),
-            self.name,
-        )
         steps.record(change)
         command = ethtool.command(self.interface, self.group, self.key, wanted)
         refused = ""

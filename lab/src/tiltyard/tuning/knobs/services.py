@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import services
+from tiltyard.host.changes import Change
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.host.tuning_changes import StoppedService
@@ -62,6 +63,13 @@ class Stopped(Setting):
     def wanted(self, now: str) -> str:
         """That it does not; one that is not there need not be stopped."""
         return _WORDS["stopped"] if now == _WORDS["running"] else now
+
+    def is_same(self, change: Change) -> bool:
+        """Whether it is of this service."""
+        return isinstance(change, StoppedService) and (change.name, change.ssh) == (
+            self.service,
+            self.place.ssh,
+        )
 
     def change(self, steps: Steps, before: str, wanted: str) -> None:  # noqa: ARG002  the base's name
         """Stop it."""

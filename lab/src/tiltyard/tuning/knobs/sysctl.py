@@ -97,6 +97,16 @@ def flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 class Sysctl(FileSetting):
     """One parameter."""
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its own, and that of its counterpart."""
+        other = _COUNTERPARTS.get(self.name)
+        return (self.path, str(sysctls.path_of(other))) if other else (self.path,)
+
+    def wanted(self, now: str) -> str:
+        """The value; a parameter does not list what it offers."""
+        return self.choices[0].of(now, self.place, self.default)
+
     def way_back(self, before: str, wanted: str) -> SetFile:
         """Of a pair that excludes each other, the one that says something goes into the ledger."""
         other = _COUNTERPARTS.get(self.name)

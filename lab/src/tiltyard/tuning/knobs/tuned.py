@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import tuned
+from tiltyard.host.changes import Change
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.host.tuning_changes import SetTunedProfile
@@ -44,10 +45,13 @@ class ActiveProfile(Setting):
         """The profile."""
         return self.profile
 
+    def is_same(self, change: Change) -> bool:
+        """There is one on a host."""
+        return isinstance(change, SetTunedProfile) and change.ssh == self.place.ssh
+
     def change(self, steps: Steps, before: str, wanted: str) -> None:
         """Make it active."""
         was = "" if before == _NONE else before
-        steps.insist_alone(lambda other: isinstance(other, SetTunedProfile), self.name)
         steps.record(SetTunedProfile(before=was, value=wanted, ssh=self.place.ssh))
         refused = ""
         try:
