@@ -8,7 +8,9 @@ import pytest
 
 from support.hosts import needs_root
 from support.places import pretend
+from tiltyard.host import ethtool
 from tiltyard.host.ledger import recover
+from tiltyard.host.network_changes import MadeNamespace
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning import defaults
@@ -112,6 +114,50 @@ def test_rings_and_coalescing_of_a_network_device(tmp_path: Path, steps: Steps) 
         assert (tmp_path / "ring").read_text() == "256\n"
 
 
+def test_the_queues_of_a_real_device(tmp_path: Path, steps: Steps) -> None:
+    """Two virtual devices with four queues each, in a network namespace that goes with them."""
+    namespace = steps.record(MadeNamespace(name=steps.ledger.name("queues"))).name
+    queues = ("numtxqueues", "4", "numrxqueues", "4")
+    pair = ("near", *queues, "type", "veth", "peer", "name", "far", *queues)
+    steps.run(("ip", "netns", "add", namespace))
+    steps.run(("ip", "-n", namespace, "link", "add", *pair))
+    inside = Steps(steps.ledger)
+    place = Place(("ip", "netns", "exec", namespace, "sh", "-c"))
+    text = (
+        "[network]\nchannels = { rx = 2, tx = 3 }\noffloads = { tso = false }\n"
+        'ring = { rx = "most" }\nmtu = 9000\ntx_queue_len = 123'
+    )
+    found = set_there(tmp_path, text, Scene(place, interfaces=("near",)), inside)
+    statuses = {name: group[0].status for name, group in found.items()}
+    assert statuses == {
+        "near ring rx": "skipped", "near channels rx": "set", "near channels tx": "set",
+        "near offloads tso": "set", "near mtu": "set", "near tx_queue_len": "set",
+    }  # fmt: skip
+    assert ethtool.read(place, "near", "channels") == {"rx": "2", "tx": "3"}
+    assert ethtool.read(place, "near", "offloads")["tcp-segmentation-offload"] == "off"
+    assert place.read("/sys/class/net/near/mtu") == "9000"
+    inside.undo()
+    assert ethtool.read(place, "near", "channels") == {"rx": "4", "tx": "4"}
+    assert ethtool.read(place, "near", "offloads")["tso"] == "on"
+    assert place.read("/sys/class/net/near/mtu") == "1500"
+    steps.undo()
+
+
+def test_interrupts_of_the_host_and_of_a_device(tmp_path: Path, steps: Steps) -> None:
+    irqs = {f"{number}/smp_affinity_list": "0-1\n" for number in (24, 25, 26)}
+    trees = {"/proc/irq": irqs, "/sys/class/net": {"eth9/device/msi_irqs/25": "msi"}}
+    with pretend(tmp_path, trees=trees) as place:
+        scene = Scene(place, interfaces=("eth9",))
+        found = set_there(tmp_path, '[interrupts]\ncpus = [1]\nof = "devices"', scene, steps)
+        assert found == {"interrupts": [Outcome("interrupts", "set", "1", "0-1")]}
+        assert place.read("/proc/irq/25/smp_affinity_list") == "1"
+        found = set_there(tmp_path, "[interrupts]\ncpus = [3, 0, 1]", scene, steps)
+        assert [each.value for each in found["interrupts"]] == ["0-1,3"] * 3
+        steps.undo()
+        for number in (24, 25, 26):
+            assert place.read(f"/proc/irq/{number}/smp_affinity_list") == "0-1"
+
+
 SCRIPT = """#!/bin/sh
 pid={home}/pid
 case $1 in
@@ -212,6 +258,8 @@ DIE = """
 import os
 from pathlib import Path
 from tiltyard.host.ledger import Ledger
+from tiltyard.host import ethtool
+from tiltyard.host.network_changes import MadeNamespace
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.load import load_profiles
