@@ -1,0 +1,53 @@
+"""A study of tuned and untuned systems: each is in its turn as it shall be, and never else."""
+
+from pathlib import Path
+
+from support.hosts import needs_root
+from support.runs import Watcher, directory_system, go_on, place, plan_of
+from tiltyard.executors.engine import Engine
+from tiltyard.host import sysctls
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
+from tiltyard.study.model import SystemSpec
+
+KEY = "vm.stat_interval"
+"""Harmless: how often counters are folded, in seconds."""
+
+
+def system(name: str, tmp_path: Path, **settings: object) -> SystemSpec:
+    made = directory_system(name, tmp_path / "disk" / name)
+    return made.model_copy(update={"settings": {**made.settings, **settings}})
+
+
+@needs_root
+def test_tuned_and_untuned_turns_take_each_other_s_place(tmp_path: Path, engine: Engine) -> None:
+    before = sysctls.read(KEY)
+    systems = (
+        system("plain", tmp_path),
+        system("tuned", tmp_path, tuning=["mine.toml"]),
+        system("lacking", tmp_path, tuning=["lacking.toml"]),
+    )
+    folder = place(tmp_path / "study", plan := plan_of(systems, blocks=3))
+    (folder.root / "mine.toml").write_text(f'about = "x"\n[sysctl]\n{KEY} = 7\n')
+    (folder.root / "lacking.toml").write_text('about = "x"\n[sysctl]\nvm.no_such_thing = 1\n')
+    watcher = Watcher()
+    assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 3"
+    told = "lacking: tuning vm.no_such_thing: skipped: this kernel has no vm.no_such_thing"
+    assert told in watcher.told
+    record = read_run(folder, plan)
+    assert [trial.outcome for trial in record.trials] == ["done"] * 9
+    facts = {
+        (each.block, each.system): {
+            key: value for key, value in each.facts.items() if key.startswith("tuning")
+        }
+        for each in record.prepared
+    }
+    for block in (1, 2, 3):
+        assert facts[block, "plain"] == {}
+        # Put back after each turn: what it was, it is again when the next one begins.
+        assert facts[block, "tuned"] == {
+            "tuning": "mine.toml: 1 set, 0 as they were, 0 skipped",
+            f"tuning {KEY}": f"7 (was {before})",
+        }
+        assert facts[block, "lacking"]["tuning"].endswith("0 set, 0 as they were, 1 skipped")
+    assert sysctls.read(KEY) == before
