@@ -1,9 +1,13 @@
 """``tiltyard check``: everything that would go wrong, before anything runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from tiltyard.folder import StudyFolder
+    from tiltyard.plan.model import Plan
 
 
 def check(
@@ -11,6 +15,7 @@ def check(
     /,
     *,
     rehearse: Annotated[bool, Parameter(negative="--no-rehearse")] = True,
+    dry_run: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Find everything that would go wrong, before anything runs.
 
@@ -21,11 +26,14 @@ def check(
     ```
     tiltyard check spool
     tiltyard check spool --no-rehearse          # touch nothing on the host
+    tiltyard check spool --dry-run              # nor that, but tell what would be executed
     ```
 
     Args:
         study: A study folder or its study.toml.
         rehearse: Bring each system up once and take it down.
+        dry_run: Print each command that bringing each system up, refreshing it and taking it down
+            would execute, in order, and execute none of them.
     """
     from datetime import UTC, datetime
 
@@ -57,6 +65,8 @@ def check(
     for limit in prospects(plan):
         say(f"Limit     {limit}")
     refresh = any((workload.spec.trials or 1) > 1 for workload in plan.workloads)
+    if dry_run:
+        return _tell(folder, plan)
     found = rehearse_systems(folder, plan.systems, bring_up=rehearse, refresh=refresh)
     for line in found.recovered:
         say(f"Restored  {line}")
@@ -71,3 +81,20 @@ def check(
         return ExitCode.HOST_LACKS
     say("Ready     nothing would go wrong that can be seen from here")
     return ExitCode.DONE
+
+
+def _tell(folder: "StudyFolder", plan: "Plan") -> int:
+    """What would be executed, as a shell would show it."""
+    from tiltyard.cli.console import say
+    from tiltyard.errors import ExitCode
+    from tiltyard.run.dry_run import dry_run
+
+    trouble = False
+    for told in dry_run(folder, plan.systems):
+        say(f"Dry run   {told.system}{': ' if told.system else ''}{told.part}")
+        for line in told.lines:
+            say(f"          {line}")
+        if told.trouble:
+            say(f"          … {told.trouble}")
+        trouble = trouble or bool(told.trouble)
+    return ExitCode.HOST_LACKS if trouble else ExitCode.DONE

@@ -12,6 +12,11 @@ class HostChange(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @property
+    def way_back(self) -> str:
+        """What :meth:`undo` would execute, for a dry run: a command, or words behind a ``#``."""
+        return f"# take back: {self.model_dump_json()}"
+
+    @property
     def ends_with_boot(self) -> bool:
         """Whether a boot of the host undoes it; what is there afterwards is then not ours."""
         return False

@@ -44,6 +44,11 @@ class MadeFile(HostChange):
         """An image outlasts the boot, and stays where it lies on the disk."""
         return True
 
+    @property
+    def way_back(self) -> str:
+        """It is removed."""
+        return f"# remove {self.path}"
+
     def undo(self) -> str | None:
         """Remove it."""
         _insist_on_prefix(self.path)
@@ -58,6 +63,11 @@ class MadeDirectory(HostChange):
 
     kind: Literal["directory"] = "directory"
     path: Path
+
+    @property
+    def way_back(self) -> str:
+        """It is removed with what is in it."""
+        return f"# remove {self.path} and what is in it"
 
     def undo(self) -> str | None:
         """Remove it with all that is in it, unless something is mounted there."""
@@ -83,6 +93,11 @@ class AttachedLoop(HostChange):
         """Loop devices are of one boot."""
         return True
 
+    @property
+    def way_back(self) -> str:
+        """It is detached; which device it will be, nobody knows before."""
+        return f"losetup -d {loops.ANY}"
+
     def undo(self) -> str | None:
         """Detach every loop device that has our image behind it, and no other."""
         devices = loops.devices_of(self.image)
@@ -103,6 +118,11 @@ class Mounted(HostChange):
     def ends_with_boot(self) -> bool:
         """So are mounts."""
         return True
+
+    @property
+    def way_back(self) -> str:
+        """It is unmounted."""
+        return f"umount {self.target}"
 
     def undo(self) -> str | None:
         """Unmount the target while what is mounted there comes from our image."""
@@ -130,6 +150,11 @@ class SetQueue(HostChange):
         """The device is gone with its setting."""
         return True
 
+    @property
+    def way_back(self) -> str:
+        """The old value is written."""
+        return f"# set {self.name} of {self.device} to {self.before} again"
+
     def undo(self) -> str | None:
         """Put the old value back while the device is still ours."""
         if loops.backing_file(self.device) != self.image:
@@ -152,6 +177,11 @@ class SetLimit(HostChange):
     def ends_with_boot(self) -> bool:
         """So is its limit."""
         return True
+
+    @property
+    def way_back(self) -> str:
+        """The limit goes."""
+        return f"# take the limit of {self.device} away"
 
     def undo(self) -> str | None:
         """Take it away while the device is still ours."""

@@ -8,12 +8,14 @@ from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.block_devices import BlockDevice, number_of
 from tiltyard.host.change import HostChange
 from tiltyard.host.device_contents import (
+    END_BYTES,
     blank_ends,
     first_written,
     forget_cache,
     signatures,
 )
 from tiltyard.host.device_users import claimed
+from tiltyard.units import format_size
 
 
 class FormattedDevice(HostChange):
@@ -28,6 +30,16 @@ class FormattedDevice(HostChange):
 
     Empty while a mkfs is at work that takes no UUID.
     """
+
+    @property
+    def is_kept_over_boot(self) -> bool:
+        """A file system outlasts the boot, and stays where it is on the disk."""
+        return True
+
+    @property
+    def way_back(self) -> str:
+        """Both ends become what they were."""
+        return f"# write zeros over the first and the last {format_size(END_BYTES)} of {self.given}"
 
     def undo(self) -> str | None:
         """Make both ends blank again, if what is there is what we made.

@@ -12,7 +12,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -119,13 +119,45 @@ class Ledger:
         del self._outstanding[number]
         return said
 
+    def unmake(self, change: Change) -> None:
+        """Take a change back that is made again at once: the ledger knows of it all the time.
+
+        Raises:
+            TiltyardError: if that is not possible.
+        """
+        change.undo()
+
+    @property
+    def dry(self) -> bool:
+        """Whether what goes through here is only told (:class:`tiltyard.host.script.Script`)."""
+        return False
+
+    def act(self, said: str, action: Callable[[], object]) -> None:
+        """Make a recorded change that needs no command.
+
+        Args:
+            said: what a dry run tells of it.
+            action: makes it.
+        """
+        del said
+        action()
+
     def run(
         self,
         argv: Sequence[str],
         stdin: Path = Path(os.devnull),
         environment: Mapping[str, str] | None = None,
+        stand_in: str = "",
     ) -> commands.Output:
-        """Run a command that makes a recorded change; our lock is held until it has ended."""
+        """Run a command that makes a recorded change; our lock is held until it has ended.
+
+        Args:
+            argv: the command.
+            stdin: file that it reads.
+            environment: instead of ours.
+            stand_in: what a dry run takes for its output.
+        """
+        del stand_in
         return commands.run(argv, stdin=stdin, hold=(self._file,), environment=environment)
 
     @property

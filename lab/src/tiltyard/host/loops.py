@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+ANY = "/dev/loopN"
+"""Stands for a loop device that is not there yet."""
 _BLOCK = Path("/sys/block")
 _CLASS = Path("/sys/class/block")
 

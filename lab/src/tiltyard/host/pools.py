@@ -16,6 +16,11 @@ class ImportedPool(HostChange):
     kind: Literal["pool"] = "pool"
     pool: str = Field(pattern=rf"^{PREFIX}[A-Za-z0-9.-]+$")
 
+    @property
+    def way_back(self) -> str:
+        """It is exported."""
+        return f"zpool export {self.pool}"
+
     def undo(self) -> str | None:
         """Unmount and export it; a server that has ended took its pools with it."""
         if self.pool not in pools():

@@ -36,6 +36,11 @@ class ServedMount(HostChange):
         """Mounts and processes are of one boot."""
         return True
 
+    @property
+    def way_back(self) -> str:
+        """It is unmounted; its server ends by that."""
+        return f"umount {self.target}"
+
     def undo(self) -> str | None:
         """Unmount first, for a server writes then what it keeps; then see to its end.
 

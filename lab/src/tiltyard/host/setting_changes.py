@@ -35,6 +35,11 @@ class SetFile(HostChange):
         """The kernel of this host begins with its own; another host's goes on."""
         return not self.ssh
 
+    @property
+    def way_back(self) -> str:
+        """The old value is written."""
+        return f"# set {self.path} to {self.before} again"
+
     def undo(self) -> str | None:
         """Put the old value back, unless somebody has set yet another one since."""
         place = Place(self.ssh)
@@ -71,6 +76,11 @@ class StartedProcess(HostChange):
         """It ends at the latest then."""
         return True
 
+    @property
+    def way_back(self) -> str:
+        """It is asked to end, then killed."""
+        return f"# end the processes that carry {MARK}={self.mark}"
+
     def undo(self) -> str | None:
         """End it, if it has not ended by itself."""
         ended = end_processes(self.pids, self.mark)
@@ -96,6 +106,11 @@ class MountedAt(HostChange):
     def ends_with_boot(self) -> bool:
         """Mounts are of one boot."""
         return True
+
+    @property
+    def way_back(self) -> str:
+        """It is unmounted."""
+        return f"umount {self.target}"
 
     def undo(self) -> str | None:
         """Unmount what is mounted there."""

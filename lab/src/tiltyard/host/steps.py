@@ -1,13 +1,14 @@
 """Steps that change a host: each is in the ledger before it is taken, and can be taken back."""
 
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from tiltyard.errors import RefusedError
 from tiltyard.host import commands
-from tiltyard.host.changes import Change
+from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.servers import Server
 
@@ -62,12 +63,31 @@ class Steps:
         argv: tuple[str, ...],
         stdin: Path = Path(os.devnull),
         environment: Mapping[str, str] | None = None,
+        stand_in: str = "",
     ) -> commands.Output:
-        """Take a step, and keep its command for the record."""
+        """Take a step, and keep its command for the record.
+
+        ``stand_in`` is what a dry run takes for its output.
+        """
         self.check()
-        output = self.ledger.run(argv, stdin, environment)
+        output = self.ledger.run(argv, stdin, environment, stand_in)
         self._executed.append(output.command)
         return output
+
+    @property
+    def dry(self) -> bool:
+        """Whether the steps are only told, so that there is nothing to look at after them."""
+        return self.ledger.dry
+
+    def act(self, said: str, action: Callable[[], object]) -> None:
+        """Take a step that needs no command; ``said`` is what a dry run tells of it."""
+        self.check()
+        self.ledger.act(said, action)
+
+    def make_directory(self, path: Path) -> None:
+        """A directory of ours."""
+        made = self.record(MadeDirectory(path=path))
+        self.act(f"make directory {path}", made.path.mkdir)
 
     def start(
         self, argv: tuple[str, ...], environment: Mapping[str, str], ready: Callable[[], bool]
@@ -83,6 +103,9 @@ class Steps:
             TiltyardError: if it does not; the recorded change ends it.
         """
         self.check()
+        if self.dry:
+            self.ledger.act(f"start, and wait until it serves: {shlex.join(argv)}", ready)
+            return
         server = Server(argv, environment)
         self._servers.append(server)
         self._executed.append(server.wait_until(ready, self.check))

@@ -167,11 +167,17 @@ class BlockDeviceVolume(Volume):
 
     def _format(self, device: str) -> None:
         """Without force, and known by a UUID that is in the ledger before it is on the device."""
-        identity = self._filesystem.known_by(chosen := str(uuid.uuid4()))
+        chosen = "UUID" if self._steps.dry else str(uuid.uuid4())
+        identity = self._filesystem.known_by(chosen)
         self._insist(device)
         self._note((chosen,) if identity else ())
         options = (*identity, *self._settings.mkfs)
         self._steps.run(self._filesystem.mkfs(options, device, force=False))
+        if not self._steps.dry:
+            self._verify(device, chosen)
+
+    def _verify(self, device: str, chosen: str) -> None:
+        """What mkfs has made is known, whether or not it took the UUID."""
         forget_cache(self._held.file)
         made = tuple(each.mark for each in signatures(device))
         if made != (chosen,):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.mounts import mount_of
+from tiltyard.host.steps import Steps
 from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
 from tiltyard.units import format_size
 
@@ -33,7 +33,7 @@ class Directory(System):
         self._name = name
         self._given = (site.root / settings.directory.expanduser()).resolve()
         self._ledger = site.ledger
-        self._made: MadeDirectory | None = None
+        self._steps = Steps(site.ledger, site.check)
 
     def problems(self) -> list[Problem]:
         """Missing, not a directory, not writable, or nearly full."""
@@ -53,15 +53,12 @@ class Directory(System):
     def bring_up(self) -> Up:
         """Make the subdirectory."""
         path = self._given / self._ledger.name("trials")
-        self._made = self._ledger.record(MadeDirectory(path=path))
-        path.mkdir()
-        return Up(target=path, commands=(), facts=_facts(path))
+        self._steps.make_directory(path)
+        return Up(target=path, commands=(), facts=_facts(self._given))
 
     def take_down(self) -> None:
         """Remove the subdirectory."""
-        if self._made is not None:
-            self._ledger.undo(self._made)
-            self._made = None
+        self._steps.undo()
 
 
 def _free_bytes(path: Path) -> int:

@@ -54,17 +54,20 @@ class ImageFile:
             HostLacksError: if there is no room for it.
         """
         made = MadeFile(path=self.path)
-        if self._site.ledger.holds(made):
+        ledger, check = self._site.ledger, self._site.check
+        if ledger.holds(made):
             if mend:
-                restore_layout(self.path, self._site.check)
+                said = f"write zeros where {self.path} has got holes"
+                ledger.act(said, lambda: restore_layout(self.path, check))
             return
         if self._memory is not None:
             self._memory.make()
-        self._site.ledger.record(made)
+        ledger.record(made)
+        said = f"write {format_size(self._size_bytes)} of zeros to {self.path}"
         try:
-            lay_out(self.path, self._size_bytes, self._site.check)
+            ledger.act(said, lambda: lay_out(self.path, self._size_bytes, check))
         except BaseException as error:
-            self._site.ledger.undo(made)
+            ledger.undo(made)
             if isinstance(error, OSError):
                 raise HostLacksError(f"{self.path}: {error.strerror}") from error
             raise

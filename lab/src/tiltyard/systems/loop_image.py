@@ -66,10 +66,12 @@ class LoopImage(Volume):
             return str(self._image)
         self._steps.record(AttachedLoop(image=self._image))
         attach = ("losetup", "--find", "--show", "--direct-io=on", str(self._image))
-        return self._steps.run(attach).stdout
+        return self._steps.run(attach, stand_in=loops.ANY).stdout
 
     def _insist(self, device: str) -> None:
         """The image that we made is still what the device has behind it."""
+        if self._steps.dry:
+            return
         if self._looped and loops.backing_file(device) != self._image:
             raise RefusedError(f"{device} is no longer behind {self._image}; not formatted")
 
@@ -83,8 +85,10 @@ class LoopImage(Volume):
     def _limit(self, device: str) -> None:
         """A known bandwidth, where one is asked for."""
         if self._bandwidth is not None:
+            limit_bytes = self._bandwidth
             self._steps.record(SetLimit(device=device, image=self._image))
-            throttles.set_limit(device, self._bandwidth)
+            said = f"limit reads and writes of {device} to {format_size(limit_bytes)}/s each"
+            self._steps.act(said, lambda: throttles.set_limit(device, limit_bytes))
 
     def _device_facts(self, device: str) -> dict[str, str]:
         what = "loop device over an image" if self._looped else "an image, without a loop device,"

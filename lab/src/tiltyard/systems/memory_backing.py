@@ -43,7 +43,8 @@ class MemoryBacking:
         made = MadeDirectory(path=self.path)
         if self._ledger.holds(made):
             return
-        self._ledger.record(made).path.mkdir()
+        self._ledger.record(made)
+        self._ledger.act(f"make directory {self.path}", self.path.mkdir)
         self._ledger.record(MountedAt(target=self.path))
         size = f"size={self._size_bytes + _BESIDE_BYTES}"
         self._ledger.run(("mount", "-t", "tmpfs", "-o", size, "tiltyard", str(self.path)))

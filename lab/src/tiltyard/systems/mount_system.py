@@ -74,7 +74,7 @@ class MountSystem(System):
         """Mount, and make a directory to work in."""
         try:
             self.mounter.open()
-            self.steps.record(MadeDirectory(path=self.target)).path.mkdir()
+            self.steps.make_directory(self.target)
             self.attach()
             return self._look()
         except BaseException:
@@ -90,6 +90,9 @@ class MountSystem(System):
         self.steps.undo()
 
     def _look(self) -> Up:
+        """A directory to work in, and what the kernel says of what it is in."""
+        if self.steps.dry:
+            return Up(target=self.target, commands=(), facts={})
         directory = self.target / self.site.ledger.name("trials")
         self.steps.record(self.mounter.made(directory))
         self.mounter.mkdir(directory)

@@ -107,14 +107,15 @@ class RootMounter(Mounter):
     def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> None:  # noqa: ARG002
         """The change knows the target."""
         self.steps.record(change)
-        self._unmount, self._mount = change.undo, lambda: self.steps.run(argv)
+        self._unmount = lambda: self.steps.ledger.unmake(change)
+        self._mount = lambda: self.steps.run(argv)
         self._mount()
 
     def serve(self, argv: tuple[str, ...], target: Path) -> None:
         """Its processes are known by the mark."""
         served = self.steps.record(ServedMount(target=target, mark=self._mark))
         environment = served.process.environment
-        self._unmount = served.undo
+        self._unmount = lambda: self.steps.ledger.unmake(served)
         self._mount = lambda: self.steps.start(argv, environment, lambda: bool(mounts_at(target)))
         self._mount()
 

@@ -12,7 +12,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.packages import Tool
 from tiltyard.host.setting_changes import MountedAt
@@ -81,9 +80,10 @@ class Overlay(MountSystem):
 
     def attach(self) -> None:
         """The layers first."""
-        self.steps.record(MadeDirectory(path=self._layers)).path.mkdir()
+        self.steps.make_directory(self._layers)
         for layer in _LAYERS:
-            (self._layers / layer).mkdir()
+            path = self._layers / layer
+            self.steps.act(f"make directory {path}", path.mkdir)
         lower = self._lower or self._layers / "lower"
         places = (f"lowerdir={lower}", *(f"{one}dir={self._layers / one}" for one in _LAYERS[1:]))
         own = () if self._served or os.geteuid() == 0 else ("userxattr",)

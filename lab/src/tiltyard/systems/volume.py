@@ -15,7 +15,7 @@ from pydantic_core import PydanticKnownError
 from tiltyard.errors import TiltyardError
 from tiltyard.folder import sha256
 from tiltyard.host import commands, loops
-from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.changes import Change
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import Tool
 from tiltyard.host.steps import Steps
@@ -226,7 +226,7 @@ class Volume(System):
 
     def _mount_anew(self) -> None:
         """Mount it on a directory that is made for it."""
-        self._steps.record(MadeDirectory(path=self._target)).path.mkdir()
+        self._steps.make_directory(self._target)
         self._filesystem.driver.mount(self._filesystem.name, self._mounting())
 
     def _mounting(self) -> Mounting:
@@ -241,6 +241,8 @@ class Volume(System):
 
     def _look(self, executed: tuple[commands.Command, ...]) -> Up:
         """What the kernel says of what is mounted now, and a directory to work in."""
+        if self._steps.dry:
+            return Up(target=self._target, commands=(), facts={})
         made = self._filesystem
         directory = self._target / "tiltyard"
         self._mounter.mkdir(directory)
@@ -276,10 +278,16 @@ class Volume(System):
     def _set_queue(self, device: str, name: str, value: str) -> None:
         """Set a queue setting and verify that the kernel took it."""
         setting = loops.queue_setting(device, name)
-        before = loops.chosen(setting)
+        unknown = self._steps.dry and not setting.exists()
+        before = "what it was" if unknown else loops.chosen(setting)
         if before == value:
             return
         self._steps.record(self._queue_change(device, name, before, value))
+        said = f"set {name} of {device} to {value}"
+        self._steps.act(said, lambda: self._write_queue(setting, value))
+
+    def _write_queue(self, setting: Path, value: str) -> None:
+        """What the kernel does not take is an error that says what it offers."""
         refused = ""
         try:
             setting.write_text(value)
