@@ -22,6 +22,7 @@ from support.devices import (
     loop_disk,
     md_member,
     mounted,
+    partitions,
     process,
     sh,
     write,
@@ -67,7 +68,7 @@ class Disk:
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
     image = tmp_path / "disk.img"
-    with loop_disk(image, SIZE_BYTES) as node:
+    with loop_disk(image, SIZE_BYTES, "--partscan") as node:
         yield Disk(image, node, tmp_path)
 
 
@@ -114,13 +115,10 @@ def is_mounted_elsewhere(disk: Disk) -> Iterator[None]:
 @contextlib.contextmanager
 def has_mounted_partition(disk: Disk) -> Iterator[None]:
     sh("sfdisk", "--quiet", "--no-reread", disk.node, stdin=GPT_TABLE)
-    sh("partx", "--add", disk.node)
-    try:
+    with partitions(disk.node):
         sh("mkfs.ext2", "-q", f"{disk.node}p1")
         with mounted(f"{disk.node}p1", disk.tmp_path / "partition", "-o", "ro"):
             yield
-    finally:
-        sh("partx", "--delete", disk.node)
 
 
 @contextlib.contextmanager
@@ -291,15 +289,12 @@ def test_a_name_that_is_turned_elsewhere_between_check_and_use(disk: Disk) -> No
 
 def test_a_partition_of_a_disk_in_use_is_a_device_of_its_own(disk: Disk) -> None:
     sh(*SFDISK, disk.node, stdin=f"{GPT_TABLE}start=20480,size=16384\n")
-    sh("partx", "--add", disk.node)
-    try:
+    with partitions(disk.node):
         sh("mkfs.ext2", "-q", f"{disk.node}p1")
         with mounted(f"{disk.node}p1", disk.tmp_path / "used"):
             (reason,) = refusals(Wanted(Path(f"{disk.node}p1"), 8 * MIB, {}))
             assert "p1 is mounted on " in reason
             assert list(refusals(Wanted(Path(f"{disk.node}p2"), 8 * MIB, {}))) == []
-    finally:
-        sh("partx", "--delete", disk.node)
 
 
 @pytest.mark.skipif(

@@ -5,6 +5,7 @@ import hashlib
 import os
 import struct
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,24 @@ def loop_disk(image: Path, size_bytes: int, *options: str) -> Iterator[str]:
         yield node
     finally:
         sh("losetup", "--detach", node)
+
+
+@contextlib.contextmanager
+def partitions(node: str) -> Iterator[None]:
+    """The kernel is told of the partitions of a disk that is attached with ``--partscan``.
+
+    Whoever makes a namespace of mounts meanwhile has a copy of ours for a moment.
+    """
+    sh("partx", "--update", node)
+    try:
+        yield
+    finally:
+        give_up = time.monotonic() + 10
+        while subprocess.run(
+            ["partx", "--delete", node], capture_output=True, check=False
+        ).returncode:
+            assert time.monotonic() < give_up, f"{node}: its partitions do not go"
+            time.sleep(0.1)
 
 
 def digest(image: Path, node: str) -> str:

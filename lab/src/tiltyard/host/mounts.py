@@ -22,13 +22,13 @@ class Mount:
     """Options of the mount and of the file system, as the kernel names them."""
 
 
-def mounts(table: Path = _MOUNTINFO) -> list[Mount]:
+def mounts(table: Path | None = None) -> list[Mount]:
     """All mounts that this process sees, in the order in which they were made.
 
     Args:
         table: that of another process shows what it sees.
     """
-    return parse_mounts(table.read_text(errors="surrogateescape"))
+    return parse_mounts((table or _MOUNTINFO).read_text(errors="surrogateescape"))
 
 
 def parse_mounts(text: str) -> list[Mount]:
@@ -36,7 +36,7 @@ def parse_mounts(text: str) -> list[Mount]:
     return [parse_mount(line) for line in text.splitlines()]
 
 
-def mounts_at(target: Path, table: Path = _MOUNTINFO) -> list[Mount]:
+def mounts_at(target: Path, table: Path | None = None) -> list[Mount]:
     """The mounts on exactly this directory, the topmost last."""
     return [mount for mount in mounts(table) if mount.target == target]
 

@@ -7,7 +7,6 @@ from typing import Self
 
 from pydantic import Field
 
-from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.steps import Steps
 from tiltyard.systems.kind import Site, System, SystemSettings, Up
 from tiltyard.systems.mount_facts import mount_facts
