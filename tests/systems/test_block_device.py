@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from support.devices import MIB, digest, loop_disk, sh, write
+from support.devices import GPT_TABLE, MIB, digest, loop_disk, sh, write
 from support.hosts import host_state, needs_root
 from support.runs import Watcher, go_on, plan_of
 from tiltyard.errors import RefusedError, TiltyardError
@@ -230,41 +231,83 @@ def test_killed_at_random_moments_it_is_blank_again(
     assert any("removed our ext2 from " in line for line in said)
 
 
+MINE = "00000000-0000-0000-0000-000000000001"
+
+
+def formatted(node: str, **other: object) -> FormattedDevice:
+    """The change of making a file system on it."""
+    marks = {"backing_file": str(loops.backing_file(node))}
+    typed = {"given": node, "size_bytes": SMALL, "marks": marks, "filesystem": "ext4"}
+    return FormattedDevice.model_validate({**typed, "known": (MINE,), **other})
+
+
 @needs_root
-@pytest.mark.parametrize("known", [(), ("00000000-0000-0000-0000-000000000001",)])
+def test_what_is_known_to_be_ours_is_removed(disk: tuple[str, Path]) -> None:
+    node, _ = disk
+    assert formatted(node).undo() is None
+    sh("mkfs.ext4", "-q", "-U", MINE, node)
+    said = formatted(node).undo()
+    assert said is not None
+    assert said.startswith(f"removed our ext4 from {node} ")
+    assert_blank(node)
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("known", "made", "reason"),
+    [
+        ((), ("mkfs.ext4", "-q", "-U", MINE), "which is not known to be ours"),
+        ((MINE,), ("mkfs.ext4", "-q"), "which is not known to be ours"),
+        ((MINE,), ("pvcreate", "-q"), "it carries a physical volume of LVM"),
+    ],
+)
 def test_what_is_not_known_to_be_ours_is_left(
-    disk: tuple[str, Path], known: tuple[str, ...]
+    disk: tuple[str, Path], known: tuple[str, ...], made: tuple[str, ...], reason: str
 ) -> None:
     node, image = disk
-    change = FormattedDevice(given=Path(node), size_bytes=SMALL, filesystem="ext4", known=known)
-    assert change.undo() is None
-    sh("mkfs.ext4", "-q", node)
+    if shutil.which(made[0]) is None:
+        pytest.skip(f"{made[0]} is not installed: make setup-dev")
+    sh(*made, node)
     before = digest(image, node)
-    said = change.undo()
+    said = formatted(node, known=known).undo()
     assert said is not None
     assert said.startswith(f"left {node} ")
-    assert "which is not known to be ours; if nobody needs it: wipefs --all" in said
+    assert reason in said
     assert digest(image, node) == before
 
 
 @needs_root
-def test_a_disk_that_was_exchanged_or_is_in_use_is_left(
+def test_somebodys_partition_table_over_our_file_system_is_left(disk: tuple[str, Path]) -> None:
+    if shutil.which("sfdisk") is None:
+        pytest.skip("sfdisk is not installed: make setup-dev")
+    node, image = disk
+    sh("mkfs.ext4", "-q", "-U", MINE, node)
+    sh("sfdisk", "--quiet", "--no-reread", "--wipe", "never", node, stdin=GPT_TABLE)
+    before = digest(image, node)
+    assert "it carries a partition table (GPT) at byte 512" in (formatted(node).undo() or "")
+    assert digest(image, node) == before
+
+
+@needs_root
+def test_a_disk_that_was_exchanged_is_left(disk: tuple[str, Path]) -> None:
+    node, _ = disk
+    said = formatted(node, size_bytes=2 * SMALL).undo() or ""
+    assert said.endswith(f"that carries our ext4: the study says that it has {2 * SMALL} bytes")
+    said = formatted(node, marks={"backing_file": "/srv/other.img"}).undo() or ""
+    assert said.endswith('the study says "/srv/other.img"')
+    gone = formatted(node, given="/dev/disk/by-id/nonesuch")
+    assert gone.undo() == f"left {gone.given}: it is gone; it may still carry our ext4"
+
+
+@needs_root
+def test_a_disk_that_is_in_use_is_told_and_tried_again_later(
     disk: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node, _ = disk
     monkeypatch.setattr(device_users, "_LET_GO_S", 0.1)
-    change = FormattedDevice(
-        given=Path(node), size_bytes=2 * SMALL, filesystem="ext4", known=("x",)
-    )
-    assert change.undo() == f"left {node}: it has {SMALL} bytes now, so it is another one"
-    gone = change.model_copy(update={"given": Path("/dev/disk/by-id/nonesuch")})
-    assert gone.undo() == f"left {gone.given}: it is gone; it may still carry our ext4"
-    used = change.model_copy(update={"size_bytes": SMALL})
-    with (
-        opened(node, os.O_EXCL),
-        pytest.raises(TiltyardError, match="cannot be had alone: the ker"),
-    ):
-        used.undo()
+    alone = "cannot be had alone: the kernel does not give it"
+    with opened(node, os.O_EXCL), pytest.raises(TiltyardError, match=alone):
+        formatted(node).undo()
 
 
 @pytest.mark.parametrize(

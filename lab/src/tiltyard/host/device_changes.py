@@ -14,6 +14,7 @@ from tiltyard.host.device_contents import (
     forget_cache,
     signatures,
 )
+from tiltyard.host.device_safety import Wanted, mistaken
 from tiltyard.host.device_users import claimed
 from tiltyard.units import format_size
 
@@ -24,6 +25,8 @@ class FormattedDevice(HostChange):
     kind: Literal["formatted"] = "formatted"
     given: Path
     size_bytes: int
+    marks: dict[str, str]
+    """Serial number and the like, as the study names them."""
     filesystem: str
     known: tuple[str, ...]
     """Marks of its signatures: the UUID that mkfs is told, or what was there when it had ended.
@@ -51,8 +54,9 @@ class FormattedDevice(HostChange):
             device = BlockDevice.at(self.given)
         except RefusedError:
             return f"left {self.given}: it is gone; it may still carry our {self.filesystem}"
-        if device.size_bytes != self.size_bytes:
-            return f"left {self.given}: it has {device.size_bytes} bytes now, so it is another one"
+        reason = mistaken(device, Wanted(self.given, self.size_bytes, self.marks))
+        if reason is not None:
+            return f"left {device}: it is not the one that carries our {self.filesystem}: {reason}"
         with claimed(device) as file:
             return self._blank(device, file)
 

@@ -188,6 +188,7 @@ class BlockDeviceVolume(Volume):
         change = FormattedDevice(
             given=self._wanted.given,
             size_bytes=self._wanted.size_bytes,
+            marks=dict(self._wanted.marks),
             filesystem=self._filesystem.name,
             known=known,
         )
