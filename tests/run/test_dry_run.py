@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,13 @@ from tiltyard.run.dry_run import Told, dry_run
 from tiltyard.run.rehearsal import rehearse
 from tiltyard.study.model import SystemSpec
 
+STUDY = """
+question = "Which?"
+[factors]
+filesystem = ["ext4", "ext2"]
+[systems]
+backing = { image = "16M" }
+"""
 LOOKS = re.compile(r"^(lsblk|wipefs) | (-V|--version)$")
 
 
@@ -86,8 +94,8 @@ def test_a_disk_is_told_as_it_is_done(tmp_path: Path, monkeypatch: pytest.Monkey
         before = digest(image, node)
         (refused,) = dry_run(folder, [system])
         assert refused.lines == ()
-        assert "would not come up: " in refused.trouble
-        assert "it carries a file system or label of type ext2" in refused.trouble
+        assert "would not come up: " in refused.refused
+        assert "it carries a file system or label of type ext2" in refused.refused
         assert digest(image, node) == before
 
 
@@ -106,8 +114,37 @@ def test_what_depends_on_earlier_steps_is_said_to(tmp_path: Path) -> None:
     before = sh("ip", "netns", "list")
     (told,) = dry_run(StudyFolder(tmp_path), [system])
     assert told.lines[0] == "ip netns add tiltyard-TOKEN-near"
-    assert told.trouble.startswith("what follows depends on what these steps bring about")
+    assert told.untold.startswith("what follows depends on what these steps bring about")
     assert sh("ip", "netns", "list") == before
+
+
+@needs_root
+def test_a_tuning_profile_is_told(tmp_path: Path) -> None:
+    swappiness = Path("/proc/sys/vm/swappiness")
+    before = swappiness.read_text().strip()
+    other = "41" if before != "41" else "42"
+    profile = tmp_path / "profile.toml"
+    profile.write_text(f'about = "a test"\n[sysctl]\n"vm.swappiness" = {other}\n')
+    system = image_system("ext2", "16M", tuning=[str(profile)])
+    told = dry_run(StudyFolder(tmp_path), [system])[0]
+    assert told.lines[0] == (f"# set vm.swappiness to {other} until the turn ends; it is {before}")
+    assert told.lines[-1] == "# set what the profile has for the devices"
+    assert swappiness.read_text().strip() == before
+
+
+@needs_root
+def test_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    argv = ("-c", "from tiltyard.cli import main; main()", "check", str(tmp_path), "--dry-run")
+    done = subprocess.run([sys.executable, *argv], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    _, _, told = done.stdout.partition("Dry run   ext4: bring up\n")
+    lines = [line.strip() for line in told.splitlines()]
+    assert lines[0].startswith("# write 16 MiB of zeros to ")
+    assert lines[1].startswith("losetup --find --show --direct-io=on ")
+    assert lines[2].startswith("mkfs.ext4 ")
+    assert "Dry run   ext2: take down" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
 
 
 @pytest.mark.parametrize("act", ["mkdir", "write", "start", "remove", "link"])

@@ -89,12 +89,11 @@ def _tell(folder: "StudyFolder", plan: "Plan") -> int:
     from tiltyard.errors import ExitCode
     from tiltyard.run.dry_run import dry_run
 
-    trouble = False
-    for told in dry_run(folder, plan.systems):
+    parts = dry_run(folder, plan.systems)
+    for told in parts:
         say(f"Dry run   {told.system}{': ' if told.system else ''}{told.part}")
         for line in told.lines:
             say(f"          {line}")
-        if told.trouble:
-            say(f"          … {told.trouble}")
-        trouble = trouble or bool(told.trouble)
-    return ExitCode.HOST_LACKS if trouble else ExitCode.DONE
+        for remark in filter(None, (told.refused, told.untold)):
+            say(f"          … {remark}")
+    return ExitCode.HOST_LACKS if any(told.refused for told in parts) else ExitCode.DONE

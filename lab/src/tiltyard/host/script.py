@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tiltyard.errors import TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.ledger import Ledger, state_directory
@@ -27,12 +26,12 @@ _ACTS: Final = (
     *("os.rmdir", "os.setxattr", "os.symlink", "os.system", "os.truncate", "os.utime"),
     *("os.posix_spawn", "socket.bind", "socket.connect"),
 )
-_LOOKING: Final = frozenset({"lsblk", "wipefs"})
+_LOOKING: Final = ("findmnt", "lsblk", "od", "readlink", "wipefs")
 """Programs that may be asked; ours calls them only with options that look."""
 
 
-class UntoldError(TiltyardError):
-    """What follows depends on what was only told."""
+class UntoldError(Exception):
+    """What follows depends on what was only told; no error that a system may make something of."""
 
 
 class Script(Ledger):
@@ -44,7 +43,8 @@ class Script(Ledger):
         self.path = state_directory() / "none"
         self.lines: list[str] = []
         self._changes: list[Change] = []
-        self._stopped = False
+        self.untold = ""
+        """Why no more can be told; empty as long as everything is."""
 
     @property
     def dry(self) -> bool:
@@ -109,7 +109,6 @@ class Script(Ledger):
         """
         writes_bytecode = sys.dont_write_bytecode
         sys.dont_write_bytecode = True
-        self._stopped = False
         _watched.append(self)
         if not _hooked:
             _hooked.append(True)
@@ -126,11 +125,11 @@ class Script(Ledger):
         Raises:
             UntoldError: always.
         """
-        self._stopped = True
-        raise UntoldError(f"what follows depends on what these steps bring about ({at})")
+        self.untold = f"what follows depends on what these steps bring about ({at})"
+        raise UntoldError(self.untold)
 
     def _note(self, line: str) -> None:
-        if not self._stopped:
+        if not self.untold:
             self.lines.append(line)
 
 

@@ -20,8 +20,10 @@ class Told:
     part: str
     lines: tuple[str, ...]
     """Commands, and what is done without a command in words behind a ``#``."""
-    trouble: str = ""
-    """Why it would not come up, or why no more can be told."""
+    refused: str = ""
+    """Why it would not come up; empty if nothing is known against it."""
+    untold: str = ""
+    """Why no more can be told; empty if all is."""
 
 
 def dry_run(folder: StudyFolder, specs: Iterable[SystemSpec]) -> list[Told]:
@@ -38,7 +40,7 @@ def dry_run(folder: StudyFolder, specs: Iterable[SystemSpec]) -> list[Told]:
     for name, system in open_systems(folder, specs, script, lambda: None).items():
         told += _turn(script, name, system)
     told.append(_part(script, "", "at the end of the run", script.close))
-    return [part for part in told if part.lines or part.trouble]
+    return [part for part in told if part.lines or part.refused or part.untold]
 
 
 def _turn(script: Script, name: str, system: System) -> list[Told]:
@@ -51,7 +53,7 @@ def _turn(script: Script, name: str, system: System) -> list[Told]:
     )
     for part, step in steps:
         parts.append(_part(script, name, part, step))
-        if parts[-1].trouble:
+        if parts[-1].refused or parts[-1].untold:
             break
     return parts
 
@@ -59,12 +61,13 @@ def _turn(script: Script, name: str, system: System) -> list[Told]:
 def _part(script: Script, name: str, part: str, step: Callable[[], object]) -> Told:
     """The lines of one step."""
     begun = len(script.lines)
-    trouble = ""
+    refused = ""
     try:
         with script.nothing_is_done():
             step()
-    except UntoldError as error:
-        trouble = str(error)
+    except UntoldError:
+        pass  # the script knows why
     except (TiltyardError, OSError) as error:
-        trouble = f"it would not come up: {error}"
-    return Told(name, part, tuple(script.lines[begun:]), trouble)
+        refused = f"it would not come up: {error}"
+    untold, script.untold = script.untold, ""
+    return Told(name, part, tuple(script.lines[begun:]), refused, untold)

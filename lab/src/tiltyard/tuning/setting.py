@@ -111,7 +111,10 @@ def apply(setting: Setting, steps: Steps) -> Outcome:
     # Also of what is so already: that run would put it back in the middle of our turn.
     steps.insist_alone(setting.is_same, setting.name)
     outcome = look(setting)
-    if outcome.status == "set":
+    if outcome.status == "set" and steps.dry:
+        said = f"set {setting.name} to {outcome.value} until the turn ends; it is {outcome.before}"
+        steps.act(said, lambda: None)
+    elif outcome.status == "set":
         try:
             setting.change(steps, outcome.before, outcome.value)
         except LackError as lack:
