@@ -1,38 +1,22 @@
-"""Which file a study means by a kernel: a path, a program, or a series that was unpacked."""
+"""Which file a study means by a kernel."""
 
-import os
-import re
 from pathlib import Path
-from typing import Final
 
 from tiltyard.host.packages import find_program
-
-_SERIES: Final = re.compile(r"\d+\.\d+")
-UNPACK: Final = "scripts/guest-kernels"
-"""The command that unpacks the kernels of series."""
+from tiltyard.systems.vm.series import kernel_of_series
 
 
 def kernel_named(name: str, root: Path) -> Path | None:
-    """The file of a kernel: a series, a path, or the name of a program; ``None`` if there is none.
+    """The file of a kernel: a path, a series, or a program's name; ``None`` if there is none.
 
     Args:
         name: as the study has it.
         root: what relative paths begin at.
     """
-    if path := kernel_of_series(name) or ("/" in name and root / Path(name).expanduser()):
+    if (path := kernel_of_series(name)) is not None:
+        return path if path.is_file() else None
+    if "/" in name:
+        path = root / Path(name).expanduser()
         return path if path.is_file() else None
     program = find_program(name)
     return Path(program) if program else None
-
-
-def kernels_directory() -> Path:
-    """Where those of series lie: ``$TILTYARD_KERNELS``, else in the user's cache."""
-    if named := os.environ.get("TILTYARD_KERNELS"):
-        return Path(named)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "tiltyard" / "kernels"
-
-
-def kernel_of_series(name: str) -> Path | None:
-    """Where the kernel of a series is expected, ``6.12``; ``None`` if that is no series."""
-    return kernels_directory() / name / "vmlinuz" if _SERIES.fullmatch(name) else None

@@ -23,6 +23,7 @@ from tiltyard.systems.vm.channel import Hello
 from tiltyard.systems.vm.choice import Choice, choose, missing_modules, needed_modules
 from tiltyard.systems.vm.facts import guest_facts, mount_facts
 from tiltyard.systems.vm.guest import Guest
+from tiltyard.systems.vm.series import UNPACK
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
 from tiltyard.systems.volume import version_of
 from tiltyard.units import format_size
@@ -53,7 +54,10 @@ class VirtualMachine(System):
         try:
             choice = choose(settings, self._site.root)
         except TiltyardError as error:
-            remedy = 'kernel = "PATH", or the name of a User-Mode Linux program'
+            remedy = (
+                'kernel = "PATH", the name of a User-Mode Linux program, or a series that '
+                f'{UNPACK} has unpacked: "6.12"'
+            )
             return [Problem("error", str(error), remedy)]
         return [
             *choice.backend.problems(settings.clock, settings.vcpus),
@@ -228,6 +232,7 @@ KIND = Kind(
     Settings=VmSettings,
     target="directory",
     open=VirtualMachine,
+    clock=lambda settings: settings.clock,
     redraws=lambda settings: (
         "a boot" if settings.filesystem == IN_MEMORY else "a boot and a format"
     ),

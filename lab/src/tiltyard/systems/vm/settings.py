@@ -22,7 +22,8 @@ class VmSettings(SystemSettings):
     kernel: str = Field(
         min_length=1,
         description="The kernel: path of its image (vmlinuz …) or of a User-Mode Linux program, "
-        'or the name of such a program: "linux.uml".',
+        'the name of such a program ("linux.uml"), or the series of one that '
+        'scripts/guest-kernels has unpacked ("6.12").',
     )
     modules: Path | None = Field(
         default=None,

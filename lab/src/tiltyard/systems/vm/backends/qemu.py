@@ -99,7 +99,7 @@ class Qemu(Backend):
         if machine.image is not None:
             told["disk of the guest"] = "virtio over a file, around the host's page cache"
         if machine.clock == "instructions":
-            told["clock of the guest"] = "its instructions (-icount shift=0,sleep=off)"
+            told["clock counts"] = "instructions of the guest (-icount shift=0,sleep=off)"
         return told
 
     @abstractmethod
