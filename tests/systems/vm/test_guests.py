@@ -22,6 +22,7 @@ from tiltyard.wire import PROTOCOL, EndEvent, Event, SampleEvent, read_events
 
 Make = Callable[..., System]
 SERIES = ("6.1", "6.12")
+WITHOUT = {"mkfs.bcachefs": "Debian 12 and 13 have no package of bcachefs-tools; build it"}
 RANDOM = {"file": "256k", "operations": 500}
 
 
@@ -104,7 +105,7 @@ def test_a_trial_runs_on_a_file_system_of_the_guests_kernel(
     make: Make, kernel: str, filesystem: str, image: str, mkfs: str
 ) -> None:
     if shutil.which(mkfs, path="/usr/sbin:/sbin:/usr/bin") is None:
-        pytest.skip(f"{mkfs} is not installed; make setup-dev installs it")
+        pytest.skip(f"{mkfs} is not installed: {WITHOUT.get(mkfs, 'make setup-dev installs it')}")
     system = make(kernel, filesystem, backing={"image": image})
     assert [p for p in system.problems() if p.severity == "error"] == []
     assert is_done(measure(system))
