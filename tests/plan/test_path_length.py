@@ -11,6 +11,7 @@ from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.plan.path_length import path_length_cards, path_length_samples
+from tiltyard.plan.prospect import prospects
 from tiltyard.run.journal import Journal, TrialFinished
 from tiltyard.run.read import read_run
 from tiltyard.run.stream import file_of
@@ -142,3 +143,15 @@ def test_the_verbatim_stream_stays_and_is_read_as_path_lengths(folder: StudyFold
     assert (found.value, found.unit) == (pytest.approx(50_000), "instr/op")
     assert trial.intervals == ()
     assert (folder.root / file_of(key)).read_bytes() == stream
+
+
+def test_what_may_wait_is_said_before_the_run(folder: StudyFolder) -> None:
+    """PostMark declares no access; the other workload reads from the cache."""
+    text = folder.study.read_text()
+    folder.study.write_text(f'{text}access = "in-cache"\n')
+    said = [limit for limit in prospects(counted(folder)) if "may not be exact" in limit]
+    assert len(said) == 1
+    assert said[0].startswith("postmark may wait for the disk")
+    timed = load_study(folder.study, CATALOGUE, KINDS)
+    plan = freeze(timed, folder.study, CATALOGUE, accept, NOW)
+    assert not any("may not be exact" in limit for limit in prospects(plan))

@@ -16,6 +16,7 @@ _FEW = 100
 
 def prospects(plan: Plan) -> Iterator[str]:
     """What will not be decided, or not at the first look; nothing where there is no such limit."""
+    yield from _waits(plan)
     design = plan.design
     pairs = comb(len(plan.systems), 2)
     if pairs == 0:
@@ -37,6 +38,18 @@ def prospects(plan: Plan) -> Iterator[str]:
             "where cells of a grid are compared, one that differs alone can be found among no "
             f"more than {alone}, even after {last} blocks; among more, several must differ"
         )
+
+
+def _waits(plan: Plan) -> Iterator[str]:
+    """Workloads whose instructions may not be counted exactly."""
+    if plan.clock == "time" or all(s.settings.get("filesystem") == "tmpfs" for s in plan.systems):
+        return
+    for workload in plan.workloads:
+        if "access" not in workload.effective or workload.effective.get("include_fsync"):
+            yield (
+                f"{workload.spec.name} may wait for the disk, which answers in the time of the "
+                "host: its counts may not be exact; the report tells how well they repeat"
+            )
 
 
 def earliest_difference(design: Design, comparisons: int) -> int | None:
