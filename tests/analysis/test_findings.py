@@ -198,5 +198,7 @@ def test_a_value_of_zero_is_a_block_without_that_value():
 
 def test_prepared_systems_are_told_with_what_differs():
     findings = analyse(*synthetic_study(("ext4", "xfs"), blocks=7))
-    assert findings.differing == {"file system": {"ext4": "ext4", "xfs": "xfs"}}
+    (difference,) = findings.differences
+    assert difference.values == {"ext4": "ext4", "xfs": "xfs"}
+    assert difference.follows_from == ("filesystem",)
     assert findings.systems[0].commands[0] == "mkfs -t ext4 /dev/loop7"

@@ -6,20 +6,9 @@ from support.hosts import needs_root
 from support.runs import directory_system, image_system
 from tiltyard.errors import RefusedError
 from tiltyard.folder import StudyFolder
+from tiltyard.run.differences import differences
 from tiltyard.run.lock import hold_lock
-from tiltyard.run.rehearsal import differences, rehearse
-
-
-def test_only_what_differs_is_told() -> None:
-    facts = {
-        "ext4": {"size": "1 GiB", "mkfs": "mke2fs 1.47", "extra": "x"},
-        "xfs": {"size": "1 GiB", "mkfs": "mkfs.xfs 6.1"},
-    }
-    assert differences(facts) == {
-        "mkfs": {"ext4": "mke2fs 1.47", "xfs": "mkfs.xfs 6.1"},
-        "extra": {"ext4": "x", "xfs": "–"},
-    }
-    assert differences({}) == {}
+from tiltyard.run.rehearsal import rehearse
 
 
 def test_each_system_is_brought_up_and_down(tmp_path: Path) -> None:
@@ -27,16 +16,18 @@ def test_each_system_is_brought_up_and_down(tmp_path: Path) -> None:
     found = rehearse(StudyFolder(tmp_path), systems)
     assert found.problems == {"a": [], "b": []}
     assert set(found.facts) == {"a", "b"}
-    assert "file system" not in differences(found.facts)
+    assert "file system" not in {one.fact for one in differences(found.facts, systems)}
     assert not list((tmp_path / "a").iterdir())
 
 
 @needs_root
 def test_the_sketch_of_differences(tmp_path: Path) -> None:
     systems = [image_system("ext2", "16M"), image_system("ext4", "16M")]
-    found = differences(rehearse(StudyFolder(tmp_path), systems).facts)
-    assert found["file system"] == {"ext2": "ext2", "ext4": "ext4"}
-    assert "device" not in found
+    found = differences(rehearse(StudyFolder(tmp_path), systems).facts, systems)
+    (kind,) = (one for one in found if one.fact == "file system")
+    assert kind.values == {"ext2": "ext2", "ext4": "ext4"}
+    assert kind.follows_from == ("filesystem",)
+    assert "device" not in {one.fact for one in found}
 
 
 def test_without_bringing_up_nothing_is_touched(tmp_path: Path) -> None:

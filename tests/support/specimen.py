@@ -30,6 +30,7 @@ from tiltyard.analysis.model import (
 )
 from tiltyard.analysis.tables import averages_of
 from tiltyard.plan.model import Design, Look
+from tiltyard.run.differences import Difference
 
 EQUIVALENT_WITHIN = 0.02
 IOZONE = (
@@ -325,7 +326,13 @@ def findings(
             for system in systems
         ),
         baseline=systems[0],
-        differing={"mount options": {system: f"rw,relatime,{system}" for system in systems}},
+        differences=(
+            Difference(
+                fact="mount options",
+                values={system: f"rw,relatime,{system}" for system in systems},
+                why="nobody asked for all of them",
+            ),
+        ),
         advantages=(),
         design=design(),
         design_sentence="Randomised complete blocks, seed 4711; looks at 7, 10 and 14 blocks.",

@@ -11,6 +11,8 @@ says only how to print; the value stays in its base unit.
 
 import math
 import re
+from collections.abc import Mapping
+from typing import Final
 
 _SIZE = re.compile(r"(\d+)\s*([kKmMgGtT]?)(i?[bB])?")
 _BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -69,6 +71,16 @@ def parse_percent(text: str) -> float:
     if match is None:
         raise ValueError(f'"{text}" is not a percentage. Write it like "2%"')
     return float(match[1]) / 100
+
+
+SIZE_UNITS: Final[Mapping[str, int]] = {
+    "B": 1,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+"""Units in which sizes are shown, and their bytes."""
 
 
 def format_size(size_bytes: int) -> str:

@@ -27,7 +27,7 @@ from tiltyard.analysis.observations import observe
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect
 from tiltyard.analysis.spoiled import spoiled_blocks, too_many_spoiled, withhold
-from tiltyard.analysis.systems import advantages, differing_facts, system_findings
+from tiltyard.analysis.systems import advantages, record_under_test, system_findings
 from tiltyard.analysis.tables import Teller
 from tiltyard.analysis.words import BENJAMINI_HOCHBERG, HOLM, Family
 from tiltyard.analysis.workload import (
@@ -40,6 +40,7 @@ from tiltyard.analysis.workload import (
 from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Plan
 from tiltyard.run.course import counted, course_of
+from tiltyard.run.differences import differences
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 
@@ -81,7 +82,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         answer=" ".join(workload.answer for workload in workloads),
         systems=systems,
         baseline=plan.baseline,
-        differing=differing_facts(systems),
+        differences=differences({one.name: one.facts for one in systems}, plan.systems),
         advantages=advantages(plan),
         design=plan.design,
         design_sentence=design_sentence(
@@ -105,7 +106,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,
         clock=plan.clock,
-        record=run.record,
+        record=record_under_test(run.record, systems),
         complete=not is_open or blocks_done >= plan.design.looks[-1].blocks,
     )
 

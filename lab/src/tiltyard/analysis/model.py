@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.plan.model import Design
+from tiltyard.run.differences import Difference
 from tiltyard.run.record import CalibrationNote
 from tiltyard.study.model import Clock, Frozen
 
@@ -380,8 +381,8 @@ class Findings(Frozen):
     """The answer to the question: one or two sentences."""
     systems: tuple[SystemFindings, ...]
     baseline: str
-    differing: dict[str, dict[str, str]]
-    """Facts that differ between systems: fact → system → value."""
+    differences: tuple[Difference, ...]
+    """Facts that differ between systems, the least expected first."""
     advantages: tuple[Advantage, ...]
     """Factor by factor, in the order of the study."""
     design: Design

@@ -1,13 +1,11 @@
 """The systems as they were prepared, and what differs between them."""
 
 import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
 from tiltyard.analysis.model import Advantage, Pair, SystemFindings
 from tiltyard.plan.model import Plan
-from tiltyard.run.record import Prepared, RunRecord
-
-ABSENT = "–"
-"""Stands where a system has no such fact."""
+from tiltyard.run.record import DISK_UNDER_TEST, Prepared, RunRecord
 
 
 def system_findings(plan: Plan, run: RunRecord) -> tuple[SystemFindings, ...]:
@@ -27,14 +25,32 @@ def system_findings(plan: Plan, run: RunRecord) -> tuple[SystemFindings, ...]:
     )
 
 
-def differing_facts(systems: tuple[SystemFindings, ...]) -> dict[str, dict[str, str]]:
-    """Fact → system → value, for the facts that are not the same in all prepared systems."""
-    prepared = [system for system in systems if system.facts]
-    names = dict.fromkeys(fact for system in prepared for fact in system.facts)
-    table = {
-        fact: {system.name: system.facts.get(fact, ABSENT) for system in prepared} for fact in names
+def record_under_test(
+    record: Mapping[str, Mapping[str, str]], systems: Sequence[SystemFindings]
+) -> dict[str, dict[str, str]]:
+    """The system record, which says of each disk whether it is under test, and for whom."""
+    users: dict[str, list[str]] = {}
+    for system in systems:
+        for disk in system.facts.get(DISK_UNDER_TEST, "").partition(", through ")[0].split(", "):
+            users.setdefault(disk, []).append(system.name)
+    return {
+        section: dict(_marked(facts, users) if section == "disks" else facts.items())
+        for section, facts in record.items()
     }
-    return {fact: row for fact, row in table.items() if len(set(row.values())) > 1}
+
+
+def _marked(
+    facts: Mapping[str, str], users: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str]]:
+    """The first fact of each disk is whether it is under test."""
+    told: set[str] = set()
+    for fact, value in facts.items():
+        disk, colon, _ = fact.partition(": ")
+        if colon and disk not in told:
+            told.add(disk)
+            under = f"yes, of {', '.join(users[disk])}" if disk in users else "no"
+            yield f"{disk}: under test", under
+        yield fact, value
 
 
 def advantages(plan: Plan) -> tuple[Advantage, ...]:

@@ -44,7 +44,7 @@ def check(
     from tiltyard.plan.freeze import freeze
     from tiltyard.plan.prospect import prospects
     from tiltyard.run.boot import boots
-    from tiltyard.run.rehearsal import differences
+    from tiltyard.run.differences import differences, told
     from tiltyard.run.rehearsal import rehearse as rehearse_systems
     from tiltyard.study.load import load_study
     from tiltyard.systems import KINDS
@@ -70,9 +70,8 @@ def check(
     found = rehearse_systems(folder, plan.systems, bring_up=rehearse, refresh=refresh)
     for line in found.recovered:
         say(f"Restored  {line}")
-    for fact, values in differences(found.facts).items():
-        each = "; ".join(f"{system}: {value}" for system, value in values.items())
-        say(f"Differs   {fact}: {each}")
+    for line in told(differences(found.facts, plan.systems)):
+        say(line)
     for system, problems in found.problems.items():
         for problem in problems:
             remedy = f". Mend: {problem.remedy}" if problem.remedy else ""

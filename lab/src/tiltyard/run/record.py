@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import inf
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,9 @@ from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.study.model import Frozen
 from tiltyard.wire import Connection, End, Hello, Interval, Sample, WarningNote
+
+DISK_UNDER_TEST: Final = "disk under test"
+"""Name of the fact that tells which disk a system lies on in the end."""
 
 
 class Prepared(Frozen):

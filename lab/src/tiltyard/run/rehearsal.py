@@ -1,6 +1,6 @@
-"""Before a run: what would go wrong, and what differs between the systems beyond the factors."""
+"""Before a run: what would go wrong, and what the kernel says of each system."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tiltyard.errors import InterruptedRunError, TiltyardError
@@ -8,6 +8,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.lock import hold_lock
+from tiltyard.run.under_test import facts_of
 from tiltyard.run.workshop import open_systems, workshop
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import Problem, System
@@ -65,21 +66,9 @@ def rehearse(
 def _up_and_down(system: System, refresh: bool) -> dict[str, str]:
     """Facts of a system that was up for a moment."""
     try:
-        facts = system.bring_up().facts
+        facts = facts_of(system.bring_up())
         if refresh:
             system.refresh()
     finally:
         system.take_down()
     return facts
-
-
-def differences(facts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Facts that are not the same for all systems: fact → system → value.
-
-    A fact that a system does not have counts as "–".
-    """
-    names = dict.fromkeys(fact for of_one in facts.values() for fact in of_one)
-    table = {
-        fact: {system: of_one.get(fact, "–") for system, of_one in facts.items()} for fact in names
-    }
-    return {fact: values for fact, values in table.items() if len(set(values.values())) > 1}

@@ -14,6 +14,7 @@ from tiltyard.run.context import Context
 from tiltyard.run.journal import SystemPrepared
 from tiltyard.run.record import Prepared
 from tiltyard.run.trial import fail_trial, run_trial
+from tiltyard.run.under_test import facts_of
 from tiltyard.systems.kind import System, Up
 
 
@@ -45,7 +46,7 @@ def run_turn(
         return
     try:
         prepared = Prepared(
-            system=name, block=block, commands=up.commands, facts={**up.facts, **boot}
+            system=name, block=block, commands=up.commands, facts={**facts_of(up), **boot}
         )
         context.journal.append(SystemPrepared(prepared=prepared))
         _run_trials(context, system, keys, up)

@@ -9,11 +9,11 @@ from typing import Final
 from tiltyard.analysis.axes import Axis, Level
 from tiltyard.analysis.quantity import final_trials
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.units import SIZE_UNITS
 
 FACTS: Final = ("memory available at start", "memory")
 """Of the host, the one that says most first."""
 _SIZE: Final = re.compile(r"([\d.]+) (B|KiB|MiB|GiB|TiB)")
-_UNITS: Final = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def cache_of(run: RunRecord, workload: str) -> Cache | None:
         return Cache(float(median(limits)), "memory limit of the trials")
     for fact in FACTS:
         if found := _SIZE.fullmatch(run.host.get(fact, "")):
-            return Cache(float(found[1]) * _UNITS[found[2]], fact)
+            return Cache(float(found[1]) * SIZE_UNITS[found[2]], fact)
     return None
 
 

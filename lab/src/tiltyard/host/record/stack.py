@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltyard.host.mounts import Mount, mount_over, parse_mounts
-from tiltyard.host.record.section import Seen
+from tiltyard.host.place import Place
+from tiltyard.host.record.look import look
+from tiltyard.host.record.section import Section, Seen, Subject
 
 _CLASS = "/sys/class/block"
 _MOUNTS = "/proc/self/mountinfo"
@@ -67,6 +69,27 @@ def through(seen: Seen, device: str) -> str:
     """The way down in words: ``loop device over a file on ext4, partition, disk sda``."""
     words = [f"disk {name}" if what == "disk" else what for name, what in layers(seen, device)]
     return ", ".join(words)
+
+
+def disks_below(where: str | Path) -> str:
+    """The disks under a device or a directory of this host, and what is in between.
+
+    Args:
+        where: ``/dev/loop0``, or a directory.
+
+    Returns:
+        ``vda, through a loop device over a file on ext4``; empty where there is no disk.
+    """
+    seen = look((Section("stack", lambda _seen, _subject: {}, FILES, LINKS),), Subject(), Place())
+    if isinstance(where, str):
+        device: str | None = Path(where).name
+    else:
+        mount = mount_seen(seen, where.resolve())
+        device = device_of(seen, mount) if mount else None
+    if device is None or not (disks := disks_under(seen, device)):
+        return ""
+    between = [f"a {what}" for _, what in layers(seen, device) if what != "disk"]
+    return ", ".join(disks) + (f", through {' and '.join(between)}" if between else "")
 
 
 def _named(seen: Seen, source: str) -> str | None:
