@@ -1,6 +1,7 @@
 from support.synthetic import factorial_study, synthetic_study
 from tiltyard.analysis.findings import analyse
-from tiltyard.run.record import TrialRecord
+from tiltyard.plan.model import Plan
+from tiltyard.run.record import IsolationNote, TrialRecord
 
 
 def test_the_design_is_told_with_its_numbers():
@@ -64,3 +65,49 @@ def test_effects_and_trials_in_a_turn_are_part_of_the_design() -> None:
     several = plan.workloads[0].model_copy(update={"spec": spec})
     text = analyse(plan.model_copy(update={"workloads": (several,)}), run).design_sentence
     assert "Trials in one turn (3 of postmark) are averaged, and count as one value." in text
+
+
+def asking(plan: Plan, **conditions: object) -> Plan:
+    asked = plan.conditions.model_copy(update=conditions)
+    return plan.model_copy(update={"conditions": asked})
+
+
+def test_isolation_is_told_as_asked_and_as_granted() -> None:
+    plan, run = synthetic_study(blocks=7)
+    plan = asking(plan, cpus=(0,), isolate=True)
+    note = IsolationNote(granted=True, text="7 tasks of others moved to CPU 1")
+    found = analyse(plan, run.model_copy(update={"isolation": note}))
+    assert (
+        "Isolation of CPU 0 was asked for and granted: 7 tasks of others moved to CPU 1."
+        in found.conditions_sentence
+    )
+    assert not [one for one in found.notices if "not granted" in one.text]
+    note = IsolationNote(granted=False, text="only root can keep others off a CPU")
+    found = analyse(plan, run.model_copy(update={"isolation": note}))
+    assert "CPU 0 was asked for and not granted: only root" in found.conditions_sentence
+    assert [one for one in found.notices if "that was not granted: only root" in one.text]
+
+
+def test_a_node_is_told_as_asked_and_as_granted() -> None:
+    plan, run = synthetic_study(blocks=7)
+    plan = asking(plan, numa=1)
+    found = analyse(plan, run)
+    assert "NUMA node 1 were asked for and not granted in all" in found.conditions_sentence
+    assert [one for one in found.notices if "memory of NUMA node 1" in one.text]
+    found = analyse(plan, run.model_copy(update={"trials": tuple(map(on_node_1, run.trials))}))
+    assert "NUMA node 1 were asked for and granted." in found.conditions_sentence
+
+
+def on_node_1(trial: TrialRecord) -> TrialRecord:
+    assert trial.hello is not None
+    granted = trial.hello.conditions.model_copy(update={"numa": 1})
+    return trial.model_copy(
+        update={"hello": trial.hello.model_copy(update={"conditions": granted})}
+    )
+
+
+def test_other_cpus_than_those_asked_for_are_told() -> None:
+    plan, run = synthetic_study(blocks=7)
+    assert "asked" not in analyse(asking(plan, cpus=(0, 1)), run).conditions_sentence
+    text = analyse(asking(plan, cpus=(3,)), run).conditions_sentence
+    assert "Pinning to CPU 3 was asked for." in text

@@ -146,7 +146,7 @@ def test_growing_noise_advises_strict_constants(strict, told):
 
 def test_a_virtual_machine_is_told():
     plan, run = synthetic_study(blocks=10)
-    real = run.model_copy(update={"host": {**run.host, "virtualisation": "none"}})
+    real = run.model_copy(update={"host": {**run.host, "virtualisation": "none seen"}})
     guest = run.model_copy(update={"host": {**run.host, "virtualisation": "KVM"}})
     assert "virtual machine" not in texts(plan, real)
     assert "The host is a virtual machine (KVM)" in texts(plan, guest)
@@ -157,3 +157,10 @@ def test_a_system_that_always_fails_is_invalid_not_early():
     failed = [trial.key for trial in run.trials if trial.key.system == "btrfs"]
     plan, run = synthetic_study(blocks=10, failed=failed)
     assert "first look needs" not in texts(plan, run)
+
+
+def test_a_host_that_has_changed_between_starts_is_told():
+    plan, run = synthetic_study(blocks=10)
+    assert "has changed" not in texts(plan, run)
+    change = 'Start 2: kernel: release was "6.1.0-1" and is "6.1.0-2"'
+    assert f"{change}." in texts(plan, run.model_copy(update={"host_changes": (change,)}))

@@ -19,7 +19,7 @@ from tiltyard.stats.trend import trend
 
 NOISE_LEVEL: Final = 0.05
 """Level of the test whether the noise changed during the session."""
-NO_HYPERVISOR: Final = frozenset({"", "none", "no"})
+NO_HYPERVISOR: Final = frozenset({"", "none", "no", "none seen", "not available"})
 
 
 def notices(
@@ -207,10 +207,11 @@ def _limits(plan: Plan, run: RunRecord) -> Iterator[Notice]:
         )
     hypervisor = next((value for name, value in run.host.items() if "virtual" in name.lower()), "")
     if hypervisor.lower() not in NO_HYPERVISOR:
+        name = hypervisor.removeprefix("virtual machine").strip(" ()")
         yield Notice(
             severity="note",
-            text=f"The host is a virtual machine ({hypervisor}): what its neighbours do is in the "
-            f"noise{'' if network else ', and its disks may be cached outside of it'}.",
+            text=f"The host is a virtual machine{f' ({name})' if name else ''}: what its "
+            f"neighbours do is in the noise{'' if network else ', and its disks may be cached outside of it'}.",
         )
     yield _resolution(run)
 

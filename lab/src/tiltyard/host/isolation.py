@@ -180,7 +180,7 @@ def _staying(cpus: tuple[int, ...]) -> str:
         if task.pid not in ours and not set(cpus).isdisjoint(parse_cpus(task.cpus))
     ]
     kernel = sum(task.is_kernel for task in there)
-    others = f"{len(there) - kernel} others and " if len(there) > kernel else ""
+    others = f"{len(there) - kernel} tasks of others and " if len(there) > kernel else ""
     return f"{others}{kernel} threads of the kernel may still run there"
 
 

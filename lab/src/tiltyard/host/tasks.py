@@ -25,7 +25,7 @@ class Task:
 
 
 def tasks() -> Iterator[Task]:
-    """All that are there now; those that end meanwhile are left out."""
+    """All that are there now; those that have ended, or end meanwhile, are left out."""
     for process in _PROC.iterdir():
         if process.name.isdigit():
             for thread in _listed(process / "task"):
@@ -53,6 +53,8 @@ def _task(thread: Path, pid: int) -> Task | None:
         status = (thread / "status").read_text()
         groups = (thread / "cgroup").read_text()
     except OSError:
+        return None
+    if stat[0] in "ZX":
         return None
     allowed = next(
         (line for line in status.splitlines() if line.startswith("Cpus_allowed_list:")), ""
