@@ -208,10 +208,11 @@ def _limits(plan: Plan, run: RunRecord) -> Iterator[Notice]:
     hypervisor = next((value for name, value in run.host.items() if "virtual" in name.lower()), "")
     if hypervisor.lower() not in NO_HYPERVISOR:
         name = hypervisor.removeprefix("virtual machine").strip(" ()")
+        caches = "" if network else ", and its disks may be cached outside of it"
         yield Notice(
             severity="note",
             text=f"The host is a virtual machine{f' ({name})' if name else ''}: what its "
-            f"neighbours do is in the noise{'' if network else ', and its disks may be cached outside of it'}.",
+            f"neighbours do is in the noise{caches}.",
         )
     yield _resolution(run)
 
