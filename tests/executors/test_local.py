@@ -46,6 +46,19 @@ def test_the_job_goes_to_standard_input(tmp_path: Path) -> None:
     assert list(start(tmp_path, "cat; echo", io.BytesIO()).lines()) == [b'{"job": 1}']
 
 
+def test_an_attended_engine_has_its_input_until_it_is_stopped(tmp_path: Path) -> None:
+    """No signal reaches it where it runs; this one does not heed any."""
+    path = tmp_path / "engine"
+    path.write_text("#!/bin/sh\ntrap '' TERM\necho $*\ncat\necho over\n")
+    path.chmod(0o755)
+    trial = LocalTrial((str(path),), b'{"job": 1}', io.BytesIO(), attended=True)
+    lines = trial.lines()
+    assert [next(lines), next(lines)] == [b"run --attended", b'{"job": 1}']
+    trial.stop()
+    assert list(lines) == [b"over"]
+    assert trial.exit_status == 0
+
+
 def test_an_engine_that_dies_at_once_is_no_surprise(tmp_path: Path) -> None:
     trial = start(tmp_path, "exec 0<&-; echo 'no luck' >&2; exit 7", io.BytesIO())
     assert list(trial.lines()) == []

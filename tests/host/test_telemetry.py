@@ -12,8 +12,9 @@ from support.hosts import needs_root
 from tiltyard.host import disk_watch, disks, pressure, processor, telemetry
 from tiltyard.host.disks import Traffic
 from tiltyard.host.kernel_log import KernelLog
+from tiltyard.host.place import Place
 from tiltyard.host.processor import FrequencyWatch
-from tiltyard.host.telemetry import Telemetry, Watch
+from tiltyard.host.telemetry import Telemetry, Watch, watch
 
 MIB = 2**20
 
@@ -62,6 +63,28 @@ def test_swapping_and_stalls_are_differences(
         seen = watch.telemetry()
     assert (seen.swapped_pages, seen.allocation_stalls, seen.compaction_stalls) == (3, 3, 0)
     assert seen.huge_page_fallbacks is None, "this kernel does not count them"
+
+
+HERE_BY_SHELL = Place(("sh", "-c"))
+"""A host that is reached by a command, as others are by ssh."""
+
+
+def test_another_host_is_watched_by_its_files() -> None:
+    with watch(HERE_BY_SHELL, None) as watching:
+        seen = watching.telemetry()
+    assert (seen.host, seen.clock_sources) == (
+        str(HERE_BY_SHELL),
+        (telemetry._CLOCK_SOURCE.read_text().strip(),),
+    )
+    assert seen.swapped_pages is not None
+    assert (seen.kernel_errors, seen.foreign_bytes, seen.throttled) == (None, None, None)
+
+
+def test_a_host_that_is_not_reached_tells_nothing() -> None:
+    with watch(Place(("sh", "-c", "exit 255")), None) as watching:
+        seen = watching.telemetry()
+    assert (seen.swapped_pages, seen.clock_sources) == (None, ())
+    assert seen.elapsed_s > 0
 
 
 DD = """

@@ -1,10 +1,24 @@
 """Settling: until disks are calm, and no longer than patience lasts."""
 
 import itertools
+import os
+from pathlib import Path
 
 import pytest
 
+from tiltyard.host.place import Place, UnreachableError
 from tiltyard.run import settle
+
+HEAD = """#!/bin/sh
+counted="$0.$(basename "$3")"
+echo >> "$counted"
+times=$(wc -l < "$counted")
+case "$3" in
+    */uptime) echo "$((100 + times / 2)).50 0.00" ;;
+    */io) echo "some avg10=0.00 avg60=0.00 avg300=0.00 total=$((times * 400000))" ;;
+esac
+"""
+"""Uptime goes on by a second, the time in which a task waited by 0.4 s."""
 
 
 def readings_of(monkeypatch: pytest.MonkeyPatch, *waited_s: float | None) -> None:
@@ -45,3 +59,21 @@ def test_a_kernel_without_pressure_information(monkeypatch: pytest.MonkeyPatch) 
     readings_of(monkeypatch, None)
     monkeypatch.setattr(settle, "_dirty_bytes", lambda: 0)
     assert settle.settle(lambda: None).waiting_share is None
+
+
+def test_another_host_settles_by_its_own_clock(tmp_path: Path) -> None:
+    """A shell in which two programs are others stands for it."""
+    (tmp_path / "sync").write_text("#!/bin/sh\n")
+    (tmp_path / "head").write_text(HEAD)
+    for name in ("sync", "head"):
+        (tmp_path / name).chmod(0o755)
+    place = Place(("env", f"PATH={tmp_path}:{os.environ['PATH']}", "sh", "-c"))
+    share, dirty_bytes = settle._there(place)
+    assert share == pytest.approx(0.4)
+    assert dirty_bytes >= 0
+    assert dirty_bytes % 1024 == 0
+
+
+def test_a_host_that_is_not_reached_does_not_settle() -> None:
+    with pytest.raises(UnreachableError, match="cannot reach"):
+        settle.settle(lambda: None, Place(("sh", "-c", "exit 255")))
