@@ -12,7 +12,7 @@ import pytest
 
 from support.networks import left_behind
 from support.runs import SMOKE, Watcher, directory_system, go_on, place, plan_of, wait_for_trial
-from support.sshd import Sshd, sshd
+from support.sshd import Sshd, again, sshd
 from tiltyard.errors import TrialsFailedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -185,6 +185,37 @@ def test_a_host_that_is_down_fails_its_trials_alone(tmp_path: Path, server: Sshd
     reason = outcomes[2, "there"].reason
     assert reason is not None
     assert reason.startswith(f"there did not come up: cannot reach {server.far}: ")
+
+
+class _CuttingForGood(_Cutting):
+    """The server goes as well, and does not come back."""
+
+    def progress(self, fraction: float, what: str) -> None:
+        if not self.engines:
+            os.kill(self._server.pid, signal.SIGTERM)
+        super().progress(fraction, what)
+
+
+def test_what_is_left_on_a_host_that_is_lost_is_said_and_kept(
+    tmp_path: Path, server: Sshd, state: Path
+) -> None:
+    plan = plan_of((there(server), here(tmp_path)), workloads=(LONG,), blocks=1)
+    plan = plan.model_copy(
+        update={"blocks": (plan.blocks[0].model_copy(update={"turns": plan.blocks[0].turns[:1]}),)}
+    )
+    folder = place(tmp_path / "study", plan)
+    watcher = _CuttingForGood(server)
+    assert run_study(folder, plan, Engine.find(), go_on, watcher)
+    (trial,) = read_run(folder, plan).trials
+    assert trial.reason is not None
+    assert trial.reason.startswith("lost the connection to")
+    left = [note for note in watcher.told if "is left there" in note]
+    assert len(left) == 2, "after the turn, and at the end"
+    assert left[1].endswith("try: tiltyard restore")
+    with again(server):
+        assert len(recover()) == 2
+    assert not list(state.iterdir())
+    assert engines_under(server.home) == []
 
 
 def test_it_stops_there_if_told(tmp_path: Path, server: Sshd) -> None:

@@ -58,13 +58,36 @@ class Sshd:
 
 
 @contextmanager
+def again(server: Sshd) -> Iterator[None]:
+    """The same server once more, after it was ended."""
+    with _serving(server.home.parent, server.port):
+        yield
+
+
+@contextmanager
+def _serving(folder: Path, port: int) -> Iterator[int]:
+    """The server whose configuration is in a folder; its process."""
+    program = find_program("sshd")
+    assert program is not None, "sshd is missing: make setup-dev"
+    log = folder / "log"
+    argv: tuple[str, ...] = (program, "-D", "-E", str(log), "-f", str(folder / "config"))
+    if os.geteuid() == 0:
+        alone = ("unshare", "--mount", "--propagation", "slave", "sh", "-c", _OF_ITS_OWN, "sh")
+        argv = (*alone, *argv)
+    with subprocess.Popen(argv) as process:
+        try:
+            _await(port, log)
+            yield process.pid
+        finally:
+            process.terminate()
+
+
+@contextmanager
 def sshd(folder: Path) -> Iterator[Sshd]:
     """Start a server at a free port, and end it.
 
     It fails, and does not skip, if there is none: ``make setup-dev`` installs it.
     """
-    program = find_program("sshd")
-    assert program is not None, "sshd is missing: make setup-dev"
     home = folder / "home"
     home.mkdir(parents=True)
     for name in ("host_key", "key"):
@@ -77,18 +100,9 @@ def sshd(folder: Path) -> Iterator[Sshd]:
     (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {public}")
     options = ["-F", "none", "-p", str(port), "-i", str(folder / "key"),
                "-o", f"UserKnownHostsFile={folder / 'known_hosts'}"]  # fmt: skip
-    log = folder / "log"
-    argv = (program, "-D", "-E", str(log), "-f", str(folder / "config"))
-    if os.geteuid() == 0:
-        alone = ("unshare", "--mount", "--propagation", "slave", "sh", "-c", _OF_ITS_OWN, "sh")
-        argv = (*alone, *argv)
-    with subprocess.Popen(argv) as server:
-        try:
-            _await(port, log)
-            far = f"{getuser()}@127.0.0.1"
-            yield Sshd(far=far, options=options, home=home, pid=server.pid, port=port)
-        finally:
-            server.terminate()
+    with _serving(folder, port) as pid:
+        far = f"{getuser()}@127.0.0.1"
+        yield Sshd(far=far, options=options, home=home, pid=pid, port=port)
 
 
 def _config(folder: Path, home: Path, port: int) -> str:

@@ -71,9 +71,16 @@ class Ledger:
         """The ledger itself."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Take everything back that is still outstanding."""
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Take everything back that is still outstanding.
+
+        An error that is on its way says more than that another host is not reached.
+        """
+        try:
+            self.close()
+        except UnreachableError:
+            if kind is None:
+                raise
 
     def name(self, use: str) -> str:
         """A file name that nobody else has and that :mod:`~tiltyard.host.changes` will remove."""

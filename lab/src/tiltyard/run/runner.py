@@ -9,6 +9,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Plan
 from tiltyard.run.adopt import adopt_trials
@@ -77,7 +78,9 @@ def run_study(
                     folder, plan, engine, journal, ledger, interrupt, observer, slots(plan),
                     stop_on_failure,
                 )  # fmt: skip
-                return _carry_on(context, decide, tuple(recovered))
+                reason = _carry_on(context, decide, tuple(recovered))
+                _let_go(ledger, observer)
+                return reason
 
 
 def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> str:
@@ -100,6 +103,14 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         raise
     context.journal.append(Stopped(reason=reason))
     return reason
+
+
+def _let_go(ledger: Ledger, observer: Observer) -> None:
+    """What is left on another host that is not reached does not undo a run; it stays recorded."""
+    try:
+        ledger.close()
+    except UnreachableError as error:
+        observer.note(str(error))
 
 
 def _begin(context: Context, recovered: tuple[str, ...]) -> None:
