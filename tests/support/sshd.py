@@ -116,6 +116,7 @@ def _config(folder: Path, home: Path, port: int) -> str:
             "PidFile none",
             "StrictModes no",
             "UsePAM no",
+            "KexAlgorithms curve25519-sha256",
             "PasswordAuthentication no",
             f'ForceCommand cd {home} && eval "$SSH_ORIGINAL_COMMAND"',
             "",
