@@ -12,9 +12,11 @@ from support.networks import Make, left_behind, systems_of
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
+from tiltyard.host.facts import host_facts
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.network_changes import MadeOverSsh
 from tiltyard.host.place import Place, UnreachableError
+from tiltyard.run.host_record import host_record
 from tiltyard.systems.remote import RemoteSettings
 
 
@@ -54,8 +56,10 @@ def test_up_and_down(make: Make, server: Sshd, there: Path) -> None:
     assert engine.read_bytes() == Engine.find().path.read_bytes()
     local = os.statvfs(there)
     assert up.facts["host"] == server.far
-    assert up.facts["kernel"] == os.uname().release
-    assert up.facts["CPUs"] == str(os.cpu_count())
+    assert up.facts["kernel"] == f"Linux {os.uname().release} {os.uname().machine}"
+    own = host_facts(host_record(there, "0"))
+    for name in ("CPU", "CPUs", "memory", "distribution", "clock source", "mitigations"):
+        assert up.facts[name] == own[name]
     assert up.facts["block size"] == f"{local.f_bsize // 1024} KiB"
     assert Path(up.facts["mounted on"]) in (there, *there.parents)
     assert "rw" in up.facts["mount options"].split(",")

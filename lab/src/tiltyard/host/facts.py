@@ -1,13 +1,15 @@
 """What a reader must know of a host at first sight: a few facts of its record, in short."""
 
+import functools
 from collections.abc import Mapping
 
-from tiltyard.host.record import Record, Subject, take
+from tiltyard.host.place import Place
+from tiltyard.host.record import SECTIONS, Record, Subject, take
 from tiltyard.host.record.disks import WORKED_ON
 from tiltyard.host.record.section import ABSENT
 from tiltyard.host.record.virtual import NONE_SEEN, SECTION
 
-__all__ = ["ABSENT", "NONE_SEEN", "host_facts", "virtualisation"]
+__all__ = ["ABSENT", "NONE_SEEN", "facts_of_another", "host_facts", "virtualisation"]
 
 _SHORT: Mapping[str, tuple[str, str]] = {
     "CPU": ("processor", "model"),
@@ -22,22 +24,45 @@ _SHORT: Mapping[str, tuple[str, str]] = {
     "transparent huge pages": ("memory", "transparent huge pages"),
 }
 """Short name → section and fact of the record."""
+_CHANGING = {"memory available at start", "CPU frequency governor", "transparent huge pages"}
+"""By itself, or by a tuning profile."""
+_ASKED = {"kernel", "mitigations", *(section for section, _ in _SHORT.values())}
 _UNHARMED = "Not affected"
 
 
 def host_facts(record: Record) -> dict[str, str]:
     """The short facts, in names that a reader knows."""
+    storage = record["file system of the study folder"]
+    return {
+        **_whole(record),
+        "work directory on": f"{storage['file system']} on {storage.get('source', ABSENT)}",
+        "its mount options": storage.get("mount options", ABSENT),
+        **_disk(record["disks"]),
+    }
+
+
+@functools.cache
+def facts_of_another(place: Place) -> dict[str, str]:
+    """The short facts of another host that stay as they are; it is asked once.
+
+    Raises:
+        UnreachableError: if it is not reached.
+    """
+    sections = (section for section in SECTIONS if section.name in _ASKED)
+    facts = _whole(take(Subject(), place, sections))
+    return {name: value for name, value in facts.items() if name not in _CHANGING}
+
+
+def _whole(record: Record) -> dict[str, str]:
+    """What is of the whole host, whatever disk is worked on."""
     short = {name: record[section][fact] for name, (section, fact) in _SHORT.items()}
-    kernel, storage = record["kernel"], record["file system of the study folder"]
+    kernel = record["kernel"]
     return {
         "CPU": short.pop("CPU"),
         "CPUs": record["processor"]["CPUs in number"],
         "kernel": f"Linux {kernel['release']} {kernel['architecture']}",
         **short,
         "mitigations": _mitigations(record["mitigations"]),
-        "work directory on": f"{storage['file system']} on {storage.get('source', ABSENT)}",
-        "its mount options": storage.get("mount options", ABSENT),
-        **_disk(record["disks"]),
     }
 
 

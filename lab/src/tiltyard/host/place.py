@@ -114,16 +114,11 @@ class Place:
         ask = f"grep -sH '' -- {shlex.join(names)}; true"
         with self.told():
             said = commands.run((*self.ssh, ask), timeout_s=_ANSWER_S).stdout
-        return texts_of(said.splitlines())
-
-
-def texts_of(lines: Iterable[str]) -> dict[str, str]:
-    """Files by path, from what ``grep -sH '' FILES`` prints of them."""
-    found: dict[str, list[str]] = {}
-    for line in lines:
-        path, _, text = line.partition(":")
-        found.setdefault(path, []).append(text)
-    return {path: "\n".join(texts).strip() for path, texts in found.items()}
+        found: dict[str, list[str]] = {}
+        for line in said.splitlines():
+            path, _, text = line.partition(":")
+            found.setdefault(path, []).append(text)
+        return {path: "\n".join(lines).strip() for path, lines in found.items()}
 
 
 HERE = Place()

@@ -11,16 +11,13 @@ from pathlib import Path
 from pydantic import Field
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host.facts import ABSENT
+from tiltyard.host.facts import facts_of_another
 from tiltyard.host.mounts import mount_over, parse_mounts
-from tiltyard.host.place import texts_of
 from tiltyard.host.steps import Steps
 from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
 from tiltyard.systems.other_host import HostName, OtherHost
 from tiltyard.units import format_size
 
-_MOUNTS, _CPUS, _MEMORY = "/proc/self/mountinfo", "/proc/cpuinfo", "/proc/meminfo"
-_KERNEL, _RELEASE = "/proc/sys/kernel/osrelease", "/etc/os-release"
 _WATCHED = "CPU time, steal, swapping, clock source; no disk traffic, heat, frequency, kernel log"
 _WAIT = 'engine=$1; shift; "$engine" "$@"; exit $?'
 """A shell stays between ssh and the engine, so that an engine that is killed is told from a
@@ -99,18 +96,13 @@ class Remote(System):
 
     def _look(self) -> tuple[Path, dict[str, str]]:
         """The directory's own path there, and what the kernel says of it and of the host."""
-        files = " ".join((_MOUNTS, _CPUS, _MEMORY, _KERNEL, _RELEASE))
-        said = self._there.ask(
+        path, room, *mounts = self._there.ask(
             f"cd {shlex.quote(self._settings.directory)} && pwd -P && "
-            f"stat -f -c '%s %S %b %a' . && {{ grep -sH '' {files}; true; }}"
-        )
-        path, room, *lines = said.splitlines()
+            "stat -f -c '%s %S %b %a' . && cat /proc/self/mountinfo"
+        ).splitlines()
         best_bytes, unit_bytes, units, free_units = map(int, room.split())
-        found = texts_of(lines)
-        mount = mount_over(parse_mounts(found[_MOUNTS]), Path(path))
+        mount = mount_over(parse_mounts("\n".join(mounts)), Path(path))
         assert mount is not None, "there is always a root"
-        cpus = [line.partition(":") for line in found.get(_CPUS, "").splitlines()]
-        models = [value.strip() for key, _, value in cpus if key.strip() == "model name"]
         return Path(path), {
             "host": self._settings.host,
             "file system": mount.type,
@@ -120,19 +112,9 @@ class Remote(System):
             "block size": format_size(best_bytes),
             "size": format_size(units * unit_bytes),
             "free": format_size(free_units * unit_bytes),
-            "CPU": models[0] if models else ABSENT,
-            "CPUs": str(sum(key.strip() == "processor" for key, _, _ in cpus) or ABSENT),
-            "memory": _value(found.get(_MEMORY, ""), "MemTotal:"),
-            "kernel": found.get(_KERNEL, ABSENT),
-            "distribution": _value(found.get(_RELEASE, ""), "PRETTY_NAME="),
+            **facts_of_another(self.place),
             "watched beside the trials": _WATCHED,
         }
-
-
-def _value(text: str, key: str) -> str:
-    """The value of the line that begins with a key."""
-    lines = (line.removeprefix(key) for line in text.splitlines() if line.startswith(key))
-    return next(lines, ABSENT).strip().strip('"')
 
 
 KIND = Kind(
