@@ -83,6 +83,7 @@ class Hosts(System):
     def bring_up(self) -> Up:
         """Copy the engine and a fresh secret there, and start it."""
         settings = self._settings
+        self._steps.undo()  # What could not be taken down because the host was not reached.
         try:
             address, secret = _resolved(self._name()), fresh_secret()
             self._engine = self._serve(address, secret)

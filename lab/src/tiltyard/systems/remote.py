@@ -5,6 +5,7 @@ through ssh and streams back what it finds. It stops when the connection ends, w
 nothing of it stays. Nothing that is timed passes through ssh.
 """
 
+import secrets
 import shlex
 from pathlib import Path
 
@@ -72,9 +73,12 @@ class Remote(System):
         """Make the subdirectory and copy the engine there."""
         self._steps.undo()  # What could not be taken down because the host was not reached.
         given, facts = self._look()
-        target = given / self._ledger.name("trials")
+        # A name of its own, also beside what another system could not take down on that host.
+        turn = secrets.token_hex(3)
+        target = given / self._ledger.name(f"trials-{turn}")
         try:
-            engine = self._there.copy_engine(self._ledger.name("engine"), beside=str(target))
+            directory = self._ledger.name(f"engine-{turn}")
+            engine = self._there.copy_engine(directory, beside=str(target))
         except BaseException:
             self._steps.undo()
             raise
