@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from support.hosts import needs_root
+from support.places import tuning_facts
 from support.runs import Watcher, directory_system, go_on, place, plan_of
 from tiltyard.executors.engine import Engine
 from tiltyard.host import sysctls
@@ -36,12 +37,7 @@ def test_tuned_and_untuned_turns_take_each_other_s_place(tmp_path: Path, engine:
     assert told in watcher.told
     record = read_run(folder, plan)
     assert [trial.outcome for trial in record.trials] == ["done"] * 9
-    facts = {
-        (each.block, each.system): {
-            key: value for key, value in each.facts.items() if key.startswith("tuning")
-        }
-        for each in record.prepared
-    }
+    facts = {(each.block, each.system): tuning_facts(each.facts) for each in record.prepared}
     for block in (1, 2, 3):
         assert facts[block, "plain"] == {}
         # Put back after each turn: what it was, it is again when the next one begins.

@@ -5,6 +5,7 @@ tested goes there as it goes to any other host, through the command that reaches
 """
 
 import contextlib
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,7 +13,14 @@ from pathlib import Path
 from tiltyard.host.place import Place
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_DIGEST = re.compile(r" \([0-9a-f]{8}\)")
 _WAIT = "echo ready; exec sleep infinity"
+
+
+def tuning_facts(facts: Mapping[str, str]) -> dict[str, str]:
+    """What is told of tuning, without the digests of profiles' files."""
+    told = {key: value for key, value in facts.items() if key.startswith("tuning")}
+    return told | {"tuning": _DIGEST.sub("", told["tuning"])} if told else {}
 
 
 @contextlib.contextmanager

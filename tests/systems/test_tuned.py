@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import host_state, needs_root
+from support.places import tuning_facts
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
 from tiltyard.host import loops, sysctls
 from tiltyard.host.ledger import Ledger, recover
@@ -73,7 +74,7 @@ def test_a_tuned_turn_and_what_is_told_of_it(make: Make, tmp_path: Path) -> None
     assert queue(up, "scheduler") == "mq-deadline"
     assert queue(up, "nr_requests") == "64"
     assert queue(up, "read_ahead_kb") == str(4 * int(was))
-    assert {key: value for key, value in up.facts.items() if key.startswith("tuning")} == {
+    assert tuning_facts(up.facts) == {
         "tuning": "mine.toml: 5 set, 0 as they were, 1 skipped",
         "tuning mount options": "noatime,commit=60",
         f"tuning {KEY}": f"7 (was {interval})",
@@ -231,8 +232,7 @@ def test_both_ends_of_a_pair_are_tuned_inside_their_namespaces(make: Make, tmp_p
     assert sysctls.read(KEY) == "7"
     assert up.facts["net.ipv4.tcp_rmem"] == "4096 100000 1000000"
     assert "tso" in up.facts["offloads off"]
-    told = {key: value for key, value in up.facts.items() if key.startswith("tuning")}
-    assert told == {
+    assert tuning_facts(up.facts) == {
         "tuning": "mine.toml: 4 set, 0 as they were, 2 skipped",
         "tuning net.ipv4.tcp_rmem": "4096 100000 1000000 at both ends",
         "tuning offload tso": "off at both ends",

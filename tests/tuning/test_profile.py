@@ -1,5 +1,6 @@
 """Profiles as they are typed: what they mean, and every way to get them wrong."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -130,7 +131,9 @@ def test_what_stands_in_a_profile_goes_before_what_it_includes(tmp_path: Path) -
     written(tmp_path, 'about = "x"\ninclude = ["blogger-deadline"]\n[sysctl]\nvm.swappiness = 1\n'
             '[mount]\next4 = ["noatime", "barrier=0"]\n[services]\nstop = ["a"]')  # fmt: skip
     found = load_profiles(["mine.toml", "whitepaper-services"], tmp_path)
-    assert found.names == ("mine.toml", "whitepaper-services")
+    mine, ready = found.names
+    assert re.fullmatch(r"mine\.toml \([0-9a-f]{8}\)", mine)
+    assert ready == "whitepaper-services"
     assert parameters(found)["vm.swappiness"] == "1"
     assert parameters(found)["vm.dirty_ratio"] == "30"
     mount, services = found.table(MountTable), found.table(ServicesTable)
@@ -140,6 +143,15 @@ def test_what_stands_in_a_profile_goes_before_what_it_includes(tmp_path: Path) -
     assert services is not None
     assert services.stop[0] == "a"
     assert "crond" in services.stop
+
+
+def test_the_name_of_a_file_tells_contents_apart_and_nothing_else(tmp_path: Path) -> None:
+    text = 'about = "x"\n[sysctl]\nvm.swappiness = 1\n'
+    seen = []
+    for each in (text, f"# a remark\n{text}", text.replace("1", "2")):
+        written(tmp_path, each)
+        seen += load_profiles(["mine.toml"], tmp_path).names
+    assert seen[0] == seen[1] != seen[2]
 
 
 def test_the_later_of_two_profiles_has_the_last_word(tmp_path: Path) -> None:

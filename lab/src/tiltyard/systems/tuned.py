@@ -43,9 +43,9 @@ class Tuned(System):
         Raises:
             UsageError: if a profile is not there, or is none.
         """
-        self._names = settings.tuning
         self._strict = settings.tuning_strict
         profile = load_profiles(settings.tuning, site.root)
+        self._names = profile.names
         own, self._profile, self._taken = settings.tuned(profile)
         self._system = kind.open(name, own, site)
         self._around = Steps(site.ledger, site.check)

@@ -42,10 +42,12 @@ def load_profiles(names: Sequence[str], root: Path) -> Profile:
         UsageError: if there is none of a name, or a file is not a profile; it names file, line,
             key and what would be right.
     """
-    merged = Profile(())
+    merged, told = Profile(()), []
     for name in names:
-        merged = load_profile(name, root).over(merged)
-    return replace(merged, names=tuple(names))
+        loaded = load_profile(name, root)
+        told.append(f"{name} ({loaded.digest})" if is_path(name) else name)
+        merged = loaded.over(merged)
+    return replace(merged, names=tuple(told))
 
 
 def load_profile(name: str, root: Path, within: tuple[Path, ...] = ()) -> Profile:

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field, create_model
 
+from tiltyard.folder import sha256
 from tiltyard.study.file import Text, Typed
 from tiltyard.tuning.knob import KnobTable
 from tiltyard.tuning.knobs import KNOBS
@@ -42,6 +43,7 @@ class Profile:
     """What is to be set, and under which names it was asked for."""
 
     names: tuple[str, ...]
+    """Those of files with a digest: a file may be edited between two runs."""
     about: str = ""
     source: str = ""
     tables: dict[str, KnobTable] = field(default_factory=dict)
@@ -53,6 +55,11 @@ class Profile:
         tables = {knob.name: getattr(file, knob.name) for knob in KNOBS}
         given = {name: table for name, table in tables.items() if table is not None}
         return cls((name,), file.about, file.source or "", given)
+
+    @property
+    def digest(self) -> str:
+        """Tells contents apart: of what is set, whatever the comments and the files it is in."""
+        return sha256(repr(sorted(self.tables.items())).encode())[:8]
 
     def over(self, earlier: "Profile") -> "Profile":
         """Both, this one's values first."""
