@@ -7,7 +7,7 @@ from tiltyard.host.place import Place
 State = Literal["running", "stopped", "absent"]
 
 # Scripts of System V leave their standard output to the daemons that they start; a pipe would
-# then never end. Status 4 is "unknown" of the LSB: as good as not running.
+# then never end.
 _SCRIPT = {
     "state": 'test -x "/etc/init.d/$1" || { echo absent; exit 0; }; '
     'service "$1" status >/dev/null 2>&1 && echo running || echo stopped',
@@ -24,13 +24,13 @@ _UNIT = {
 
 def state(place: Place, name: str) -> State:
     """Whether a service runs; ``absent`` if this host has none of that name."""
-    said = place.run(_command(place, "state", name)).stdout
+    said = place.run(_command("state", name)).stdout
     return "running" if said == "running" else "stopped" if said == "stopped" else "absent"
 
 
-def stop_command(place: Place, name: str) -> tuple[str, ...]:
+def stop_command(name: str) -> tuple[str, ...]:
     """The command that stops a service."""
-    return _command(place, "stop", name)
+    return _command("stop", name)
 
 
 def start(place: Place, name: str) -> None:
@@ -39,10 +39,11 @@ def start(place: Place, name: str) -> None:
     Raises:
         TiltyardError: if that fails.
     """
-    place.run(_command(place, "start", name))
+    place.run(_command("start", name))
 
 
-def _command(place: Place, what: str, name: str) -> tuple[str, ...]:
+def _command(what: str, name: str) -> tuple[str, ...]:
     """What asks the manager of services that is there: systemd if it is process 1."""
-    scripts = _UNIT if place.read("/proc/1/comm") == "systemd" else _SCRIPT
-    return ("sh", "-c", scripts[what], "sh", name)
+    is_systemd = 'test "$(cat /proc/1/comm)" = systemd'
+    line = f"if {is_systemd}; then {_UNIT[what]}; else {_SCRIPT[what]}; fi"
+    return ("sh", "-c", line, "sh", name)

@@ -76,7 +76,7 @@ class Stopped(Setting):
         steps.record(StoppedService(name=self.service, ssh=self.place.ssh))
         refused = ""
         try:
-            steps.run(self.place.argv(services.stop_command(self.place, self.service)))
+            steps.run(self.place.argv(services.stop_command(self.service)))
         except TiltyardError as error:
             refused = str(error).rpartition(": ")[2]
         if self.read() != wanted:
