@@ -294,6 +294,15 @@ def test_computed_defaults(
         assert defaults.somaxconn(place) == somaxconn
 
 
+def test_of_two_that_are_both_0_neither_is_touched(tmp_path: Path, steps: Steps) -> None:
+    files = {"/proc/sys/vm/dirty_bytes": "0\n", "/proc/sys/vm/dirty_ratio": "0\n"}
+    with pretend(tmp_path, files=files) as place:
+        text = "[sysctl]\nvm.dirty_bytes = 100000000"
+        ((found,),) = set_there(tmp_path, text, Scene(place), steps).values()
+        assert found.reason == "vm.dirty_ratio is 0 as well, and could not be put back"
+        assert place.read("/proc/sys/vm/dirty_bytes") == "0"
+
+
 def test_what_a_distribution_sets_at_boot(tmp_path: Path) -> None:
     folders = {
         "/usr/lib/sysctl.d": {"10-a.conf": "vm.a = 1\nvm.b = 1\n", "50-b.conf": "vm.b = 2\n"},

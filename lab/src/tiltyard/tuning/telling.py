@@ -25,8 +25,8 @@ def told(names: Sequence[str], outcomes: Iterable[Outcome]) -> dict[str, str]:
 
 
 def counts(by_name: Mapping[str, Sequence[Outcome]]) -> tuple[int, int, int]:
-    """How many things are set, as they were, and skipped; of several answers the worst counts."""
-    count = {"skipped": 0, "set": 0, "unchanged": 0}
+    """How many things are set (if only on some CPUs), as they were, and skipped."""
+    count = {"set": 0, "skipped": 0, "unchanged": 0}
     for group in by_name.values():
         statuses = {outcome.status for outcome in group}
         count[next(each for each in count if each in statuses)] += 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -15,6 +16,7 @@ from tiltyard.tuning.distribution import sysctls_at_boot
 from tiltyard.tuning.files import FileSetting, unknown_default
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import LackError
 from tiltyard.tuning.values import Amount, Value, is_rule
 
 _MOVED = {
@@ -105,6 +107,9 @@ class Sysctl(FileSetting):
 
     def wanted(self, now: str) -> str:
         """The value; a parameter does not list what it offers."""
+        other = _COUNTERPARTS.get(self.name)
+        if other and now == "0" and self.place.read(sysctls.path_of(other)) == "0":
+            raise LackError(f"{other} is 0 as well, and could not be put back")
         return self.choices[0].of(now, self.place, self.default)
 
     def way_back(self, before: str, wanted: str) -> SetFile:
@@ -126,13 +131,8 @@ def settings(table: SysctlTable, scene: Scene) -> Iterator[Sysctl]:
             path = _MOVED[key]
             lack += " (Linux 5.13 moved it to debugfs, 6.6 removed most)"
         compute = defaults.SYSCTLS.get(key)
-        default = _of(compute, scene) if compute else unknown_default
+        default = partial(compute, scene.place) if compute else unknown_default
         yield Sysctl(key, scene.place, path, (amount,), lack, default)
-
-
-def _of(compute: Any, scene: Scene) -> Any:
-    """The computation, for the host of the scene."""
-    return lambda: compute(scene.place)
 
 
 KNOB = Knob(
