@@ -187,6 +187,21 @@ def test_no_result_changes_a_reason() -> None:
         assert check(plan, changed) == expected
 
 
+def test_what_serves_the_system_is_no_stranger() -> None:
+    _, (record, *_) = block_of()
+    assert record.end is not None
+    usage = record.end.usage.model_copy(update={"foreign_s": 1.5})
+    end = record.end.model_copy(update={"usage": usage})
+
+    def foreign_s(servers_s: float | None) -> float:
+        telemetry = Telemetry(elapsed_s=3.2, servers_s=servers_s)
+        seen = evidence_of(record.model_copy(update={"end": end, "telemetry": telemetry}))
+        assert seen is not None
+        return seen.foreign_s
+
+    assert [foreign_s(used_s) for used_s in (None, 0.0, 1.25, 2.0)] == [1.5, 1.5, 0.25, 0.0]
+
+
 def test_evidence_has_no_room_for_a_result() -> None:
     names = {field.name for field in fields(Evidence)}
     assert names == {"key", "elapsed_s", "foreign_s", "steal_s", "telemetry"}

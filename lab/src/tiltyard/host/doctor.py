@@ -8,6 +8,7 @@ import ctypes
 import errno
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,12 +20,14 @@ from tiltyard.host import commands, kvm
 from tiltyard.host.facts import NONE_SEEN, virtualisation
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.mounts import mounts
+from tiltyard.host.namespaces import why_not
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
 from tiltyard.units import format_size
 
 _CACHESTAT = 451
 """Number of cachestat(2), Linux 6.5, on every architecture of today."""
 _WANTED_BYTES = 5 * 2**30
+_FUSE = Path("/dev/fuse")
 _NOISE_WINDOW_S = 0.5
 _NOISY_SHARE = 0.05
 
@@ -51,6 +54,7 @@ def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -
     """
     return [
         _root(),
+        _namespaces(),
         _engine(engine),
         _loop_devices(),
         _network_pairs(),
@@ -73,9 +77,22 @@ def _root() -> Check:
     return Check(
         "root",
         "limited",
-        "directories and loopback can be compared; root would add fresh file systems and pairs of "
-        "network namespaces",
+        "directories, loopback and what a user can mount can be compared; root would add fresh "
+        "file systems and pairs of network namespaces",
         "sudo tiltyard …",
+    )
+
+
+def _namespaces() -> Check:
+    """What users can mount without root; tried in namespaces that are gone again."""
+    name = "users' namespaces"
+    if refusal := why_not():
+        text = f"users cannot mount: {refusal}"
+        return Check(name, "limited", text, "sysctl user.max_user_namespaces=10000")
+    served = "" if _FUSE.exists() and _FUSE.stat().st_mode & stat.S_IWOTH else ", but not by FUSE"
+    text = f"users can mount tmpfs, overlay and images in namespaces of their own{served}"
+    return (
+        Check(name, "limited", text, f"chmod a+rw {_FUSE}") if served else Check(name, "ok", text)
     )
 
 

@@ -1,10 +1,12 @@
 """Every program that some kind of system needs: for the doctor, and for the system record."""
 
 from tiltyard.host.packages import Tool
-from tiltyard.systems import filesystems, other_host, pair_checks, placement
+from tiltyard.systems import filesystems, other_host, overlay, pair_checks, placement
 
 _NEEDED = (
     *(one.tool for one in filesystems.FILESYSTEMS),
+    *(tool for one in filesystems.FILESYSTEMS for tool in one.driver.tools),
+    overlay.SERVER,
     *pair_checks.TOOLS,
     other_host.SSH,
     placement.TASKSET,
