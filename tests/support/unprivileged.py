@@ -1,6 +1,11 @@
-"""Work as an ordinary user, in a child of the tests that has given up root."""
+"""Work as an ordinary user, in a child of the tests that has given up root.
+
+The user may not be able to read the interpreter's library, so what a run imports when it needs it
+is imported here beforehand.
+"""
 
 import ctypes
+import email.parser  # noqa: F401  importlib.metadata needs it
 import os
 import shutil
 import tempfile

@@ -72,6 +72,12 @@ def test_tmpfs(make: Make, tmp_path: Path) -> None:
 
 
 @needs_root
+def test_a_default_that_is_asked_for_is_in_no_doubt(make: Make) -> None:
+    up = make("tmpfs", size="8M", huge="never").bring_up()
+    assert "mount options in doubt" not in up.facts
+
+
+@needs_root
 def test_a_tmpfs_that_is_full_is_as_large_as_it_was_asked_to_be(make: Make) -> None:
     up = make("tmpfs", size="1M").bring_up()
     with pytest.raises(OSError, match="No space left"):

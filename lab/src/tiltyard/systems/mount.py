@@ -64,6 +64,10 @@ class AnyMount(MountSystem):
         argv = ("mount", "-t", settings.type, *options, self._source, str(self.target))
         self.mounter.serve(argv, self.target)
 
+    def facts(self) -> dict[str, str]:
+        """Where it comes from."""
+        return {"source": self.mounter.at(self.target)[-1].source}
+
     def servers(self) -> tuple[int, ...]:
         """Ours, and those that were named."""
         return tuple(sorted({*self.mounter.servers, *named(self._settings.servers)}))

@@ -6,10 +6,18 @@ from pathlib import Path
 
 from tiltyard.host.drivers import knows_filesystem
 from tiltyard.host.namespaces import why_not
-from tiltyard.host.packages import find_program, load_command
+from tiltyard.host.packages import find_program, install_command, load_command
 from tiltyard.systems.kind import Problem
 
 _FUSE = Path("/dev/fuse")
+_HELPERS = {
+    "nfs": "nfs-common",
+    "nfs4": "nfs-common",
+    "cifs": "cifs-utils",
+    "glusterfs": "glusterfs-client",
+    "ceph": "ceph-common",
+}
+"""Type → package of its helper for mount(8)."""
 _ADMIT = "sudo; or let users have namespaces (sysctl user.max_user_namespaces)"
 
 
@@ -34,14 +42,15 @@ def knows_how_to_mount(type_: str) -> list[Problem]:
     family, _, server = type_.partition(".")
     if family in ("fuse", "fuseblk") and server:
         if find_program(server) is None:
-            return [Problem("error", f"{server} is not installed", f"install {server}")]
+            return [Problem("error", f"{server} is not installed", install_command(server))]
         if find_program(f"mount.{family}") is None:
-            return [Problem("error", f"mount.{family} is not installed", "install fuse3")]
+            return [Problem("error", f"mount.{family} is not installed", install_command("fuse3"))]
         family = "fuse"
     if knows_filesystem(family) or find_program(f"mount.{family}"):
         return []
     text = f"neither this kernel nor a program mount.{family} can mount {type_}"
-    return [Problem("error", text, load_command(family))]
+    package = _HELPERS.get(family)
+    return [Problem("error", text, install_command(package) if package else load_command(family))]
 
 
 @functools.cache

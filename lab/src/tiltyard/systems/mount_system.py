@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field
 
@@ -38,7 +38,7 @@ class MountSystem(System):
 
     types: Sequence[str] = ()
     """What the table of mounts may show; empty if anything is right."""
-    synonyms: Mapping[str, str] = {}
+    synonyms: ClassVar[Mapping[str, str]] = {}
     """See :attr:`tiltyard.systems.filesystems.driver.Driver.synonyms`."""
 
     def __init__(self, site: Site, use: str) -> None:
@@ -103,7 +103,7 @@ class MountSystem(System):
             prefix=self.mounter.prefix,
             devices=(source,) if is_device(source) else (),
             servers=self.servers(),
-            facts={**said, "source": source, **self.facts()},
+            facts={**said, **self.facts()},
         )
 
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.packages import Tool
 from tiltyard.host.setting_changes import MountedAt
-from tiltyard.systems.filesystems.server import server_problems
+from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, server_problems
 from tiltyard.systems.kind import Kind, Problem, Site
 from tiltyard.systems.mount_checks import knows_how_to_mount, rights_to_mount
 from tiltyard.systems.mount_system import MountSettings, MountSystem
@@ -104,6 +104,7 @@ class Overlay(MountSystem):
             "mount options": shown,
             "layers lie on": f"{below.type} on {below.source}",
             "lower layer": lower,
+            **(ENDS_AT_SERVER if self._served else {}),
         }
 
 

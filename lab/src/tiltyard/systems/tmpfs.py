@@ -6,7 +6,8 @@ it fails, and out-of-cache reads do not exist.
 Source: tmpfs(5).
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -41,6 +42,7 @@ class Tmpfs(MountSystem):
     """Mounted for a turn; what was in it is gone after."""
 
     types = ("tmpfs",)
+    synonyms: ClassVar[Mapping[str, str]] = {"huge=never": "", "mpol=default": ""}
 
     def __init__(self, name: str, settings: TmpfsSettings, site: Site) -> None:  # noqa: ARG002
         """Nothing is touched yet."""

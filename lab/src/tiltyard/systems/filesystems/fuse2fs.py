@@ -3,7 +3,7 @@
 from tiltyard.host.packages import Tool
 from tiltyard.systems.filesystems.ext import AT_ONCE
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
-from tiltyard.systems.filesystems.server import ServerDriver
+from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, ServerDriver
 
 FUSE2FS = Filesystem(
     name="fuse2fs",
@@ -20,6 +20,6 @@ FUSE2FS = Filesystem(
         foreground=("-f",),
         options=("fakeroot",),
         shown_as=("fuse.ext4", "fuseblk.ext4", "fuse.fuse2fs", "fuseblk.fuse2fs", "fuse"),
-        remarks={"journal": "not written: fuse2fs only replays it"},
+        remarks={**ENDS_AT_SERVER, "journal": "not written: fuse2fs only replays it"},
     ),
 )

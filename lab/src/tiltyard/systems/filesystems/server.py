@@ -11,12 +11,15 @@ Source: fuse(4), mount.fuse(8).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tiltyard.host.drivers import knows_filesystem
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.kind import Problem
 
+ENDS_AT_SERVER: Final = {"direct I/O": "ends at the server, which works through the page cache"}
+"""What becomes of O_DIRECT."""
 _DEVICE = Path("/dev/fuse")
 
 
@@ -32,7 +35,7 @@ class ServerDriver(Driver):
     options: tuple[str, ...] = ()
     """Mount options that it always gets."""
     synonyms: Mapping[str, str] = field(default_factory=dict)
-    remarks: Mapping[str, str] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=lambda: {**ENDS_AT_SERVER})
     takes_files: bool = True
 
     @property

@@ -15,6 +15,7 @@ from tiltyard.host.drivers import knows_filesystem
 from tiltyard.host.packages import Tool, load_command
 from tiltyard.host.pools import ImportedPool, pools, somebody_answers
 from tiltyard.host.processes import named
+from tiltyard.host.steps import Steps
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
 from tiltyard.systems.filesystems.server import server_problems
@@ -62,25 +63,34 @@ class PoolDriver(Driver):
         mounter.steps.record(ImportedPool(pool=pool_of(device)))
 
     def mount(self, name: str, mounting: Mounting) -> None:  # noqa: ARG002  pools have their own
-        """Set the mount point of a pool just made, or import one that was made before."""
+        """Give a pool just made its place, or import one that was made before."""
         steps, pool = mounting.mounter.steps, pool_of(mounting.device)
-        links = mounting.target.with_name(f"{mounting.target.name}-devices")
-        made = MadeDirectory(path=links)
-        if not steps.ledger.holds(made):
-            steps.record(made).path.mkdir()
-            (links / Path(mounting.device).name).symlink_to(mounting.device)
-        steps.record(ImportedPool(pool=pool))
-        if pool not in pools():
-            steps.run(("zpool", "import", "-d", str(links), *_NO_TRACE, pool))
+        if steps.dry or pool in pools():
+            steps.record(ImportedPool(pool=pool))
+        else:
+            _import(steps, mounting)
         for option in mounting.options:
             steps.run(("zfs", "set", option, pool))
-            _insist(pool, option)
+            if not steps.dry:
+                _insist(pool, option)
         steps.run(("zfs", "set", f"mountpoint={mounting.target}", pool))
 
-    def renew(self, name: str, mounting: Mounting) -> None:
-        """Export and import."""
+    def renew(self, name: str, mounting: Mounting) -> None:  # noqa: ARG002  pools have their own
+        """Export and import; a pool remembers its place and its properties."""
         mounting.mounter.steps.undo_last()
-        self.mount(name, mounting)
+        _import(mounting.mounter.steps, mounting)
+
+
+def _import(steps: Steps, mounting: Mounting) -> None:
+    """Import a pool from a directory with its device alone in it, so that no other is tried."""
+    pool = pool_of(mounting.device)
+    links = mounting.target.with_name(f"{mounting.target.name}-devices")
+    if not steps.ledger.holds(MadeDirectory(path=links)):
+        steps.make_directory(links)
+        link = links / Path(mounting.device).name
+        steps.act(f"link {link} to {mounting.device}", lambda: link.symlink_to(mounting.device))
+    steps.record(ImportedPool(pool=pool))
+    steps.run(("zpool", "import", "-d", str(links), *_NO_TRACE, pool))
 
 
 def pool_of(device: str) -> str:
