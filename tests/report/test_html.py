@@ -9,6 +9,7 @@ from tiltyard.analysis.decision import all_comparisons
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.report.html import render_html
+from tiltyard.run.differences import Difference
 from tiltyard.units import format_value
 
 HOSTILE = '<script>alert("1")</script>'
@@ -111,3 +112,23 @@ def _judgement(comparison: Comparison | None) -> str:
 
 def _text_of(markup: str) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", markup))
+
+
+def test_the_system_record_is_an_appendix_where_there_is_one(findings: Findings) -> None:
+    record = {"kernel": {"release": "6.1 <b>"}, "clock": {"source": "not available"}}
+    page = render_html(findings.model_copy(update={"record": record}))
+    assert '<section id="record">' in page
+    assert "6.1 &lt;b&gt;" in page
+    assert '<td class="quiet">not available</td>' in page
+    assert 'id="record"' not in render_html(findings.model_copy(update={"record": {}}))
+
+
+def test_what_nobody_asked_for_stands_before_what_follows(findings: Findings) -> None:
+    values = {system.name: system.name for system in findings.systems}
+    given = (
+        Difference(fact="block size", values=values, why="the same record is other blocks"),
+        Difference(fact="mkfs", values=values, follows_from=("filesystem",)),
+    )
+    page = render_html(findings.model_copy(update={"differences": given}))
+    assert page.index("the same record is other blocks") < page.index("What follows from the")
+    assert page.index("What follows from the factors (1)") < page.index(">mkfs")

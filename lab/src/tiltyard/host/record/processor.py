@@ -57,8 +57,8 @@ def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
             seen.file(f"{_CPU}/cpuidle/current_governor"),
         ),
         "idle states": _idle_states(seen),
-        "isolated CPUs": seen.file(f"{_CPU}/isolated"),
-        "CPUs without ticks": seen.file(f"{_CPU}/nohz_full"),
+        "isolated CPUs": _listed(seen, f"{_CPU}/isolated"),
+        "CPUs without ticks": _listed(seen, f"{_CPU}/nohz_full"),
     }
 
 
@@ -131,6 +131,11 @@ def _idle_states(seen: Seen) -> str:
     return " ".join(found) or ABSENT
 
 
+def _listed(seen: Seen, path: str) -> str:
+    """A list of CPUs; an empty one is there and says nothing."""
+    return seen.files.get(path, "none" if path in seen.links else ABSENT)
+
+
 def _khz(text: str) -> str:
     return f"{int(text) / 1000:g} MHz" if text.isdigit() else ABSENT
 
@@ -169,7 +174,7 @@ SECTION = Section(
             )
         ),
     ),
-    links=dmi.LINKS,
+    links=(*dmi.LINKS, f"{_CPU}/isolated", f"{_CPU}/nohz_full"),
     ask=dmi.ask,
     volatile=frozenset({"frequency now"}),
 )  # fmt: skip
