@@ -93,8 +93,10 @@ def test_a_pair_in_a_users_own_namespaces(tmp_path: Path) -> None:
 def test_a_far_end_by_ssh(tmp_path: Path) -> None:
     with sshd(tmp_path / "server") as server:
         options = {"ssh_options": server.options, "data_ports": "23100-23110"}
-        carry_out(tmp_path / "study", system("there", "hosts", far=server.far, **options))
+        there = system("there", "hosts", far=server.far, **options)
+        _, run = carry_out(tmp_path / "study", there)
         assert not list(server.home.iterdir())
+    assert run.other_hosts[server.far]["kernel"]["release"] == os.uname().release
 
 
 @needs_root

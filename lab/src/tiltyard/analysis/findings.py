@@ -106,6 +106,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,
         clock=plan.clock,
+        other_hosts=run.other_hosts,
         record=record_under_test(run.record, systems),
         complete=not is_open or blocks_done >= plan.design.looks[-1].blocks,
     )

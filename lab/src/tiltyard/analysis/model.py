@@ -415,5 +415,7 @@ class Findings(Frozen):
     """What the clock of the systems counted."""
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The system record: section → fact → value; empty for runs of an older Tiltyard."""
+    other_hosts: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
+    """The same of other hosts that systems are on, or have their far ends on."""
     complete: bool
     """Every comparison is decided, or the last look is reached."""

@@ -13,6 +13,7 @@ from tiltyard.run.journal import (
     Entry,
     Isolated,
     Looked,
+    OtherHost,
     Started,
     Stopped,
     SystemPrepared,
@@ -41,6 +42,15 @@ class History:
             for before, after in itertools.pairwise(self.starts)
             for change in changes(before.record, after.record)
         )
+
+    @property
+    def other_hosts(self) -> dict[str, dict[str, dict[str, str]]]:
+        """Name of another host → its system record, as it was taken first."""
+        found: dict[str, dict[str, dict[str, str]]] = {}
+        for entry in self.entries:
+            if isinstance(entry.event, OtherHost):
+                found.setdefault(entry.event.name, entry.event.record)
+        return found
 
     @property
     def isolation(self) -> IsolationNote | None:

@@ -53,6 +53,15 @@ class BootAsked(Frozen):
     command: str
 
 
+class OtherHost(Frozen):
+    """A system has come up on another host, or with its far end there: once a start."""
+
+    type: Literal["other_host"] = "other_host"
+    name: str
+    """As ssh knows it."""
+    record: dict[str, dict[str, str]]
+
+
 class SystemPrepared(Frozen):
     """A system was brought up for its turn."""
 
@@ -141,6 +150,7 @@ Event = Annotated[
     Started
     | BootAsked
     | Isolated
+    | OtherHost
     | SystemPrepared
     | TrialStarted
     | TrialFinished

@@ -28,6 +28,7 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
     return RunRecord(
         host=starts[0].host if starts else {},
         record=starts[0].record if starts else {},
+        other_hosts=history.other_hosts,
         host_changes=history.host_changes,
         starts=len(starts),
         resumed_blocks=history.resumed_blocks,

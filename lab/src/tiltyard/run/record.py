@@ -106,6 +106,8 @@ class RunRecord(Frozen):
     """The host at first sight, at the first start."""
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The system record of the host at the first start, section by section."""
+    other_hosts: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
+    """The same of other hosts that systems are on, or have their far ends on."""
     host_changes: tuple[str, ...] = ()
     """What of it has changed between two starts, a sentence each."""
     starts: int

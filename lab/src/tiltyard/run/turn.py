@@ -9,9 +9,10 @@ from collections.abc import Mapping
 
 from tiltyard.errors import InterruptedRunError, TiltyardError, TrialsFailedError
 from tiltyard.host.place import UnreachableError
+from tiltyard.host.record import Subject, take
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.context import Context
-from tiltyard.run.journal import SystemPrepared
+from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.record import Prepared
 from tiltyard.run.trial import fail_trial, run_trial
 from tiltyard.run.under_test import facts_of
@@ -49,6 +50,7 @@ def run_turn(
             system=name, block=block, commands=up.commands, facts={**facts_of(up), **boot}
         )
         context.journal.append(SystemPrepared(prepared=prepared))
+        _record_other_host(context, up)
         _run_trials(context, system, keys, up)
     finally:
         _take_down(context, name, system)
@@ -60,6 +62,20 @@ def _take_down(context: Context, name: str, system: System) -> None:
         system.take_down()
     except UnreachableError as error:
         context.observer.note(f"{name}: {error}; that is tried again, also by tiltyard restore")
+
+
+def _record_other_host(context: Context, up: Up) -> None:
+    """Take the record of a host that is met for the first time; it must not fail a turn."""
+    other = up.far if up.far.ssh else up.place
+    name = str(other)
+    if not other.ssh or name in context.history.other_hosts:
+        return
+    try:
+        record = take(Subject(), other)
+    except TiltyardError as error:
+        context.observer.note(f"{name}: no system record: {error}")
+        return
+    context.journal.append(OtherHost(name=name, record=record))
 
 
 def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) -> None:

@@ -92,6 +92,7 @@ class Hosts(System):
                 target=FarEnd(address=address, port=self._engine.port, secret=secret),
                 commands=self._steps.executed,
                 facts=facts,
+                far=self._there.place,
                 cpus=settings.near_cpus,
                 interfaces=tuple(filter(None, (facts.get(_NEAR_DEVICE),))),
             )

@@ -167,6 +167,8 @@ class Up:
     """Processes of this host that serve it: what they use of the processor is its own."""
     interfaces: tuple[str, ...] = ()
     """Network devices of this host that its path begins with."""
+    far: Place = HERE
+    """The host of its far end."""
 
 
 class System(ABC):
