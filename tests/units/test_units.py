@@ -64,3 +64,12 @@ def test_a_ratio_has_the_digits_of_its_interval_and_never_none(
     ratio: float, half_width: float | None, printed: str
 ) -> None:
     assert format_ratio(ratio, half_width) == printed
+
+
+def test_counts_of_instructions_have_one_more_digit() -> None:
+    assert format_value(5694.63, "instr/op") == "5,695 instr/op"
+    assert format_value(339.8, "instr/op") == "339.8 instr/op"
+
+
+def test_a_ratio_without_any_width_has_all_its_digits() -> None:
+    assert format_ratio(0.97134, 0.0) == "0.9713"

@@ -1,9 +1,9 @@
 """One way to read and to print a number with its unit.
 
-Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s, s/B; 1 for shares;
-instr/op for path lengths). Size *suffixes*
-typed by a person are binary (``64k`` = 65536 B), as in every tool of the field; *printed* rates are
-decimal and say so by their prefix (``1.21 GB/s`` = 1.21e9 B/s), sizes binary (``64 KiB``).
+Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s, s/B; 1 for shares; instr/op for
+path lengths). Size *suffixes* typed by a person are binary (``64k`` = 65536 B), as in every tool
+of the field; *printed* rates are decimal and say so by their prefix (``1.21 GB/s`` = 1.21e9 B/s),
+sizes binary (``64 KiB``).
 
 Of a network people read throughput in bits and latency in µs: :func:`reading_unit`. Such a unit
 says only how to print; the value stays in its base unit.
@@ -103,11 +103,19 @@ def format_duration(seconds: float) -> str:
 
 
 def format_value(value: float, unit: str) -> str:
-    """A measured value to three significant digits: ``1.21 GB/s``, ``18,400 /s``, ``3.2 ms``."""
+    """A measured value to three significant digits: ``1.21 GB/s``, ``18,400 /s``, ``3.2 ms``.
+
+    Counts repeat, and have one more: ``5,694 instr/op``.
+    """
     if not math.isfinite(value):
         return "–"
     factor, name = display_unit(value, unit)
-    return f"{format_number(value / factor)} {name}".rstrip()
+    return f"{format_number(value / factor, digits_of(unit))} {name}".rstrip()
+
+
+def digits_of(unit: str) -> int:
+    """Significant digits with which values of a unit are printed."""
+    return 4 if unit == "instr/op" else 3
 
 
 def display_unit(value: float, unit: str) -> tuple[float, str]:

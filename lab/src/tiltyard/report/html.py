@@ -20,7 +20,7 @@ from tiltyard.charts.figures import (
 )
 from tiltyard.report import judgement, tables
 from tiltyard.report.pictures import hang
-from tiltyard.units import display_unit, format_duration, format_number, format_value
+from tiltyard.units import digits_of, display_unit, format_duration, format_number, format_value
 
 
 def render_html(findings: Findings) -> str:
@@ -66,6 +66,7 @@ def _environment() -> Environment:
         "between": between,
         "verdict_word": verdict_word,
         "with_unit": with_unit,
+        "digits_of": digits_of,
         "display_unit": display_unit,
         "duration": format_duration,
         "percent": _percent,

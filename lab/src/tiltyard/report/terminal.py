@@ -19,7 +19,7 @@ from tiltyard.charts.figures import (
 from tiltyard.charts.grid import course
 from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
 from tiltyard.study.model import Clock
-from tiltyard.units import display_unit, format_number
+from tiltyard.units import digits_of, display_unit, format_number
 
 _SYSTEMS_ABREAST = 3
 _SENTENCES = 3
@@ -63,7 +63,7 @@ def _ranked(workload: WorkloadFindings, baseline: str, clock: Clock) -> Group:
         comparison = standing.comparison
         table.add_row(
             Text(f"  {standing.system}"),
-            format_number(standing.value / factor),
+            format_number(standing.value / factor, digits_of(index.unit)),
             "1" if comparison is None else ratio_text(comparison),
             "" if comparison is None else interval_text(comparison),
             "" if comparison is None else _word(comparison, clock),
