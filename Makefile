@@ -61,6 +61,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools ntfs-3g:ntfs-3g exfatprogs:mkfs.exfat
 	@scripts/install-tools fuse3:fusermount3 fuse2fs:fuse2fs zfs-fuse:zfs-fuse bindfs:bindfs fuse-overlayfs:fuse-overlayfs
 	@scripts/install-tools glusterfs-server:glusterd glusterfs-client:mount.glusterfs
+	@scripts/install-tools user-mode-linux:linux.uml cpio:cpio
 	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 kmod:depmod
 	@scripts/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2
 

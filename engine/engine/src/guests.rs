@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use guest::into::Guest;
 use guest::server::Server;
 use kit::failure::failure;
+use rustix::process::Pid;
 use wire::{Failure, FailureKind};
 
 use crate::output::Output;
@@ -23,6 +24,9 @@ pub struct IntoArguments {
     /// File with what the guest's kernel has said, for the last words of one that died
     #[arg(long, value_name = "FILE")]
     pub console: Option<PathBuf>,
+    /// Process that is the machine: when it ends, so does this
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub machine: Option<i32>,
     /// What to do there
     pub verb: IntoVerb,
 }
@@ -58,6 +62,7 @@ pub fn go_into(arguments: &IntoArguments, output: &mut Output) -> Result<ExitCod
     let guest = Guest {
         channel: arguments.channel.clone(),
         console: arguments.console.clone(),
+        machine: arguments.machine.and_then(Pid::from_raw),
     };
     let mut pass_on = |line: &[u8]| output.text(&String::from_utf8_lossy(line));
     let ended = guest.run(&job, &mut pass_on)?;

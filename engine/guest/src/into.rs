@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use kit::stop;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use wire::{Failure, FailureKind};
 
 use crate::message::{Ask, Line, Request, Said};
@@ -33,6 +35,8 @@ pub struct Guest {
     pub channel: PathBuf,
     /// File with what its kernel has said.
     pub console: Option<PathBuf>,
+    /// Process that is the machine. Its helpers may hold the pipes open when it has ended.
+    pub machine: Option<Pid>,
 }
 
 /// How the engine in the guest ended.
@@ -69,6 +73,7 @@ impl Guest {
         Ok(Lines {
             into: end(".in", OpenOptions::new().write(true))?,
             out_of: end(".out", OpenOptions::new().read(true))?,
+            machine: self.machine.map(watched).transpose()?,
             heard: Vec::new(),
         })
     }
@@ -90,6 +95,7 @@ impl Guest {
 struct Lines {
     into: File,
     out_of: File,
+    machine: Option<OwnedFd>,
     heard: Vec<u8>,
 }
 
@@ -155,7 +161,7 @@ impl Lines {
             match self.into.write(rest) {
                 Ok(count) => rest = &rest[count..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    wait(&self.into, PollFlags::OUT)?;
+                    poll(&mut [PollFd::new(&self.into, PollFlags::OUT)], Some(&TICK))?;
                 }
                 Err(error) => return Err(error),
             }
@@ -165,16 +171,33 @@ impl Lines {
 
     /// Waits a moment for something to be heard.
     fn hear(&mut self) -> io::Result<()> {
-        wait(&self.out_of, PollFlags::IN)?;
+        let has_ended = self.wait()?;
         let mut chunk = [0; CHUNK_BYTES];
         match self.out_of.read(&mut chunk) {
-            Ok(0) => Err(io::Error::new(ErrorKind::UnexpectedEof, "it has ended")),
+            Ok(0) => Err(ended()),
             Ok(count) => {
                 self.heard.extend_from_slice(&chunk[..count]);
                 Ok(())
             }
+            Err(error) if error.kind() == ErrorKind::WouldBlock && has_ended => Err(ended()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until there is something to hear, the machine ends, a signal comes, or a moment has
+    /// passed; whether the machine has ended.
+    fn wait(&self) -> io::Result<bool> {
+        let mut all = vec![PollFd::new(&self.out_of, PollFlags::IN)];
+        all.extend(
+            self.machine
+                .iter()
+                .map(|machine| PollFd::new(machine, PollFlags::IN)),
+        );
+        match poll(&mut all, Some(&TICK)) {
+            Ok(_) => Ok(all[1..].iter().any(|machine| !machine.revents().is_empty())),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -184,12 +207,16 @@ impl Lines {
     }
 }
 
-/// Waits until a pipe can be used, a signal comes, or a moment has passed.
-fn wait(pipe: &File, wanted: PollFlags) -> io::Result<()> {
-    match poll(&mut [PollFd::new(pipe, wanted)], Some(&TICK)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+/// A descriptor that can be read when the process has ended. One that is gone is as good.
+fn watched(machine: Pid) -> io::Result<OwnedFd> {
+    pidfd_open(machine, PidfdFlags::empty()).map_err(|error| match error {
+        Errno::SRCH => ended(),
+        other => other.into(),
+    })
+}
+
+fn ended() -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, "it has ended")
 }
 
 /// What the guest itself says in a line; `None` if the line is the engine's.

@@ -5,12 +5,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use guest::into::{Ended, Guest};
 use guest::message::{Ask, Line, Mount, Request, Said};
 use guest::server::Server;
 use rustix::fs::{mknodat, FileType, Mode, CWD};
+use rustix::process::Pid;
 use tempfile::TempDir;
 use wire::FailureKind;
 
@@ -212,6 +215,7 @@ fn piped(
         Guest {
             channel,
             console: Some(console),
+            machine: None,
         },
         server,
     )
@@ -282,4 +286,21 @@ fn a_guest_that_ends_or_has_ended_is_told_with_its_last_words() {
         "{}",
         gone.message
     );
+}
+
+#[test]
+fn a_machine_whose_helpers_hold_the_pipes_has_ended_all_the_same() {
+    let directory = TempDir::new().unwrap();
+    // Listens, and never answers.
+    let (mut guest, _server) = piped(&directory, ECHO, |_input, _output, _| {
+        thread::sleep(Duration::from_secs(600));
+    });
+    let mut machine = Command::new("/bin/true").spawn().unwrap();
+    guest.machine = Pid::from_raw(machine.id().cast_signed());
+    // A zombie, until it is waited for, and then not even that.
+    for _ in 0..2 {
+        let lost = guest.run("job", &mut |_| {}).unwrap_err();
+        assert!(lost.message.contains("it has ended"), "{}", lost.message);
+        machine.wait().unwrap();
+    }
 }

@@ -67,13 +67,17 @@ class Lost(TiltyardError):  # noqa: N818  it reads as what happened
 class Channel:
     """The lab's end. It is open only while something is asked, so that trials have it meanwhile."""
 
-    def __init__(self, path: Path, check: Callable[[], None]) -> None:
+    def __init__(
+        self, path: Path, check: Callable[[], None], has_ended: Callable[[], bool]
+    ) -> None:
         """Nothing is touched yet.
 
         Args:
             path: of the pipes, without ``.in`` and ``.out``.
             check: called while waiting; raises if a person has asked to stop.
+            has_ended: whether the machine has; its helpers may still hold the pipes open.
         """
+        self._has_ended = has_ended
         self._into = path.with_name(path.name + ".in")
         self._out_of = path.with_name(path.name + ".out")
         self._check = check
@@ -133,6 +137,8 @@ class Channel:
             try:
                 chunk = os.read(out_of, _CHUNK)
             except BlockingIOError:
+                if self._has_ended():
+                    raise Lost("has ended") from None
                 continue
             # Of a pipe that nobody has open to write; it may have been so from the beginning.
             if not chunk:

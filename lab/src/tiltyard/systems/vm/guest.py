@@ -30,7 +30,7 @@ class Guest:
             console: file that what the kernel says is added to.
             check: called while waiting; raises if a person has asked to stop.
         """
-        self._channel = Channel(channel, check)
+        self._channel = Channel(channel, check, self._has_ended)
         self._console = console
         self._said_before = console.stat().st_size if console.exists() else 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -102,6 +102,15 @@ class Guest:
                 self._process.kill()
         self._process.wait()
         self._process = None
+
+    @property
+    def pid(self) -> int:
+        """The process that is the machine."""
+        assert self._process is not None
+        return self._process.pid
+
+    def _has_ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
 
     def _last_words(self) -> str:
         """Why it ended, if its kernel knew: the panic, else the last line of this boot."""

@@ -130,16 +130,16 @@ class VirtualMachine(System):
             target=Path(found["work"]),
             commands=(*self._steps.executed, boot),
             facts=self._facts(choice, machine, hello, found),
-            engine=(
-                str(Engine.find().path),
-                "into",
-                str(machine.channel),
-                "--console",
-                str(console),
-            ),
+            engine=self._way_in(machine, console),
             cpus=tuple(range(settings.vcpus - 1, -1, -1)),
             servers=tuple(self._process().pids()),
         )
+
+    def _way_in(self, machine: Machine, console: Path) -> tuple[str, ...]:
+        """The command that stands for the engine in the guest."""
+        engine, process = str(Engine.find().path), str(self._running().pid)
+        options = ("--console", str(console), "--machine", process)
+        return (engine, "into", str(machine.channel), *options)
 
     def _boot(self, choice: Choice, machine: Machine, console: Path) -> tuple[Command, Hello]:
         """Start the machine on its CPUs."""

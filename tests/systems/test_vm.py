@@ -1,0 +1,173 @@
+"""Real guests: User-Mode Linux, booted as an ordinary process."""
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import Engine, Job
+from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.packages import find_program
+from tiltyard.host.setting_changes import MARK
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
+from tiltyard.study.model import SystemSpec, WorkloadSpec
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site, System, Up
+from tiltyard.wire import EndEvent, read_events
+
+pytestmark = pytest.mark.skipif(
+    find_program("linux.uml") is None,
+    reason="there is no User-Mode Linux: apt-get install user-mode-linux",
+)
+
+Make = Callable[..., System]
+SMALL = {"kernel": "linux.uml", "memory": "192M", "backing": {"image": "64M"}}
+LONG = WorkloadSpec(
+    name="long", use="iozone", parameters={"file": "8M", "record": "4k", "tests": ["write"] * 99}
+)
+
+
+def guest_system(filesystem: str, **settings: object) -> SystemSpec:
+    """A system of kind ``vm``."""
+    return SystemSpec.model_validate(
+        {
+            "name": filesystem,
+            "levels": {"filesystem": filesystem},
+            "kind": "vm",
+            "settings": {**SMALL, "filesystem": filesystem, **settings},
+        }
+    )
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes systems in a scratch folder; no process of theirs is left afterwards."""
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path, ledger=ledger)
+
+        def system(**settings: object) -> System:
+            return kind("vm").system("guest", {**SMALL, **settings}, site)  # type: ignore[arg-type]
+
+        yield system
+    assert [path.name for path in tmp_path.iterdir() if path.name != "consoles"] == []
+    assert machines(ledger) == []
+
+
+def machines(ledger: Ledger) -> list[str]:
+    """Processes of the machines of a ledger."""
+    mark = f"{MARK}={ledger.name('vm')}".encode()
+    return [entry.name for entry in Path("/proc").iterdir() if mark in _environment(entry)]
+
+
+def _environment(entry: Path) -> bytes:
+    try:
+        return (entry / "environ").read_bytes() if entry.name.isdigit() else b""
+    except OSError:
+        return b""
+
+
+def trial(up: Up, *tests: str) -> EndEvent:
+    """The last line of a trial in the guest."""
+    parameters = {"file": "128k", "record": "32k", "tests": list(tests)}
+    job = Job(workload="iozone", parameters=parameters, target=up.target)
+    done = subprocess.run((*up.engine, "run"), input=job.message(), capture_output=True, check=True)
+    *_, end = read_events(done.stdout.splitlines())
+    assert isinstance(end, EndEvent)
+    return end
+
+
+def test_a_kernel_of_its_own_with_a_file_system_that_this_one_need_not_have(make: Make) -> None:
+    system = make(filesystem="reiserfs", mount=["noatime"], cmdline=["tiltyard.word=1"])
+    assert [p.text for p in system.problems() if p.severity == "error"] == []
+    up = system.bring_up()
+    assert up.facts["file system"] == "reiserfs"
+    assert "noatime" in up.facts["mount options"].split(",")
+    assert up.facts["kernel"].startswith("Linux ")
+    assert platform.release() not in up.facts["kernel"]
+    assert "tiltyard.word=1" in up.facts["kernel command line"].split()
+    assert "page cache" in up.facts["disk of the guest"]
+    assert [command.argv[0] for command in up.commands] == ["mkfs.reiserfs", "taskset"]
+    assert up.servers
+    end = trial(up, "write", "read")
+    assert end.data.outcome == "done"
+    assert end.data.usage.device is not None
+    assert end.data.usage.device.name == "ubda"
+    system.refresh()
+    assert trial(up, "write").data.outcome == "done"
+    system.take_down()
+    system.take_down()
+
+
+def test_memory_of_the_guest_needs_no_image(make: Make, tmp_path: Path) -> None:
+    system = make(filesystem="tmpfs", mount=["size=64m"])
+    up = system.bring_up()
+    assert up.facts["file system"] == "tmpfs"
+    assert up.facts["size"] == "64 MiB"
+    assert "device" not in up.facts
+    assert not list(tmp_path.glob("*.img"))
+    assert trial(up, "write").data.outcome == "done"
+    system.take_down()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"cmdline": ["rdinit=/no-such", "root="]}, "did not boot.*Kernel panic"),
+        ({"kernel": "/bin/true"}, "did not boot: it has ended"),
+        ({"mkfs": ["-O", "nonesuch"]}, "mkfs.ext4 .*nvalid filesystem option"),
+        ({"mount": ["no-such-option"]}, "cannot mount ext4 from /dev/ubda: .*option"),
+    ],
+)
+def test_what_does_not_come_up_says_why(make: Make, settings: dict[str, object], said: str) -> None:
+    with pytest.raises(TiltyardError, match=said):
+        make(**settings).bring_up()
+
+
+def test_a_study_boots_once_a_turn_and_survives_a_machine_that_dies(tmp_path: Path) -> None:
+    """The first machine is killed in its first trial; that of the other file system is not."""
+    killed: list[int] = []
+
+    class Killer(Watcher):
+        def trial_started(self, key: object, slot: int, outlook: object) -> None:
+            if not killed:
+                killed.extend(_machine_pids())
+                os.kill(killed[0], 9)
+
+    plan = plan_of((guest_system("jfs"), guest_system("ext4")), workloads=(SMOKE,), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    run_study(folder, plan, Engine.find(), go_on, Killer())
+    record = read_run(folder, plan)
+    first, second = record.trials
+    assert (first.key.system, first.outcome) == ("jfs", "failed")
+    assert first.reason is not None
+    assert "guest" in first.reason
+    assert (second.key.system, second.outcome) == ("ext4", "done")
+    assert [prepared.facts["file system"] for prepared in record.prepared] == ["jfs", "ext4"]
+    assert len(list((folder.root / "consoles").iterdir())) == 2
+    assert not folder.work.exists() or not list(folder.work.iterdir())
+
+
+def _machine_pids() -> list[int]:
+    """Of the machine that this process has started: it, and then its children."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [int(pid) for pid in children if MARK.encode() in _environment(Path("/proc", pid))]
+
+
+def test_a_machine_that_outlives_a_killed_lab_is_ended(tmp_path: Path) -> None:
+    plan = plan_of((guest_system("ext4"), guest_system("jfs")), workloads=(LONG,), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    lab = subprocess.Popen((sys.executable, "-m", "support.runs", str(folder.root)))
+    wait_for_trial(folder, "long")
+    lab.kill()
+    lab.wait()
+    assert list(folder.work.iterdir())
+    said = "\n".join(recover())
+    assert "-vm, process" in said
+    assert not list(folder.work.iterdir())

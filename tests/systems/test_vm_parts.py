@@ -1,0 +1,139 @@
+"""What a virtual machine is made of, looked at without starting one."""
+
+import gzip
+import lzma
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tiltyard.errors import HostLacksError
+from tiltyard.executors.engine import Engine
+from tiltyard.host.ledger import Ledger
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site
+from tiltyard.systems.vm import initramfs
+from tiltyard.systems.vm.backends.uml import UserModeLinux
+from tiltyard.systems.vm.modules import Modules, directory_of
+
+
+@pytest.fixture
+def modules(tmp_path: Path) -> Path:
+    """A directory of modules as depmod(8) leaves it: compressed, aliased, in need of each other."""
+    directory = tmp_path / "lib/modules/6.1.0"
+    (directory / "fs").mkdir(parents=True)
+    (directory / "fs/f2fs.ko.xz").write_bytes(lzma.compress(b"f2fs"))
+    (directory / "fs/crc32_generic.ko.gz").write_bytes(gzip.compress(b"crc32"))
+    (directory / "fs/lib-base.ko").write_bytes(b"base")
+    (directory / "fs/lib-top.ko").write_bytes(b"top")
+    (directory / "modules.dep").write_text(
+        "fs/f2fs.ko.xz: fs/lib-top.ko fs/lib-base.ko\n"
+        "fs/lib-top.ko: fs/lib-base.ko\nfs/lib-base.ko:\nfs/crc32_generic.ko.gz:\n"
+    )
+    (directory / "modules.alias").write_text("alias fs-f2fs f2fs\nalias crc32 crc32_generic\n")
+    (directory / "modules.softdep").write_text("softdep f2fs pre: crc32 post: other\n")
+    (directory / "modules.builtin").write_text("kernel/fs/ext4/ext4.ko\n")
+    modinfo = "ext4.license=GPL\0ext4.alias=fs-ext4\0ext4.alias=fs-ext3\0"
+    (directory / "modules.builtin.modinfo").write_text(modinfo)
+    return directory
+
+
+def test_modules_come_after_all_that_they_need(modules: Path) -> None:
+    order = Modules(modules).in_order(["fs-f2fs", "lib-base", "no-such"])
+    names = [path.name for path in order]
+    assert names == ["crc32_generic.ko.gz", "lib-base.ko", "lib-top.ko", "f2fs.ko.xz"]
+
+
+def test_what_is_built_in_needs_no_module_and_what_is_nowhere_is_told(modules: Path) -> None:
+    found = Modules(modules)
+    assert found.find("fs-ext3") == []
+    assert found.find("ext4") == []
+    assert found.find("fs-reiserfs") is None
+
+
+def test_modules_are_found_beside_their_kernel(modules: Path, tmp_path: Path) -> None:
+    kernel = tmp_path / "vmlinuz"
+    kernel.touch()
+    assert directory_of(kernel, "6.1.0") == modules
+    assert directory_of(kernel, "6.2.0") is None
+    assert directory_of(kernel, None) is None
+
+
+def test_modules_without_tables_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(HostLacksError, match=r"no modules\.dep .*depmod"):
+        Modules(tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("cpio") is None, reason="no cpio: apt-get install cpio")
+def test_the_archive_is_what_cpio_reads(modules: Path, tmp_path: Path) -> None:
+    """Unpacked by the reference implementation, which as a user makes no device nodes."""
+    engine = Engine.find().path
+    order = Modules(modules).in_order(["f2fs"])
+    archive = initramfs.build(engine, order)
+    assert archive == initramfs.build(engine, order)
+    listed = subprocess.run(
+        ("cpio", "-itv", "--quiet"), input=archive, capture_output=True, check=True
+    )
+    lines = listed.stdout.decode().splitlines()
+    assert any(line.startswith("crw") and line.endswith("dev/console") for line in lines)
+    target = tmp_path / "unpacked"
+    target.mkdir()
+    wanted = ("init", "modules/*")
+    subprocess.run(
+        ("cpio", "-idm", "--quiet", *wanted), input=archive, cwd=target, capture_output=True,
+        check=True,
+    )  # fmt: skip
+    init = target / "init"
+    assert init.read_bytes() == engine.read_bytes()
+    assert init.stat().st_mode & stat.S_IXUSR
+    assert (target / "modules/f2fs.ko").read_bytes() == b"f2fs"
+    assert (target / "modules/crc32_generic.ko").read_bytes() == b"crc32"
+    names = (target / "modules/order").read_text().split()
+    assert [name.rpartition("/")[2] for name in names] == [
+        "crc32_generic.ko", "lib-base.ko", "lib-top.ko", "f2fs.ko",
+    ]  # fmt: skip
+
+
+def test_the_archives_name_changes_with_its_contents(modules: Path) -> None:
+    engine = Engine.find().path
+    order = Modules(modules).in_order(["f2fs"])
+    assert initramfs.name_of(engine, order) == initramfs.name_of(engine, order)
+    assert initramfs.name_of(engine, order) != initramfs.name_of(engine, [])
+
+
+def test_an_engine_that_needs_libraries_is_refused(tmp_path: Path) -> None:
+    """As the interpreter of this test does, or whatever shell is here."""
+    shell = Path("/bin/sh").resolve()
+    assert not initramfs.is_static(shell.read_bytes())
+    assert initramfs.is_static(Engine.find().path.read_bytes())
+    with pytest.raises(HostLacksError, match="needs libraries"):
+        initramfs.build(shell, [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"kernel": "no-such-kernel"}, 'there is no kernel "no-such-kernel"'),
+        ({"kernel": "./study.toml"}, "is no kernel that can be booted here"),
+        ({"kernel": "/bin/true", "vcpus": 2}, "has one CPU, and 2 are wanted"),
+        ({"kernel": "/bin/true", "clock": "instructions"}, "cannot count instructions"),
+        ({"kernel": "/bin/true", "host_cpus": [4095]}, "there is no CPU 4095"),
+        ({"kernel": "/bin/true", "filesystem": "xfs"}, "xfs needs an image of 300 MiB"),
+    ],
+)
+def test_what_cannot_be_is_a_problem_before_anything_runs(
+    tmp_path: Path, settings: dict[str, object], said: str
+) -> None:
+    (tmp_path / "study.toml").write_text("no kernel")
+    with Ledger() as ledger:
+        site = Site(root=tmp_path, work=tmp_path / "work", ledger=ledger)
+        document = {"backing": {"image": "16M"}, "backend": "uml", **settings}
+        found = kind("vm").system("one", document, site).problems()  # type: ignore[arg-type]
+    errors = [problem.text for problem in found if problem.severity == "error"]
+    assert any(said in error for error in errors), errors
+
+
+def test_a_program_without_a_kernels_release_has_no_modules() -> None:
+    assert directory_of(Path("/bin/true"), UserModeLinux().release(Path("/bin/true"))) is None
