@@ -11,6 +11,10 @@ from tiltyard.systems.vm.modules import Modules, directory_of
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
 
 
+_ASKED_FOR = {"vfat": ("nls_cp437", "nls_ascii", "nls_iso8859-1")}
+"""What drivers ask for by name when they mount: there is no modprobe(8) in a guest."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """How a machine will be made."""
@@ -45,7 +49,8 @@ def needed_modules(settings: VmSettings, choice: Choice) -> list[Path]:
     """Files of the modules that the guest must load, in order."""
     if choice.modules is None:
         return []
-    driver = () if settings.filesystem == IN_MEMORY else (f"fs-{settings.filesystem}",)
+    name = settings.filesystem
+    driver = () if name == IN_MEMORY else (f"fs-{name}", *_ASKED_FOR.get(name, ()))
     return choice.modules.in_order((*choice.backend.modules, *driver, *settings.load))
 
 
