@@ -28,7 +28,11 @@ def test_defaults() -> None:
     ("settings", "where", "what"),
     [
         ({"filesystem": "ext5"}, ("filesystem",), "'zfs' or 'zfs-fuse'"),
-        ({"filesystem": "xfs", "reset": "mkfss"}, ("reset",), "'none', 'remount', 'mkfs' or 'reboot'"),
+        (
+            {"filesystem": "xfs", "reset": "mkfss"},
+            ("reset",),
+            "'none', 'remount', 'mkfs' or 'reboot'",
+        ),
         ({"filesystem": "xfs", "backing": {"image": "big"}}, ("backing", "image"), "not a size"),
         ({"filesystem": "xfs", "backing": {"image": 0}}, ("backing", "image"), "greater than 0"),
         ({"filesystem": "xfs", "mont": ["noatime"]}, ("mont",), "not permitted"),

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from support.devices import loop_disk
 from support.hosts import needs_root
+from support.runs import image_system
 from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError
+from tiltyard.folder import StudyFolder
 from tiltyard.host.commands import run
+from tiltyard.host.device_contents import signatures
 from tiltyard.host.ledger import Ledger
+from tiltyard.run.dry_run import dry_run
 from tiltyard.systems import kind
 from tiltyard.systems.image import lay_out, restore_layout
 from tiltyard.systems.kind import Site, System
@@ -224,3 +229,35 @@ def test_without_root_a_state_is_refused_beforehand(
     system = make("ext4", state={"filled": "50%"})
     monkeypatch.setattr(keeper.os, "geteuid", lambda: 1000)
     assert any("only root can keep and put back" in p.text for p in system.problems())
+
+
+def test_on_a_block_device_it_is_put_back_and_the_device_is_left_blank(tmp_path: Path) -> None:
+    image = tmp_path / "disk.img"
+    with loop_disk(image, 32 * MIB) as node, Ledger() as ledger:
+        site = Site(root=tmp_path / "study", work=tmp_path / "study" / "work", ledger=ledger)
+        site.work.mkdir(parents=True)
+        settings = {
+            "filesystem": "ext4",
+            "device": node,
+            "confirm": {"size": 32 * MIB, "backing_file": str(image)},
+            "state": {"aged": "mail-spool"},
+        }
+        system = kind("block-device").system("ext4", settings, site)  # type: ignore[arg-type]
+        assert [problem.text for problem in system.problems()] == []
+        facts, files, _ = turn(system)
+        assert signatures(node) == []
+        again, same, executed = turn(system)
+        assert same == files
+        assert again["state: SHA-256"] == facts["state: SHA-256"]
+        assert executed == ["mount"]
+        assert signatures(node) == []
+
+
+def test_a_dry_run_tells_of_it_and_does_nothing(tmp_path: Path) -> None:
+    folder = StudyFolder(tmp_path)
+    told = dry_run(folder, [image_system("ext4", "24M", state={"filled": "50%"})])
+    lines = "\n".join(line for part in told for line in part.lines)
+    order = ["mkfs.ext4", "write and delete files in", "copy ", "write what differs from"]
+    places = [lines.index(words) for words in order]
+    assert places == sorted(places)
+    assert not list(tmp_path.iterdir())

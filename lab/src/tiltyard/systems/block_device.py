@@ -146,6 +146,10 @@ class BlockDeviceVolume(Volume):
         """What the copy carries will be on the device, and is in the ledger before that."""
         if self._ours is None or self._makes_anew:
             self._insist(device)
+        if self._steps.dry:
+            self._note(("UUID",))
+            keeper.put_back(device)
+            return
         self._note(tuple(each.mark for each in signatures(str(keeper.copy))))
         keeper.put_back(device)
         forget_cache(self._held.file)

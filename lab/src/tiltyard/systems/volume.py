@@ -202,9 +202,9 @@ class Volume(System):
         self._filesystem.driver.prepare(self._mounter, device)
         self._format(device)
         self._mount_anew()
-        aged = self._keeper.make(self._target)
+        self._keeper.make(self._target)
         self._steps.undo_last()
-        self._keeper.keep(device, aged)
+        self._keeper.keep(device)
         executed = self._steps.executed
         self._steps.undo()
         return executed

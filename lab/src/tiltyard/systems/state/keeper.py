@@ -42,11 +42,13 @@ class Keeper:
         self._site = site
         self.copy = copy
         self._known = copy.with_suffix(".json")
+        self._aged: Aged
+        """What the history came to, once it has happened."""
 
     @property
     def is_kept(self) -> bool:
         """Whether it has been made since this run began."""
-        return self._site.ledger.holds(MadeFile(path=self._known)) and self._known.exists()
+        return self._site.ledger.holds(MadeFile(path=self._known))
 
     def problems(self, needed_bytes: int) -> list[Problem]:
         """Why it could not be made here; looks only."""
@@ -62,26 +64,15 @@ class Keeper:
             return [Problem("error", text, "a smaller file system")]
         return []
 
-    def make(self, mounted: Path) -> Aged:
+    def make(self, mounted: Path) -> None:
         """Let the history happen on the file system that is mounted there."""
-        state = self._state
-        self._site.note(f"making the state of a file system ({state}); this is done once")
         directory = mounted / DIRECTORY
-        directory.mkdir()
-        began = time.monotonic()
-        aged = age(
-            directory,
-            state.profile,
-            state.seed,
-            self._site.check,
-            to=state.share,
-            turnover=state.capacities,
+        self._site.ledger.act(
+            f"write and delete files in {directory} ({self._state})",
+            lambda: self._happen(directory),
         )
-        took = format_duration(time.monotonic() - began)
-        self._site.note(f"made in {took}: {aged.layout.files} files, {_percent(aged.full)} full")
-        return aged
 
-    def keep(self, device: str, aged: Aged) -> None:
+    def keep(self, device: str) -> None:
         """Copy the device, which is not mounted any more.
 
         Raises:
@@ -90,9 +81,7 @@ class Keeper:
         ledger = self._site.ledger
         made = [ledger.record(MadeFile(path=path)) for path in (self.copy, self._known)]
         try:
-            sha256 = keep(device, self.copy, self._site.check)
-            known = Known(sha256=sha256, facts=_facts(self._state, aged))
-            write_whole(self._known, known.model_dump_json().encode())
+            ledger.act(f"copy {device} to {self.copy}", lambda: self._copy(device))
         except BaseException as error:
             for change in made:
                 ledger.undo(change)
@@ -102,13 +91,40 @@ class Keeper:
 
     def put_back(self, device: str) -> None:
         """Make the device what it was when the state was made, bit for bit; verified."""
-        put_back(device, self.copy, self._read().sha256, self._site.check)
+        self._site.ledger.act(
+            f"write what differs from {self.copy} to {device}, and compare all of it",
+            lambda: put_back(device, self.copy, self._read().sha256, self._site.check),
+        )
 
     @property
     def facts(self) -> dict[str, str]:
         """What a reader must know of the state."""
         known = self._read()
         return {**known.facts, "state: SHA-256": known.sha256}
+
+    def _happen(self, directory: Path) -> None:
+        """The history, and what it came to."""
+        state = self._state
+        self._site.note(f"making the state of a file system ({state}); this is done once")
+        directory.mkdir()
+        began = time.monotonic()
+        self._aged = age(
+            directory,
+            state.profile,
+            state.seed,
+            self._site.check,
+            to=state.share,
+            turnover=state.capacities,
+        )
+        took = format_duration(time.monotonic() - began)
+        found = f"{self._aged.layout.files} files, {_percent(self._aged.full)} full"
+        self._site.note(f"made in {took}: {found}")
+
+    def _copy(self, device: str) -> None:
+        """The copy, and then what is known of it."""
+        sha256 = keep(device, self.copy, self._site.check)
+        known = Known(sha256=sha256, facts=_facts(self._state, self._aged))
+        write_whole(self._known, known.model_dump_json().encode())
 
     def _read(self) -> Known:
         return Known.model_validate_json(self._known.read_bytes())
