@@ -1,8 +1,8 @@
 """Two runs at once, both killed at any moment, ``tiltyard restore``: the host is as it was before.
 
-One makes and mounts file systems on a loop device with queue settings and a limited bandwidth; the
-other makes network namespaces and sets kernel parameters of the whole host. Afterwards the same
-commands again carry both studies to their ends.
+One fills and mounts file systems on a loop device with queue settings and a limited bandwidth, and
+tunes the host for one of them; the other makes network namespaces and sets kernel parameters of
+the whole host. Afterwards the same commands again carry both studies to their ends.
 """
 
 import random
@@ -29,14 +29,26 @@ from tiltyard.run.read import read_run
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 
 EXCHANGE = WorkloadSpec(name="exchange", use="tcp_rr", parameters={"seconds": 0.1})
+TUNING = """
+about = "a little of everything"
+[sysctl]
+vm.vfs_cache_pressure = 77
+[hugepages]
+defrag = "defer"
+[block]
+nr_requests = 32
+"""
 PARAMETERS = {"net.core.netdev_max_backlog": 4321, "net.core.somaxconn": 999}
 
 
 def volumes(blocks: int) -> Plan:
-    """File systems that are made and mounted on a device with settings of its own."""
+    """File systems that are made, filled and mounted; the device and the host are tuned."""
     limit = {} if throttles.missing() else {"bandwidth": "400M"}
     queue = {"scheduler": "mq-deadline", "read_ahead": "256k", **limit}
-    systems = (image_system("ext2", "16M", **queue), image_system("ext4", "16M", **queue))
+    systems = (
+        image_system("ext2", "16M", **queue, tuning=["kills.toml"]),
+        image_system("ext4", "16M", **queue, state={"filled": "50%"}),
+    )
     return plan_of(systems, workloads=(SMOKE,), blocks=blocks)
 
 
@@ -100,6 +112,7 @@ def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -
     blocks = 2 * rounds + 4
     plans = {"volumes": volumes(blocks), "networks": networks(blocks)}
     folders = {name: place(tmp_path / name, plan) for name, plan in plans.items()}
+    (folders["volumes"].root / "kills.toml").write_text(TUNING)
     before = snapshot(tmp_path, state, alone=alone)
     moments = random.Random(4711)
     killed_with: Counter[str] = Counter()
@@ -117,7 +130,9 @@ def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -
         assert all(line.startswith("an earlier run was killed: ") for line in said), said
         assert_queues_as_before(changes)
         assert_same(before, snapshot(tmp_path, state, alone=alone))
-    assert {"file", "loop", "queue", "mount", "namespace", "sysctl", "server"} <= set(killed_with)
+    assert {"file", "loop", "queue", "mount", "namespace", "sysctl", "server", "setting"} <= set(
+        killed_with
+    )
     for run in [start(folder) for folder in folders.values()]:
         with run:
             assert run.wait(300) == 0

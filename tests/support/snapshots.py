@@ -14,6 +14,7 @@ _RESTLESS = ("random", "dentry-state", "inode", "file-nr", "ns_last_pid", "pty.n
 _QUEUE = ("scheduler", "read_ahead_kb", "nr_requests", "rq_affinity", "nomerges", "add_random")
 """What a person sets; the rest of a loop device's queue follows from what was last attached."""
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
+_OF_HUGE_PAGES = ("enabled", "defrag", "shmem_enabled", "use_zero_page", "khugepaged/defrag")
 
 
 def snapshot(home: Path, state: Path, *, alone: bool = False) -> dict[str, object]:
@@ -36,7 +37,11 @@ def snapshot(home: Path, state: Path, *, alone: bool = False) -> dict[str, objec
             loop.name: {name: (loop / "queue" / name).read_text() for name in _QUEUE}
             for loop in idle
         },
-        "huge pages": _texts(_HUGE_PAGES) | _texts(_HUGE_PAGES / "khugepaged"),
+        "huge pages": {
+            name: path.read_text()
+            for name in _OF_HUGE_PAGES
+            if (path := _HUGE_PAGES / name).exists()
+        },
         "parameters": _every_parameter() if alone else _watched(),
         "namespaces": _namespaces(state),
         "processes": processes_of(state),
@@ -51,7 +56,8 @@ def assert_same(before: dict[str, object], now: dict[str, object]) -> None:
     assert isinstance(queues, dict)
     assert isinstance(earlier, dict)
     known = {device: queues[device] for device in queues.keys() & earlier.keys()}
-    assert {**now, "queues": known} == before
+    for what, was in before.items():
+        assert (known if what == "queues" else now[what]) == was, what
 
 
 def processes_of(state: Path) -> list[str]:
@@ -80,7 +86,7 @@ def _namespaces(state: Path) -> list[str]:
 
 
 def _watched() -> dict[str, str]:
-    return {key: sysctls.read(key) for key in WATCHED}
+    return {key: sysctls.read(key) for key in (*WATCHED, "vm.vfs_cache_pressure")}
 
 
 def _every_parameter() -> dict[str, str]:
@@ -97,15 +103,3 @@ def _losetup() -> list[dict[str, str]]:
 
 def _lines_with(part: str, path: Path) -> list[str]:
     return [line for line in path.read_text().splitlines() if part in line]
-
-
-def _texts(directory: Path) -> dict[str, str]:
-    """The settings in a directory of sysfs; those that cannot be read have no text."""
-    found = {}
-    for path in sorted(directory.glob("*")):
-        if path.is_file():
-            try:
-                found[path.name] = path.read_text()
-            except OSError:
-                found[path.name] = ""
-    return found

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tiltyard.host.block_devices import BlockDevice, disk_entry
+from tiltyard.host.disks import stack_under
 from tiltyard.host.facts import ABSENT
 from tiltyard.units import format_size
 
@@ -31,6 +32,12 @@ def device_facts(device: BlockDevice) -> dict[str, str]:
         "discard": _discard(queue),
         **({"device lies on": below} if below else {}),
     }
+
+
+def cache_under(directory: Path) -> str:
+    """Of the disk that a directory lies on, in the same words."""
+    stack = stack_under(directory)
+    return _write_cache(stack.disk / "queue") if stack else ABSENT
 
 
 def _write_cache(queue: Path) -> str:

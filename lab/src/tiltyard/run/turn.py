@@ -8,6 +8,7 @@ caches is gone, what they left on the disk is not.
 from collections.abc import Mapping
 
 from tiltyard.errors import InterruptedRunError, TiltyardError, TrialsFailedError
+from tiltyard.host.caches import drop_caches
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, take
 from tiltyard.plan.model import TrialKey
@@ -46,9 +47,8 @@ def run_turn(
         _fail(context, keys, f"{name} did not come up: {error}")
         return
     try:
-        prepared = Prepared(
-            system=name, block=block, commands=up.commands, facts={**facts_of(up), **boot}
-        )
+        facts = {**facts_of(up), **boot, **_caches(context, name)}
+        prepared = Prepared(system=name, block=block, commands=up.commands, facts=facts)
         context.journal.append(SystemPrepared(prepared=prepared))
         _record_other_host(context, up)
         _run_trials(context, system, keys, up)
@@ -90,11 +90,24 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
             except (TiltyardError, OSError) as error:
                 _fail(context, keys[place:], f"{key.system} could not be refreshed: {error}")
                 return
+        if _caches(context, key.system):
+            try:
+                drop_caches(up.place)
+            except (TiltyardError, OSError) as error:
+                _fail(context, keys[place:], str(error))
+                return
         try:
             run_trial(context, key, up)
         except UnreachableError as error:
             fail_trial(context, key, str(error))
         _insist(context, key)
+
+
+def _caches(context: Context, name: str) -> dict[str, str]:
+    """The fact that a system's trials begin without what the host held in memory, if so."""
+    if not context.plan.system(name).settings.get("drop_caches"):
+        return {}
+    return {"caches of the host": "dropped before each trial"}
 
 
 def _fail(context: Context, keys: list[TrialKey], reason: str) -> None:

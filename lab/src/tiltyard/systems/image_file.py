@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tiltyard.errors import HostLacksError
 from tiltyard.host.changes import MadeFile
+from tiltyard.host.device_facts import cache_under
 from tiltyard.host.mounts import mount_of
 from tiltyard.systems.image import lay_out, restore_layout
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size
@@ -75,7 +76,10 @@ class ImageFile:
     def facts(self) -> dict[str, str]:
         """What lies under it."""
         below = mount_of(self.path)
-        return {"image lies on": f"{below.type} on {below.source}"}
+        return {
+            "image lies on": f"{below.type} on {below.source}",
+            "write cache of the disk under it": cache_under(self.path.parent),
+        }
 
 
 def check_size(name: str, size_bytes: int, min_bytes: int, typical_bytes: int) -> list[Problem]:

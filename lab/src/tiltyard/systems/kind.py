@@ -98,6 +98,11 @@ class SystemSettings(KindSettings):
         description="Whether a system does not come up where its profile cannot be set whole; "
         "otherwise what the host lacks is skipped, and told.",
     )
+    drop_caches: bool = Field(
+        False,
+        description="Drop all that the host holds of its disks in memory before each trial (root). "
+        "What was mounted for the turn is not cached yet; for a directory this is the way.",
+    )
 
     def tuned(self, profile: Profile) -> tuple[Self, Profile, list[Outcome]]:
         """What a profile becomes for these settings, before anything is set.
