@@ -13,7 +13,7 @@ def spec(name: str, kind: str = "loop-image", **settings: JsonValue) -> SystemSp
 
 
 def found(facts: Facts, *specs: SystemSpec) -> dict[str, Difference]:
-    return {one.fact: one for one in differences(facts, specs)}
+    return {one.fact: one for one in differences(facts, specs, {})}
 
 
 EXT4 = {"file system": "ext4", "mkfs": "mke2fs", "size": "3.84 GiB", "block size": "4 KiB"}
@@ -33,7 +33,7 @@ def test_what_follows_from_a_factor_is_no_news() -> None:
 
 def test_another_block_size_and_another_size_are_flagged() -> None:
     odd = {**XFS, "block size": "512 B", "size": "1 GiB", "extra": "x"}
-    given = differences({"ext4": EXT4, "xfs": odd}, FILESYSTEMS)
+    given = differences({"ext4": EXT4, "xfs": odd}, FILESYSTEMS, {})
     assert [one.fact for one in given] == ["size", "block size", "extra", "file system", "mkfs"]
     assert [bool(one.why) for one in given] == [True, True, False, False, False]
     assert given[2].values == {"ext4": "–", "xfs": "x"}
@@ -81,11 +81,34 @@ def test_other_kernels_disks_and_hosts_come_first() -> None:
         "a": {"mkfs": "1", "disk under test": "sda", "kernel": "6.1", "MTU": "1500"},
         "b": {"mkfs": "2", "disk under test": "sdb", "kernel": "6.12", "MTU": "9000"},
     }
-    given = differences(facts, (spec("a", mtu=1500), spec("b", mtu=9000)))
+    given = differences(facts, (spec("a", mtu=1500), spec("b", mtu=9000)), {})
     assert [one.fact for one in given] == ["kernel", "disk under test", "mkfs", "MTU"]
     assert given[-1].follows_from == ("mtu",)
 
 
 def test_a_system_that_never_came_up_is_left_out() -> None:
-    assert differences({"ext4": EXT4, "xfs": {}}, FILESYSTEMS) == ()
-    assert differences({}, FILESYSTEMS) == ()
+    assert differences({"ext4": EXT4, "xfs": {}}, FILESYSTEMS, {}) == ()
+    assert differences({}, FILESYSTEMS, {}) == ()
+
+
+def test_a_host_is_compared_with_this_one() -> None:
+    """What others do not tell of their host is that of this host; a guest's kernel is its own."""
+    specs = (
+        spec("here", directory="/srv"),
+        spec("guest", image="6.12"),
+        spec("there", host="user@b", directory="/srv"),
+    )
+    shared = {"file system": "ext4"}
+    facts = {
+        "here": shared,
+        "guest": {**shared, "kernel": "Linux 6.12"},
+        "there": {**shared, "host": "user@b", "kernel": "Linux 6.1", "CPU": "fast"},
+    }
+    here = {"kernel": "Linux 6.18", "CPU": "fast", "disk": "vda"}
+    given = {one.fact: one for one in differences(facts, specs, here)}
+    assert given["host"].values == {"here": "this host", "guest": "–", "there": "user@b"}
+    assert given["kernel"].values["here"] == "Linux 6.18"
+    assert given["kernel"].values["guest"] == "Linux 6.12"
+    assert given["CPU"].values == {"here": "fast", "guest": "–", "there": "fast"}
+    assert "disk" not in given
+    assert "host" not in {one.fact for one in differences({"here": shared}, specs, here)}

@@ -16,14 +16,14 @@ def test_each_system_is_brought_up_and_down(tmp_path: Path) -> None:
     found = rehearse(StudyFolder(tmp_path), systems)
     assert found.problems == {"a": [], "b": []}
     assert set(found.facts) == {"a", "b"}
-    assert "file system" not in {one.fact for one in differences(found.facts, systems)}
+    assert "file system" not in {one.fact for one in differences(found.facts, systems, {})}
     assert not list((tmp_path / "a").iterdir())
 
 
 @needs_root
 def test_the_sketch_of_differences(tmp_path: Path) -> None:
     systems = [image_system("ext2", "16M"), image_system("ext4", "16M")]
-    found = differences(rehearse(StudyFolder(tmp_path), systems).facts, systems)
+    found = differences(rehearse(StudyFolder(tmp_path), systems).facts, systems, {})
     (kind,) = (one for one in found if one.fact == "file system")
     assert kind.values == {"ext2": "ext2", "ext4": "ext4"}
     assert kind.follows_from == ("filesystem",)

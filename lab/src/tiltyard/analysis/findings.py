@@ -82,7 +82,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         answer=" ".join(workload.answer for workload in workloads),
         systems=systems,
         baseline=plan.baseline,
-        differences=differences({one.name: one.facts for one in systems}, plan.systems),
+        differences=differences({one.name: one.facts for one in systems}, plan.systems, run.host),
         advantages=advantages(plan),
         design=plan.design,
         design_sentence=design_sentence(

@@ -41,10 +41,12 @@ def check(
     from tiltyard.errors import ExitCode
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
+    from tiltyard.host.facts import host_facts
     from tiltyard.plan.freeze import freeze
     from tiltyard.plan.prospect import prospects
     from tiltyard.run.boot import boots
     from tiltyard.run.differences import differences, told
+    from tiltyard.run.host_record import host_record
     from tiltyard.run.rehearsal import rehearse as rehearse_systems
     from tiltyard.study.load import load_study
     from tiltyard.systems import KINDS
@@ -70,7 +72,8 @@ def check(
     found = rehearse_systems(folder, plan.systems, bring_up=rehearse, refresh=refresh)
     for line in found.recovered:
         say(f"Restored  {line}")
-    for line in told(differences(found.facts, plan.systems)):
+    here = host_facts(host_record(folder.root, catalogue.engine))
+    for line in told(differences(found.facts, plan.systems, here)):
         say(line)
     for system, problems in found.problems.items():
         for problem in problems:

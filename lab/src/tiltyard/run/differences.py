@@ -10,6 +10,7 @@ from typing import Final
 
 from pydantic import Field
 
+from tiltyard.host.place import HERE
 from tiltyard.run.record import DISK_UNDER_TEST
 from tiltyard.study.model import Frozen, SystemSpec
 from tiltyard.units import SIZE_UNITS
@@ -19,6 +20,8 @@ ABSENT: Final = "–"
 NOT_IN_FORCE: Final = "mount options that were asked for and are not listed"
 _OPTIONS: Final = "mount options"
 _TYPE: Final = "file system"
+_HOST: Final = "host"
+_KERNEL: Final = "kernel"
 _SPACE: Final = frozenset({"size", "free"})
 _ALIKE: Final = 1.25
 """Sizes of other file systems on the same device: their own metadata take that much at most."""
@@ -50,8 +53,8 @@ as MTU or a kernel parameter has, follows without being listed."""
 
 _WHY: Final[Mapping[str, str]] = {
     NOT_IN_FORCE: "the kernel has them by default, or passes over them",
-    "host": "they are not on one machine",
-    "kernel": "they do not run under one kernel",
+    _HOST: "they are not on one machine",
+    _KERNEL: "they do not run under one kernel",
     "far host": "their far ends are not on one machine",
     DISK_UNDER_TEST: "they do not lie on one disk",
     "device": "they do not lie on one device",
@@ -81,13 +84,17 @@ class Difference(Frozen):
 
 
 def differences(
-    facts: Mapping[str, Mapping[str, str]], systems: Iterable[SystemSpec]
+    facts: Mapping[str, Mapping[str, str]],
+    systems: Iterable[SystemSpec],
+    here: Mapping[str, str],
 ) -> tuple[Difference, ...]:
     """What differs, the least expected first.
 
     Args:
         facts: system → what the kernel said when it was up.
         systems: as the study has them.
+        here: the short facts of this host; where others are on another host, they are told of
+            the systems that are on this one.
 
     Returns:
         Those that decide results and that nobody asked for, then all others that nobody asked
@@ -95,7 +102,7 @@ def differences(
     """
     specs = [system for system in systems if facts.get(system.name)]
     varied = _varied(specs)
-    shown = {spec.name: facts[spec.name] for spec in specs}
+    shown = _with_host({spec.name: facts[spec.name] for spec in specs}, here)
     names = dict.fromkeys(fact for of_one in shown.values() for fact in of_one)
     found = []
     for fact in names:
@@ -113,6 +120,18 @@ def differences(
             ),
         )
     )
+
+
+def _with_host(
+    facts: Mapping[str, Mapping[str, str]], here: Mapping[str, str]
+) -> dict[str, Mapping[str, str]]:
+    """Facts in which hosts can be compared; a guest tells of its own kernel already."""
+    elsewhere = {name for each in facts.values() if _HOST in each for name in each}
+    own = {_HOST: str(HERE), **{name: here[name] for name in elsewhere & here.keys()}}
+    return {
+        system: each if not elsewhere or {_HOST, _KERNEL} & each.keys() else {**each, **own}
+        for system, each in facts.items()
+    }
 
 
 def told(found: Iterable[Difference]) -> Iterator[str]:

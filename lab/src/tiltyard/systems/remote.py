@@ -19,7 +19,7 @@ from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, U
 from tiltyard.systems.other_host import HostName, OtherHost
 from tiltyard.units import format_size
 
-_WATCHED = "CPU time, steal, swapping, clock source; no disk traffic, heat, frequency, kernel log"
+_UNSEEN = "traffic of the disk, pressure, heat, frequency, errors of the kernel"
 _WAIT = 'engine=$1; shift; "$engine" "$@"; exit $?'
 """A shell stays between ssh and the engine, so that an engine that is killed is told from a
 connection that is lost."""
@@ -117,7 +117,7 @@ class Remote(System):
             "size": format_size(units * unit_bytes),
             "free": format_size(free_units * unit_bytes),
             **facts_of_another(self.place),
-            "watched beside the trials": _WATCHED,
+            "not watched there": _UNSEEN,
         }
 
 
