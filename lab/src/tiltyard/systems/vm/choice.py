@@ -10,7 +10,6 @@ from tiltyard.systems.vm.kernels import kernel_named
 from tiltyard.systems.vm.modules import Modules, directory_of
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
 
-
 _ASKED_FOR = {"vfat": ("nls_cp437", "nls_ascii", "nls_iso8859-1")}
 """What drivers ask for by name when they mount: there is no modprobe(8) in a guest."""
 
