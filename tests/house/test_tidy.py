@@ -47,7 +47,7 @@ def test_a_function_does_one_thing() -> None:
 
 
 def test_no_path_or_address_of_a_build_machine() -> None:
-    home = re.compile(r"(?<![\w.])/(?:root|home)/[\w.]")
+    home = re.compile(r"(?<![\w.)])/(?:root|home)/[\w.]")
     registry = re.compile(r"https?://[\w.-]*(?:pypi|pythonhosted|npmjs|crates\.io|golang)", re.I)
     found = [
         f"{path.relative_to(ROOT)}: {match[0]}"
