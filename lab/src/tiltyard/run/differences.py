@@ -38,6 +38,7 @@ _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "mkfs": _GEOMETRY | _SPACE | {"block size"},
     "backing": _GEOMETRY | _SPACE | {"device", "image lies on", DISK_UNDER_TEST},
     "directory": _SPACE | {"device", "mounted on", DISK_UNDER_TEST},
+    "state": frozenset({"free"}),
     "scheduler": frozenset({"I/O scheduler"}),
     "read_ahead": frozenset({"read-ahead"}),
     "bandwidth": frozenset({"limit"}),

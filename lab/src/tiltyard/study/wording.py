@@ -30,7 +30,8 @@ def _text(detail: ErrorDetails, schema: Schema) -> str:
     if kind == "missing":
         return f"is missing. {_node(schema, loc).get('description', '')}".rstrip()
     if kind == "extra_forbidden":
-        keys = _node(schema, loc[:-1]).get("properties", {})
+        parts = _alternatives(_node(schema, loc[:-1]), schema)
+        keys = [key for part in parts for key in part.get("properties", {})]
         return f"there is no such key. {one_of(loc[-1], keys)}"
     if kind == "literal_error":
         return not_a(typed, name, _QUOTED.findall(context["expected"]))

@@ -19,7 +19,7 @@ from tiltyard.errors import TiltyardError
 
 _CHUNK = 2**20
 _ZEROS = bytes(_CHUNK)
-_BUSY_TRIES = 20
+_BUSY_TRIES = 80
 _BUSY_PAUSE_S = 0.25
 
 

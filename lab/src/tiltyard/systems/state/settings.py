@@ -19,15 +19,18 @@ from tiltyard.systems.state.profiles import FILLING, PROFILES, Profile, profile
 from tiltyard.units import parse_percent
 
 FRESH = "fresh"
+_FULLEST = 0.95
 _FORMS = f'"{FRESH}", {{ filled = "80%" }}, or {{ aged = "{PROFILES[0].name}", seed = 1 }}'
 
 
-def _share(typed: object) -> object:
+def _share(typed: object) -> float:
     """A percentage, or the share that it has become in a plan."""
-    share = parse_percent(typed) if isinstance(typed, str) else typed
-    if isinstance(share, bool) or not isinstance(share, int | float):
+    if isinstance(typed, float) and 0 < typed <= _FULLEST:
+        return typed
+    if not isinstance(typed, str):
         raise ValueError(f'{shown(typed)} has no unit. Write it like "80%"')
-    if not 0 < share <= 0.95:
+    share = parse_percent(typed)
+    if not 0 < share <= _FULLEST:
         raise ValueError(f"{shown(typed)} is out of range: more than 0% and at most 95%")
     return share
 
