@@ -109,7 +109,7 @@ def wait_for_start(folder: StudyFolder, starts: int, process: subprocess.Popen[b
 def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -> None:
     """Kill both runs in each round; see the module's text."""
     # A round has time for a few trials; there must be some left for the last one.
-    blocks = 2 * rounds + 4
+    blocks = rounds + 8
     plans = {"volumes": volumes(blocks), "networks": networks(blocks)}
     folders = {name: place(tmp_path / name, plan) for name, plan in plans.items()}
     (folders["volumes"].root / "kills.toml").write_text(TUNING)
