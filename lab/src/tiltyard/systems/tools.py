@@ -10,6 +10,7 @@ _NEEDED = (
     *pair_checks.TOOLS,
     other_host.SSH,
     placement.TASKSET,
+    uml.TOOL,
 )
 
 TOOLS: tuple[Tool, ...] = tuple({tool.command: tool for tool in _NEEDED}.values())

@@ -12,9 +12,16 @@ from typing import Literal
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.host import commands
+from tiltyard.host.packages import Tool
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.vm.backends.backend import Backend, Machine
 
+TOOL = Tool(
+    "linux.uml",
+    "user-mode-linux",
+    ("--version",),
+    "no guests that are ordinary processes (kind vm)",
+)
 _ELF = b"\x7fELF"
 
 
