@@ -1,5 +1,9 @@
-"""Bad study files: the first line of each says the line, the key and the words of its error."""
+"""Bad study files: the first line of each says the line, the key and the words of its error.
 
+A list that every new kind of system or setting makes longer is written "…" there.
+"""
+
+import re
 from pathlib import Path
 
 import pytest
@@ -15,10 +19,11 @@ BAD = sorted((Path(__file__).parent / "bad").glob("*.toml"))
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
 def test_the_error_names_line_key_and_what_would_be_right(path: Path) -> None:
-    expected = path.read_text().splitlines()[0].removeprefix("# ")
+    expected = f"{path}:{path.read_text().splitlines()[0].removeprefix('# ')}"
     with pytest.raises(StudyFileError) as caught:
         load_study(path, CATALOGUE, KINDS)
-    assert str(caught.value) == f"{path}:{expected}"
+    pattern = ".+".join(map(re.escape, expected.split("…")))
+    assert re.fullmatch(pattern, str(caught.value)), (str(caught.value), expected)
     assert caught.value.exit_code == ExitCode.USAGE
 
 

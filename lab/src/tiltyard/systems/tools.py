@@ -2,6 +2,7 @@
 
 from tiltyard.host.packages import Tool
 from tiltyard.systems import filesystems, other_host, overlay, pair_checks, placement
+from tiltyard.systems.vm.backends import uml
 
 _NEEDED = (
     *(one.tool for one in filesystems.FILESYSTEMS),
