@@ -270,6 +270,18 @@ def test_a_disk_that_has_gone(tmp_path: Path) -> None:
     assert reason == "/dev/disk/by-id/nonesuch: No such file or directory"
 
 
+def test_another_disk_under_the_same_name_and_number(tmp_path: Path) -> None:
+    said = f'its backing_file is "{tmp_path}/other.img", the study says '
+    for _ in range(20):
+        with loop_disk(tmp_path / "disk.img", SIZE_BYTES) as node:
+            wanted = Wanted(Path(node), SIZE_BYTES, {"backing_file": str(tmp_path / "disk.img")})
+        with loop_disk(tmp_path / "other.img", SIZE_BYTES) as again:
+            if again == node:
+                assert said in next(refusals(wanted))
+                return
+    pytest.fail("the kernel gave another number each time")
+
+
 def test_what_is_no_block_device() -> None:
     assert list(refusals(Wanted(Path("/dev/null"), 1, {}))) == ["/dev/null: is not a block device"]
 

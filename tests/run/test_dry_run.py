@@ -99,6 +99,18 @@ def test_a_disk_is_told_as_it_is_done(tmp_path: Path, monkeypatch: pytest.Monkey
         assert digest(image, node) == before
 
 
+@needs_root
+@pytest.mark.parametrize("kind", ["tmpfs", "overlay"])
+def test_what_is_mounted_is_told_as_it_is_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    folder = StudyFolder(tmp_path)
+    system = SystemSpec(name=kind, levels={}, kind=kind, settings={"mount": ["noatime"]})
+    told = told_commands(dry_run(folder, [system]))
+    assert told == executed_commands(folder, system, monkeypatch)
+    assert told[0].startswith(f"mount -t {kind} ")
+
+
 def test_nothing_is_touched(tmp_path: Path, state: Path) -> None:
     system = directory_system("a", tmp_path / "a")
     (told, taken_down) = dry_run(StudyFolder(tmp_path / "study"), [system])
