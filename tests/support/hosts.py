@@ -19,14 +19,13 @@ needs_root = pytest.mark.skipif(
 
 
 def host_state(mine: Path) -> str:
-    """The table of mounts, what is behind the loop devices, and their schedulers.
+    """The table of mounts, what is behind the loop devices, and schedulers that are not usual.
 
     What others mount meanwhile (another run of Tiltyard, another test, ip(8) for its namespaces)
     is left out; ``mine`` is the directory that this test works in.
     """
-    loops = Path("/sys/block")
-    files = sorted([*loops.glob("loop*/loop/backing_file"), *loops.glob("loop*/queue/scheduler")])
-    text = Path("/proc/self/mountinfo").read_text() + "".join(f"{p} {_text(p)}" for p in files)
+    loops = sorted(Path("/sys/block").glob("loop*"))
+    text = Path("/proc/self/mountinfo").read_text() + "".join(map(_loop, loops))
     foreign = (PREFIX, gettempdir(), str(namespace_path(".")))
     return "".join(
         line
@@ -56,6 +55,13 @@ def nothing_is_left(state: Path, tmp_path: Path) -> Iterator[None]:
     yield
     assert str(tmp_path) not in host_state(tmp_path)
     assert not list(state.iterdir())
+
+
+def _loop(device: Path) -> str:
+    """A line of a loop device; empty of one that is as the kernel made it."""
+    behind, scheduler = _text(device / "loop/backing_file"), _text(device / "queue/scheduler")
+    usual = not behind and "[none]" in scheduler
+    return "" if usual else f"{device} {behind.strip()} {scheduler}"
 
 
 def _text(path: Path) -> str:
