@@ -19,7 +19,7 @@ from tiltyard.run.dry_run import dry_run
 from tiltyard.systems import kind
 from tiltyard.systems.image import lay_out, restore_layout
 from tiltyard.systems.kind import Site, System
-from tiltyard.systems.state import keeper
+from tiltyard.systems.state import keeper, kept
 from tiltyard.systems.state.kept import keep, put_back
 from tiltyard.systems.state.profiles import PROFILES
 
@@ -191,6 +191,18 @@ def test_a_copy_that_is_not_what_was_made_is_noticed(
     os.truncate(copy, MIB)
     with pytest.raises(TiltyardError, match="has not the size of"):
         put_back(device[0], copy, sha256, lambda: None)
+
+
+def test_who_keeps_the_device_is_named(
+    device: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "_BUSY_PAUSE_S", 0.0)
+    taken = os.open(device[0], os.O_RDWR | os.O_EXCL)
+    try:
+        with pytest.raises(TiltyardError, match=rf"{device[0]}: cannot be had alone: .+"):
+            keep(device[0], tmp_path / "tiltyard-copy", lambda: None)
+    finally:
+        os.close(taken)
 
 
 def test_interrupted_while_it_ages_nothing_is_left(tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def _new(directory: Path) -> tuple[str, Path, int]:
 def _kept_for(study: Path, directory: Path) -> Path | None:
     """The ledger that the run of a study kept over a boot, if there is one."""
     for path in directory.glob("*.jsonl"):
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, TiltyardError):
             if read_ledger(path).kept_for == str(study.resolve()):
                 return path
     return None

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tiltyard.errors import TiltyardError
+from tiltyard.host.block_devices import BlockDevice
+from tiltyard.host.device_users import Use, users
 
 _CHUNK = 2**20
 _ZEROS = bytes(_CHUNK)
@@ -87,7 +89,7 @@ def _opened(device: str, flags: int) -> Iterator[tuple[int, int]]:
     at every device take each of them for a moment.
 
     Raises:
-        TiltyardError: if somebody keeps it.
+        TiltyardError: if somebody keeps it; the message names who.
     """
     for _ in range(_BUSY_TRIES):
         try:
@@ -98,7 +100,8 @@ def _opened(device: str, flags: int) -> Iterator[tuple[int, int]]:
                 raise
             time.sleep(_BUSY_PAUSE_S)
     else:
-        raise TiltyardError(f"{device} is still in use, perhaps mounted in another namespace")
+        use = next(users(BlockDevice.at(Path(device))), Use("somebody has it"))
+        raise TiltyardError(f"{device}: cannot be had alone: {use.clause}")
     try:
         yield file, os.lseek(file, 0, os.SEEK_END)
     finally:
