@@ -83,10 +83,11 @@ def test_what_a_server_mounts(make: Make, tmp_path: Path, name: str) -> None:
     before = host_state(tmp_path)
     up = system.bring_up()
     assert mounts_at(up.target.parent)[-1].type == up.facts["file system"]
-    assert up.servers
+    assert up.servers()
     (up.target / "file").write_bytes(bytes(2**20))
     system.refresh()
     assert (up.target / "file").read_bytes() == bytes(2**20)
+    assert up.servers()
     servers = named((filesystem(name).driver.tools[-1].command, name))
     system.take_down()
     assert_as_before(before, tmp_path)
@@ -98,10 +99,10 @@ def test_what_a_server_mounts(make: Make, tmp_path: Path, name: str) -> None:
 def test_the_work_of_a_server_is_counted(make: Make) -> None:
     system = make("ntfs-3g")
     up = system.bring_up()
-    before_s = used_s(up.servers)
+    before_s = used_s(up.servers())
     for number in range(300):
         (up.target / str(number)).write_bytes(bytes(4096))
-    assert used_s(up.servers) > before_s
+    assert used_s(up.servers()) > before_s
     system.take_down()
 
 
@@ -119,7 +120,7 @@ def test_a_server_that_has_died_can_be_taken_down(make: Make, tmp_path: Path) ->
 
 def kill(up: Up) -> None:
     """End the server of a system with SIGKILL."""
-    (server,) = up.servers
+    (server,) = up.servers()
     os.kill(server, 9)
     while Path(f"/proc/{server}/stat").read_text().rpartition(") ")[2][0] != "Z":
         pass

@@ -94,7 +94,7 @@ def test_a_kernel_of_its_own_with_a_file_system_that_this_one_need_not_have(make
     assert "tiltyard.word=1" in up.facts["kernel command line"].split()
     assert "page cache" in up.facts["disk of the guest"]
     assert [command.argv[0] for command in up.commands] == ["mkfs.reiserfs", "taskset"]
-    assert up.servers
+    assert up.servers()
     end = trial(up, "write", "read")
     assert end.data.outcome == "done"
     assert end.data.usage.device is not None

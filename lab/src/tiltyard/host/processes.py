@@ -49,12 +49,6 @@ class Process(BaseModel):
         return now is not None and now[0] not in "ZX" and now[1] == self.started_ticks
 
 
-def runs(pid: int) -> bool:
-    """Whether a process has not ended; a zombie has."""
-    now = _state_and_start(pid)
-    return now is not None and now[0] not in "ZX"
-
-
 def end_processes(find: Callable[[], list[int]], whose: str) -> str:
     """Ask processes to end, kill what does not, and wait until none is left.
 

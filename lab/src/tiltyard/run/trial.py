@@ -16,7 +16,6 @@ from tiltyard.executors.engine import Job
 from tiltyard.executors.local import LocalTrial
 from tiltyard.folder import sha256, sync_directory
 from tiltyard.host.place import SSH_FAILED
-from tiltyard.host.processes import runs
 from tiltyard.host.telemetry import Telemetry, watch
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.context import Context
@@ -115,7 +114,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         workload=spec.use, parameters=spec.parameters, target=up.target, conditions=conditions
     )
     limit_s = _limit_s(context.history, key.workload)
-    with partial.open("wb") as keep, watch(up.place, _watched(up), up.servers) as watching:
+    with partial.open("wb") as keep, watch(up.place, _watched(up), up.servers()) as watching:
         began = time.monotonic()
         trial = LocalTrial(
             up.engine or (str(context.engine.path),),
@@ -139,8 +138,8 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         outcome, reason = "failed", f"stopped after {limit_s:.0f} s: far longer than before"
     elif stream.end is None:
         reason = _death(trial, up, heard=stream.hello is not None)
-    if outcome == "failed" and (ended := [pid for pid in up.servers if not runs(pid)]):
-        reason = f"process {ended[0]} that serves the system has ended: {reason}"
+    if outcome == "failed" and up.served and not up.servers():
+        reason = f"what serves the system has ended: {reason}"
     return _Ended(outcome, reason, elapsed_s, telemetry)
 
 

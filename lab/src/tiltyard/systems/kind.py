@@ -168,8 +168,11 @@ class Up:
     """CPUs for the measuring threads, instead of those of the study; empty: the study's."""
     devices: tuple[str, ...] = ()
     """Block devices of this host that it lies on, topmost first: ``/dev/loop0``."""
-    servers: tuple[int, ...] = ()
-    """Processes of this host that serve it: what they use of the processor is its own."""
+    servers: Callable[[], tuple[int, ...]] = lambda: ()
+    """Asks for the processes of this host that serve it now (a refresh may bring others): what
+    they use of the processor is its own."""
+    served: bool = False
+    """Whether it is nothing any more when none of them runs."""
     interfaces: tuple[str, ...] = ()
     """Network devices of this host that its path begins with."""
     far: Place = HERE

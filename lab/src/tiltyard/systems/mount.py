@@ -70,7 +70,7 @@ class AnyMount(MountSystem):
 
     def servers(self) -> tuple[int, ...]:
         """Ours, and those that were named."""
-        return tuple(sorted({*self.mounter.servers, *named(self._settings.servers)}))
+        return tuple(sorted({*self.mounter.servers(), *named(self._settings.servers)}))
 
 
 KIND = Kind(

@@ -67,7 +67,7 @@ class MountSystem(System):
 
     def servers(self) -> tuple[int, ...]:
         """Processes of this host that serve it; ours by default."""
-        return self.mounter.servers
+        return self.mounter.servers()
 
     def bring_up(self) -> Up:
         """Mount, and make a directory to work in."""
@@ -102,7 +102,8 @@ class MountSystem(System):
             commands=self.steps.executed,
             prefix=self.mounter.prefix,
             devices=(source,) if is_device(source) else (),
-            servers=self.servers(),
+            servers=self.servers,
+            served=bool(self.mounter.servers()),
             facts={**said, **self.facts()},
         )
 

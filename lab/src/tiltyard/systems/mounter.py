@@ -27,6 +27,11 @@ class Space(NamedTuple):
 class Mounter(ABC):
     """One mount for one turn; every step is in the ledger first."""
 
+    _mount: Callable[[], object]
+    """Makes the mount, or makes it again; set when it is made first."""
+    _unmount: Callable[[], object]
+    """Takes it away for a moment."""
+
     def __init__(self, steps: Steps, mark: str) -> None:
         """Nothing is mounted yet.
 
@@ -42,7 +47,6 @@ class Mounter(ABC):
         """Command that starts another one where the mount is seen."""
         return ()
 
-    @property
     def servers(self) -> tuple[int, ...]:
         """Our processes that serve what is mounted."""
         return tuple(StartedProcess(mark=self._mark).pids())
@@ -68,9 +72,10 @@ class Mounter(ABC):
     def serve(self, argv: tuple[str, ...], target: Path) -> None:
         """Mount by a command that stays, or by one that may leave a server behind."""
 
-    @abstractmethod
     def renew(self) -> None:
         """Unmount and mount again by the same command; the ledger knows of it all the time."""
+        self._unmount()
+        self._mount()
 
     @abstractmethod
     def at(self, target: Path) -> list[Mount]:
@@ -96,9 +101,6 @@ class Mounter(ABC):
 class RootMounter(Mounter):
     """As root, for all to see."""
 
-    _unmount: Callable[[], object]
-    _mount: Callable[[], object]
-
     def start(self, argv: tuple[str, ...], ready: Callable[[], bool]) -> None:
         """It is known by the mark."""
         process = self.steps.record(StartedProcess(mark=self._mark))
@@ -117,11 +119,6 @@ class RootMounter(Mounter):
         environment = served.process.environment
         self._unmount = lambda: self.steps.ledger.unmake(served)
         self._mount = lambda: self.steps.start(argv, environment, lambda: bool(mounts_at(target)))
-        self._mount()
-
-    def renew(self) -> None:
-        """The undo of a change looks first, and can be asked again."""
-        self._unmount()
         self._mount()
 
     def at(self, target: Path) -> list[Mount]:
@@ -150,15 +147,11 @@ class RootMounter(Mounter):
 class UserMounter(Mounter):
     """As a user who is root in namespaces of his own; they go when their processes end."""
 
-    _unmount: Callable[[], object]
-    _mount: Callable[[], object]
-
     @property
     def prefix(self) -> tuple[str, ...]:
         """Into the namespaces, as the one who made them."""
         return nsenter(self._holder)
 
-    @property
     def servers(self) -> tuple[int, ...]:
         """The process that only holds the namespaces serves nothing."""
         return tuple(self._server.pids())
@@ -199,11 +192,6 @@ class UserMounter(Mounter):
 
         self._unmount, self._mount = unmount, mount
         mount()
-
-    def renew(self) -> None:
-        """Inside."""
-        self._unmount()
-        self._mount()
 
     def at(self, target: Path) -> list[Mount]:
         """In the table of mounts of the namespace."""

@@ -256,6 +256,7 @@ class Volume(System):
             prefix=self._mounter.prefix,
             devices=self._block_devices(),
             servers=self._mounter.servers,
+            served=bool(self._mounter.servers()),
             facts={
                 **facts,
                 "mkfs": version_of(made.tool),

@@ -132,7 +132,7 @@ class VirtualMachine(System):
             facts=self._facts(choice, machine, hello, found),
             engine=self._way_in(machine, console),
             cpus=tuple(range(settings.vcpus - 1, -1, -1)),
-            servers=tuple(self._process().pids()),
+            servers=lambda: tuple(self._process().pids()),
         )
 
     def _way_in(self, machine: Machine, console: Path) -> tuple[str, ...]:
