@@ -37,7 +37,7 @@ def record(
     from tiltyard.cli.console import say
     from tiltyard.host.place import Place
 
-    place = Place(ssh_command(host)) if host else Place()
+    place = Place.over_ssh(host) if host else Place()
     found = _taken(directory, place)
     if json:
         say(documents.dumps(found, indent=1, ensure_ascii=False))
@@ -49,11 +49,6 @@ def record(
             say(f"  {fact:{width}}  {value}")
         say("")
     return 0
-
-
-def ssh_command(host: str) -> tuple[str, ...]:
-    """The command that reaches a host without asking questions."""
-    return ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", host)
 
 
 def _taken(directory: Path | None, place: "Place") -> "Record":

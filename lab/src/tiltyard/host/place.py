@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host import commands
@@ -15,6 +15,16 @@ from tiltyard.host import commands
 _ANSWER_S = 60
 SSH_FAILED: Final = 255
 """Exit status of ssh when it is ssh that failed, and not the command there (ssh(1))."""
+
+
+_SSH: Final = (
+    *("ssh", "-T"),
+    *("-o", "BatchMode=yes"),
+    *("-o", "ConnectTimeout=10"),
+    *("-o", "ServerAliveInterval=5"),
+    *("-o", "ServerAliveCountMax=3"),
+)
+"""No question is asked, and a host that is silent for 15 s is lost."""
 
 
 class UnreachableError(HostLacksError):
@@ -27,6 +37,11 @@ class Place:
 
     ssh: tuple[str, ...] = ()
     """The command that reaches the host; what it shall do there is appended. Empty: this host."""
+
+    @classmethod
+    def over_ssh(cls, host: str, options: Sequence[str] = ()) -> Self:
+        """The host of that name, with further options for ssh."""
+        return cls((*_SSH, *options, host))
 
     def __str__(self) -> str:
         """As a person calls it."""

@@ -20,14 +20,6 @@ from tiltyard.host.steps import Steps
 from tiltyard.systems.kind import Problem
 
 SSH = Tool("ssh", "openssh-client", ("-V",), "systems on other hosts cannot be reached")
-_ALWAYS = (
-    "-T",
-    *("-o", "BatchMode=yes"),
-    *("-o", "ConnectTimeout=10"),
-    *("-o", "ServerAliveInterval=5"),
-    *("-o", "ServerAliveCountMax=3"),
-)
-"""No question is asked, and a host that is silent for 15 s is lost."""
 _ANSWER_S = 30
 
 HostName = Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")]
@@ -45,7 +37,7 @@ class OtherHost:
             options: for ssh.
             steps: of the turn.
         """
-        self.place = Place((SSH.command, *_ALWAYS, *options, host))
+        self.place = Place.over_ssh(host, options)
         self._steps = steps
 
     def problems(self) -> list[Problem]:
