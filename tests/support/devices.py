@@ -7,7 +7,7 @@ import struct
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 MIB = 2**20
@@ -21,6 +21,14 @@ def sh(*argv: str, stdin: str = "") -> str:
     return done.stdout.strip()
 
 
+def _wait_until(gone: Callable[[], bool], node: str) -> None:
+    """Whoever looks at a device when it is let go keeps it for a moment longer."""
+    give_up = time.monotonic() + 10
+    while not gone():
+        assert time.monotonic() < give_up, f"{node} is not let go"
+        time.sleep(0.05)
+
+
 @contextlib.contextmanager
 def loop_disk(image: Path, size_bytes: int, *options: str) -> Iterator[str]:
     """A disk, blank where the image is new; its node."""
@@ -32,6 +40,7 @@ def loop_disk(image: Path, size_bytes: int, *options: str) -> Iterator[str]:
         yield node
     finally:
         sh("losetup", "--detach", node)
+        _wait_until(lambda: str(image) not in sh("losetup", "--list", "--noheadings"), node)
 
 
 @contextlib.contextmanager
@@ -44,12 +53,10 @@ def partitions(node: str) -> Iterator[None]:
     try:
         yield
     finally:
-        give_up = time.monotonic() + 10
-        while subprocess.run(
-            ["partx", "--delete", node], capture_output=True, check=False
-        ).returncode:
-            assert time.monotonic() < give_up, f"{node}: its partitions do not go"
-            time.sleep(0.1)
+        delete = ["partx", "--delete", node]
+        _wait_until(
+            lambda: not subprocess.run(delete, capture_output=True, check=False).returncode, node
+        )
 
 
 def digest(image: Path, node: str) -> str:
