@@ -155,6 +155,19 @@ def test_a_mkfs_with_a_uuid_of_the_study_is_known_by_that(
 
 
 @needs_root
+def test_a_mkfs_that_takes_no_uuid_is_known_by_what_it_made(
+    make: Make, disk: tuple[str, Path]
+) -> None:
+    system = make("ntfs-3g")
+    if errors := [p.text for p in system.problems() if p.severity == "error"]:
+        pytest.skip(f"{errors[0]}: make setup-dev")
+    system.bring_up()
+    assert {each.type for each in signatures(disk[0])} >= {"ntfs"}
+    system.take_down()
+    assert_blank(disk[0])
+
+
+@needs_root
 def test_a_mkfs_that_fails_leaves_it_blank(make: Make, disk: tuple[str, Path]) -> None:
     with pytest.raises(TiltyardError, match=r"^mkfs.ext4 .*[Ii]nvalid filesystem option"):
         make("ext4", mkfs=["-O", "nonesuch"]).bring_up()
