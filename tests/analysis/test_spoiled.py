@@ -190,3 +190,10 @@ def test_blocks_that_count_although_spoiled_are_told_once() -> None:
         told.count("3 of 10 blocks are spoiled and count all the same, as the study wants it.") == 1
     )
     assert not any("other processes used" in text for text in told)
+
+
+def test_the_first_block_of_three_systems_can_be_a_spoiled_one() -> None:
+    plan, run = synthetic_study(("ext4", "xfs", "btrfs"), blocks=1)
+    kept = plan.model_copy(update={"gates": GATES.model_copy(update={"spoiled": "keep"})})
+    spoiled = run.model_copy(update={"spoiled": {1: (reason("ext4"),)}})
+    assert spoiled_of(analyse(kept, spoiled)).related_p == 1.0

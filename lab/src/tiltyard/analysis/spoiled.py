@@ -145,7 +145,8 @@ def _related_p(spoiling: Sequence[int], blocks: int) -> float | None:
     if len(spoiling) == 2:
         return float(fisher_exact(table).pvalue)
     drawn = MonteCarloMethod(n_resamples=_RESAMPLES, rng=np.random.default_rng(0))
-    return float(fisher_exact(table, method=drawn).pvalue)
+    # After a single block it is an array of one value, else a scalar (SciPy 1.17).
+    return float(np.asarray(fisher_exact(table, method=drawn).pvalue).item())
 
 
 def _worst(reasons: Sequence[Reason]) -> tuple[str, ...]:
