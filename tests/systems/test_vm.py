@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 Make = Callable[..., System]
 SMALL = {"kernel": "linux.uml", "memory": "192M", "backing": {"image": "64M"}}
 LONG = WorkloadSpec(
-    name="long", use="iozone", parameters={"file": "8M", "record": "4k", "tests": ["write"] * 99}
+    name="long", use="random", parameters={"file": "1M", "block": "4k", "operations": 100_000_000}
 )
 
 

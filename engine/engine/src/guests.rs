@@ -11,11 +11,15 @@ use clap::{Args, ValueEnum};
 use guest::into::Guest;
 use guest::server::Server;
 use kit::failure::failure;
+use kit::gauges::Gauges;
 use rustix::process::Pid;
-use wire::{Failure, FailureKind};
+use wire::{Event, Failure, FailureKind};
 
 use crate::output::Output;
 use crate::{job, registry, session};
+
+/// An `end` begins so.
+const LAST: &[u8] = b"{\"type\":\"end\"";
 
 #[derive(Debug, Args)]
 pub struct IntoArguments {
@@ -27,6 +31,10 @@ pub struct IntoArguments {
     /// Process that is the machine: when it ends, so does this
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub machine: Option<i32>,
+    /// Count what others use of this host's processors, and tell it in the last line: in the
+    /// guest there are no others
+    #[arg(long)]
+    pub watch_host: bool,
     /// What to do there
     pub verb: IntoVerb,
 }
@@ -64,7 +72,14 @@ pub fn go_into(arguments: &IntoArguments, output: &mut Output) -> Result<ExitCod
         console: arguments.console.clone(),
         machine: arguments.machine.and_then(Pid::from_raw),
     };
-    let mut pass_on = |line: &[u8]| output.text(&String::from_utf8_lossy(line));
+    let gauges = arguments.watch_host.then(|| Gauges::read(None));
+    let mut pass_on = |line: &[u8]| {
+        let seen = gauges.as_ref().and_then(|gauges| with_others(line, gauges));
+        match seen {
+            Some(end) => output.event(&end),
+            None => output.text(&String::from_utf8_lossy(line)),
+        }
+    };
     let ended = guest.run(&job, &mut pass_on)?;
     // People read the same as if the engine had written to them here.
     let _ = io::stderr().write_all(ended.said.as_bytes());
@@ -77,6 +92,21 @@ pub fn go_into(arguments: &IntoArguments, output: &mut Output) -> Result<ExitCod
     }
 }
 
+/// The last line of a trial, with what others on this host used meanwhile; `None` for any other
+/// line. What the machine itself used is among it: whoever started it knows its processes.
+fn with_others(line: &[u8], gauges: &Gauges) -> Option<Event> {
+    if !line.starts_with(LAST) {
+        return None;
+    }
+    let Event::End(mut end) = serde_json::from_slice(line).ok()? else {
+        return None;
+    };
+    let seen = gauges.usage_until_now();
+    end.usage.foreign_s += seen.foreign_s;
+    end.usage.steal_s = seen.steal_s;
+    Some(Event::End(end))
+}
+
 /// Becomes a User-Mode Linux, or says why not.
 pub fn not_become(line: &[OsString]) -> Failure {
     let error = guest::uml::become_one(line);
@@ -85,4 +115,35 @@ pub fn not_become(line: &[OsString]) -> Failure {
         FailureKind::HostLacks,
         format!("cannot start {}: {error}", kernel.display()),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const END: &str = r#"{"type":"end","data":{"outcome":"done","operations":1,"bytes":2,"elapsed_s":0.5,"checksum":"0","floor":{"clock_ns":1.5,"clock_step_ns":1.0,"operation_ns":2.5},"usage":{"user_s":0.1,"system_s":0.2,"parent_s":0.0,"kernel_threads_s":0.0,"foreign_s":100.0,"voluntary_switches":3,"involuntary_switches":4,"minor_faults":5,"major_faults":6,"peak_memory_bytes":7}}}"#;
+
+    #[test]
+    fn the_last_line_tells_of_others_on_this_host_and_is_else_as_it_was() {
+        let gauges = Gauges::read(None);
+        let Some(Event::End(end)) = with_others(END.as_bytes(), &gauges) else {
+            panic!("not an end");
+        };
+        assert!(end.usage.foreign_s >= 100.0);
+        let mut seen = serde_json::to_value(Event::End(end)).unwrap();
+        let mut told: serde_json::Value = serde_json::from_str(END).unwrap();
+        for event in [&mut seen, &mut told] {
+            let usage = event["data"]["usage"].as_object_mut().unwrap();
+            usage.retain(|key, _| key != "foreign_s" && key != "steal_s");
+        }
+        assert_eq!(seen, told);
+    }
+
+    #[test]
+    fn other_lines_pass_as_they_are() {
+        let gauges = Gauges::read(None);
+        for line in ["{\"type\":\"sample\"}\n", "{\"type\":\"end\", torn\n", ""] {
+            assert!(with_others(line.as_bytes(), &gauges).is_none(), "{line}");
+        }
+    }
 }

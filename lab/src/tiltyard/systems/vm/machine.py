@@ -138,7 +138,9 @@ class VirtualMachine(System):
     def _way_in(self, machine: Machine, console: Path) -> tuple[str, ...]:
         """The command that stands for the engine in the guest."""
         engine, process = str(Engine.find().path), str(self._running().pid)
-        options = ("--console", str(console), "--machine", process)
+        # Instructions are the same whatever others do.
+        watch = ("--watch-host",) if machine.clock == "time" else ()
+        options = ("--console", str(console), "--machine", process, *watch)
         return (engine, "into", str(machine.channel), *options)
 
     def _boot(self, choice: Choice, machine: Machine, console: Path) -> tuple[Command, Hello]:
