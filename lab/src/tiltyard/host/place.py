@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host import commands
+from tiltyard.host.packages import find_program
 
 _ANSWER_S = 60
 SSH_FAILED: Final = 255
@@ -97,6 +98,12 @@ class Place:
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command of this host that runs a command there."""
         return (*self.ssh, shlex.join(argv)) if self.ssh else tuple(argv)
+
+    def has(self, program: str) -> bool:
+        """Whether there is a program of that name."""
+        if self.ssh:
+            return self.run(("sh", "-c", 'command -v "$1" || true', "sh", program)).stdout != ""
+        return find_program(program) is not None
 
     def find(self, pattern: str) -> list[str]:
         """Paths that a shell's pattern means there, in order."""

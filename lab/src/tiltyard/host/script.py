@@ -26,7 +26,7 @@ _ACTS: Final = (
     *("os.rmdir", "os.setxattr", "os.symlink", "os.system", "os.truncate", "os.utime"),
     *("os.posix_spawn", "socket.bind", "socket.connect"),
 )
-_LOOKING: Final = ("findmnt", "lsblk", "od", "readlink", "wipefs")
+_LOOKING: Final = ("findmnt", "lsblk", "od", "readlink", "wipefs", "zgrep")
 """Programs that may be asked; ours calls them only with options that look."""
 
 

@@ -24,6 +24,8 @@ _UNIT = {
 
 def state(place: Place, name: str) -> State:
     """Whether a service runs; ``absent`` if this host has none of that name."""
+    if not place.ssh and place.read("/proc/1/comm") != "systemd" and not place.find(_init(name)):
+        return "absent"  # Most are, and that takes no command.
     said = place.run(_command("state", name)).stdout
     return "running" if said == "running" else "stopped" if said == "stopped" else "absent"
 
@@ -40,6 +42,11 @@ def start(place: Place, name: str) -> None:
         TiltyardError: if that fails.
     """
     place.run(_command("start", name))
+
+
+def _init(name: str) -> str:
+    """The script of a service of System V."""
+    return f"/etc/init.d/{name}"
 
 
 def _command(what: str, name: str) -> tuple[str, ...]:

@@ -7,11 +7,6 @@ from tiltyard.host.place import Place
 _ACTIVE = re.compile(r"^Current active profile: (\S+)", re.MULTILINE)
 
 
-def is_here(place: Place) -> bool:
-    """Whether the host has it."""
-    return place.run(("sh", "-c", "command -v tuned-adm || true")).stdout != ""
-
-
 def active(place: Place) -> str:
     """The active profile; empty if none is.
 

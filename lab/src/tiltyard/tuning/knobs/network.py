@@ -144,7 +144,7 @@ def _of_ethtool(
     place: Place, interface: str, group: ethtool.Group, wanted: dict[str, str]
 ) -> Iterator[Setting]:
     """The properties of a group."""
-    if wanted and not place.run(("sh", "-c", "command -v ethtool || true")).stdout:
+    if wanted and not place.has(ETHTOOL.command):
         reason = f"ethtool is not installed: {install_command(ETHTOOL.package)}"
         yield Absent(f"{interface} {group}", reason)
         return

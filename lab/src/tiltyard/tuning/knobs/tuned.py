@@ -37,7 +37,7 @@ class ActiveProfile(Setting):
 
     def read(self) -> str:
         """Its name."""
-        if not tuned.is_here(self.place):
+        if not self.place.has("tuned-adm"):
             raise LackError("tuned-adm is not installed")
         return tuned.active(self.place) or _NONE
 
