@@ -126,6 +126,15 @@ def test_the_whole_host_for_a_moment(tmp_path: Path) -> None:
     assert not [task for task in tasks() if ledger.token in task.group]
 
 
+def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(isolation.os, "sched_getaffinity", lambda _: {0, 1})
+    with Ledger(tmp_path) as first, Ledger(tmp_path) as second:
+        first.record(MovedTasks(root=tmp_path, group="tiltyard-x-others", origins={}))
+        found = isolate(second, (1,))
+    assert found.text == f"another run (process {os.getpid()}) keeps others off CPUs"
+
+
 def test_what_cannot_be_granted_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger(tmp_path) as ledger:
         assert not isolate(ledger, tuple(CPUS)).granted

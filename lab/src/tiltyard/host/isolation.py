@@ -54,6 +54,10 @@ def isolate(ledger: Ledger, cpus: tuple[int, ...]) -> Isolation:
         return Isolation(False, "only root can keep others off a CPU")
     if not rest:
         return Isolation(False, "no CPU would be left for others")
+    for pid, change in ledger.elsewhere():
+        # Where tasks were before that one, only that one knows.
+        if isinstance(change, MovedTasks | RestrictedGroups):
+            return Isolation(False, f"another run (process {pid}) keeps others off CPUs")
     if (old := _hierarchy("cgroup")) is not None:
         done = move_others(ledger, old, rest)
     elif (new := _hierarchy("cgroup2")) is not None:
