@@ -48,6 +48,8 @@ def test_up_and_down(make: Make, tmp_path: Path, filesystem: str, image: str) ->
     assert mount.options == up.facts["mount options"]
     assert up.facts["direct I/O to the image"] in ("yes", "no")
     assert any(character.isdigit() for character in up.facts["mkfs"])
+    geometry = {"xfs": "meta-data", "btrfs": "node size"}.get(filesystem, "inode size")
+    assert any(character.isdigit() for character in up.facts[geometry])
     assert [command.argv[0] for command in up.commands] == [
         "losetup",
         f"mkfs.{filesystem}",

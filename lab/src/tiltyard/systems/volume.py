@@ -18,6 +18,7 @@ from tiltyard.host import commands, loops
 from tiltyard.host.changes import Change
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import Tool
+from tiltyard.host.record.geometry import geometry
 from tiltyard.host.steps import Steps
 from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
@@ -260,6 +261,7 @@ class Volume(System):
             facts={
                 **facts,
                 "mkfs": version_of(made.tool),
+                **geometry(facts.get("file system", ""), self._device),
                 **driver.remarks,
                 **self._device_facts(self._device),
                 **self._queue_facts(),
