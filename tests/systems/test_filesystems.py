@@ -9,10 +9,12 @@ import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
-from tiltyard.host.ledger import Ledger
+from tiltyard.host.changes import Change
+from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program, install_command
 from tiltyard.host.processes import named, used_s
+from tiltyard.host.setting_changes import StartedProcess
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.kind import Site, System, Up
@@ -124,6 +126,35 @@ def kill(up: Up) -> None:
     os.kill(server, 9)
     while Path(f"/proc/{server}/stat").read_text().rpartition(") ")[2][0] != "Z":
         pass
+
+
+@needs_root
+@pytest.mark.parametrize("name", ["fuse2fs", "zfs-fuse"])
+def test_after_a_kill_nothing_of_a_server_is_left(make: Make, tmp_path: Path, name: str) -> None:
+    errors = [one.text for one in make(name).problems() if one.severity == "error"]
+    if errors:
+        pytest.skip(errors[0])
+    child = os.fork()
+    if child == 0:
+        site = Site(root=tmp_path, work=tmp_path, ledger=Ledger())
+        document = {"filesystem": name, "backing": {"image": "64M"}}
+        kind("loop-image").system(name, document, site).bring_up()  # type: ignore[arg-type]
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+    assert str(tmp_path) in host_state(tmp_path)
+    marks = [change.mark for _, change in outstanding() if hasattr(change, "mark")]
+    assert [pid for mark in marks for pid in StartedProcess(mark=mark).pids()]
+    said = recover()
+    assert said
+    assert not [pid for mark in marks for pid in StartedProcess(mark=mark).pids()], said
+    assert str(tmp_path) not in host_state(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def outstanding() -> list[tuple[int, Change]]:
+    """What the ledgers of all processes of this test hold."""
+    with Ledger() as ours:
+        return list(ours.elsewhere())
 
 
 @needs_root
