@@ -8,15 +8,20 @@ import ctypes
 import email.parser  # noqa: F401  importlib.metadata needs it
 import os
 import shutil
+import stat
+import subprocess
 import tempfile
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tiltyard.executors.engine import Engine
 
 NOBODY = 65534
 _PR_SET_DUMPABLE = 4
+_CLONE_NEWNS = 0x20000
+_FUSE = Path("/dev/fuse")
 
 
 def as_user(work: Callable[[Path], None]) -> None:
@@ -29,6 +34,7 @@ def as_user(work: Callable[[Path], None]) -> None:
     try:
         home.chmod(0o755)
         shutil.copy(Engine.find().path, home / "engine")
+        (home / "dev").mkdir()
         for name in ("work", "state"):
             (home / name).mkdir()
             os.chown(home / name, NOBODY, NOBODY)
@@ -46,6 +52,7 @@ def _in_a_child(home: Path, work: Callable[[Path], None]) -> str:
     if child == 0:
         said = ""
         try:
+            _open_fuse_to_all(home / "dev")
             _give_up_root()
             os.environ.update(
                 HOME=str(home / "work"),
@@ -63,6 +70,20 @@ def _in_a_child(home: Path, work: Callable[[Path], None]) -> str:
         said = pipe.read()
     os.waitpid(child, 0)
     return said
+
+
+def _open_fuse_to_all(scratch: Path) -> None:
+    """In a table of mounts of this child's own: on many hosts only root may open ``/dev/fuse``."""
+    if not _FUSE.exists():
+        return
+    assert ctypes.CDLL(None).unshare(_CLONE_NEWNS) == 0
+    device = scratch / "fuse"
+    run = partial(subprocess.run, check=True)
+    run(("mount", "--make-rprivate", "/"))
+    run(("mount", "-t", "tmpfs", "-o", "dev", "tmpfs", str(scratch)))
+    os.mknod(device, stat.S_IFCHR | 0o666, _FUSE.stat().st_rdev)
+    device.chmod(0o666)
+    run(("mount", "--bind", str(device), str(_FUSE)))
 
 
 def _give_up_root() -> None:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import stat
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from support.runs import Watcher, go_on, place, plan_of
 from support.unprivileged import as_user
 from tiltyard.executors.engine import Engine
 from tiltyard.host.ledger import Ledger, recover
+from tiltyard.host.packages import find_program
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec
@@ -21,11 +21,13 @@ from tiltyard.systems.kind import Site
 pytestmark = needs_root
 """Only root can become somebody else."""
 
-FUSE = Path("/dev/fuse")
-needs_fuse_for_all = pytest.mark.skipif(
-    not FUSE.exists() or not FUSE.stat().st_mode & stat.S_IWOTH,
-    reason="/dev/fuse is not for all users; as root: chmod a+rw /dev/fuse",
-)
+
+def needs(program: str) -> pytest.MarkDecorator:
+    """A server that an ordinary user starts."""
+    return pytest.mark.skipif(
+        find_program(program) is None, reason=f"not installed: apt-get install {program}"
+    )
+
 
 TMPFS = ("tmpfs", {"size": "64M"})
 OVERLAY = ("overlay", {})
@@ -39,9 +41,9 @@ BINDFS = ("mount", {"type": "fuse.bindfs", "source": "./below"})
     [
         TMPFS,
         OVERLAY,
-        pytest.param(*FUSE_OVERLAY, marks=needs_fuse_for_all),
-        pytest.param(*FUSE2FS, marks=needs_fuse_for_all),
-        pytest.param(*BINDFS, marks=needs_fuse_for_all),
+        pytest.param(*FUSE_OVERLAY, marks=needs("fuse-overlayfs")),
+        pytest.param(*FUSE2FS, marks=needs("fuse2fs")),
+        pytest.param(*BINDFS, marks=needs("bindfs")),
     ],
     ids=["tmpfs", "overlay", "fuse-overlayfs", "fuse2fs", "bindfs"],
 )
