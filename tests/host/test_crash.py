@@ -39,6 +39,7 @@ ENDS = {"congestion_control": "cubic", "sysctl": {"net.core.netdev_max_backlog":
     ("kind", "settings"),
     [
         ("loop-image", IMAGE),
+        ("loop-image", {**IMAGE, "state": {"aged": "downloads"}}),
         ("pair", {**ENDS, "busy_poll": 7, "rate": "500mbit"}),
         ("loopback", ENDS),
     ],
