@@ -30,7 +30,7 @@ from support.devices import (
 )
 from support.hosts import needs_root
 from tiltyard.errors import RefusedError
-from tiltyard.host.device_safety import Wanted, hold, insist_unused, refusals
+from tiltyard.host.devices.safety import Wanted, hold, insist_unused, refusals
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tiltyard.host import isolation
+from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
 from tiltyard.host.isolation import _hierarchy, isolate, move_others, restrict_groups
-from tiltyard.host.isolation_changes import MovedTasks, RestrictedGroups
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.tasks import Task, parse_cpus, tasks
 

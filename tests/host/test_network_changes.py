@@ -11,16 +11,16 @@ import pytest
 from support.hosts import needs_root
 from tiltyard.errors import RefusedError
 from tiltyard.host import sysctls
-from tiltyard.host.commands import run
-from tiltyard.host.ledger import Ledger
-from tiltyard.host.links import inside
-from tiltyard.host.network_changes import (
+from tiltyard.host.changes.network import (
     MadeNamespace,
     MadeOverSsh,
     SetSysctl,
     StartedServer,
     namespace_path,
 )
+from tiltyard.host.commands import run
+from tiltyard.host.ledger import Ledger
+from tiltyard.host.links import inside
 
 KEY = "net.core.somaxconn"
 SLEEPS = "import time; print(flush=True); time.sleep(60)"

@@ -14,8 +14,8 @@ from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode
 from tiltyard.host import processes
 from tiltyard.host.changes import AttachedLoop, Change, MadeDirectory, MadeFile
+from tiltyard.host.changes.network import MadeNamespace, SetSysctl
 from tiltyard.host.ledger import Ledger, recover, restore
-from tiltyard.host.network_changes import MadeNamespace, SetSysctl
 
 
 def die_with(*changes: Change) -> Path:
@@ -39,7 +39,7 @@ import os, signal, sys
 from pathlib import Path
 from tiltyard.host import sysctls
 from tiltyard.host.ledger import Ledger, recover, state_directory
-from tiltyard.host.network_changes import SetSysctl
+from tiltyard.host.changes.network import SetSysctl
 key = "net.core.somaxconn"
 before = sysctls.read(key)
 for value in ("1111", "2222"):

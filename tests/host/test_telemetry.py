@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
-from tiltyard.host import disk_watch, disks, pressure, processor, telemetry
-from tiltyard.host.disks import Traffic
+from tiltyard.host import pressure, processor, telemetry
+from tiltyard.host.devices import disk_watch, disks
+from tiltyard.host.devices.disks import Traffic
 from tiltyard.host.kernel_log import KernelLog
 from tiltyard.host.place import Place
 from tiltyard.host.processor import FrequencyWatch

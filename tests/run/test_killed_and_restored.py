@@ -19,8 +19,8 @@ from support.hosts import needs_root
 from support.runs import SMOKE, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
 from tiltyard.folder import StudyFolder
-from tiltyard.host import loops, throttles
 from tiltyard.host.changes import Change, SetQueue
+from tiltyard.host.devices import loops, throttles
 from tiltyard.host.ledger_file import read_ledger
 from tiltyard.plan.model import Plan
 from tiltyard.run.history import History

@@ -12,7 +12,7 @@ from tiltyard.study.load import read_study
 from tiltyard.study.model import Study
 from tiltyard.systems import KINDS
 from tiltyard.systems.filesystems import FILESYSTEMS
-from tiltyard.systems.pair_settings import PairSettings
+from tiltyard.systems.pair.settings import PairSettings
 
 NAMES = [entry.name for entry in FILESYSTEMS]
 

@@ -10,8 +10,8 @@ from tempfile import gettempdir
 
 import pytest
 
-from tiltyard.host.change import PREFIX
-from tiltyard.host.network_changes import namespace_path
+from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.changes.network import namespace_path
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can make loop devices and mount file systems"

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tiltyard.host import sysctls
+from tiltyard.host.changes.network import namespace_path
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.network_changes import namespace_path
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
 

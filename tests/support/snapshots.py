@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.networks import WATCHED
 from tiltyard.host import sysctls
-from tiltyard.host.network_changes import namespace_path
+from tiltyard.host.changes.network import namespace_path
 
 _RESTLESS = ("random", "dentry-state", "inode", "file-nr", "ns_last_pid", "pty.nr", "aio-nr")
 """Parts of the names of kernel parameters that change by themselves."""

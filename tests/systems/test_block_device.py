@@ -21,9 +21,9 @@ from support.runs import Watcher, go_on, plan_of
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
-from tiltyard.host import device_users, loops
-from tiltyard.host.device_changes import FormattedDevice
-from tiltyard.host.device_contents import first_written, opened, signatures
+from tiltyard.host.changes.devices import FormattedDevice
+from tiltyard.host.devices import loops, users
+from tiltyard.host.devices.contents import first_written, opened, signatures
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.run.runner import run_study
@@ -317,7 +317,7 @@ def test_a_disk_that_is_in_use_is_told_and_tried_again_later(
     disk: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node, _ = disk
-    monkeypatch.setattr(device_users, "_LET_GO_S", 0.1)
+    monkeypatch.setattr(users, "_LET_GO_S", 0.1)
     alone = "cannot be had alone: the kernel does not give it"
     with opened(node, os.O_EXCL), pytest.raises(TiltyardError, match=alone):
         formatted(node).undo()

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tiltyard.systems.ends import HostSysctls, Offloads, Qdiscs, Sysctls, both
 from tiltyard.systems.loopback import LoopbackSettings
-from tiltyard.systems.pair_settings import PairSettings
+from tiltyard.systems.pair.settings import PairSettings
 
 SYSCTLS: TypeAdapter[Sysctls] = TypeAdapter(Sysctls)
 OFFLOADS: TypeAdapter[Offloads] = TypeAdapter(Offloads)

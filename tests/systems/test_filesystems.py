@@ -10,11 +10,11 @@ import pytest
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
 from tiltyard.host.changes import Change
+from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.packages import find_program, install_command
 from tiltyard.host.processes import named, used_s
-from tiltyard.host.setting_changes import StartedProcess
 from tiltyard.systems import kind
 from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.kind import Site, System, Up

@@ -9,7 +9,7 @@ import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
 from tiltyard.errors import TiltyardError
-from tiltyard.host import loops, throttles
+from tiltyard.host.devices import loops, throttles
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.systems import kind

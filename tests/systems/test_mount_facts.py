@@ -4,7 +4,7 @@ import pytest
 
 from tiltyard.host.mounts import Mount
 from tiltyard.systems.filesystems import filesystem
-from tiltyard.systems.mount_facts import in_doubt
+from tiltyard.systems.mount.facts import in_doubt
 
 
 def doubts(asked: str, shown: str, synonyms: str = "ext4") -> list[str]:

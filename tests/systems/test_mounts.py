@@ -183,8 +183,8 @@ def test_a_source_is_never_an_option() -> None:
 
 
 def test_without_namespaces_a_user_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.systems.mount_checks.os.geteuid", lambda: 1000)
-    monkeypatch.setattr("tiltyard.systems.mount_checks._why_not", lambda: "not permitted")
+    monkeypatch.setattr("tiltyard.systems.mount.checks.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("tiltyard.systems.mount.checks._why_not", lambda: "not permitted")
     (problem,) = (one for one in make("tmpfs").problems() if one.severity == "error")
     assert problem.text.startswith("only root can mount here: users have no namespaces")
     assert "user.max_user_namespaces" in (problem.remedy or "")

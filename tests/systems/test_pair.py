@@ -186,7 +186,7 @@ def test_what_the_kernel_would_not_take_is_seen_beforehand(
 
 
 def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.systems.pair_checks.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("tiltyard.systems.pair.checks.os.geteuid", lambda: 1000)
     (problem,) = make().problems()
     assert problem.text == "only root can make network namespaces"
     assert problem.remedy is not None
@@ -196,7 +196,7 @@ def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.Monke
 def test_a_missing_tool_is_named_with_its_package(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltyard.systems.pair_checks.find_program", lambda name: None)
+    monkeypatch.setattr("tiltyard.systems.pair.checks.find_program", lambda name: None)
     found = make().problems()
     assert "ethtool is not installed" in {problem.text for problem in found}
     assert any("iproute2" in (problem.remedy or "") for problem in found)

@@ -12,9 +12,9 @@ from support.networks import Make, left_behind, systems_of
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
+from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.facts import host_facts
 from tiltyard.host.ledger import Ledger, recover
-from tiltyard.host.network_changes import MadeOverSsh
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.run.host_record import host_record
 from tiltyard.systems.remote import RemoteSettings

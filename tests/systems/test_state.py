@@ -13,7 +13,7 @@ from support.runs import image_system
 from tiltyard.errors import HostLacksError, InterruptedRunError, TiltyardError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.commands import run
-from tiltyard.host.device_contents import signatures
+from tiltyard.host.devices.contents import signatures
 from tiltyard.host.ledger import Ledger
 from tiltyard.run.dry_run import dry_run
 from tiltyard.systems import kind

@@ -12,7 +12,8 @@ import pytest
 from support.hosts import host_state, needs_root
 from support.places import tuning_facts
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
-from tiltyard.host import loops, sysctls
+from tiltyard.host import sysctls
+from tiltyard.host.devices import loops
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.mounts import mounts_at
 from tiltyard.systems import kind

@@ -12,9 +12,9 @@ import pytest
 from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
+from tiltyard.host.changes.settings import MARK
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.packages import find_program
-from tiltyard.host.setting_changes import MARK
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec

@@ -9,8 +9,8 @@ import pytest
 from support.hosts import needs_root
 from support.places import pretend
 from tiltyard.host import ethtool
+from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.ledger import recover
-from tiltyard.host.network_changes import MadeNamespace
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning import defaults
@@ -259,7 +259,7 @@ import os
 from pathlib import Path
 from tiltyard.host.ledger import Ledger
 from tiltyard.host import ethtool
-from tiltyard.host.network_changes import MadeNamespace
+from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.load import load_profiles

@@ -8,11 +8,11 @@ import pytest
 from support.hosts import needs_root
 from tiltyard.errors import RefusedError
 from tiltyard.host import sysctls
+from tiltyard.host.changes.settings import SetFile
+from tiltyard.host.changes.tuning import StoppedService
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE
-from tiltyard.host.setting_changes import SetFile
 from tiltyard.host.steps import Steps
-from tiltyard.host.tuning_changes import StoppedService
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.load import load_profiles
 from tiltyard.tuning.scene import Scene

@@ -50,7 +50,7 @@ def compare(
     from tiltyard.study.load import read_study
     from tiltyard.systems import KINDS
     from tiltyard.systems.filesystems import FILESYSTEMS
-    from tiltyard.systems.pair_settings import PairSettings
+    from tiltyard.systems.pair.settings import PairSettings
 
     settings = PairSettings.model_fields.keys()
     network = any(system.partition("=")[0] in settings for system in systems)

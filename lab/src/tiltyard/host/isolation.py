@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltyard.errors import HostLacksError
-from tiltyard.host.isolation_changes import (
+from tiltyard.host.changes.isolation import (
     MovedTasks,
     Origin,
     RestrictedGroups,

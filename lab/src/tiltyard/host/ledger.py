@@ -19,8 +19,8 @@ from typing import Self, TypeVar
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
-from tiltyard.host.change import PREFIX
 from tiltyard.host.changes import Change
+from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.ledger_file import append, read_ledger
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from tiltyard.host import commands
-from tiltyard.host.network_changes import namespace_path
+from tiltyard.host.changes.network import namespace_path
 
 _QDISC = re.compile(r"^qdisc (\S+) \S+ root(?: refcnt \d+)?(.*)$", re.MULTILINE)
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands
-from tiltyard.host.change import PREFIX, HostChange
-from tiltyard.host.setting_changes import StartedProcess
+from tiltyard.host.changes.change import PREFIX, HostChange
+from tiltyard.host.changes.settings import StartedProcess
 
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "--propagation", "private")
 _HOLDER = ("sleep", "infinity")

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands
-from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.packages import find_program
 
 

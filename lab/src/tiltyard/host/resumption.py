@@ -9,7 +9,7 @@ from typing import Literal
 from tiltyard.errors import HostLacksError, RefusedError
 from tiltyard.folder import write_whole
 from tiltyard.host import commands
-from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.packages import find_program
 
 _SYSTEMD = Path("/run/systemd/system")

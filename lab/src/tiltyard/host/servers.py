@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import HostLacksError, TiltyardError
-from tiltyard.host.change import HostChange
+from tiltyard.host.changes.change import HostChange
+from tiltyard.host.changes.settings import MountedAt, StartedProcess
 from tiltyard.host.commands import Command, complaint
 from tiltyard.host.packages import find_program
-from tiltyard.host.setting_changes import MountedAt, StartedProcess
 
 _READY_S = 30.0
 _ENDS_S = 1.0

@@ -12,7 +12,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host.disk_watch import DiskWatch
+from tiltyard.host.devices.disk_watch import DiskWatch
 from tiltyard.host.kernel_log import KernelLog
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.pressure import longest_waits_s, others_waited_s
@@ -38,7 +38,7 @@ class Telemetry(BaseModel):
     own_bytes: int | None = None
     """On the device under test; without a loop device, all that is not known to be others'."""
     foreign_bytes: int | None = None
-    """On its disk; see :mod:`tiltyard.host.disk_watch`."""
+    """On its disk; see :mod:`tiltyard.host.devices.disk_watch`."""
     servers_s: float | None = None
     """CPU time of the processes that serve the system under test; ``None`` if it has none."""
     foreign_waits_s: dict[str, float] | None = None

@@ -2,7 +2,7 @@
 
 The device must be blank when it is handed over, and is blank again after each turn: all systems
 of a study share it and none needs an exception for what an earlier one left. Whether it may be
-formatted is decided in :mod:`tiltyard.host.device_safety`; nothing is ever forced.
+formatted is decided in :mod:`tiltyard.host.devices.safety`; nothing is ever forced.
 
 With ``reset = "remount"`` or ``"none"`` a file system stays on the device from its first turn to
 the end of the run, so each system needs a device of its own.
@@ -19,12 +19,12 @@ from tiltyard.errors import RefusedError
 from tiltyard.folder import sha256
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
-from tiltyard.host.device_changes import FormattedDevice
-from tiltyard.host.device_contents import forget_cache, signatures
-from tiltyard.host.device_facts import device_facts
-from tiltyard.host.device_safety import Held, Wanted, hold, insist_blank, insist_unused, refusals
-from tiltyard.host.loops import queue_setting
-from tiltyard.host.setting_changes import MountedAt, SetFile
+from tiltyard.host.changes.devices import FormattedDevice
+from tiltyard.host.changes.settings import MountedAt, SetFile
+from tiltyard.host.devices.contents import forget_cache, signatures
+from tiltyard.host.devices.facts import device_facts
+from tiltyard.host.devices.loops import queue_setting
+from tiltyard.host.devices.safety import Held, Wanted, hold, insist_blank, insist_unused, refusals
 from tiltyard.systems.image_checks import check_filesystem
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tiltyard.host.extents import extents
+from tiltyard.host.devices.extents import extents
 
 _CHUNK = 4 * 2**20
 _ZEROS = bytes(_CHUNK)

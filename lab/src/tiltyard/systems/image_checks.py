@@ -7,7 +7,7 @@ from tiltyard.host.packages import find_program, install_command
 from tiltyard.systems.filesystems import Filesystem
 from tiltyard.systems.image_file import check_size
 from tiltyard.systems.kind import Problem
-from tiltyard.systems.mount_checks import rights_to_mount
+from tiltyard.systems.mount.checks import rights_to_mount
 
 
 def check_host(wanted: Filesystem, size_bytes: int) -> list[Problem]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tiltyard.errors import HostLacksError
 from tiltyard.host.changes import MadeFile
-from tiltyard.host.device_facts import cache_under
+from tiltyard.host.devices.facts import cache_under
 from tiltyard.host.mounts import mount_of
 from tiltyard.systems.image import lay_out, restore_layout
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from tiltyard.errors import RefusedError
 from tiltyard.folder import sha256
-from tiltyard.host import loops, throttles
 from tiltyard.host.changes import AttachedLoop, Change, Mounted, SetLimit, SetQueue
+from tiltyard.host.devices import loops, throttles
 from tiltyard.systems.image_checks import check_host
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size

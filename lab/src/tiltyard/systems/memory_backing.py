@@ -6,7 +6,7 @@ What is measured then is the file system's own work, with a device that takes no
 from pathlib import Path
 
 from tiltyard.host.changes import MadeDirectory
-from tiltyard.host.setting_changes import MountedAt
+from tiltyard.host.changes.settings import MountedAt
 from tiltyard.systems.kind import Problem, Site
 from tiltyard.units import format_size
 

@@ -13,7 +13,7 @@ from pydantic import StringConstraints
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import NAME, Engine
 from tiltyard.host import commands
-from tiltyard.host.network_changes import MadeOverSsh
+from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps

@@ -12,13 +12,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.packages import Tool
-from tiltyard.host.setting_changes import MountedAt
 from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, server_problems
 from tiltyard.systems.kind import Kind, Problem, Site
-from tiltyard.systems.mount_checks import knows_how_to_mount, rights_to_mount
-from tiltyard.systems.mount_system import MountSettings, MountSystem
+from tiltyard.systems.mount.checks import knows_how_to_mount, rights_to_mount
+from tiltyard.systems.mount.system import MountSettings, MountSystem
 
 SERVER = Tool(
     "fuse-overlayfs", "fuse-overlayfs", ("--version",), "overlays cannot be served in user space"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
-from tiltyard.host.network_changes import SetSysctl
+from tiltyard.host.changes.network import SetSysctl
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
 from tiltyard.host.steps import Steps
 from tiltyard.study.problems import perhaps

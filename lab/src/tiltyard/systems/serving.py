@@ -6,7 +6,7 @@ import secrets
 from tiltyard.executors.engine import Engine, FarEnd
 from tiltyard.executors.far import FarEngine
 from tiltyard.host.changes import MadeFile
-from tiltyard.host.network_changes import StartedServer
+from tiltyard.host.changes.network import StartedServer
 from tiltyard.host.steps import Steps
 from tiltyard.systems.kind import Site
 

@@ -11,10 +11,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from tiltyard.host.setting_changes import MountedAt
+from tiltyard.host.changes.settings import MountedAt
 from tiltyard.systems.kind import Kind, Problem, Site, Size
-from tiltyard.systems.mount_checks import rights_to_mount
-from tiltyard.systems.mount_system import MountSettings, MountSystem
+from tiltyard.systems.mount.checks import rights_to_mount
+from tiltyard.systems.mount.system import MountSettings, MountSystem
 
 
 class TmpfsSettings(MountSettings):

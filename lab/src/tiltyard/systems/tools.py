@@ -1,7 +1,8 @@
 """Every program that some kind of system needs: for the doctor, and for the system record."""
 
 from tiltyard.host.packages import Tool
-from tiltyard.systems import filesystems, other_host, overlay, pair_checks, placement
+from tiltyard.systems import filesystems, other_host, overlay, placement
+from tiltyard.systems.pair import checks as pair_checks
 from tiltyard.systems.vm.backends import uml
 
 _NEEDED = (

@@ -14,8 +14,9 @@ from pydantic_core import PydanticKnownError
 
 from tiltyard.errors import TiltyardError
 from tiltyard.folder import sha256
-from tiltyard.host import commands, loops
+from tiltyard.host import commands
 from tiltyard.host.changes import Change
+from tiltyard.host.devices import loops
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import Tool
 from tiltyard.host.record.geometry import geometry
@@ -23,9 +24,9 @@ from tiltyard.host.steps import Steps
 from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.kind import Problem, Site, Size, System, SystemSettings, Up
-from tiltyard.systems.mount_facts import mount_facts
-from tiltyard.systems.mount_tuning import take_mount_options
-from tiltyard.systems.mounter import mounter
+from tiltyard.systems.mount.facts import mount_facts
+from tiltyard.systems.mount.mounter import mounter
+from tiltyard.systems.mount.tuning import take_mount_options
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.state.settings import FRESH, State, StateSettings
 from tiltyard.tuning.knobs.block import BlockTable

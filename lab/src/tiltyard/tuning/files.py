@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
 from tiltyard.host.changes import Change
-from tiltyard.host.network_changes import SetSysctl
+from tiltyard.host.changes.network import SetSysctl
+from tiltyard.host.changes.settings import SetFile, in_force
 from tiltyard.host.place import Place
-from tiltyard.host.setting_changes import SetFile, in_force
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.setting import LackError, Setting
 from tiltyard.tuning.values import Amount

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Final
 
-from tiltyard.host.disks import SECTOR_BYTES
+from tiltyard.host.devices.disks import SECTOR_BYTES
 from tiltyard.host.record import stack
 from tiltyard.host.record.section import ABSENT, Command, Section, Seen, Subject, either
 from tiltyard.units import format_size

@@ -8,7 +8,7 @@ from pathlib import Path
 from tiltyard.host.changes import Change
 from tiltyard.host.packages import Tool
 from tiltyard.systems.kind import Problem
-from tiltyard.systems.mounter import Mounter
+from tiltyard.systems.mount.mounter import Mounter
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands
-from tiltyard.host.change import PREFIX
 from tiltyard.host.changes import MadeDirectory
+from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.drivers import knows_filesystem
 from tiltyard.host.packages import Tool, load_command
 from tiltyard.host.pools import ImportedPool, pools, somebody_answers
@@ -20,7 +20,7 @@ from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
 from tiltyard.systems.filesystems.server import server_problems
 from tiltyard.systems.kind import Problem
-from tiltyard.systems.mounter import Mounter
+from tiltyard.systems.mount.mounter import Mounter
 
 _NO_TRACE = ("-o", "cachefile=none")
 

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host.block_devices import BlockDevice
-from tiltyard.host.device_users import Use, users
+from tiltyard.host.devices.block_devices import BlockDevice
+from tiltyard.host.devices.users import Use, users
 
 _CHUNK = 2**20
 _ZEROS = bytes(_CHUNK)

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard.host.extents import extents
+from tiltyard.host.devices.extents import extents
 
 _BLOCK_BYTES = 4096
 

@@ -9,9 +9,9 @@ from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
 from tiltyard.host.changes import MadeDirectory, MadeFile
+from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.commands import Command
 from tiltyard.host.packages import find_program, install_command
-from tiltyard.host.setting_changes import StartedProcess
 from tiltyard.host.steps import Steps
 from tiltyard.systems.filesystems import Filesystem, filesystem
 from tiltyard.systems.image_file import ImageFile, check_size

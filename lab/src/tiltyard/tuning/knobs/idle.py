@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from tiltyard.errors import TiltyardError
+from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.place import Place
-from tiltyard.host.setting_changes import StartedProcess
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable

@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from tiltyard.errors import TiltyardError
 from tiltyard.host import ethtool
 from tiltyard.host.changes import Change
+from tiltyard.host.changes.tuning import SetInterface
 from tiltyard.host.packages import Tool, install_command
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
-from tiltyard.host.tuning_changes import SetInterface
 from tiltyard.study.problems import shown
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable

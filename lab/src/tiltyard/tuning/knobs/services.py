@@ -10,9 +10,9 @@ from pydantic import AfterValidator, Field
 from tiltyard.errors import TiltyardError
 from tiltyard.host import services
 from tiltyard.host.changes import Change
+from tiltyard.host.changes.tuning import StoppedService
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
-from tiltyard.host.tuning_changes import StoppedService
 from tiltyard.study.problems import shown
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.scene import Scene

@@ -8,8 +8,8 @@ from typing import Any, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from tiltyard.host import sysctls
+from tiltyard.host.changes.settings import SetFile
 from tiltyard.host.place import Place
-from tiltyard.host.setting_changes import SetFile
 from tiltyard.study.problems import shown
 from tiltyard.tuning import defaults
 from tiltyard.tuning.distribution import sysctls_at_boot

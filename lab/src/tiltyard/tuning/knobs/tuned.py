@@ -9,9 +9,9 @@ from pydantic import Field, StringConstraints
 from tiltyard.errors import TiltyardError
 from tiltyard.host import tuned
 from tiltyard.host.changes import Change
+from tiltyard.host.changes.tuning import SetTunedProfile
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
-from tiltyard.host.tuning_changes import SetTunedProfile
 from tiltyard.tuning.knob import Knob, KnobTable
 from tiltyard.tuning.scene import Scene
 from tiltyard.tuning.setting import LackError, Setting

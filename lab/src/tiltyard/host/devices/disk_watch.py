@@ -20,7 +20,7 @@ import os
 import resource
 from pathlib import Path
 
-from tiltyard.host.disks import SECTOR_BYTES, Stack, Traffic, stack_under
+from tiltyard.host.devices.disks import SECTOR_BYTES, Stack, Traffic, stack_under
 
 _PROC = Path("/proc")
 _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tiltyard.host.block_devices import BlockDevice, disk_entry
-from tiltyard.host.disks import stack_under
+from tiltyard.host.devices.block_devices import BlockDevice, disk_entry
+from tiltyard.host.devices.disks import stack_under
 from tiltyard.host.facts import ABSENT
 from tiltyard.units import format_size
 

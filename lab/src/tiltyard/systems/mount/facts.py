@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host.mounts import Mount
-from tiltyard.systems.mounter import Mounter
+from tiltyard.systems.mount.mounter import Mounter
 from tiltyard.units import format_size, parse_size
 
 _SYNONYMS = {"defaults": "", "atime": "", "strictatime": "", "loop": ""}

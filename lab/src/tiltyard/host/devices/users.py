@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host import loops
-from tiltyard.host.block_devices import (
+from tiltyard.host.devices import loops
+from tiltyard.host.devices.block_devices import (
     BlockDevice,
     beneath,
     node_of,

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from tiltyard.host.processes import named
 from tiltyard.systems.kind import Kind, Problem, Site
-from tiltyard.systems.mount_checks import knows_how_to_mount, rights_to_mount
-from tiltyard.systems.mount_system import MountSettings, MountSystem
+from tiltyard.systems.mount.checks import knows_how_to_mount, rights_to_mount
+from tiltyard.systems.mount.system import MountSettings, MountSystem
 
 
 class MountedSettings(MountSettings):

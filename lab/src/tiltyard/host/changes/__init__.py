@@ -15,18 +15,19 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError
-from tiltyard.host import commands, loops, throttles
-from tiltyard.host.change import PREFIX, HostChange
-from tiltyard.host.device_changes import FormattedDevice
-from tiltyard.host.isolation_changes import MovedTasks, RestrictedGroups
+from tiltyard.host import commands
+from tiltyard.host.changes.change import PREFIX, HostChange
+from tiltyard.host.changes.devices import FormattedDevice
+from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
+from tiltyard.host.changes.network import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
+from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess
+from tiltyard.host.changes.tuning import SetInterface, SetTunedProfile, StoppedService
+from tiltyard.host.devices import loops, throttles
 from tiltyard.host.mounts import mounts, mounts_at
 from tiltyard.host.namespaces import MadeInside
-from tiltyard.host.network_changes import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
 from tiltyard.host.servers import ServedMount
-from tiltyard.host.setting_changes import MountedAt, SetFile, StartedProcess
-from tiltyard.host.tuning_changes import SetInterface, SetTunedProfile, StoppedService
 from tiltyard.host.unmount import unmount
 
 _BUSY_TRIES = 20

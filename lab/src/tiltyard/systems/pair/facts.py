@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from tiltyard.host import commands, sysctls
 from tiltyard.host.links import SHORT_NAMES, Link, inside
 from tiltyard.systems.ends import ENDS, End, both
-from tiltyard.systems.pair_settings import PairSettings
+from tiltyard.systems.pair.settings import PairSettings
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import placement_facts
 

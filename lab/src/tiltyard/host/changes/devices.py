@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import RefusedError, TiltyardError
-from tiltyard.host.block_devices import BlockDevice, number_of
-from tiltyard.host.change import HostChange
-from tiltyard.host.device_contents import (
+from tiltyard.host.changes.change import HostChange
+from tiltyard.host.devices.block_devices import BlockDevice, number_of
+from tiltyard.host.devices.contents import (
     END_BYTES,
     blank_ends,
     first_written,
     forget_cache,
     signatures,
 )
-from tiltyard.host.device_safety import Wanted, mistaken
-from tiltyard.host.device_users import claimed
+from tiltyard.host.devices.safety import Wanted, mistaken
+from tiltyard.host.devices.users import claimed
 from tiltyard.units import format_size
 
 

@@ -6,7 +6,7 @@ import secrets
 import struct
 from pathlib import Path
 
-from tiltyard.host.change import PREFIX
+from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.facts import ABSENT
 
 _DIOALIGN = 0x2000

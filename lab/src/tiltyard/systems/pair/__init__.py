@@ -7,14 +7,14 @@ their addresses (those that RFC 2544 and RFC 5180 set aside for benchmarks) mean
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
+from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.links import SHORT_NAMES, Link, inside
-from tiltyard.host.network_changes import MadeNamespace
 from tiltyard.host.steps import Steps
 from tiltyard.systems.ends import ENDS, End
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
-from tiltyard.systems.pair_checks import check_pair
-from tiltyard.systems.pair_facts import pair_facts
-from tiltyard.systems.pair_settings import PairSettings
+from tiltyard.systems.pair.checks import check_pair
+from tiltyard.systems.pair.facts import pair_facts
+from tiltyard.systems.pair.settings import PairSettings
 from tiltyard.systems.parameters import CONGESTION_CONTROL, allow_congestion_control, set_on_host
 from tiltyard.systems.placement import on_cpus
 from tiltyard.systems.serving import Serving

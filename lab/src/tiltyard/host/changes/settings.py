@@ -11,7 +11,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError
-from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.place import Place
 from tiltyard.host.processes import end_processes

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, sysctls
-from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.place import Place, UnreachableError
 from tiltyard.host.processes import end_processes
 

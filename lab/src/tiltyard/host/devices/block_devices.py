@@ -15,7 +15,8 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict
 
 from tiltyard.errors import RefusedError
-from tiltyard.host import commands, loops
+from tiltyard.host import commands
+from tiltyard.host.devices import loops
 from tiltyard.host.mounts import mount_of
 from tiltyard.units import format_size
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import ethtool, services, tuned
-from tiltyard.host.change import HostChange
+from tiltyard.host.changes.change import HostChange
 from tiltyard.host.place import Place
 
 _WORD = r"^[A-Za-z0-9_@][A-Za-z0-9_.@:-]*$"

@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host.change import PREFIX, HostChange
+from tiltyard.host.changes.change import PREFIX, HostChange
 from tiltyard.host.tasks import parse_cpus, tasks
 
 _PASSES = 20

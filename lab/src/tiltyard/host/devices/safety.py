@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltyard.errors import RefusedError
-from tiltyard.host.block_devices import BlockDevice, number_under
-from tiltyard.host.device_contents import ends, first_written, forget_cache, signatures
-from tiltyard.host.device_users import Use, carries, users
+from tiltyard.host.devices.block_devices import BlockDevice, number_under
+from tiltyard.host.devices.contents import ends, first_written, forget_cache, signatures
+from tiltyard.host.devices.users import Use, carries, users
 
 _PATIENCE_S = 1.0
 """How long udev may look at a device after a change of it."""

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from tiltyard.host.steps import Steps
 from tiltyard.systems.kind import Site, System, SystemSettings, Up
-from tiltyard.systems.mount_facts import mount_facts
-from tiltyard.systems.mount_tuning import take_mount_options
-from tiltyard.systems.mounter import mounter
+from tiltyard.systems.mount.facts import mount_facts
+from tiltyard.systems.mount.mounter import mounter
+from tiltyard.systems.mount.tuning import take_mount_options
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
 

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tiltyard.study.problems import shown
 from tiltyard.systems.ends import ENDS, End, Ends, Offloads, Qdiscs, Sysctls
-from tiltyard.systems.pair_tuning import of_devices, of_namespaces
+from tiltyard.systems.pair.tuning import of_devices, of_namespaces
 from tiltyard.systems.parameters import CONGESTION_CONTROL
 from tiltyard.systems.placement import PlacedSettings
 from tiltyard.tuning.profile import Profile

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tiltyard.host.changes import Change, MadeDirectory
-from tiltyard.host.direct_io import direct_io
+from tiltyard.host.changes.settings import StartedProcess
+from tiltyard.host.devices.direct_io import direct_io
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import Mount, mounts_at
 from tiltyard.host.namespaces import MadeInside, holder_of, namespace_command, nsenter
 from tiltyard.host.servers import ServedMount
-from tiltyard.host.setting_changes import StartedProcess
 from tiltyard.host.steps import Steps
 
 
@@ -94,7 +94,7 @@ class Mounter(ABC):
         """Of the file system that a path lies on."""
 
     def direct_io(self, directory: Path) -> str:  # noqa: ARG002
-        """See :func:`tiltyard.host.direct_io.direct_io`; not available by default."""
+        """See :func:`tiltyard.host.devices.direct_io.direct_io`; not available by default."""
         return ABSENT
 
 

@@ -14,7 +14,7 @@ from tiltyard.host.packages import Tool, find_program, install_command, load_com
 from tiltyard.study.problems import perhaps
 from tiltyard.systems.ends import ENDS
 from tiltyard.systems.kind import Problem
-from tiltyard.systems.pair_settings import PairSettings
+from tiltyard.systems.pair.settings import PairSettings
 from tiltyard.systems.parameters import SYSCTL, parameter_problems
 from tiltyard.systems.placement import cpu_problems
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tiltyard.host import loops
+from tiltyard.host.devices import loops
 from tiltyard.host.mounts import mount_of
 
 SECTOR_BYTES = 512

@@ -1,0 +1,1 @@
+"""Block devices: what they are, who uses them, what is on them."""
