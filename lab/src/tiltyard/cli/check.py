@@ -27,20 +27,28 @@ def check(
     tiltyard check spool
     tiltyard check spool --no-rehearse          # touch nothing on the host
     tiltyard check spool --dry-run              # nor that, but tell what would be executed
+    tiltyard check studies/filesystems.toml
     ```
 
     Args:
-        study: A study folder or its study.toml.
+        study: A study folder or a study file.
         rehearse: Bring each system up once and take it down.
         dry_run: Print each command that bringing each system up, refreshing it and taking it down
             would execute, in order, and execute none of them.
     """
+    from tiltyard.cli.session import rehearsal_of
+
+    with rehearsal_of(study) as (source, folder):
+        return _check(source, folder, bring_up=rehearse, only_tell=dry_run)
+
+
+def _check(source: Path, folder: "StudyFolder", *, bring_up: bool, only_tell: bool) -> int:
+    """What would go wrong with a study, said line by line; an exit code."""
     from datetime import UTC, datetime
 
     from tiltyard.cli.console import say
     from tiltyard.errors import ExitCode
     from tiltyard.executors.engine import Engine
-    from tiltyard.folder import StudyFolder
     from tiltyard.host.facts import host_facts
     from tiltyard.plan.freeze import freeze
     from tiltyard.plan.prospect import prospects
@@ -52,10 +60,9 @@ def check(
     from tiltyard.systems import KINDS
 
     engine = Engine.find()
-    folder = StudyFolder.of(study)
     catalogue = engine.describe()
-    question = load_study(folder.study, catalogue, KINDS)
-    plan = freeze(question, folder.study, catalogue, engine.validate, datetime.now(UTC))
+    question = load_study(source, catalogue, KINDS)
+    plan = freeze(question, source, catalogue, engine.validate, datetime.now(UTC))
     looks = ", ".join(str(look.blocks) for look in plan.design.looks)
     say(f"Question  {plan.question}")
     say(f"Systems   {', '.join(system.name for system in plan.systems)}")
@@ -67,9 +74,9 @@ def check(
     for limit in prospects(plan):
         say(f"Limit     {limit}")
     refresh = any((workload.spec.trials or 1) > 1 for workload in plan.workloads)
-    if dry_run:
+    if only_tell:
         return _tell(folder, plan)
-    found = rehearse_systems(folder, plan.systems, bring_up=rehearse, refresh=refresh)
+    found = rehearse_systems(folder, plan.systems, bring_up=bring_up, refresh=refresh)
     for line in found.recovered:
         say(f"Restored  {line}")
     here = host_facts(host_record(folder.root, catalogue.engine))

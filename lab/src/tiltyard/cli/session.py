@@ -1,13 +1,17 @@
 """What several verbs share: from a study to its plan, from trials to findings and report."""
 
+import contextlib
+import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
-from tiltyard.errors import UsageError
+from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
+from tiltyard.host.changes.change import PREFIX
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
@@ -35,6 +39,29 @@ def open_study(study: Path, folder: Path | None) -> StudyFolder:
         target = StudyFolder(folder or source.parent)
     place_study(target, source.read_bytes())
     return target
+
+
+@contextlib.contextmanager
+def rehearsal_of(study: Path) -> Iterator[tuple[Path, StudyFolder]]:
+    """A study file, and a folder to rehearse it in: its own, or one beside it that goes again.
+
+    Args:
+        study: A study folder, its ``study.toml``, or any other study file.
+
+    Raises:
+        UsageError: if there is no study.
+        HostLacksError: if nothing can be written beside such a file.
+    """
+    if not study.is_file() or study.name == "study.toml":
+        folder = StudyFolder.of(study)
+        yield folder.study, folder
+        return
+    try:
+        beside = tempfile.TemporaryDirectory(prefix=f"{PREFIX}check-", dir=study.parent)
+    except OSError as error:
+        raise HostLacksError(f"{study.parent}: {error.strerror}") from error
+    with beside as root:
+        yield study, StudyFolder(Path(root), paths_from=study.parent)
 
 
 def place_study(folder: StudyFolder, text: bytes) -> None:
