@@ -48,7 +48,7 @@ app = App(
     name="tiltyard",
     version=__version__,
     help_format="markdown",
-    help="""Compare systems honestly: file systems, settings, directories.
+    help="""Compare systems honestly: file systems, kernels, settings, networks.
 
 Tiltyard prepares each system, runs the same workloads on all of them in a fair order, and gives a
 verdict with its interval: faster, slower, equivalent or undecided.
