@@ -26,7 +26,7 @@ filesystem = ["ext4", "ext2"]
 [systems]
 backing = { image = "16M" }
 """
-LOOKS = re.compile(r"^(lsblk|wipefs) | (-V|--version)$")
+LOOKS = re.compile(r"^(lsblk|wipefs|dumpe2fs) | (-V|--version)$")
 
 
 def disk_system(node: str, image: Path, **settings: object) -> SystemSpec:

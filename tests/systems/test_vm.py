@@ -163,10 +163,15 @@ def _machine_pids() -> list[int]:
 def test_a_machine_that_outlives_a_killed_lab_is_ended(tmp_path: Path) -> None:
     plan = plan_of((guest_system("ext4"), guest_system("jfs")), workloads=(LONG,), blocks=1)
     folder = place(tmp_path / "study", plan)
-    lab = subprocess.Popen((sys.executable, "-m", "support.runs", str(folder.root)))
-    wait_for_trial(folder, "long")
-    lab.kill()
-    lab.wait()
+    lab = subprocess.Popen(
+        (sys.executable, "-m", "support.runs", str(folder.root)),
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    try:
+        wait_for_trial(folder, "long")
+    finally:
+        lab.kill()
+        lab.wait()
     assert list(folder.work.iterdir())
     said = "\n".join(recover())
     assert "-vm, process" in said
