@@ -65,7 +65,8 @@ def test_the_channel_and_the_image_are_the_machines(tmp_path: Path) -> None:
     image = tmp_path / "disk.img"
     command = Emulation().command(machine(tmp_path, image=image), 3, 4)
     assert f"pipe,id=channel,path={tmp_path / 'channel'}" in command
-    assert f"file={image},format=raw,if=virtio,cache=none" in command
+    assert f"file={image},format=raw,if=none,id=image,cache=none" in command
+    assert "virtio-blk-pci,drive=image,serial=tiltyard-image" in command
     assert "-drive" not in Emulation().command(machine(tmp_path), 3, 4)
 
 

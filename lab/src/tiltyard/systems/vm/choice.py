@@ -1,4 +1,4 @@
-"""What a study's words come to on this host: the kernel's file, its modules, and a backend."""
+"""What a study's words come to on this host: the file that boots, its modules, and a backend."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,11 @@ _ASKED_FOR = {"vfat": ("nls_cp437", "nls_ascii", "nls_iso8859-1")}
 class Choice:
     """How a machine will be made."""
 
-    kernel: Path
+    boots: Path
+    """The kernel's file, or the disk image."""
     backend: Backend
     modules: Modules | None
-    """``None``: none are there, and everything must be built in."""
+    """``None``: none are there, and everything must be built in; or they are in the disk image."""
 
 
 def choose(settings: VmSettings, root: Path) -> Choice:
@@ -32,8 +33,14 @@ def choose(settings: VmSettings, root: Path) -> Choice:
         root: what relative paths begin at.
 
     Raises:
-        HostLacksError: if there is no such kernel, or nothing that boots it here.
+        HostLacksError: if there is no such file, or nothing that boots it here.
     """
+    if settings.disk is not None:
+        disk = root / settings.disk.expanduser()
+        if not disk.is_file():
+            raise HostLacksError(f'there is no disk image "{settings.disk}"')
+        return Choice(disk.resolve(), _backend(settings, disk), None)
+    assert settings.kernel is not None
     kernel = kernel_named(settings.kernel, root)
     if kernel is None:
         raise HostLacksError(f'there is no kernel "{settings.kernel}"')
@@ -61,26 +68,27 @@ def missing_modules(settings: VmSettings, choice: Choice) -> list[Problem]:
     found = []
     filesystem = settings.filesystem
     if filesystem != IN_MEMORY and modules.find(f"fs-{filesystem}") is None:
-        text = f"{choice.kernel} has no driver for {filesystem}"
+        text = f"{choice.boots} has no driver for {filesystem}"
         found.append(Problem("error", text, "a kernel that has one"))
     for name in settings.load:
         if modules.find(name) is None:
-            text = f'load: {choice.kernel} has no module "{name}"'
+            text = f'load: {choice.boots} has no module "{name}"'
             found.append(Problem("error", text, "modinfo tells the names that there are"))
     return found
 
 
-def _backend(settings: VmSettings, kernel: Path) -> Backend:
-    """The one that is named, or the first that can do it.
+def _backend(settings: VmSettings, file: Path) -> Backend:
+    """The one that is named, or the first that can boot the file.
 
     Raises:
         HostLacksError: if there is none; the message says why.
     """
     named = [entry for entry in BACKENDS if settings.backend in ("auto", entry.name)]
-    fitting = [entry for entry in named if entry.boots(kernel)]
+    is_disk = settings.disk is not None
+    fitting = [entry for entry in named if (entry.boots_disks if is_disk else entry.boots(file))]
     if not fitting:
         boot = ", ".join(entry.about for entry in named) or settings.backend
-        raise HostLacksError(f"{kernel} is no kernel that can be booted here ({boot})")
+        raise HostLacksError(f"{file} is no kernel that can be booted here ({boot})")
     for entry in fitting:
         if not any(p.severity == "error" for p in entry.problems(settings.clock, settings.vcpus)):
             return entry

@@ -1,5 +1,6 @@
 """What a guest's kernel says of itself and of what it has mounted."""
 
+import re
 from pathlib import Path
 
 from tiltyard.host.facts import ABSENT
@@ -15,6 +16,9 @@ _COMMAND_LINE = "/proc/cmdline"
 _MEMORY = "/proc/meminfo"
 _CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 _MODULES = "/proc/modules"
+_OS = "/etc/os-release"
+_FIRST = "/proc/1/comm"
+_SERVICES = "/sys/fs/cgroup/system.slice/cgroup.stat"
 _MOUNTS = "/proc/self/mountinfo"
 
 
@@ -34,6 +38,18 @@ def mount_facts(guest: Guest, directory: str, mounted: dict[str, str]) -> dict[s
         "block size": format_size(int(mounted["block_bytes"])),
         "size": format_size(int(mounted["size_bytes"])),
         "free": format_size(int(mounted["free_bytes"])),
+    }
+
+
+def system_facts(guest: Guest) -> dict[str, str]:
+    """The operating system of a disk image, in its own words."""
+    said = guest.read(_OS, _FIRST, _SERVICES)
+    name = re.search(r'^PRETTY_NAME="?([^"\n]*)', said.get(_OS, ""), re.MULTILINE)
+    groups = re.search(r"^nr_descendants (\d+)", said.get(_SERVICES, ""), re.MULTILINE)
+    return {
+        "operating system": name[1] if name else ABSENT,
+        "first process": said.get(_FIRST, ABSENT),
+        "services": f"{groups[1]} control groups, the engine's included" if groups else ABSENT,
     }
 
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
-from tiltyard.host.changes import MadeDirectory, MadeFile
+from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.commands import Command
 from tiltyard.host.packages import find_program, install_command
@@ -17,20 +17,19 @@ from tiltyard.systems.filesystems import Filesystem, filesystem
 from tiltyard.systems.image_file import ImageFile, check_size
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
-from tiltyard.systems.vm import initramfs
 from tiltyard.systems.vm.backends import Machine
 from tiltyard.systems.vm.channel import Hello
-from tiltyard.systems.vm.choice import Choice, choose, missing_modules, needed_modules
-from tiltyard.systems.vm.facts import guest_facts, mount_facts
+from tiltyard.systems.vm.choice import Choice, choose, missing_modules
+from tiltyard.systems.vm.facts import guest_facts, mount_facts, system_facts
 from tiltyard.systems.vm.guest import Guest
+from tiltyard.systems.vm.operating_system import operating_system, tool_problems
 from tiltyard.systems.vm.series import UNPACK
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
+from tiltyard.systems.vm.software import Software, bare_kernel
 from tiltyard.systems.volume import version_of
 from tiltyard.units import format_size
 
 _MOUNTED_ON = "/mnt"
-_WORDS = ("rdinit=/init", "panic=-1")
-"""The engine is the first program; a kernel that panics ends the machine at once."""
 
 
 class VirtualMachine(System):
@@ -47,16 +46,17 @@ class VirtualMachine(System):
         if settings.filesystem != IN_MEMORY:
             self._made = filesystem(settings.filesystem)
         self._guest: Guest | None = None
+        self._software: Software | None = None
 
     def problems(self) -> list[Problem]:
-        """No such kernel, nothing that boots it, no driver in it, no mkfs, no room."""
+        """No such file, nothing that boots it, no driver in it, no mkfs, no room."""
         settings = self._settings
         try:
             choice = choose(settings, self._site.root)
         except TiltyardError as error:
             remedy = (
                 'kernel = "PATH", the name of a User-Mode Linux program, or a series that '
-                f'{UNPACK} has unpacked: "6.12"'
+                f'{UNPACK} has unpacked: "6.12"; disk = "PATH" boots a disk image'
             )
             return [Problem("error", str(error), remedy)]
         return [
@@ -64,6 +64,7 @@ class VirtualMachine(System):
             *missing_modules(settings, choice),
             *cpu_problems(*settings.host_cpus),
             *_tool_problems(TASKSET.command, TASKSET.package),
+            *(tool_problems() if settings.disk else ()),
             *self._image_problems(),
         ]
 
@@ -91,7 +92,7 @@ class VirtualMachine(System):
         guest = self._running()
         guest.ask({"unmount": {"directory": _MOUNTED_ON}})
         guest.ask("drop_caches")
-        guest.ask(self._mount(choose(self._settings, self._site.root)))
+        guest.ask(self._mount())
 
     def take_down(self) -> None:
         """Switch the machine off and remove what it needed; the image stays for the next turn."""
@@ -109,23 +110,21 @@ class VirtualMachine(System):
             self._steps.run(self._made.mkfs(settings.mkfs, str(self._image.path)))
         directory = self._site.work.resolve() / self._site.ledger.name("vm")
         self._steps.record(MadeDirectory(path=directory)).path.mkdir()
+        software = self._software = self._boots(choice, directory)
         machine = Machine(
-            kernel=choice.kernel,
-            command_line=(
-                f"tiltyard.channel={choice.backend.channel_device}",
-                *_WORDS,
-                *settings.cmdline,
-            ),
-            initramfs=self._initramfs(choice),
+            kernel=software.kernel,
+            command_line=(*software.words, *settings.cmdline),
+            initramfs=software.initramfs,
             memory_bytes=settings.memory,
             vcpus=settings.vcpus,
             image=self._image.path if self._made else None,
             clock=settings.clock,
             directory=directory,
+            disks=software.disks,
         )
         console = self._console()
         boot, hello = self._boot(choice, machine, console)
-        found = self._running().ask(self._mount(choice))
+        found = self._running().ask(self._mount())
         return Up(
             target=Path(found["work"]),
             commands=(*self._steps.executed, boot),
@@ -152,30 +151,26 @@ class VirtualMachine(System):
         return self._guest.boot(
             lambda into, out_of: (*pinned, *choice.backend.command(machine, into, out_of)),
             process.environment,
-            choice.backend.boot_limit_s,
+            self._ready().boot_limit_s,
         )
 
-    def _mount(self, choice: Choice) -> dict[str, JsonValue]:
+    def _mount(self) -> dict[str, JsonValue]:
         """The request that mounts."""
         made = self._made
         return {
             "mount": {
-                "device": choice.backend.image_device if made else IN_MEMORY,
+                "device": self._ready().image_device if made else IN_MEMORY,
                 "directory": _MOUNTED_ON,
                 "filesystem": self._settings.filesystem,
                 "options": list(self._settings.mount),
             }
         }
 
-    def _initramfs(self, choice: Choice) -> Path:
-        """Built once for all turns that need the same."""
-        engine, modules = Engine.find().path, needed_modules(self._settings, choice)
-        name = self._site.ledger.name(initramfs.name_of(engine, modules))
-        made = MadeFile(path=self._site.work.resolve() / name)
-        if not self._site.ledger.holds(made):
-            archive = initramfs.build(engine, modules)
-            self._site.ledger.record(made).path.write_bytes(archive)
-        return made.path
+    def _boots(self, choice: Choice, directory: Path) -> Software:
+        """A kernel alone, or all that is on a disk image."""
+        if self._settings.disk is None:
+            return bare_kernel(self._settings, choice, self._site)
+        return operating_system(choice, self._site, self._steps, directory)
 
     def _console(self) -> Path:
         """What the kernel of this system has said at all its boots: evidence, and kept."""
@@ -193,6 +188,10 @@ class VirtualMachine(System):
             return self._settings.host_cpus
         return tuple(sorted(os.sched_getaffinity(0)))[-self._settings.vcpus :]
 
+    def _ready(self) -> Software:
+        assert self._software is not None
+        return self._software
+
     def _running(self) -> Guest:
         assert self._guest is not None
         return self._guest
@@ -206,7 +205,7 @@ class VirtualMachine(System):
         if made is not None:
             image = {
                 "mkfs": version_of(made.tool),
-                "device": f"{choice.backend.image_device} over an image of "
+                "device": f"{self._ready().image_device} over an image of "
                 f"{format_size(self._settings.backing.image)}",
                 **self._image.facts(),
             }
@@ -214,6 +213,8 @@ class VirtualMachine(System):
         return {
             **mount_facts(self._running(), _MOUNTED_ON, mounted),
             **image,
+            **self._ready().facts,
+            **(system_facts(self._running()) if machine.disks else {}),
             "virtual machine": f"{choice.backend.about}, pinned to CPU {cpus} of this host",
             **choice.backend.facts(machine),
             **guest_facts(self._running(), machine, hello),

@@ -1,9 +1,9 @@
 """What a virtual machine can be told."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
 from tiltyard.systems.filesystems import FILESYSTEMS
@@ -17,13 +17,20 @@ _FILESYSTEMS = (*(entry.name for entry in FILESYSTEMS), IN_MEMORY)
 
 
 class VmSettings(SystemSettings):
-    """A kernel, the machine that it runs on, and the file system that it mounts."""
+    """What boots, the machine that it runs on, and the file system that it mounts."""
 
-    kernel: str = Field(
+    kernel: str | None = Field(
+        default=None,
         min_length=1,
         description="The kernel: path of its image (vmlinuz …) or of a User-Mode Linux program, "
         'the name of such a program ("linux.uml"), or the series of one that '
         'scripts/guest-kernels has unpacked ("6.12").',
+    )
+    disk: Path | None = Field(
+        default=None,
+        description="Instead of a kernel: disk image (raw, qcow2 …) with a whole operating system, "
+        "which boots with its own kernel, init and services; it is never changed. A relative path "
+        "begins at the study file.",
     )
     modules: Path | None = Field(
         default=None,
@@ -81,3 +88,22 @@ class VmSettings(SystemSettings):
             expected = f"{listed} or '{_FILESYSTEMS[-1]}'"
             raise PydanticKnownError("literal_error", {"expected": expected})
         return name
+
+    @model_validator(mode="after")
+    def _boots_one_thing(self) -> Self:
+        """A kernel or a disk image; what comes with an operating system is not set twice."""
+        if (self.kernel is None) == (self.disk is None):
+            raise ValueError('kernel = "…" or disk = "…": exactly one of them says what boots')
+        if self.disk is None:
+            return self
+        for key in ("modules", "load"):
+            if getattr(self, key):
+                raise ValueError(f"{key}: the operating system of a disk image loads its own")
+        if self.backend == "uml":
+            raise ValueError('backend: a disk image boots on QEMU: "kvm", "qemu" or "auto"')
+        if self.clock == "instructions":
+            raise ValueError(
+                "clock: the services of an operating system would be counted as well; "
+                'with disk, clock = "time"'
+            )
+        return self

@@ -10,6 +10,16 @@ from tiltyard.systems.kind import Problem
 
 
 @dataclass(frozen=True)
+class SystemDisks:
+    """The disks of a guest that has an operating system of its own."""
+
+    system: Path
+    """Its root: a qcow2 overlay, thrown away with the turn."""
+    engine: Path
+    """A small file system with the engine; read only."""
+
+
+@dataclass(frozen=True)
 class Machine:
     """A machine that is to be started."""
 
@@ -24,6 +34,8 @@ class Machine:
     clock: Literal["time", "instructions"]
     directory: Path
     """For whatever the backend makes; removed when the machine has ended."""
+    disks: SystemDisks | None = None
+    """``None``: the engine is the guest's only program."""
 
     @property
     def channel(self) -> Path:
@@ -44,6 +56,8 @@ class Backend(ABC):
     """The image, as the guest knows it: ``/dev/vda``."""
     modules: ClassVar[tuple[str, ...]]
     """Kernel modules for these devices; those that are built in are passed over."""
+    boots_disks: ClassVar[bool] = False
+    """Whether it can boot an operating system from a disk image."""
     boot_limit_s: ClassVar[float]
     """A guest that has said nothing after that time will not."""
 

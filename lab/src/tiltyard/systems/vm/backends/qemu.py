@@ -21,6 +21,9 @@ from tiltyard.systems.vm.backends.backend import Backend, Machine
 
 _PROGRAM: Final = "qemu-system-x86_64"
 _PACKAGE: Final = "qemu-system-x86"
+PORT: Final = "tiltyard"
+"""Name of the channel's port, where it is not a console; udev makes /dev/virtio-ports/ of it."""
+IMAGE_SERIAL: Final = "tiltyard-image"
 _MAGIC_AT, _MAGIC = 0x202, b"HdrS"
 """Of a kernel image for x86 (https://docs.kernel.org/arch/x86/boot.html), like the next two."""
 _RELEASE_AT: Final = 0x20E
@@ -45,6 +48,7 @@ class Qemu(Backend):
     counts: ClassVar[bool]
     """Whether its clock can count them."""
     modules = ("virtio_pci", "virtio_blk", "virtio_console")
+    boots_disks = True
 
     def boots(self, kernel: Path) -> bool:
         """An image with the setup header of x86."""
@@ -81,7 +85,6 @@ class Qemu(Backend):
         counted = machine.clock == "instructions"
         words = ("console=ttyS0", "panic=-1", *machine.command_line)
         words += _REPEATABLE if counted else ()
-        disk = f"file={machine.image},format=raw,if=virtio,cache=none"
         return (
             *(str(find_program(_PROGRAM)), "-nodefaults", "-no-user-config", "-no-reboot"),
             *("-display", "none", "-chardev", "stdio,id=messages,signal=off"),
@@ -91,9 +94,9 @@ class Qemu(Backend):
             *("-m", f"{machine.memory_bytes // 2**20}M", "-smp", str(machine.vcpus)),
             *("-kernel", str(machine.kernel), "-initrd", str(machine.initramfs)),
             *("-append", " ".join(words)),
-            *("-device", "virtio-serial-pci", "-device", "virtconsole,chardev=channel"),
             *("-chardev", f"pipe,id=channel,path={machine.channel}"),
-            *(("-drive", disk) if machine.image else ()),
+            *("-device", "virtio-serial-pci", "-device", _port(machine)),
+            *_disks(machine),
         )
 
     def facts(self, machine: Machine) -> dict[str, str]:
@@ -108,6 +111,23 @@ class Qemu(Backend):
     @abstractmethod
     def _lacks(self) -> Iterator[Problem]:
         """What keeps this way to execute instructions from being used here."""
+
+
+def _port(machine: Machine) -> str:
+    """The guest's end of the channel. On a console an operating system would have people log in."""
+    if machine.disks is None:
+        return "virtconsole,chardev=channel"
+    return f"virtserialport,chardev=channel,name={PORT}"
+
+
+def _disks(machine: Machine) -> Iterator[str]:
+    """Options for all disks. The one under test has a serial number to be known by."""
+    if machine.disks is not None:
+        yield from ("-drive", f"file={machine.disks.system},format=qcow2,if=virtio,cache=none")
+        yield from ("-drive", f"file={machine.disks.engine},format=raw,if=virtio,readonly=on")
+    if machine.image is not None:
+        yield from ("-drive", f"file={machine.image},format=raw,if=none,id=image,cache=none")
+        yield from ("-device", f"virtio-blk-pci,drive=image,serial={IMAGE_SERIAL}")
 
 
 class Kvm(Qemu):

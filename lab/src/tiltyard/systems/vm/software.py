@@ -1,0 +1,47 @@
+"""What a machine boots: files and words, however they were come by."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tiltyard.executors.engine import Engine
+from tiltyard.host.changes import MadeFile
+from tiltyard.systems.kind import Site
+from tiltyard.systems.vm import initramfs
+from tiltyard.systems.vm.backends import SystemDisks
+from tiltyard.systems.vm.choice import Choice, needed_modules
+from tiltyard.systems.vm.settings import VmSettings
+
+_WORDS = ("rdinit=/init", "panic=-1")
+"""The engine is the first program; a kernel that panics ends the machine at once."""
+
+
+@dataclass(frozen=True)
+class Software:
+    """Ready to boot."""
+
+    kernel: Path
+    words: tuple[str, ...]
+    """For the kernel, before those of the study."""
+    initramfs: Path
+    image_device: str
+    """The image under test, as the guest knows it."""
+    boot_limit_s: float
+    disks: SystemDisks | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+    """What a reader must know of it, beyond what the guest says."""
+
+
+def bare_kernel(settings: VmSettings, choice: Choice, site: Site) -> Software:
+    """A kernel with the engine as its only program; the archive is made once for all turns."""
+    engine, modules = Engine.find().path, needed_modules(settings, choice)
+    made = MadeFile(path=site.work.resolve() / site.ledger.name(initramfs.name_of(engine, modules)))
+    if not site.ledger.holds(made):
+        archive = initramfs.build(engine, modules)
+        site.ledger.record(made).path.write_bytes(archive)
+    return Software(
+        kernel=choice.boots,
+        words=(f"tiltyard.channel={choice.backend.channel_device}", *_WORDS),
+        initramfs=made.path,
+        image_device=choice.backend.image_device,
+        boot_limit_s=choice.backend.boot_limit_s,
+    )
