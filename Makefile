@@ -62,7 +62,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools fuse3:fusermount3 fuse2fs:fuse2fs zfs-fuse:zfs-fuse bindfs:bindfs fuse-overlayfs:fuse-overlayfs
 	@scripts/install-tools glusterfs-server:glusterd glusterfs-client:mount.glusterfs
 	@scripts/install-tools user-mode-linux:linux.uml cpio:cpio
-	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 kmod:depmod
+	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 qemu-utils:qemu-img kmod:depmod debootstrap:debootstrap
 	@scripts/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2
 
 kernels: ## unpack two Debian kernels for virtual machines; nothing is installed

@@ -18,6 +18,7 @@ from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.steps import Steps
+from tiltyard.systems.filesystems import filesystem
 from tiltyard.systems.kind import Problem, Site
 from tiltyard.systems.vm import initramfs
 from tiltyard.systems.vm.backends import SystemDisks
@@ -27,11 +28,13 @@ from tiltyard.systems.vm.choice import Choice
 from tiltyard.systems.vm.software import Software
 from tiltyard.units import format_size
 
+_FORM: Final = "ext4"
+"""Of the engine's disk: whatever boots from a disk has a driver for it."""
 _WITHOUT: Final = "no disk image can be booted (kind vm)"
 TOOLS: Final = (
     Tool("qemu-img", "qemu-utils", ("--version",), _WITHOUT),
     Tool("debugfs", "e2fsprogs", ("-V",), _WITHOUT),
-    Tool("mkfs.ext4", "e2fsprogs", ("-V",), _WITHOUT),
+    filesystem(_FORM).tool,
     Tool("sfdisk", "fdisk", ("--version",), _WITHOUT),
 )
 BOOT_LIMIT_S: Final = 300.0
@@ -161,5 +164,5 @@ def _carry_engine(into: Path) -> None:
     carried.mkdir()
     shutil.copy(engine, carried / "tiltyard-engine")
     size_kib = (engine.stat().st_size + _ROOM_BYTES) // 1024
-    make = ("mkfs.ext4", "-q", "-O", "^has_journal", "-L", _LABEL, "-d", str(carried))
+    make = (f"mkfs.{_FORM}", "-q", "-O", "^has_journal", "-L", _LABEL, "-d", str(carried))
     commands.run((*make, str(into / "engine.img"), f"{size_kib}k"))
