@@ -48,6 +48,7 @@ _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "near_cpus": frozenset({"CPUs of the near end"}),
     "far_cpus": frozenset({"CPUs of the far end"}),
     "image": frozenset({"kernel", "distribution"}),
+    "disk": frozenset({"operating system", "first process", "kernel", "modules loaded", "device"}),
 }
 """Setting → facts that say the same in other words. A fact that has the name of a setting in it,
 as MTU or a kernel parameter has, follows without being listed."""
