@@ -231,7 +231,7 @@ def _tool_problems(command: str, package: str) -> list[Problem]:
 
 KIND = Kind(
     name="vm",
-    about="a kernel of its own in a virtual machine, with a fresh file system; one boot a turn",
+    about="a kernel, or a whole operating system, in a virtual machine; one boot a turn",
     Settings=VmSettings,
     target="directory",
     open=VirtualMachine,

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
 from tiltyard.host import commands
@@ -93,7 +93,7 @@ def operating_system(choice: Choice, site: Site, steps: Steps, directory: Path) 
         directory: of this turn, removed after it.
 
     Raises:
-        TiltyardError: if the image is none, or has not what boots.
+        TiltyardError: if the image cannot be read, or lacks what boots.
     """
     image = choice.boots
     form, size_bytes = _form(image)
@@ -135,21 +135,26 @@ def _kept(image: Path, form: str, site: Site) -> Path:
     try:
         _carry_engine(made.path)
         _take_out(image, form, made.path)
-    except BaseException as error:
+    except BaseException:
         site.ledger.undo(made)
-        if isinstance(error, TiltyardError):
-            raise HostLacksError(f"{image}: {error}") from error
         raise
     return made.path
 
 
 def _take_out(image: Path, form: str, into: Path) -> None:
-    """Kernel, initramfs and the root's UUID, from a raw copy where the image is not raw."""
+    """Kernel, initramfs and the root's UUID, from a raw copy where the image is not raw.
+
+    Raises:
+        HostLacksError: if the image lacks one of them.
+    """
     raw = image
     if form != "raw":
         raw = into / "raw.img"
         commands.run(("qemu-img", "convert", "-O", "raw", str(image), str(raw)))
-    uuid = fetch_boot_files(raw, into / "vmlinuz", into / "initramfs")
+    try:
+        uuid = fetch_boot_files(raw, into / "vmlinuz", into / "initramfs")
+    except HostLacksError as error:
+        raise HostLacksError(f"{image}: {error}") from None
     (into / "root").write_text(uuid)
     if raw != image:
         raw.unlink()
