@@ -142,7 +142,7 @@ def test_check_rehearses_directories(tmp_path: Path) -> None:
 
 def test_check_takes_any_study_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        (tmp_path / name).mkdir()
+        (tmp_path / "disks" / name).mkdir(parents=True)
     (tmp_path / "disks.toml").write_text(
         'question = "?"\n[factors]\ndirectory = ["a", "b"]\n[[workload]]\nuse = "postmark"\n'
     )
@@ -150,7 +150,7 @@ def test_check_takes_any_study_file_and_leaves_nothing_beside_it(tmp_path: Path)
     assert ready.returncode == 0, ready.stdout + ready.stderr
     assert "Ready" in ready.stdout
     left = {path.name for path in tmp_path.iterdir()}
-    assert left - {"state"} == {"a", "b", "disks.toml"}
+    assert left - {"state"} == {"disks", "disks.toml"}
 
 
 def test_a_bad_parameter_is_found_before_anything_runs(tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ def rehearsal_of(study: Path) -> Iterator[tuple[Path, StudyFolder]]:
     except OSError as error:
         raise HostLacksError(f"{study.parent}: {error.strerror}") from error
     with beside as root:
-        yield study, StudyFolder(Path(root), paths_from=study.parent)
+        # Paths begin where they would when it is run: see open_study.
+        yield study, StudyFolder(Path(root), paths_from=study.with_suffix(""))
 
 
 def place_study(folder: StudyFolder, text: bytes) -> None:
