@@ -17,7 +17,10 @@ from tiltyard.study.model import WorkloadSpec
 from tiltyard.systems import KINDS
 
 STUDIES = Path(__file__).resolve().parents[2] / "studies"
-SMALL = WorkloadSpec(name="postmark", use="postmark", parameters={"files": 5, "transactions": 10})
+# Servers are charged in ticks of 10 ms, so there must be work for many of them.
+SMALL = WorkloadSpec(
+    name="postmark", use="postmark", parameters={"files": 200, "transactions": 300}
+)
 KEPT = (Path("/var/lib/glusterd"), Path("/var/log/glusterfs"))
 
 pytestmark = [
