@@ -15,7 +15,7 @@ from tiltyard.host.place import Place
 from tiltyard.host.record import SECTIONS, Record, Subject, changes, take
 from tiltyard.host.record.section import ABSENT, Seen
 
-SUBJECT = Subject(Path("/work/study"), (MKFS,), {"tiltyard": "1.2"})
+SUBJECT = Subject(Path("/srv/study"), (MKFS,), {"tiltyard": "1.2"})
 
 
 def told(seen: Seen, subject: Subject = SUBJECT) -> Record:

@@ -116,10 +116,10 @@ _FILES: Final = {
     f"{_BLOCK}/dm-0/size": "100",
     f"{_BLOCK}/dm-0/dm/name": "vg-work",
     f"{_BLOCK}/loop3/dev": "7:3",
-    f"{_BLOCK}/loop3/loop/backing_file": "/work/image",
+    f"{_BLOCK}/loop3/loop/backing_file": "/srv/image",
     "/proc/self/mountinfo": (
         "21 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw,errors=remount-ro\n"
-        "22 21 253:0 / /work rw,noatime - xfs /dev/mapper/vg-work rw,attr2\n"
+        "22 21 253:0 / /srv rw,noatime - xfs /dev/mapper/vg-work rw,attr2\n"
         "23 21 0:44 / /memory rw - tmpfs tmpfs rw"
     ),
     "/sys/bus/pci/devices/0000:02:00.0/class": "0x010400",

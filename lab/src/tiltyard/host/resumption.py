@@ -4,7 +4,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tiltyard.errors import HostLacksError, RefusedError
 from tiltyard.folder import write_whole
@@ -28,10 +28,7 @@ class MadeResumption(HostChange):
     manager: Manager
     path: Path
 
-    @property
-    def is_kept_over_boot(self) -> bool:
-        """That is what it is for."""
-        return True
+    is_kept_over_boot: ClassVar = True
 
     def undo(self) -> str | None:
         """Remove it."""

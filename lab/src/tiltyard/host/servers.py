@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host.changes.change import HostChange
@@ -31,10 +31,7 @@ class ServedMount(HostChange):
         """The process, as it is known."""
         return StartedProcess(mark=self.mark)
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """Mounts and processes are of one boot."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     @property
     def way_back(self) -> str:

@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -40,10 +40,7 @@ class MadeFile(HostChange):
     kind: Literal["file"] = "file"
     path: Path
 
-    @property
-    def is_kept_over_boot(self) -> bool:
-        """An image outlasts the boot, and stays where it lies on the disk."""
-        return True
+    is_kept_over_boot: ClassVar = True
 
     @property
     def way_back(self) -> str:
@@ -89,10 +86,7 @@ class AttachedLoop(HostChange):
     kind: Literal["loop"] = "loop"
     image: Path
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """Loop devices are of one boot."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     @property
     def way_back(self) -> str:
@@ -115,10 +109,7 @@ class Mounted(HostChange):
     target: Path
     image: Path
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """So are mounts."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     @property
     def way_back(self) -> str:
@@ -146,10 +137,7 @@ class SetQueue(HostChange):
     name: str
     before: str
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """The device is gone with its setting."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     @property
     def way_back(self) -> str:
@@ -174,10 +162,7 @@ class SetLimit(HostChange):
     device: str
     image: Path
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """So is its limit."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     @property
     def way_back(self) -> str:

@@ -1,5 +1,7 @@
 """What every kind of change on a host has in common; the kinds are in the modules beside it."""
 
+from typing import ClassVar
+
 from pydantic import BaseModel, ConfigDict
 
 PREFIX = "tiltyard-"
@@ -11,6 +13,11 @@ class HostChange(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    lives_in_kernel: ClassVar[bool] = False
+    """A mount, a device, a process or a setting, which no disk keeps."""
+    is_kept_over_boot: ClassVar[bool] = False
+    """Whether a run that lets the host be booted goes on with it after that."""
+
     @property
     def way_back(self) -> str:
         """What :meth:`undo` would execute, for a dry run: a command, or words behind a ``#``."""
@@ -18,10 +25,5 @@ class HostChange(BaseModel):
 
     @property
     def ends_with_boot(self) -> bool:
-        """Whether a boot of the host undoes it; what is there afterwards is then not ours."""
-        return False
-
-    @property
-    def is_kept_over_boot(self) -> bool:
-        """Whether a run that lets the host be booted goes on with it after that."""
-        return False
+        """Whether a boot of this host undoes it; what is there afterwards is then not ours."""
+        return self.lives_in_kernel

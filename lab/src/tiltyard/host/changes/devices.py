@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.changes.change import HostChange
@@ -34,10 +34,7 @@ class FormattedDevice(HostChange):
     Empty while a mkfs is at work that takes no UUID.
     """
 
-    @property
-    def is_kept_over_boot(self) -> bool:
-        """A file system outlasts the boot, and stays where it is on the disk."""
-        return True
+    is_kept_over_boot: ClassVar = True
 
     @property
     def way_back(self) -> str:

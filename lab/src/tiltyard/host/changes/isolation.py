@@ -8,7 +8,7 @@ import contextlib
 import os
 import time
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -43,10 +43,7 @@ class MovedTasks(HostChange):
         """The group's directory."""
         return self.root / self.group
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """Tasks and groups are of one boot."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     def undo(self) -> str | None:
         """Put every task back where it was, and what it has started meanwhile with it."""
@@ -105,10 +102,7 @@ class RestrictedGroups(HostChange):
         """The group of this process."""
         return self.root / self.group
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """So are these."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     def undo(self) -> str | None:
         """Give every group its CPUs back, and leave ours."""

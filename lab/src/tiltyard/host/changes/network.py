@@ -6,7 +6,7 @@ still ours, says what it did, and returns ``None`` if nothing was left to do.
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -30,10 +30,7 @@ class MadeNamespace(HostChange):
     kind: Literal["namespace"] = "namespace"
     name: str
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """Namespaces are of one boot."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     def undo(self) -> str | None:
         """End the processes in it and remove it."""
@@ -63,10 +60,7 @@ class SetSysctl(HostChange):
     before: str
     value: str
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """The kernel begins with its own, or what sysctl.conf(5) says."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     def undo(self) -> str | None:
         """Put the old value back, unless somebody has set yet another one since."""
@@ -87,10 +81,7 @@ class StartedServer(HostChange):
     kind: Literal["server"] = "server"
     secret_file: Path
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """It ends at the latest then."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     def undo(self) -> str | None:
         """End it, if it has not ended by itself."""

@@ -6,7 +6,7 @@ still ours, says what it did, and returns ``None`` if nothing was left to do.
 
 import os
 from pathlib import Path
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -71,10 +71,7 @@ class StartedProcess(HostChange):
         """The environment to start it with."""
         return {**os.environ, MARK: self.mark}
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """It ends at the latest then."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     @property
     def way_back(self) -> str:
@@ -102,10 +99,7 @@ class MountedAt(HostChange):
     kind: Literal["mount-at"] = "mount-at"
     target: Path
 
-    @property
-    def ends_with_boot(self) -> bool:
-        """Mounts are of one boot."""
-        return True
+    lives_in_kernel: ClassVar = True
 
     @property
     def way_back(self) -> str:
