@@ -30,7 +30,7 @@ def tabulate(
     """Print the table; `place` says where the directories of a comparison shall be."""
     rng = random.Random(20261121)
     short = 0
-    say(_machine())
+    say(machine())
     say(header())
     for comparison in comparisons:
         if lacking := missing(comparison):
@@ -44,10 +44,10 @@ def tabulate(
             say(f"{comparison.name:<32}  failed: {error}")
             short += 1
     say(f"{short} short of their targets" if short else "all targets reached")
-    say(_machine())
+    say(machine())
 
 
-def _machine() -> str:
+def machine() -> str:
     """Where and when, and how busy it is."""
     now, load = datetime.now(tz=UTC), os.getloadavg()[0]
     machine = f"Linux {os.uname().release}, {os.cpu_count()} CPUs"

@@ -11,13 +11,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import audit_reference
+import importers_reference
 import statistics_reference
 
 from tiltyard.analysis import observations
+from tiltyard.analysis.schema import findings_schema
 from tiltyard.cli import app
 from tiltyard.cli.catalogue import choices, flowing
 from tiltyard.errors import ExitCode
 from tiltyard.executors.engine import Engine
+from tiltyard.exporters import EXPORTERS
+from tiltyard.report.formats import FORMATS
+from tiltyard.report.styles import STYLES
 from tiltyard.study.schema import study_schema
 from tiltyard.systems import KINDS
 from tiltyard.systems.kind import SystemSettings
@@ -46,6 +52,11 @@ def study_file_schema() -> str:
     """The study file, for editors."""
     schema = study_schema(Engine.find().describe(), KINDS)
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def findings_file_schema() -> str:
+    """Findings, for whoever reads them."""
+    return json.dumps(findings_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def exit_codes() -> str:
@@ -88,6 +99,19 @@ def observation_kinds() -> str:
         says, held = kind.says.replace("|", "or"), HELD_DOWN[kind.correction]
         text += f"| {kind.name} | {says} | {kind.test} | {kind.min_blocks} | {held} |\n"
     return text
+
+
+def formats() -> str:
+    """Every style, every form of a report, every export format."""
+    text = f"{MADE}# Styles and formats\n\n"
+    text += "`tiltyard report STUDY --style STYLE --format FORMAT …`\n\n"
+    text += _head("style", "what it tells")
+    text += "".join(f"| `{style.name}` | {style.about} |\n" for style in STYLES)
+    text += f"\n{_head('format', 'first file', 'what it is')}"
+    text += "".join(f"| `{one.name}` | `{one.file}` | {one.about} |\n" for one in FORMATS)
+    text += "\n`tiltyard export STUDY --to FORMAT`\n\n"
+    text += _head("export format", "file", "what it is")
+    return text + "".join(f"| `{one.name}` | `{one.file}` | {one.about} |\n" for one in EXPORTERS)
 
 
 def workloads(cards: tuple[Card, ...]) -> str:
@@ -136,11 +160,16 @@ def documents() -> dict[Path, Callable[[], str]]:
     made: dict[Path, Callable[[], str]] = {
         ROOT / "schema/wire.schema.json": wire_schema,
         ROOT / "schema/study.schema.json": study_file_schema,
+        ROOT / "schema/findings.schema.json": findings_file_schema,
         ROOT / "docs/reference/exit-codes.md": exit_codes,
         ROOT / "docs/reference/command-line.md": command_line,
         ROOT / "docs/reference/systems.md": systems,
+        ROOT / "docs/reference/formats.md": formats,
         ROOT / "docs/reference/observations.md": observation_kinds,
         ROOT / "docs/reference/statistics.md": lambda: MADE + statistics_reference.page(),
+        ROOT / "docs/reference/importers.md": lambda: MADE + importers_reference.page(),
+        ROOT / "docs/reference/claims.md": lambda: MADE + audit_reference.kinds(),
+        ROOT / "docs/audit.md": lambda: MADE + audit_reference.page(ROOT / "published"),
     }
     cards = Engine.find().describe().workloads
     made[ROOT / "docs/reference/workloads.md"] = lambda: workloads(cards)

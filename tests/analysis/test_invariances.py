@@ -49,7 +49,7 @@ studies = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(studies)
 def test_swapping_the_systems_inverts_ratio_and_verdict(study):
     plan, run = study
@@ -64,7 +64,7 @@ def test_swapping_the_systems_inverts_ratio_and_verdict(study):
     np.testing.assert_allclose(back.differences, 1 / np.array(forth.differences))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(studies, st.sampled_from([1e-3, 1 / 1024, 7.0, 1e6]))
 def test_the_unit_does_not_matter(study, factor):
     plan, run = study
@@ -75,7 +75,7 @@ def test_the_unit_does_not_matter(study, factor):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.randoms(use_true_random=False))
 def test_blocks_of_a_look_may_come_in_any_order(seed, random):
     plan, run = synthetic_study(("a", "b"), blocks=7, noise=0.05, seed=seed)
@@ -92,7 +92,7 @@ def test_blocks_of_a_look_may_come_in_any_order(seed, random):
     assert [getattr(after, name) for name in fields] == [getattr(before, name) for name in fields]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.lists(st.integers(8, 9), max_size=1))
 def test_failed_trials_change_nothing_but_counts(seed, blocks):
     effects = {"b": 1.2}

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from support.counted import counted_study
+from support.pages import page_of
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Comparison, Findings
-from tiltyard.report.html import render_html
 from tiltyard.report.terminal import verdicts
 
 KERNELS = ("6.1", "6.12")
@@ -60,7 +60,7 @@ def test_counts_with_ties_are_decided() -> None:
 
 def test_nothing_is_called_faster_or_a_time() -> None:
     found = findings(1 / 1.3, blocks=7)
-    body = render_html(found).partition("</style>")[2]
+    body = page_of(found).partition("</style>")[2]
     page = re.sub(r"<[^>]*>", " ", body)
     screen = io.StringIO()
     Console(file=screen, width=100).print(verdicts(found, Path("report.html")))

@@ -18,7 +18,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.run import settle
 
 READS = replace(
-    SUBJECTS[0], parameters={**SUBJECTS[0].parameters, "file": "256k", "operations": 300}
+    SUBJECTS[0], parameters={**SUBJECTS[0].parameters, "file": "256k", "operations": 2000}
 )
 WANTED = Wanted(
     subjects=(READS, SUBJECTS[-1]),

@@ -2,14 +2,22 @@
 
 import pytest
 
-from support.specimen import findings as specimen
+from support.in_print import printed_grids, printed_messages, printed_tests
+from support.pictured import measured
+from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
-
-WORKLOADS = ("iozone", "postmark", "tcp_rr")
-"""A map, a single value, and a course: together every chart is drawn."""
 
 
 @pytest.fixture(scope="session")
 def findings() -> Findings:
     """Three workloads, small enough for golden files that a person can read."""
-    return specimen(blocks=6, workloads=WORKLOADS, tests=("write", "random read"))
+    return measured()
+
+
+@pytest.fixture(scope="session")
+def studies(findings: Findings) -> dict[str, Findings]:
+    """What was measured here, and printed studies: grids, courses with long names, tests with
+    deviation or error. Together they have every chart."""
+    made = {"grids": printed_grids(), "messages": printed_messages(), "tests": printed_tests()}
+    printed = {name: analyse_collection(collection) for name, collection in made.items()}
+    return {"measured": findings, **printed}

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.network_studies import MESSAGES, messages, network_study
@@ -71,6 +71,7 @@ def test_systems_stand_beside_each_other_and_nearer_than_levels() -> None:
         assert own[-1] - own[0] < 0.4 * (places.at[128] - places.at[64])
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=30))
 def test_every_value_is_inside_the_scale(values: list[float]) -> None:
     scale = scale_of(values)
@@ -85,6 +86,7 @@ def test_a_wide_range_is_drawn_by_ratios_and_a_narrow_one_from_zero() -> None:
     assert (near.logarithmic, near.low) == (False, 0.0)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text("abcdefg", min_size=1), st.floats(0, 1), max_size=9))
 def test_names_stand_apart_and_inside(shares: dict[str, float]) -> None:
     moved = apart(shares, 0.06)

@@ -9,31 +9,57 @@ from pathlib import Path
 
 import pytest
 
+from support.drawings import NAMES, drawings
 from tiltyard.analysis.model import Findings
-from tiltyard.charts import CHARTS
-from tiltyard.charts.chart import WIDE_PX, Chart
+from tiltyard.charts.chart import WIDE_PX
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("TILTYARD_UPDATE_GOLDEN") == "1"
 DRAWN = {
-    "iozone": ("ranking", "overview", "differences", "values", "bars", "order"),
-    "postmark": ("ranking", "effects", "bars", "order"),
-    "tcp_rr": ("ranking", "curves", "order"),
+    "measured": (
+        "iozone-ranking",
+        "iozone-overview",
+        "iozone-differences",
+        "iozone-values",
+        "iozone-bars",
+        "iozone-order",
+        "iozone-groups",
+        "iozone-cells",
+        "iozone-means",
+        "iozone-families",
+        "postmark-ranking",
+        "postmark-effects",
+        "postmark-bars",
+        "postmark-order",
+        "postmark-groups",
+        "postmark-cells",
+        "postmark-means",
+        "tcp_rr-ranking",
+        "tcp_rr-curves",
+        "tcp_rr-percentiles",
+        "tcp_rr-order",
+        "tcp_rr-groups",
+        "tcp_rr-cells",
+        "tcp_rr-means",
+        "tests",
+        "relatives",
+        "wins",
+        "radar",
+    ),
+    "grids": ("in-cache-ranking", "in-cache-surfaces", "in-cache-families"),
+    "messages": ("TCP_STREAM-curves", "TCP_RR-groups", "relatives"),
+    "tests": ("iozone-overview", "iozone-bars", "iozone-means", "compile-groups", "wins"),
 }
-"""What is drawn for a map, for a single value, and for a course along one dimension."""
-CASES = [
-    (chart, name) for name, charts in DRAWN.items() for chart in CHARTS if chart.name in charts
-]
+"""All pictures of what was measured: of a map, a single value, a course, and of all together. Of
+printed studies those in which units, long names, groups and whiskers show."""
+CASES = [(study, name) for study, names in DRAWN.items() for name in names]
 
 
-@pytest.mark.parametrize(("chart", "name"), CASES, ids=lambda case: getattr(case, "name", case))
-def test_specification_is_as_before(findings: Findings, chart: Chart, name: str) -> None:
-    workload = next(w for w in findings.workloads if w.name == name)
-    found = {
-        "alt": chart.alt(findings, workload),
-        "specification": portable(chart.draw(findings, workload, WIDE_PX)),
-    }
-    path = GOLDEN / f"{name}-{chart.name}.json"
+@pytest.mark.parametrize(("study", "name"), CASES)
+def test_specification_is_as_before(studies: dict[str, Findings], study: str, name: str) -> None:
+    drawing = next(one for one in drawings(studies[study]) if one.name == name)
+    found = {"alt": drawing.alt(), "specification": portable(drawing.draw(WIDE_PX))}
+    path = GOLDEN / f"{study}-{name}.json"
     if UPDATE:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
@@ -42,15 +68,17 @@ def test_specification_is_as_before(findings: Findings, chart: Chart, name: str)
 
 def test_no_golden_file_is_left_over() -> None:
     assert {path.stem for path in GOLDEN.glob("*.json")} == {
-        f"{name}-{chart.name}" for chart, name in CASES
+        f"{study}-{name}" for study, name in CASES
     }
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_each_workload_has_the_charts_that_suit_it(findings: Findings, name: str) -> None:
-    workload = next(w for w in findings.workloads if w.name == name)
-    drawn = (c.name for c in CHARTS if c.draw(findings, workload, WIDE_PX) is not None)
-    assert tuple(drawn) == DRAWN[name]
+def test_each_workload_has_the_charts_that_suit_it(studies: dict[str, Findings]) -> None:
+    drawn = [drawing.name for drawing in drawings(studies["measured"])]
+    assert sorted(drawn) == sorted(DRAWN["measured"])
+
+
+def test_every_kind_of_chart_has_a_golden_file() -> None:
+    assert {name.split("-")[-1] for _, name in CASES} == set(NAMES)
 
 
 def portable(spec: object) -> object:

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.patience import PATIENCE_S
 
 TILTYARD = Path(sys.executable).parent / "tiltyard"
 VERBS = (
     "compare", "new", "check", "plan", "run", "status", "report", "workloads", "doctor",
-    "calibrate", "restore", "tuning",
+    "calibrate", "restore", "tuning", "import",
 )  # fmt: skip
 
 ASKED = ("-w", "postmark", "--seed", "5", "--spoiled", "keep")
@@ -22,7 +23,7 @@ ASKED = ("-w", "postmark", "--seed", "5", "--spoiled", "keep")
 
 
 def tiltyard(
-    *words: str | Path, cwd: Path, timeout_s: float = 120
+    *words: str | Path, cwd: Path, timeout_s: float = PATIENCE_S
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [TILTYARD, *map(str, words)],
@@ -201,14 +202,14 @@ def test_a_full_disk_under_the_study_folder(tmp_path: Path) -> None:
     for directory in (small, tmp_path / "a", tmp_path / "b"):
         directory.mkdir()
     subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], check=True, timeout=10
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], check=True, timeout=PATIENCE_S
     )
     try:
         done = tiltyard(
             "compare", "a", "b", "-w", "iozone", "--folder", "small/study", cwd=tmp_path
         )
     finally:
-        subprocess.run(["umount", small], check=True, timeout=10)
+        subprocess.run(["umount", small], check=True, timeout=PATIENCE_S)
     assert done.returncode == 3
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("tiltyard: small/study")

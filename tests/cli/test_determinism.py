@@ -19,14 +19,14 @@ COMMAND = "from tiltyard.cli import main; main()"
 RAW = ("study.toml", "plan.json", "journal.jsonl", "trials")
 SYNTHETIC = """
 import hashlib
+from support.pages import page_of
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
-from tiltyard.report.html import render_html
 plan, run = synthetic_study(
     ("ext4", "xfs"), ("iozone",), blocks=7, effects={"xfs": 1.06}, drift=0.2, foreign_share=0.2
 )
 findings = analyse(plan, run)
-for text in (findings.model_dump_json(indent=2), render_html(findings)):
+for text in (findings.model_dump_json(indent=2), page_of(findings)):
     print(hashlib.sha256(text.encode()).hexdigest())
 """
 PROCESSES = (("1", "UTC"), ("777", "Asia/Tokyo"))
@@ -59,6 +59,7 @@ def carried_out() -> Iterator[Path]:
         for system in ("a", "b"):
             (place / system).mkdir()
         words = ("compare", "a", "b", "-w", "postmark", "--blocks", "7", "--seed", "5")
+        words += ("--spoiled", "keep")
         python(COMMAND, *words, hash_seed="0", zone="UTC", cwd=place)
         yield place / "postmark-a-b"
 

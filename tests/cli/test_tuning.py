@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root, nothing_is_left, state
+from support.patience import PATIENCE_S
 from tiltyard.host import sysctls
 
 __all__ = ["nothing_is_left", "state"]
@@ -19,7 +20,7 @@ PROFILE = f'about = "a harmless one"\n[sysctl]\n{KEY} = 7\nvm.no_such_thing = 1\
 def tiltyard(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = (sys.executable, "-c", "from tiltyard.cli import main; main()", "tuning", *words)
     return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False,
+        command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         env={**os.environ, "COLUMNS": "160"},
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
 import io
 import os
-import time
+import signal
 from pathlib import Path
 
 import pytest
@@ -93,11 +93,10 @@ def test_what_does_not_stop_is_killed(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_what_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "_TICK_S", 0.05)
-    trial = start(tmp_path, "exec sleep 60", io.BytesIO(), limit_s=0.2)
-    began = time.monotonic()
+    trial = start(tmp_path, "exec sleep 600", io.BytesIO(), limit_s=0.2)
     assert list(trial.lines()) == []
-    assert time.monotonic() - began < 10
     assert trial.timed_out
+    assert trial.exit_status == -signal.SIGTERM
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_it(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from support.devices import (
 )
 from support.hosts import needs_root
 from tiltyard.errors import RefusedError
+from tiltyard.host.devices import safety
 from tiltyard.host.devices.safety import Wanted, hold, insist_unused, refusals
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
@@ -231,7 +232,10 @@ STATES: dict[str, tuple[Callable[[Disk], AbstractContextManager[object]], str]] 
 
 
 @pytest.mark.parametrize("danger", STATES)
-def test_a_disk_that_is_somebodys_is_refused(disk: Disk, danger: str) -> None:
+def test_a_disk_that_is_somebodys_is_refused(
+    disk: Disk, danger: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(safety, "_PATIENCE_S", 0.5)
     bring_about, reason = STATES[danger]
     with bring_about(disk):
         message = disk.tried(disk.confirmed())

@@ -58,7 +58,7 @@ def test_no_plan_yet(folder: StudyFolder) -> None:
         read_plan(folder)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "5"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "5", "[" * 100_000])
 def test_something_that_is_not_a_plan(folder: StudyFolder, text: str) -> None:
     folder.plan.write_text(text)
     with pytest.raises(UsageError, match=r"plan\.json: not a plan"):

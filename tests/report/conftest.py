@@ -2,10 +2,10 @@
 
 import pytest
 
+from support.pages import page_of
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
-from tiltyard.report.html import render_html
 
 
 @pytest.fixture(scope="session")
@@ -19,4 +19,4 @@ def findings() -> Findings:
 
 @pytest.fixture(scope="session")
 def page(findings: Findings) -> str:
-    return render_html(findings)
+    return page_of(findings)

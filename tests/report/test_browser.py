@@ -1,22 +1,19 @@
 """The page in a real browser: colours arrive, and a phone need not scroll sideways."""
 
 import json
-import re
-import shutil
-import subprocess
-from html import unescape
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageColor
 
+from support.browser import needs_chromium, opened, pictured, without_policy
 from support.judged import judged as told
 from support.network_studies import network_study
+from support.pages import page_of
 from support.synthetic import factorial_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.charts.theme import DARK, LIGHT
-from tiltyard.report.html import render_html
 
-CHROMIUM = shutil.which("chromium")
 PHONE_PX = 380
 FACTORS = {"filesystem": ("ext4", "xfs", "btrfs"), "kernel": ("3.12", "3.13")}
 PROBE = """
@@ -32,26 +29,15 @@ document.body.textContent = JSON.stringify({sticks_out, paints, paper});
 </script>
 """
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = needs_chromium
 
 
 def probed(page: str, folder: Path) -> dict[str, list[str] | str]:
     """What the browser made of the page on a sheet as wide as a phone."""
-    path = folder / "page.html"
-    narrow = f"<style>html {{ width: {PHONE_PX}px }}</style>"
+    narrow = f"<style>html {{ width: {PHONE_PX}px }}</style></head>"
     probe = PROBE.replace("PHONE_PX", str(PHONE_PX))
-    path.write_text(page.replace("</head>", narrow + "</head>").replace("</body>", probe))
-    done = subprocess.run(
-        [
-            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking", f"--user-data-dir={folder / 'profile'}",
-            "--window-size=500,900", "--dump-dom", path.as_uri(),
-        ],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    body = re.search(r"<body>(.*)</body>", done.stdout, re.DOTALL)
-    assert body is not None
-    found: dict[str, list[str] | str] = json.loads(unescape(body[1]))
+    probed = without_policy(page).replace("</head>", narrow).replace("</body>", probe)
+    found: dict[str, list[str] | str] = json.loads(opened(probed, folder, 500))
     return found
 
 
@@ -68,19 +54,56 @@ def test_by_day_on_a_phone(page: str, tmp_path: Path) -> None:
 
 def test_a_network_study_on_a_phone(tmp_path: Path) -> None:
     findings = analyse(*network_study(blocks=7, effects={"optimized": 1.2}))
-    found = probed(render_html(findings), tmp_path)
+    found = probed(page_of(findings), tmp_path)
     assert found["sticks_out"] == []
 
 
 def test_everything_about_the_judging_on_a_phone(tmp_path: Path) -> None:
     findings = told(analyse(*factorial_study(FACTORS, blocks=10, effects={("3.13", "xfs"): 1.1})))
-    found = probed(render_html(findings), tmp_path)
+    found = probed(page_of(findings), tmp_path)
     assert found["sticks_out"] == []
 
 
-def test_by_night(page: str, tmp_path: Path) -> None:
-    night = page.replace("screen and (prefers-color-scheme: dark)", "screen")
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        ("screen and (prefers-color-scheme: dark)", "screen"),
+        ("<html ", '<html data-theme="dark" '),
+    ],
+    ids=["as the system", "as chosen"],
+)
+def test_by_night(page: str, words: str, instead: str, tmp_path: Path) -> None:
+    night = page.replace(words, instead)
     assert night != page
     found = probed(night, tmp_path)
     assert found["paper"] == rgb(DARK["paper"])
     assert {rgb(DARK[name]) for name in ("series-2", "better-1", "ink")} <= set(found["paints"])
+
+
+def test_the_demonstration_looks_as_it_is_laid_out(page: str, tmp_path: Path) -> None:
+    with Image.open(pictured(page, tmp_path, 1000, 1600)) as picture:
+        seen = picture.convert("RGB")
+    colours = {colour: count for count, colour in seen.getcolors(seen.width * seen.height)}
+    paper = ImageColor.getrgb(LIGHT["paper"])
+    assert seen.getpixel((2, 2)) == paper
+    assert 0.6 < colours[paper] / (seen.width * seen.height) < 0.97
+    for name in ("ink", "soft", "band", "series-1"):
+        assert colours.get(ImageColor.getrgb(LIGHT[name]), 0) > 20, name
+    assert rows_with(seen, "worse-3")[0] < 400, "the callout is on the first screen"
+    columns = [x for x in range(seen.width) if column_has_ink(seen, x)]
+    assert min(columns) >= 60, "the page has a margin"
+    assert max(columns) <= seen.width - 15
+
+
+def rows_with(seen: Image.Image, name: str) -> list[int]:
+    """Rows of pixels in which a colour of the theme stands."""
+    colour = ImageColor.getrgb(LIGHT[name])
+    return [
+        y for y in range(seen.height) if any(seen.getpixel((x, y)) == colour for x in range(0, 300))
+    ]
+
+
+def column_has_ink(seen: Image.Image, x: int) -> bool:
+    """Whether anything but paper stands in a column of pixels."""
+    strip = seen.crop((x, 0, x + 1, seen.height))
+    return len(strip.getcolors(seen.height) or []) > 1

@@ -13,10 +13,12 @@ from tiltyard.analysis.model import Findings
 from tiltyard.charts.figures import interval_text, ratio_text
 from tiltyard.report.terminal import verdicts
 
+PAGE = Path("spool/report/index.html")
 
-def printed(findings: Findings, width: int = 80) -> str:
+
+def printed(findings: Findings, width: int = 80, page: Path = PAGE) -> str:
     console = Console(file=StringIO(), width=width, color_system=None)
-    console.print(verdicts(findings, Path("spool/report/index.html")))
+    console.print(verdicts(findings, page), crop=False)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
@@ -69,6 +71,11 @@ def test_ends_with_answer_and_report(findings: Findings) -> None:
     assert told.startswith(f"Answer {' '.join(findings.answer.split())}")
     assert told.endswith("Report spool/report/index.html")
     assert "10 blocks, 60 trials, all kept." in text
+
+
+def test_a_path_is_printed_in_one_piece(findings: Findings) -> None:
+    page = Path("so-that-no-line-has-a-place-for-it/" * 4, "index.html")
+    assert printed(findings, page=page).endswith(f" {page}\n")
 
 
 def test_judgement_is_told_shortly() -> None:

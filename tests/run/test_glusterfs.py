@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import host_state, needs_root
+from support.patience import PATIENCE_S
 from support.runs import Watcher, go_on, place, plan_of
 from tiltyard.executors.engine import Engine
 from tiltyard.host.packages import find_program
@@ -44,10 +45,10 @@ def volumes(tmp_path: Path) -> Iterator[None]:
     home = str(tmp_path / "nodes")
     script = str(STUDIES / "glusterfs" / "volume")
     try:
-        subprocess.run((script, "up", home), check=True, capture_output=True, timeout=60)
+        subprocess.run((script, "up", home), check=True, capture_output=True, timeout=PATIENCE_S)
         yield
     finally:
-        subprocess.run((script, "down", home), check=True, capture_output=True, timeout=60)
+        subprocess.run((script, "down", home), check=True, capture_output=True, timeout=PATIENCE_S)
     assert not (tmp_path / "nodes").exists()
     assert of_the_host() == kept
     assert str(tmp_path) not in host_state(tmp_path)

@@ -3,12 +3,12 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
+from support.patience import PATIENCE_S
 from support.runs import Watcher, go_on, image_system, place, plan_of, wait_for_trial
 from tiltyard.errors import InterruptedRunError
 from tiltyard.executors.engine import Engine
@@ -41,9 +41,8 @@ def test_in_the_middle_of_a_trial(tmp_path: Path, engine: Engine, number: signal
     ) as process:
         wait_for_trial(folder, "slow")
         process.send_signal(number)
-        time.sleep(0.02)
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
     assert (
         f"InterruptedRunError: Everything finished is kept. Go on with: tiltyard run {folder.root}"
         in stderr.decode()

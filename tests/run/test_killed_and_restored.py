@@ -6,16 +6,16 @@ the whole host. Afterwards the same commands again carry both studies to their e
 """
 
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from support.hosts import needs_root
+from support.kills import holds, kill_when
+from support.patience import PATIENCE_S
 from support.runs import SMOKE, image_system, place, plan_of
 from support.snapshots import assert_same, processes_of, snapshot
 from tiltyard.folder import StudyFolder
@@ -23,8 +23,6 @@ from tiltyard.host.changes import Change, SetQueue
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.ledger_file import read_ledger
 from tiltyard.plan.model import Plan
-from tiltyard.run.history import History
-from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 
@@ -38,6 +36,11 @@ defrag = "defer"
 [block]
 nr_requests = 32
 """
+CHANGES = {
+    "volumes": ("file", "loop", "queue", "mount", "setting"),
+    "networks": ("namespace", "sysctl", "server"),
+}
+"""Of the host, by the run that makes them: in each round each run is killed while one is made."""
 PARAMETERS = {"net.core.netdev_max_backlog": 4321, "net.core.somaxconn": 999}
 
 
@@ -97,18 +100,9 @@ def assert_queues_as_before(changes: list[Change]) -> None:
             assert loops.chosen(setting) == change.before
 
 
-def wait_for_start(folder: StudyFolder, starts: int, process: subprocess.Popen[bytes]) -> None:
-    """Until the run has begun once more."""
-    give_up = time.monotonic() + 60
-    while len(History(read_journal(folder.journal)).starts) <= starts:
-        assert process.poll() is None, "the study ended before it could be killed"
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
-
-
 def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -> None:
     """Kill both runs in each round; see the module's text."""
-    # A round has time for a few trials; there must be some left for the last one.
+    # A round has time for a few turns; there must be some left for the last one.
     blocks = rounds + 8
     plans = {"volumes": volumes(blocks), "networks": networks(blocks)}
     folders = {name: place(tmp_path / name, plan) for name, plan in plans.items()}
@@ -118,24 +112,18 @@ def kill_and_restore(tmp_path: Path, state: Path, rounds: int, *, alone: bool) -
     killed_with: Counter[str] = Counter()
     for number in range(rounds):
         runs = {name: start(folder) for name, folder in folders.items()}
-        for name, run in runs.items():
-            wait_for_start(folders[name], number, run)
-        for run in moments.sample(list(runs.values()), len(runs)):
-            time.sleep(moments.uniform(0, 0.4))
-            run.send_signal(signal.SIGKILL)
-            assert run.wait(60) == -signal.SIGKILL
+        kinds = {name: kinds[number % len(kinds)] for name, kinds in CHANGES.items()}
+        kill_when({run: holds(kinds[name]) for name, run in runs.items()}, state, moments)
         changes = changes_in(state)
         killed_with.update(change.kind for change in changes)
         said = restore()
         assert all(line.startswith("an earlier run was killed: ") for line in said), said
         assert_queues_as_before(changes)
         assert_same(before, snapshot(tmp_path, state, alone=alone))
-    assert {"file", "loop", "queue", "mount", "namespace", "sysctl", "server", "setting"} <= set(
-        killed_with
-    )
+    assert {kind for kinds in CHANGES.values() for kind in kinds} <= set(killed_with)
     for run in [start(folder) for folder in folders.values()]:
         with run:
-            assert run.wait(300) == 0
+            assert run.wait(PATIENCE_S) == 0
     for name, folder in folders.items():
         trials = read_run(folder, plans[name]).trials
         assert Counter(trial.outcome for trial in trials) == {"done": 2 * blocks}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
+from support.patience import PATIENCE_S
 from support.runs import SMOKE, Watcher, directory_system, go_on, image_system, place, plan_of
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
@@ -53,7 +54,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
                 _wait_for_events(process, folder, kills, moments.randrange(9))
                 time.sleep(moments.uniform(0, 0.02))
                 process.send_signal(signal.SIGKILL)
-            killed = process.wait(60) != 0
+            killed = process.wait(PATIENCE_S) != 0
         files = trial_files(folder)
         assert kept.items() <= files.items(), "a finished trial was lost or run again"
         kept = files
@@ -73,7 +74,7 @@ def _wait_for_events(
 
     Counted in events, not in seconds: a fast disk must not finish the study before the kills do.
     """
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + PATIENCE_S
     seen: int | None = None
     while True:
         journal = read_journal(folder.journal)

@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 
 from support.runs import GATES, Recording, Watcher, directory_system, go_on, place, plan_of
+from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
@@ -164,3 +165,17 @@ def test_killed_anywhere_it_takes_the_same_way(
         assert [trial.key for trial in record.trials] == ran, recording.lines[lines - 1]
         assert looks_of(folder) == [1, 2]
         assert set(record.spoiled) == {1}
+
+
+def test_a_journal_that_lost_a_trial_of_a_checked_block_is_refused(
+    tmp_path: Path, spoil: Spoil, engine: Engine
+) -> None:
+    folder, plan = study(tmp_path, blocks=2, gates=KEEP)
+    spoil(1)
+    run_study(folder, plan, engine, go_on, Watcher())
+    lines = folder.journal.read_bytes().splitlines(keepends=True)
+    ends = [number for number, line in enumerate(lines) if b'"trial_finished"' in line]
+    for lost in ends:
+        folder.journal.write_bytes(b"".join(lines[:lost] + lines[lost + 1 :]))
+        with pytest.raises(UsageError, match=r"lines are missing: block \d+ was complete"):
+            read_run(folder, plan)

@@ -19,6 +19,7 @@ from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 
 BYTES = 2**20
+CPU = min(os.sched_getaffinity(0))
 STREAM = WorkloadSpec(
     name="tcp_stream", use="tcp_stream", parameters={"message": "4k", "bytes": BYTES}
 )
@@ -51,7 +52,7 @@ def test_each_block_has_a_fresh_pair(tmp_path: Path) -> None:
     _, record = carry_out(
         tmp_path,
         system("1500", "pair", mtu=1500),
-        system("9000", "pair", mtu=9000, near_cpus=[0], far_cpus=[0]),
+        system("9000", "pair", mtu=9000, near_cpus=[CPU], far_cpus=[CPU]),
     )
     for prepared in record.prepared:
         made = [command.argv[1:3] for command in prepared.commands]
@@ -63,7 +64,7 @@ def test_each_block_has_a_fresh_pair(tmp_path: Path) -> None:
     }
     assert all(mss <= int(name) for name, seen in segments.items() for mss in seen)
     placed = [trial.hello for trial in record.trials if trial.key.system == "9000"]
-    assert all(hello is not None and hello.conditions.cpus == [0] for hello in placed)
+    assert all(hello is not None and hello.conditions.cpus == [CPU] for hello in placed)
     assert left_behind(str(tmp_path)) == []
 
 

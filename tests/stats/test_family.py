@@ -38,7 +38,7 @@ def mixed(seed: int, m: int = 30, blocks: int = 20) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rules", [SELECTED, TOGETHER])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_what_is_decided_stays_and_keeps_its_evidence(rules, seed):
     paths = mixed(seed)
@@ -55,7 +55,7 @@ def test_what_is_decided_stays_and_keeps_its_evidence(rules, seed):
 
 
 @pytest.mark.parametrize("rules", [SELECTED, TOGETHER])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([7, 10, 14, 20]))
 def test_interval_and_verdict_agree(rules, seed, blocks):
     found = judge(mixed(seed, blocks=blocks), rules)
@@ -102,7 +102,7 @@ def test_one_comparison_is_judged_alike_by_both_rules():
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([SELECTED, TOGETHER]))
 def test_swapping_the_sides_inverts_everything(seed, rules):
     paths = mixed(seed)
@@ -112,7 +112,7 @@ def test_swapping_the_sides_inverts_everything(seed, rules):
     np.testing.assert_array_equal(forth.estimate, -back.estimate)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_the_order_of_comparisons_does_not_matter(seed, random):
     paths = mixed(seed)

@@ -38,7 +38,7 @@ def excludes_zero(spending: Spending, place: int, path: np.ndarray, level: float
 
 
 @pytest.mark.parametrize(("_", "name", "strict", "blocks"), DESIGNS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 1.0, 3.0]), levels)
 def test_p_is_at_most_the_level_exactly_if_an_interval_excluded_zero(
     _, name, strict, blocks, seed, effect, level
@@ -65,7 +65,7 @@ def test_at_five_percent_the_constants_are_the_stored_ones(_, name, strict, bloc
 
 
 @pytest.mark.parametrize(("_", "name", "strict", "blocks"), DESIGNS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), levels, levels)
 def test_a_higher_coverage_is_a_wider_interval(_, name, strict, blocks, seed, one, other):
     spending = spending_of(name, strict, blocks)

@@ -10,7 +10,7 @@ import pytest
 
 from support.catalogue import CATALOGUE
 from tiltyard.errors import ExitCode, UsageError
-from tiltyard.study.load import load_study, parameter_error
+from tiltyard.study.load import load_study, parameter_error, read_study
 from tiltyard.study.problems import Problem, StudyFileError
 from tiltyard.systems import KINDS
 
@@ -80,3 +80,11 @@ def test_what_the_engine_refuses_is_told_with_its_line(
     error = parameter_error(Path("spool.toml"), TEXT, 1, parameter, message)
     assert error.problems == (Problem(line, key, "is too small"),)
     assert str(error) == f"spool.toml:{line}: {key}: is too small"
+
+
+@pytest.mark.parametrize(
+    ("value", "what"), [("9" * 5000, "too many digits"), ("[" * 5000, "nested too deeply")]
+)
+def test_what_no_reader_of_toml_takes_is_one_line(value: str, what: str) -> None:
+    with pytest.raises(StudyFileError, match=rf"^study\.toml:1: .*{what}$"):
+        read_study(f"seed = {value}", Path("study.toml"), CATALOGUE, KINDS)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -203,13 +203,10 @@ def test_what_a_turn_makes_anew_is_known(text: str, redraws: str) -> None:
     assert {system.redraws for system in systems} == {redraws}
 
 
-STEADY = settings(deadline=None, derandomize=True)
-"""The same examples every time, on however busy a machine."""
 NAMES = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=5)
 LEVELS = st.dictionaries(NAMES, st.sampled_from(["0", "4k", "1M"]), min_size=1, max_size=4)
 
 
-@STEADY
 @given(st.lists(LEVELS, min_size=2, max_size=2))
 def test_systems_are_all_combinations_in_the_order_of_the_file(
     factors: list[dict[str, str]],
@@ -237,7 +234,6 @@ def test_systems_are_all_combinations_in_the_order_of_the_file(
     assert [tuple(system.levels.values()) for system in systems] == pairs
 
 
-@STEADY
 @given(
     st.integers(0, len(SPOOL)),
     st.integers(0, 25),

@@ -1,17 +1,21 @@
 """The ready studies load with the engine that is here, and end within their budgets."""
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tiltyard.cli.session import frozen
+from tiltyard.collected.published import read_publication
 from tiltyard.executors.engine import Engine
 from tiltyard.study.load import read_study
 from tiltyard.study.model import Study, WorkloadSpec
 from tiltyard.systems import KINDS
 
 FOLDER = Path(__file__).resolve().parents[2] / "studies"
+PUBLISHED = FOLDER.parent / "published"
 NETWORK = sorted(path.stem for path in FOLDER.glob("netperf-*.toml"))
 FIRST_LOOK_BLOCKS = 7
 WITHIN_S = 15 * 60
@@ -50,6 +54,19 @@ def test_a_ready_study_is_a_study_whose_parameters_the_engine_takes(
     assert all(effective_of(workload, engine) for workload in found.workloads)
 
 
+@pytest.mark.parametrize("fraction", ["1/8", "1/64", "1/4096"])
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_it_is_one_at_any_scale(path: Path, fraction: str, engine: Engine) -> None:
+    plan = frozen(path, engine, Fraction(fraction))
+    assert plan.scaled is not None
+    assert plan.scaled.changes
+    assert plan.question.endswith(f"(scaled by {fraction})")
+    whole = frozen(path, engine, None)
+    assert whole.scaled is None
+    assert [system.name for system in plan.systems] == [system.name for system in whole.systems]
+    assert plan.study_sha256 == whole.study_sha256
+
+
 @pytest.mark.parametrize("name", NETWORK)
 def test_the_first_look_of_a_network_study_is_within_its_budget(name: str, engine: Engine) -> None:
     found = study(name, engine)
@@ -66,6 +83,30 @@ def test_the_messages_are_those_that_were_printed(engine: Engine) -> None:
 def test_the_requests_are_those_that_were_printed(engine: Engine) -> None:
     for workload in study("netperf-latency", engine).workloads:
         assert workload.parameters["size"] == [2**place for place in range(11)]
+
+
+def test_the_grid_is_that_of_the_white_paper(engine: Engine) -> None:
+    printed = read_publication(PUBLISHED / "iozone-rhel6").collection
+    for workload in printed.workloads:
+        found = next(w for w in study("iozone-rhel6", engine).workloads if w.name == workload.name)
+        effective = effective_of(found, engine)
+        for axis in ("file", "record"):
+            assert set(effective[axis]) == {reading.at[axis] for reading in workload.readings}
+        # All thirteen are passes of eight tests; those of C streams have no direct I/O.
+        assert len(effective["tests"]) == (6 if workload.name == "direct" else 8)
+
+
+def test_the_records_are_those_of_the_magazine(engine: Engine) -> None:
+    _, printed, _ = read_publication(PUBLISHED / "iozone-magazine").collection.workloads
+    (workload,) = study("iozone-magazine", engine).workloads
+    records = effective_of(workload, engine)["record"]
+    assert set(records) == {reading.at["record"] for reading in printed.readings}
+
+
+def test_the_result_page_has_as_many_workloads(engine: Engine) -> None:
+    page = read_publication(PUBLISHED / "linux-3.13").collection
+    used = {workload.use for workload in study("linux-3.13", engine).workloads}
+    assert used == {workload.use for workload in page.workloads}
 
 
 def test_the_printed_order_is_that_of_the_systems(engine: Engine) -> None:

@@ -5,10 +5,11 @@ import hashlib
 import os
 import struct
 import subprocess
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+
+from support.patience import PATIENCE_S, wait_until
 
 MIB = 2**20
 GPT_TABLE = "label: gpt\nstart=2048,size=16384\n"
@@ -19,14 +20,6 @@ def sh(*argv: str, stdin: str = "") -> str:
     done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{argv}: {done.stderr}{done.stdout}"
     return done.stdout.strip()
-
-
-def _wait_until(gone: Callable[[], bool], node: str) -> None:
-    """Whoever looks at a device when it is let go keeps it for a moment longer."""
-    give_up = time.monotonic() + 10
-    while not gone():
-        assert time.monotonic() < give_up, f"{node} is not let go"
-        time.sleep(0.05)
 
 
 @contextlib.contextmanager
@@ -40,7 +33,12 @@ def loop_disk(image: Path, size_bytes: int, *options: str) -> Iterator[str]:
         yield node
     finally:
         sh("losetup", "--detach", node)
-        _wait_until(lambda: str(image) not in sh("losetup", "--list", "--noheadings"), node)
+        # Whoever looks at a device when it is let go keeps it for a moment longer.
+        wait_until(
+            lambda: str(image) not in sh("losetup", "--list", "--noheadings"),
+            f"{node} is not let go",
+            pause_s=0.05,
+        )
 
 
 @contextlib.contextmanager
@@ -54,8 +52,10 @@ def partitions(node: str) -> Iterator[None]:
         yield
     finally:
         delete = ["partx", "--delete", node]
-        _wait_until(
-            lambda: not subprocess.run(delete, capture_output=True, check=False).returncode, node
+        wait_until(
+            lambda: not subprocess.run(delete, capture_output=True, check=False).returncode,
+            f"{node} is not let go",
+            pause_s=0.05,
         )
 
 
@@ -122,4 +122,4 @@ def process(*argv: str) -> Iterator[subprocess.Popen[str]]:
             yield running
         finally:
             running.stdin.close()
-            running.wait(10)
+            running.wait(PATIENCE_S)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from support.patience import PATIENCE_S
 from tiltyard.executors.engine import Engine
 
 ADDRESS = "127.0.0.1"
-LIMIT_S = 20
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Ends:
             cwd=directory,
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
@@ -110,7 +110,7 @@ def _process(argv: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 def _listens(server: subprocess.Popen[bytes], port: int) -> None:
     """Until it takes a connection; the original serves one without a word and goes on."""
-    end_s = time.monotonic() + LIMIT_S
+    end_s = time.monotonic() + PATIENCE_S
     while server.poll() is None and time.monotonic() < end_s:
         try:
             socket.create_connection((ADDRESS, port), 1).close()

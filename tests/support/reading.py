@@ -35,5 +35,5 @@ class Reading(HTMLParser):
         assert self.open.pop() == tag, f"</{tag}> closes another tag, line {self.getpos()[0]}"
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in ("style", "title"):
+        if self.open and not {"style", "script", "title"} & {*self.open}:
             self.texts.append(data)

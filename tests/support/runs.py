@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from support.patience import wait_until
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.model import Block, Design, Look, Plan, PlannedWorkload, TrialKey, Turn
@@ -203,13 +204,13 @@ def _files(folder: StudyFolder) -> list[Path]:
 
 def wait_for_trial(folder: StudyFolder, workload: str) -> None:
     """Until the engine is at work on it, in a run of another process."""
-    give_up = time.monotonic() + 30
-    while not any(
-        isinstance(entry.event, TrialStarted) and entry.event.key.workload == workload
-        for entry in read_journal(folder.journal)
-    ):
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
+    wait_until(
+        lambda: any(
+            isinstance(entry.event, TrialStarted) and entry.event.key.workload == workload
+            for entry in read_journal(folder.journal)
+        ),
+        f"{workload} does not begin",
+    )
     time.sleep(0.2)
 
 

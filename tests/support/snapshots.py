@@ -46,7 +46,7 @@ def snapshot(home: Path, state: Path, *, alone: bool = False) -> dict[str, objec
         "namespaces": _namespaces(state),
         "processes": processes_of(state),
         "ledgers": sorted(path.name for path in state.iterdir()),
-        "files": sorted(str(path) for path in home.glob("*/work/**/*")),
+        "files": sorted(str(path) for work in home.glob("*/work") for path in work.rglob("*")),
     }
 
 

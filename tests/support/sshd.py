@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from getpass import getuser
 from pathlib import Path
 
+from support.patience import PATIENCE_S
 from tiltyard.host.packages import find_program
 
-_STARTS_S = 10.0
 _OF_ITS_OWN = 'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"'
 """Started by root, sshd insists on an empty directory in /run, which only it shall see."""
 
@@ -138,7 +138,7 @@ def _free_port() -> int:
 
 def _await(port: int, log: Path) -> None:
     """Wait until it accepts connections."""
-    give_up = time.monotonic() + _STARTS_S
+    give_up = time.monotonic() + PATIENCE_S
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

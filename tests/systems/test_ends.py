@@ -1,7 +1,7 @@
 """What a person may type for two ends, and what is said to what makes no sense."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -31,7 +31,6 @@ def test_a_key_without_quotes_is_meant_too() -> None:
     assert SYSCTLS.validate_python(typed).near == HOST.validate_python(typed) == meant
 
 
-@settings(deadline=None, derandomize=True)
 @given(TABLES, TABLES, TABLES)
 def test_what_a_plan_keeps_is_read_back_as_it_was(
     shared: dict[str, object], near: dict[str, object], far: dict[str, object]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
+from support.patience import wait_until
 from tiltyard.errors import TiltyardError
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.settings import StartedProcess
@@ -102,8 +103,11 @@ def test_the_work_of_a_server_is_counted(make: Make) -> None:
     system = make("ntfs-3g")
     up = system.bring_up()
     before_s = used_s(up.servers())
-    for number in range(300):
-        (up.target / str(number)).write_bytes(bytes(4096))
+    # It is counted in ticks, of which a fast host needs few.
+    for number in range(100_000):
+        (up.target / str(number % 1000)).write_bytes(bytes(4096))
+        if number % 100 == 0 and used_s(up.servers()) > before_s:
+            break
     assert used_s(up.servers()) > before_s
     system.take_down()
 
@@ -123,9 +127,17 @@ def test_a_server_that_has_died_can_be_taken_down(make: Make, tmp_path: Path) ->
 def kill(up: Up) -> None:
     """End the server of a system with SIGKILL."""
     (server,) = up.servers()
+    process = Path(f"/proc/{server}/stat")
     os.kill(server, 9)
-    while Path(f"/proc/{server}/stat").read_text().rpartition(") ")[2][0] != "Z":
-        pass
+
+    def has_ended() -> bool:
+        """Whether it waits to be reaped, or whoever took it over has done so."""
+        try:
+            return process.read_text().rpartition(") ")[2][0] == "Z"
+        except OSError:
+            return True
+
+    wait_until(has_ended, "it goes on")
 
 
 @needs_root

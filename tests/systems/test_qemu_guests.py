@@ -47,7 +47,8 @@ def make(tmp_path: Path) -> Iterator[Make]:
         site = Site(root=tmp_path, work=work, ledger=ledger)
 
         def system(kernel: str, filesystem: str = "tmpfs", **settings: object) -> System:
-            asked = {"kernel": kernel, "filesystem": filesystem, "memory": "512M", **settings}
+            usual = {"kernel": kernel, "filesystem": filesystem, "memory": "512M"}
+            asked = {**usual, "backend": "qemu", **settings}
             return kind("vm").system(filesystem, asked, site)  # type: ignore[arg-type]
 
         yield system

@@ -9,6 +9,7 @@ import pytest
 
 from support.hosts import needs_root
 from support.networks import Make, left_behind, systems_of
+from support.patience import PATIENCE_S
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
@@ -167,7 +168,7 @@ def test_what_runs_there_is_ended_first(server: Sshd, there: Path) -> None:
     with subprocess.Popen((sleeper, "600")) as process:
         change = MadeOverSsh(ssh=("ssh", *server.options, server.far), directory=str(made))
         assert change.undo() == f"removed {made} on {server.far}"
-        assert process.wait(5) == -15
+        assert process.wait(PATIENCE_S) == -15
     assert change.undo() is None
 
 

@@ -8,7 +8,7 @@ use kit::failure::failure;
 use kit::gauges::Gauges;
 use kit::ledger::Totals;
 use kit::place::Place;
-use kit::{clock, inject, stop, Device, Ledger, Trial};
+use kit::{clock, inject, program, stop, Device, Ledger, Trial};
 use wire::{
     Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Network, Outcome, Usage,
     PROTOCOL,
@@ -107,6 +107,7 @@ fn execute(job: &Job, trial: Box<dyn Trial>, emit: &mut dyn FnMut(&Event)) -> En
         Ok(place) => place,
         Err(failure) => return not_begun(failure),
     };
+    program::fetch_once();
     let floor = measure_floor();
     let directory = job.target.directory.as_deref();
     let device = directory.and_then(Device::under);

@@ -28,6 +28,7 @@ pub mod permutation;
 pub mod place;
 pub mod probe;
 pub mod proc;
+pub mod program;
 pub mod sizes;
 pub mod slices;
 pub mod splitmix;

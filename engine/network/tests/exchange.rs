@@ -135,7 +135,7 @@ fn a_far_end_that_is_stopped_ends_the_trial() {
     for name in ["tcp_rr", "udp_rr", "unix_rr", "tcp_crr"] {
         let served = Served::at("127.0.0.1");
         let far = served.far();
-        let parameters = json!({"seconds": 30});
+        let parameters = json!({"seconds": 600});
         let trial = workload(name).plan(parameters.as_object().unwrap(), &far);
         let trial = trial.unwrap();
         let stopper = thread::spawn(move || {
@@ -146,6 +146,6 @@ fn a_far_end_that_is_stopped_ends_the_trial() {
         let failure = trial.run(&mut Ledger::new(&mut |_| {})).unwrap_err();
         stopper.join().unwrap();
         assert_eq!(failure.kind, FailureKind::Far, "{name}: {failure:?}");
-        assert!(began.elapsed() < Duration::from_secs(10), "{name}");
+        assert!(began.elapsed() < Duration::from_secs(300), "{name}");
     }
 }

@@ -42,7 +42,8 @@ fn requests(transactions: u64) -> Requests {
         burst: 0,
         limit: Limit::Operations(transactions),
         rate: None,
-        lost_after: Some(Duration::from_millis(200)),
+        // Longer than an answer takes on a busy machine.
+        lost_after: Some(Duration::from_secs(1)),
     }
 }
 
@@ -71,14 +72,14 @@ fn lost(outcome: &Outcome<Notes>) -> u64 {
 #[test]
 fn one_lost_transaction_is_counted_and_the_next_goes_on() {
     // Every fourth request is not answered.
-    let (outcome, heard) = exchange::<PassProbe>(&requests(10), |far, count, words| {
+    let (outcome, heard) = exchange::<PassProbe>(&requests(6), |far, count, words| {
         if count % 4 != 1 {
             far.send(words).unwrap();
         }
     });
     assert_eq!(
         (outcome.reading.operations, lost(&outcome), heard),
-        (7, 3, 10)
+        (4, 2, 6)
     );
 }
 
@@ -86,7 +87,6 @@ fn one_lost_transaction_is_counted_and_the_next_goes_on() {
 fn with_a_burst_only_the_lost_one_waits() {
     let part = Requests {
         burst: 3,
-        lost_after: Some(Duration::from_secs(1)),
         ..requests(1_000)
     };
     let (outcome, heard) = exchange::<OperationProbe>(&part, |far, count, words| {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use kit::device::Counters;
 use kit::failure::{bad_parameter, failure};
-use kit::{cache, proc, Device, Ledger, Size};
+use kit::{cache, proc, program, Device, Ledger, Size};
 use rustix::fs::OFlags;
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
 
@@ -39,6 +39,8 @@ pub struct Evidence {
 impl Evidence {
     /// For a trial in `directory`.
     pub fn new(declared: AccessKind, directory: &Path) -> Self {
+        // What this process reads is counted; its own pages are none of the trial.
+        program::fetch_once();
         Self {
             declared,
             device: Device::under(directory),

@@ -15,8 +15,11 @@
 Deleting everything to the right of a stage and running again gives it back.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,15 +102,67 @@ class StudyFolder:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a reader (or a crash) sees all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    sync_directory(path.parent)
+    """Write a file so that a reader (or a crash) sees all of it or nothing.
+
+    Raises:
+        OSError: with the file's name; what could not be written whole is removed.
+    """
+    write_together(path.parent, {path.name: data})
+
+
+def write_together(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files that belong together: each appears whole, and none before all are on the disk.
+
+    Args:
+        folder: made if it is not there; whoever else writes into it so waits.
+        files: path in the folder → its bytes.
+
+    Raises:
+        OSError: with the file's name; then every file is as it was before.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = {folder / name: (folder / name).with_name(_partial(name)) for name in files}
+    with _alone_in(folder):
+        try:
+            for (path, beside), data in zip(partial.items(), files.values(), strict=True):
+                _write(path, beside, data)
+        except BaseException:
+            for beside in partial.values():
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    beside.unlink()
+            raise
+        for path, beside in partial.items():
+            beside.replace(path)
+        for directory in {path.parent for path in partial}:
+            sync_directory(directory)
+
+
+def _partial(name: str) -> str:
+    return f".{Path(name).name}.partial"
+
+
+def _write(path: Path, beside: Path, data: bytes) -> None:
+    """All of a file under the name of a part of it, synced."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Two that write the same files at once take turns; without locks the later one wins."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def sync_directory(directory: Path) -> None:

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::common::{outline, Bench};
 
 /// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A netserver in the foreground, on a port of its own; it ends with the test.
 struct Server {

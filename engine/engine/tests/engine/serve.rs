@@ -14,7 +14,7 @@ use wire::{Event, Failure, FailureKind, Outcome};
 use crate::common::{command, end, run, scratch_directory, start};
 
 /// Longer than any ending may take here.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(50);
 
 /// A far end at any port; killed when it is dropped.
 struct Far {

@@ -229,7 +229,7 @@ mod tests {
         [near, far].map(|stream| Channel::new(stream, Stop::default()).unwrap())
     }
 
-    const PATIENCE: Duration = Duration::from_secs(5);
+    const PATIENCE: Duration = Duration::from_secs(300);
     const SHORT: Duration = Duration::from_millis(20);
 
     #[test]

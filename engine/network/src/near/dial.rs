@@ -100,6 +100,6 @@ mod tests {
         let began = Instant::now();
         let stopped = first_of([address].into_iter(), None, &stop).unwrap_err();
         assert_eq!(stopped.kind(), ErrorKind::Interrupted);
-        assert!(began.elapsed() < CONNECT / 10);
+        assert!(began.elapsed() < CONNECT / 2);
     }
 }

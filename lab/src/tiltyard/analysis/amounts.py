@@ -75,6 +75,12 @@ def nearest_first(low: float, high: float) -> tuple[float, float]:
     return (low, high) if low >= 1 else (high, low)
 
 
+def percent_digits(half_width: float) -> int:
+    """Decimals of a percentage whose ratio is known within a half-width: two that count."""
+    digits = 1 - math.floor(math.log10(100 * half_width)) if half_width > 0 else 1
+    return min(2, max(0, digits))
+
+
 def coverage(level: float) -> str:
     """``95 %``, ``98.3 %`` or ``99.979 %``: two significant digits of what is left out."""
     left_out = 100 * (1 - level)

@@ -49,6 +49,7 @@ def _failed(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
         reason = (failed[0].reason or "no reason given").rstrip(".")
         yield Notice(
             severity="problem",
+            deviation=True,
             text=(
                 f"{_trials(failed)} of {len(trials)} failed. The first: {key.workload} on "
                 f"{key.system} in block {key.block}, {reason}."
@@ -64,6 +65,7 @@ def _access(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
     if contradicted:
         yield Notice(
             severity="problem",
+            deviation=True,
             text=f"{_trials(contradicted)} did not have the declared cache state, and count as "
             "failed.",
             advice="Choose a file that fits in memory for in-cache access, a larger one for "
@@ -72,6 +74,7 @@ def _access(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
     if unverified:
         yield Notice(
             severity="warning",
+            deviation=True,
             text=f"In {_trials(unverified)} no counter could tell whether data came from the "
             "declared place.",
             advice="Use a target on a block device whose traffic the kernel counts.",
@@ -85,6 +88,7 @@ def _spoiled(run: RunRecord) -> Iterator[Notice]:
         share = f"{len(run.spoiled)} of {len(blocks)} blocks"
         yield Notice(
             severity="warning",
+            deviation=True,
             text=f"{share} are spoiled and count all the same, as the study wants it.",
             advice='Replace them: [gates] spoiled = "replace"; or stop what else runs on this '
             "host.",

@@ -83,7 +83,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         systems=systems,
         baseline=plan.baseline,
         differences=differences({one.name: one.facts for one in systems}, plan.systems, run.host),
-        advantages=advantages(plan),
+        advantages=advantages({one.name: one.levels for one in systems}, plan.baseline),
         design=plan.design,
         design_sentence=design_sentence(
             plan, family, headlines, HEADLINE_LEVEL, sum(len(own.effects) for own in workloads)

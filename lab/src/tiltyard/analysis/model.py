@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from tiltyard.analysis.audit.model import Audited
+from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.plan.model import Design
 from tiltyard.run.differences import Difference
 from tiltyard.run.record import CalibrationNote
@@ -31,6 +33,10 @@ class Summary(Frozen):
     percentiles: dict[str, float]
     """Of single operations, by name (``p50`` … ``p999``): median over blocks, in s. Empty where
     operations were not timed one by one."""
+    se: float | None = Field(None, exclude_if=lambda se: se is None)
+    """Standard error of the mean, where the values come from elsewhere."""
+    n: int | None = Field(None, exclude_if=lambda n: n is None)
+    """Values behind the mean, where they come from elsewhere and it is told."""
 
 
 class Comparison(Frozen):
@@ -68,6 +74,9 @@ class Comparison(Frozen):
     differences: tuple[float, ...]
     """Ratio in each block, in block order; those beyond ``blocks`` came when it had stopped, or
     wait for the next look."""
+    unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
+    """Two heaps of values from elsewhere (Welch on the log scale): ``blocks`` counts those of the
+    smaller one, and ``differences`` is empty."""
 
     @property
     def is_open(self) -> bool:
@@ -90,6 +99,8 @@ class Cell(Frozen):
     summaries: tuple[Summary, ...]
     comparisons: tuple[Comparison, ...]
     """Every pair of systems once as (later, earlier) of the study's order."""
+    printed: PrintedAs | None = Field(None, exclude_if=lambda printed: printed is None)
+    """How its source prints it; ``None`` for what was run here."""
 
 
 class Standing(Frozen):
@@ -121,6 +132,7 @@ class Index(Frozen):
     standings: tuple[Standing, ...]
     comparisons: tuple[Comparison, ...]
     """Every pair."""
+    printed: PrintedAs | None = Field(None, exclude_if=lambda printed: printed is None)
 
 
 class Loss(Frozen):
@@ -282,6 +294,10 @@ class WorkloadFindings(Frozen):
     """The largest first."""
     steadiness: Steadiness | None = None
     replication: Replication | None = None
+    averages: tuple[Average, ...] = Field((), exclude_if=lambda averages: not averages)
+    """Over the cells, where they come from elsewhere."""
+    commands: tuple[str, ...] = Field((), exclude_if=lambda commands: not commands)
+    """Command lines, where the values come from elsewhere and it is told."""
 
     @property
     def compared(self) -> tuple[Cell | Index, ...]:
@@ -365,6 +381,8 @@ class Notice(Frozen):
     severity: Literal["note", "warning", "problem"]
     text: str
     advice: str | None = None
+    deviation: bool = Field(False, exclude_if=lambda deviation: not deviation)
+    """It tells of something that did not go as the plan has it."""
 
 
 class Findings(Frozen):
@@ -419,3 +437,10 @@ class Findings(Frozen):
     """The same of other hosts that systems are on, or have their far ends on."""
     complete: bool
     """Every comparison is decided, or the last look is reached."""
+    origin: Origin | None = Field(None, exclude_if=lambda origin: origin is None)
+    """Where the values come from if they were not measured here: then there is no plan, no seed,
+    no trial and no record."""
+    kept: Kept | None = Field(None, exclude_if=lambda kept: kept is None)
+    """What that source kept; all else limits the verdicts."""
+    audit: tuple[Audited, ...] = Field((), exclude_if=lambda audit: not audit)
+    """What a printed study claims, held against its own numbers."""

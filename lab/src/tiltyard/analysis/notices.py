@@ -16,6 +16,7 @@ from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.trend import trend
+from tiltyard.units import format_number
 
 NOISE_LEVEL: Final = 0.05
 """Level of the test whether the noise changed during the session."""
@@ -31,6 +32,8 @@ def notices(
     """All notices: the trials first, then the evidence, then the limits of any claim."""
     contrasts = [contrast for found in judged for contrast in found.contrasts]
     yield from _withheld(withheld)
+    if plan.scaled:
+        yield Notice(severity="warning", text=plan.scaled.sentence)
     yield from disturbances(plan, run)
     yield from network_notices(run, [found.measured for found in judged])
     yield from unsteady(run, plan.workloads)
@@ -109,6 +112,7 @@ def _resumed(run: RunRecord) -> Iterator[Notice]:
         numbers = ", ".join(map(str, run.resumed_blocks))
         yield Notice(
             severity="note",
+            deviation=True,
             text=f"The run was started {run.starts} times; the trials of block {numbers} were not "
             "all made in one go. They are kept.",
         )
@@ -119,6 +123,7 @@ def _changed(run: RunRecord) -> Iterator[Notice]:
     if run.host_changes:
         yield Notice(
             severity="warning",
+            deviation=True,
             text="The host has changed between two starts of this run. "
             f"{'. '.join(run.host_changes)}.",
             advice="Comparisons within blocks hold; whether the change moved anything, the order "
@@ -131,12 +136,14 @@ def _not_granted(plan: Plan, run: RunRecord) -> Iterator[Notice]:
     if run.isolation is not None and not run.isolation.granted:
         yield Notice(
             severity="warning",
+            deviation=True,
             text="The study asks to keep others off the CPUs that measure; that was not granted: "
             f"{run.isolation.text}.",
         )
     if numa_refused(plan, run):
         yield Notice(
             severity="warning",
+            deviation=True,
             text=f"The study asks for the memory of NUMA node {plan.conditions.numa}; not all "
             "trials got it.",
             advice="A container may forbid memory policies (set_mempolicy).",
@@ -229,6 +236,6 @@ def _resolution(run: RunRecord) -> Notice:
         )
     return Notice(
         severity="note",
-        text=f"Differences below about {note.resolution_percent:.2g} % do not show on this host "
-        f"(calibration {note.id}, {note.date[:10]}).",
+        text=f"Differences below about {format_number(note.resolution_percent, 2)} % do not show "
+        f"on this host (calibration {note.id}, {note.date[:10]}).",
     )

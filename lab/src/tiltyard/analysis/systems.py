@@ -53,13 +53,18 @@ def _marked(
         yield fact, value
 
 
-def advantages(plan: Plan) -> tuple[Advantage, ...]:
-    """Each level of each factor over the baseline's level, all other levels being the same."""
-    base = plan.system(plan.baseline).levels
-    by_levels = {tuple(system.levels.values()): system.name for system in plan.systems}
+def advantages(systems: Mapping[str, Mapping[str, str]], baseline: str) -> tuple[Advantage, ...]:
+    """Each level of each factor over the baseline's level, all other levels being the same.
+
+    Args:
+        systems: system → factor → level.
+        baseline: one of them.
+    """
+    base = systems[baseline]
+    by_levels = {tuple(levels.values()): name for name, levels in systems.items()}
     found = []
     for place, (factor, over) in enumerate(base.items()):
-        for level in dict.fromkeys(system.levels[factor] for system in plan.systems):
+        for level in dict.fromkeys(levels[factor] for levels in systems.values()):
             pairs = tuple(
                 Pair(
                     system=by_levels[_with(levels, place, level)],

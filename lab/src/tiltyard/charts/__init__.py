@@ -4,8 +4,27 @@ A chart is a pure function from findings to a Vega-Lite specification and a sent
 for the picture where it cannot be seen. Nothing here renders but :mod:`tiltyard.charts.svg`.
 """
 
-from tiltyard.charts import bars, curves, differences, effects, order, overview, ranking, values
-from tiltyard.charts.chart import Chart
+from tiltyard.charts import (
+    bars,
+    cells,
+    curves,
+    differences,
+    effects,
+    families,
+    groups,
+    means,
+    order,
+    overview,
+    percentiles,
+    radar,
+    ranking,
+    relatives,
+    surfaces,
+    tests,
+    values,
+    wins,
+)
+from tiltyard.charts.chart import Chart, StudyChart, SystemChart
 
 CHARTS: tuple[Chart, ...] = (
     ranking.CHART,
@@ -15,6 +34,23 @@ CHARTS: tuple[Chart, ...] = (
     differences.CHART,
     values.CHART,
     bars.CHART,
+    percentiles.CHART,
     order.CHART,
+    groups.CHART,
+    cells.CHART,
+    means.CHART,
+    surfaces.CHART,
 )
-"""All charts in the order in which a reader meets them."""
+"""Charts of a workload in the order in which a reader meets them; those with the place ``chosen``
+hang only where a style asks for them."""
+
+SYSTEM_CHARTS: tuple[SystemChart, ...] = (families.CHART,)
+"""Charts of one system's grid, for styles to choose from."""
+
+STUDY_CHARTS: tuple[StudyChart, ...] = (
+    tests.CHART,
+    relatives.CHART,
+    wins.CHART,
+    radar.CHART,
+)
+"""Charts of all workloads together, for styles to choose from."""

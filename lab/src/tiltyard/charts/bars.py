@@ -1,12 +1,12 @@
 """Absolute values: a bar for the median, its interval, and every block as a point."""
 
 from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
-from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, series
+from tiltyard.charts.chart import Chart, Spec, extent_px, few, named_axis, series
 from tiltyard.charts.differences import by_test
-from tiltyard.charts.figures import with_unit
 from tiltyard.charts.grid import course, grid_of
-from tiltyard.charts.theme import LIGHT, SMALL_PX, system_colour
-from tiltyard.units import display_unit
+from tiltyard.charts.measure import head_of, measure_of
+from tiltyard.charts.spread import spread_of, whiskers
+from tiltyard.charts.theme import LIGHT, SMALL_PX, system_colour, system_legend
 
 _BAR_PX = 9
 _LONE_BAR_PX = 20
@@ -34,7 +34,8 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "columns": columns,
         "spacing": {"row": 22, "column": 28},
         "concat": [
-            _panel(findings, cells, y, width_px // columns - labels_px - 22) for cells in tests
+            _panel(findings, cells, y, width_px // columns - labels_px - 22, noted=place == 0)
+            for place, cells in enumerate(tests)
         ],
     }
 
@@ -46,13 +47,14 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
     return f"{workload.name}: absolute values of {systems}, every block a point. Tests: {tests}."
 
 
-def _panel(findings: Findings, cells: list[Cell], y: Spec, width_px: int) -> Spec:
-    largest = max((v for cell in cells for s in cell.summaries for v in s.values), default=1.0)
-    factor, unit = display_unit(largest, cells[0].shown_in)
-    better = "" if cells[0].direction == "higher" else " (less is better)"
+def _panel(findings: Findings, cells: list[Cell], y: Spec, width_px: int, *, noted: bool) -> Spec:
+    measure = measure_of(cells)
     group_px = (_BAR_PX if len(cells) > 1 else _LONE_BAR_PX) * len(findings.systems) + _GROUP_GAP_PX
     return {
-        "title": {"text": with_unit(cells[0].label, unit) + better},
+        "title": {
+            "text": head_of(cells[0].label, measure, cells[0], noted=noted),
+            "subtitle": whiskers(s for cell in cells for s in cell.summaries) if noted else "",
+        },
         "width": width_px,
         "height": group_px * len(cells),
         "encoding": {
@@ -66,10 +68,10 @@ def _panel(findings: Findings, cells: list[Cell], y: Spec, width_px: int) -> Spe
             "color": {
                 "field": "system",
                 "scale": system_colour(findings),
-                "legend": {"columns": 0},
+                "legend": system_legend(findings, width_px),
             },
         },
-        "layer": _layers(cells, factor),
+        "layer": _layers(cells, measure.factor),
     }
 
 
@@ -98,7 +100,7 @@ def _layers(cells: list[Cell], factor: float) -> list[Spec]:
             },
         },
         {
-            "data": {"values": points},
+            "data": {"values": few(points)},
             "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.9},
             "encoding": {"x": {"field": "value"}},
         },
@@ -106,13 +108,13 @@ def _layers(cells: list[Cell], factor: float) -> list[Spec]:
 
 
 def _line(cell: Cell, summary: Summary, factor: float) -> Spec:
-    low, high = summary.median_low, summary.median_high
+    spread = spread_of(summary)
     return {
         "at": cell.at_label,
         "system": summary.system,
         "median": summary.median / factor,
-        "low": None if low is None else low / factor,
-        "high": None if high is None else high / factor,
+        "low": spread.low / factor if spread else None,
+        "high": spread.high / factor if spread else None,
     }
 
 
@@ -128,8 +130,14 @@ CHART = Chart(
     name="bars",
     place="values",
     title="Absolute values, every block",
-    caption="Bar: median, from zero. Line: 95 % interval of the median. Points: the blocks. "
-    "More is better, unless said.",
+    caption="Bar: median (the mean, where a source kept nothing else), from zero. Line: 95 % "
+    "interval of the median. Points: the blocks, where they are not too many. More is better, "
+    "unless said.",
     draw=draw,
     alt=alt,
+    elsewhere=(
+        "Absolute values",
+        "Bar: value of the source, from zero. Points: its values, where it keeps them. More is "
+        "better, unless said.",
+    ),
 )

@@ -1,34 +1,25 @@
 """Values along one dimension: a line a system, its interval at each level, every block a point."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tiltyard.analysis.axes import Course
 from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
-from tiltyard.charts.chart import Chart, Spec, extent_px, series, shortened
-from tiltyard.charts.figures import with_unit
+from tiltyard.charts.abreast import Panel, layout
+from tiltyard.charts.chart import Chart, Spec, few, series, too_many
+from tiltyard.charts.ends import named_beside_px, named_ends
 from tiltyard.charts.grid import course
+from tiltyard.charts.measure import drawn_values, head_of, measure_of
 from tiltyard.charts.scales import Places, Scale, apart, places_of, scale_of
-from tiltyard.charts.theme import LIGHT, SMALL_PX, system_colour, system_shape
-from tiltyard.units import display_unit, format_value
+from tiltyard.charts.spread import spread_of, whiskers
+from tiltyard.charts.theme import system_colour, system_legend, system_shape
 
 _HEIGHT_PX = 250
 _AXIS_PX = 52
 _GAP_PX = 34
-_ROOMY_PX = 600
-_NAME_LIMIT = 20
+_BARE_PX = 8
 _LABEL_PX = 15
 """Distance of the names at the ends of the lines."""
-
-
-@dataclass(frozen=True)
-class _Panel:
-    """The cells of one metric in one case, in the order of the levels."""
-
-    title: str
-    cells: tuple[Cell, ...]
-    values: tuple[float, ...]
-    """All values of the metric: panels of one metric have one scale."""
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -37,17 +28,12 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     if along is None:
         return None
     panels = _panels(workload, along)
-    columns = 2 if width_px >= _ROOMY_PX and len(panels) > 1 else 1
-    limit = _NAME_LIMIT if width_px >= _ROOMY_PX else _NAME_LIMIT // 2
-    names = {name: shortened(name, limit) for name in series(findings)}
-    names_px = extent_px(names.values()) + 8
-    plot_px = (width_px - _GAP_PX * (columns - 1)) // columns - names_px - _AXIS_PX
-    return {
-        "padding": {"left": 0, "top": 2, "bottom": 2, "right": 4},
-        "columns": columns,
-        "spacing": {"row": 26, "column": _GAP_PX - 12},
-        "concat": [_drawn(findings, along, panel, names, plot_px) for panel in panels],
-    }
+    paper = layout(len(panels), width_px, _GAP_PX)
+    beside_px = named_beside_px(findings, paper.panel_px)
+    legend = None if beside_px else system_legend(findings, width_px)
+    plot_px = paper.panel_px - (beside_px or _BARE_PX) - _AXIS_PX
+    drawn = [_drawn(findings, along, panel, legend, plot_px) for panel in panels]
+    return paper.of(drawn, 26, _GAP_PX - 12)
 
 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
@@ -59,33 +45,37 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
         for panel in panels
     )
     span = along.axis.span(along.levels) if along else ""
-    return f"{workload.name} over {span}, medians. {'; '.join(told)}."
+    value = "values of the source" if findings.origin else "medians"
+    return f"{workload.name} over {span}, {value}. {'; '.join(told)}."
 
 
-def _ends(panel: _Panel, system: str) -> str:
+def _ends(panel: Panel, system: str) -> str:
     """``xfs 0.42 Gbit/s to 9.41 Gbit/s``."""
-    medians = [
-        format_value(summary.median, cell.shown_in)
+    found = [
+        (cell, summary.median)
         for cell in panel.cells
         for summary in cell.summaries
         if summary.system == system
     ]
-    return f"{system} {medians[0]} to {medians[-1]}" if medians else f"{system} without values"
+    if not found:
+        return f"{system} without values"
+    first, last = (measure_of([cell]).text(median) for cell, median in (found[0], found[-1]))
+    return f"{system} {first} to {last}"
 
 
-def _panels(workload: WorkloadFindings, along: Course) -> list[_Panel]:
+def _panels(workload: WorkloadFindings, along: Course) -> list[Panel]:
     """Every metric in every case, the time of one operation last."""
     latencies = workload.latencies.cells if workload.latencies else ()
     panels: dict[tuple[str, str], list[Cell]] = {}
-    values: dict[str, list[float]] = {}
+    peers: dict[str, list[Cell]] = {}
     for cell in (*workload.cells, *latencies):
         panels.setdefault((cell.metric, along.case(cell.at)), []).append(cell)
-        values.setdefault(cell.metric, []).extend(v for s in cell.summaries for v in s.values)
+        peers.setdefault(cell.metric, []).append(cell)
     return [
-        _Panel(
+        Panel(
             title=", ".join(filter(None, (cells[0].label, case))),
             cells=tuple(sorted(cells, key=lambda cell: along.axis.level(cell.at))),
-            values=tuple(values[metric]),
+            peers=tuple(peers[metric]),
         )
         for (metric, case), cells in panels.items()
     ]
@@ -95,14 +85,13 @@ def _panels(workload: WorkloadFindings, along: Course) -> list[_Panel]:
 class _Drawing:
     """A panel with everything that says where its values stand."""
 
-    panel: _Panel
+    panel: Panel
     along: Course
     places: Places
     scale: Scale
     factor: float
     """What the printed unit is worth."""
-    names: Mapping[str, str]
-    """System → what stands at the end of its line."""
+    systems: Sequence[str]
     plot_px: int
 
     def medians(self) -> list[Spec]:
@@ -113,14 +102,17 @@ class _Drawing:
                 "place": place,
                 "part": "beside" if level in self.places.beside else "along",
                 "value": summary.median / self.factor,
-                "low": self._printed(summary.median_low),
-                "high": self._printed(summary.median_high),
+                "low": self._printed(spread.low if spread else None),
+                "high": self._printed(spread.high if spread else None),
             }
             for level, place, summary in self._summaries()
+            for spread in [spread_of(summary)]
         ]
 
     def blocks(self) -> list[Spec]:
-        """Every value."""
+        """Every value, or none where a panel would be too full of them."""
+        if too_many(sum(len(summary.values) for _, _, summary in self._summaries())):
+            return []
         return [
             {"system": summary.system, "place": place, "value": value / self.factor}
             for _, place, summary in self._summaries()
@@ -132,13 +124,13 @@ class _Drawing:
         last = {summary.system: summary.median for _, _, summary in self._summaries()}
         heights = {name: self.scale.share(value / self.factor) for name, value in last.items()}
         return [
-            {"system": name, "said": self.names[name], "value": self.scale.at_share(share)}
+            {"system": name, "value": self.scale.at_share(share)}
             for name, share in apart(heights, _LABEL_PX / _HEIGHT_PX).items()
         ]
 
     def _summaries(self) -> Iterator[tuple[int, float, Summary]]:
         """Level, place and values, system by system."""
-        for number, system in enumerate(self.names):
+        for number, system in enumerate(self.systems):
             for cell in self.panel.cells:
                 level = int(self.along.axis.level(cell.at))
                 for summary in cell.summaries:
@@ -150,38 +142,41 @@ class _Drawing:
 
 
 def _drawn(
-    findings: Findings, along: Course, panel: _Panel, names: Mapping[str, str], plot_px: int
+    findings: Findings, along: Course, panel: Panel, legend: Spec | None, plot_px: int
 ) -> Spec:
-    factor, unit = display_unit(max(panel.values, default=1.0), panel.cells[0].shown_in)
+    measure = panel.measure
+    drawn = [v for cell in panel.peers for s in cell.summaries for v in drawn_values(s)]
     drawing = _Drawing(
         panel=panel,
         along=along,
-        places=places_of(along, len(names), plot_px),
-        scale=scale_of(value / factor for value in panel.values),
-        factor=factor,
-        names=names,
+        places=places_of(along, len(findings.systems), plot_px),
+        scale=scale_of(value / measure.factor for value in drawn),
+        factor=measure.factor,
+        systems=series(findings),
         plot_px=plot_px,
     )
-    better = "" if panel.cells[0].direction == "higher" else " (less is better)"
     return {
-        "title": {"text": with_unit(panel.title, unit) + better},
+        "title": {
+            "text": head_of(panel.title, measure, panel.cells[0]),
+            "subtitle": whiskers(s for cell in panel.peers for s in cell.summaries),
+        },
         "width": plot_px,
         "height": _HEIGHT_PX,
         "encoding": {
             "x": {**drawing.places.axis(), "field": "place"},
             "y": {**drawing.scale.axis(), "field": "value"},
-            "color": {"field": "system", "scale": system_colour(findings), "legend": None},
+            "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
         },
         "layer": _layers(
-            drawing, {"field": "system", "scale": system_shape(findings), "legend": None}
+            drawing, {"field": "system", "scale": system_shape(findings), "legend": legend}
         ),
     }
 
 
 def _layers(drawing: _Drawing, shape: Spec) -> list[Spec]:
-    """Blocks, line, intervals, medians, and the names with their signs."""
-    medians, ends = {"values": drawing.medians()}, {"values": drawing.ends()}
-    beside: Spec = {"value": drawing.plot_px + 12}
+    """Blocks, line, intervals, medians, and where no legend has them the names."""
+    medians = {"values": drawing.medians()}
+    told = {"values": few(medians["values"])}
     return [
         {
             "data": {"values": drawing.blocks()},
@@ -193,30 +188,21 @@ def _layers(drawing: _Drawing, shape: Spec) -> list[Spec]:
             "encoding": {"detail": {"field": "part"}},
         },
         {
-            "data": medians,
+            "data": told,
             "transform": [{"filter": "isValid(datum.low)"}],
             "mark": {"type": "rule", "strokeWidth": 2.5},
             "encoding": {"y": {"field": "low"}, "y2": {"field": "high"}},
         },
         {
-            "data": medians,
+            "data": told,
             "mark": {"type": "point", "filled": True, "size": 32, "opacity": 1},
             "encoding": {"shape": shape},
         },
-        {
-            "data": ends,
-            "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
-            "encoding": {"x": beside, "shape": shape},
-        },
-        {
-            "data": ends,
-            "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": SMALL_PX},
-            "encoding": {
-                "x": beside,
-                "text": {"field": "said"},
-                "color": {"value": LIGHT["ink"]},
-            },
-        },
+        *(
+            named_ends(drawing.ends(), "value", drawing.plot_px, shape)
+            if not shape["legend"]
+            else ()
+        ),
     ]
 
 
@@ -224,8 +210,14 @@ CHART = Chart(
     name="curves",
     place="overview",
     title="From small to large, every block",
-    caption="Line: median over blocks. Upright bars: its 95 % interval. Small points: the blocks. "
-    "Where the scale does not begin at zero, equal heights are equal ratios.",
+    caption="Line: median over blocks (the mean, where a source kept nothing else). Upright bars: "
+    "its 95 % interval. Small points: the blocks; where they or the levels are too many, the line "
+    "stands alone. Where the scale does not begin at zero, equal heights are equal ratios.",
     draw=draw,
     alt=alt,
+    elsewhere=(
+        "From small to large",
+        "Values of the source; upright bars: intervals, where values were repeated. Where the "
+        "scale does not begin at zero, equal heights are equal ratios.",
+    ),
 )

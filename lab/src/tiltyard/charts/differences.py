@@ -12,15 +12,15 @@ from tiltyard.units import format_ratio
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
     """Size × record maps of the ratio to the baseline, coloured by which is better."""
     grid = map_of(workload)
-    if grid is None:
-        return None
     systems = [system.name for system in findings.systems if system.name != findings.baseline]
+    if grid is None or not systems:
+        return None
     strips = [
         Strip(
-            title=cells[0].label,
+            title=f"{cells[0].label}, relative to {findings.baseline}",
             maps=[
                 Map(
-                    head=f"{system} / {findings.baseline}",
+                    head=system,
                     tiles=_tiles(cells, grid, system, findings.baseline),
                 )
                 for system in systems

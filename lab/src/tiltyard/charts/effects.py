@@ -45,7 +45,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         )
         for row, effect in enumerate(rows)
     }
-    span = ratio.domain(findings, (edge for effect in rows for edge in (effect.low, effect.high)))
+    span = ratio.domain(findings, (edge for effect in rows for edge in ratio.edges(effect)))
     better = "right" if workload.index.direction == "higher" else "left"
     return {
         "width": width_px - extent_px(labels.values()) - 24,

@@ -1,11 +1,12 @@
 """Figures of a comparison as words, the same in pictures, pages and the terminal."""
 
-import math
 import re
 from collections.abc import Iterable
 from typing import Protocol
 
+from tiltyard.analysis.amounts import percent_digits
 from tiltyard.analysis.model import Comparison, Verdict
+from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
 from tiltyard.study.model import Clock
 from tiltyard.units import format_ratio
@@ -15,7 +16,7 @@ MARKS: dict[Verdict, str] = {
     "slower": "▼",
     "equivalent": "=",
     "undecided": "?",
-    "invalid": "✕",
+    "invalid": "✗",
 }
 """The sign of a verdict where there is no room for the word."""
 
@@ -64,9 +65,8 @@ def advantage_text(comparison: Comparison, direction: Direction) -> str:
     """By how many percent it is better: ``+20.1 %``, also ``+24.1 %`` for a latency of 0.759."""
     if comparison.ratio is None:
         return "–"
-    half_width = _half_width(comparison) or 0.0
-    digits = 1 - math.floor(math.log10(100 * half_width)) if half_width > 0 else 1
-    return percent_better(comparison.ratio, direction, min(2, max(0, digits)))
+    digits = percent_digits(_half_width(comparison) or 0.0)
+    return percent_better(comparison.ratio, direction, digits)
 
 
 def percent_better(ratio: float, direction: Direction, digits: int = 1) -> str:
@@ -94,6 +94,11 @@ def with_unit(label: str, unit: str) -> str:
     return "".join((metric, unit, *place))
 
 
+def alone(unit: str) -> str:
+    """A unit under a head that it does not continue, as that of a system: ``1/s`` for ``/s``."""
+    return f"1{unit}" if unit.startswith("/") else unit
+
+
 def against(comparisons: tuple[Comparison, ...], baseline: str) -> list[Comparison]:
     """Every system against the baseline, turned round where the pair was stored the other way."""
     return [
@@ -101,29 +106,6 @@ def against(comparisons: tuple[Comparison, ...], baseline: str) -> list[Comparis
         for pair in comparisons
         if baseline in (pair.system, pair.against)
     ]
-
-
-def turned(pair: Comparison) -> Comparison:
-    """The same comparison seen from the other side."""
-    swapped: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
-    return pair.model_copy(
-        update={
-            "system": pair.against,
-            "against": pair.system,
-            "ratio": _inverse(pair.ratio),
-            "low": _inverse(pair.high),
-            "high": _inverse(pair.low),
-            "verdict": swapped.get(pair.verdict, pair.verdict),
-            "at_least": _inverse(pair.at_least),
-            "geometric_mean_ratio": _inverse(pair.geometric_mean_ratio),
-            "ahead": None if pair.ahead is None else 1 - pair.ahead,
-            "differences": tuple(1 / ratio for ratio in pair.differences),
-        }
-    )
-
-
-def _inverse(ratio: float | None) -> float | None:
-    return None if ratio is None else 1 / ratio
 
 
 def _half_width(found: Estimated) -> float | None:

@@ -31,8 +31,9 @@ def course(workload: WorkloadFindings) -> Course | None:
 
 
 def map_of(workload: WorkloadFindings) -> Grid | None:
-    """The grid of a workload that is shown as a map."""
-    return None if course(workload) else grid_of(workload.cells)
+    """The grid of a workload that is shown as a map; a single place is none."""
+    found = None if course(workload) else grid_of(workload.cells)
+    return found if found and len(set(found.places.values())) > 1 else None
 
 
 def grid_of(cells: tuple[Cell, ...]) -> Grid | None:

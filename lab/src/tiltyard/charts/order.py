@@ -3,7 +3,7 @@
 from tiltyard.analysis.model import Findings, TrialLine, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec
-from tiltyard.charts.theme import LIGHT, system_colour, system_shape
+from tiltyard.charts.theme import LIGHT, system_colour, system_legend, system_shape
 
 _HEIGHT_PX = 190
 
@@ -24,7 +24,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
             *_spoiled(findings),
             _boundaries(findings),
             _lost([trial for trial in trials if trial.relative is None]),
-            _points(findings, measured, span),
+            _points(findings, measured, span, width_px),
         ],
     }
 
@@ -42,7 +42,7 @@ def _boundaries(findings: Findings) -> Spec:
         firsts.setdefault(trial.block, trial.slot)
     return {
         "data": {"values": [{"edge": slot - 0.5} for slot in firsts.values()]},
-        "mark": {"type": "rule", "color": LIGHT["line"]},
+        "mark": {"type": "rule", "color": LIGHT["line"], "aria": False},
         "encoding": {"x": {"field": "edge", "type": "quantitative"}},
     }
 
@@ -59,7 +59,7 @@ def _spoiled(findings: Findings) -> list[Spec]:
     return [
         {
             "data": {"values": edges},
-            "mark": {"type": "rect", "color": LIGHT["worse-2"], "opacity": 0.5},
+            "mark": {"type": "rect", "color": LIGHT["worse-2"], "opacity": 0.5, "aria": False},
             "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
         }
     ]
@@ -69,7 +69,7 @@ def _lost(trials: list[TrialLine]) -> Spec:
     """Trials without a value: crosses at the foot."""
     return {
         "data": {"values": [{"slot": trial.slot} for trial in trials]},
-        "mark": {"type": "text", "text": "✕"},
+        "mark": {"type": "text", "text": "✗"},
         "encoding": {
             "x": {"field": "slot", "type": "quantitative"},
             "y": {"value": _HEIGHT_PX - 8},
@@ -77,7 +77,10 @@ def _lost(trials: list[TrialLine]) -> Spec:
     }
 
 
-def _points(findings: Findings, trials: list[TrialLine], span: tuple[float, float]) -> Spec:
+def _points(
+    findings: Findings, trials: list[TrialLine], span: tuple[float, float], width_px: int
+) -> Spec:
+    legend = system_legend(findings, width_px)
     return {
         "data": {
             "values": [{"slot": t.slot, "system": t.system, "relative": t.relative} for t in trials]
@@ -92,8 +95,8 @@ def _points(findings: Findings, trials: list[TrialLine], span: tuple[float, floa
                 "axis": {"grid": False, "tickMinStep": 1, "tickCount": 10},
             },
             "y": {"field": "relative", **ratio.axis(span, "relative to own median")},
-            "color": {"field": "system", "scale": system_colour(findings)},
-            "shape": {"field": "system", "scale": system_shape(findings)},
+            "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
+            "shape": {"field": "system", "scale": system_shape(findings), "legend": legend},
         },
     }
 

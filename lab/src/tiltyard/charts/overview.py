@@ -3,7 +3,7 @@
 from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, shortened
-from tiltyard.charts.theme import LIGHT, system_colour, system_shape
+from tiltyard.charts.theme import LIGHT, system_colour, system_legend, system_shape
 
 _SYSTEM_PX = 11
 _ROW_GAP_PX = 8
@@ -19,15 +19,16 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     ]
     labels = _labels(workload.by_metric, width_px // _PX_PER_LETTER)
     row_px = _SYSTEM_PX * (len(findings.systems) - 1) + _ROW_GAP_PX
-    span = ratio.domain(findings, (edge for _, line in lines for edge in (line.low, line.high)))
+    span = ratio.domain(findings, (edge for _, line in lines for edge in ratio.edges(line)))
     x = ratio.axis(span, ratio.axis_title(findings, workload.by_metric))
     systems = [system.name for system in findings.systems if system.name != findings.baseline]
+    legend: Spec = {**system_legend(findings, width_px), "values": systems}
     return {
         "width": width_px - extent_px(labels.values()) - 16,
         "height": row_px * len(labels),
         "padding": {"left": 0, "top": 0, "bottom": 4, "right": 12},
         "data": {"values": [_row(index, comparison) for index, comparison in lines]},
-        "layer": [*ratio.backdrop(findings), *_marks(findings, labels, systems, x)],
+        "layer": [*ratio.backdrop(findings), *_marks(findings, labels, systems, x, legend)],
     }
 
 
@@ -42,8 +43,9 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
     return f"{workload.name}: every test relative to {findings.baseline}. {tests}."
 
 
-def _marks(findings: Findings, labels: dict[str, str], systems: list[str], x: Spec) -> list[Spec]:
-    legend: Spec = {"values": systems}
+def _marks(
+    findings: Findings, labels: dict[str, str], systems: list[str], x: Spec, legend: Spec
+) -> list[Spec]:
     colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": legend}
     shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": legend}
     place: Spec = {

@@ -2,13 +2,14 @@
 
 from tiltyard.analysis.model import Findings, Standing, WorkloadFindings
 from tiltyard.charts import ratio
-from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, shortened
+from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis
 from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
+from tiltyard.charts.letters import told_apart
 from tiltyard.charts.theme import system_colour
 
 _ROW_PX = 38
 _ROOMY_PX = 600
-_NAME_LIMIT = 24
+_NAMES_SHARE = 0.27
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -17,8 +18,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     if not index.standings:
         return None
     roomy = width_px >= _ROOMY_PX
-    limit = _NAME_LIMIT if roomy else _NAME_LIMIT // 2
-    names = {s.system: shortened(s.system, limit) for s in index.standings}
+    names = told_apart((s.system for s in index.standings), _NAMES_SHARE * width_px)
     said = {s.system: _said(s, findings, roomy=roomy) for s in index.standings}
     right_px = extent_px(said.values())
     span = ratio.domain(
@@ -26,7 +26,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         (
             drawn
             for comparison in ratio.compared(index)
-            for drawn in (comparison.low, comparison.high, *comparison.differences)
+            for drawn in (*ratio.edges(comparison), *comparison.differences)
         ),
     )
     lines = [_line(standing, said[standing.system]) for standing in index.standings]
@@ -41,7 +41,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     return {
         "width": width_px - extent_px(names.values()) - right_px,
         "height": _ROW_PX * len(lines),
-        "padding": {"left": 2, "top": 2, "bottom": 2, "right": right_px // 6},
+        "padding": {"left": 2, "top": 2, "bottom": 2, "right": 2},
         "data": {"values": lines},
         "layer": [
             *ratio.backdrop(findings),
@@ -60,7 +60,8 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
     places = "; ".join(
         f"{s.system}: {_said(s, findings, roomy=True)}" for s in workload.index.standings
     )
-    return f"{workload.name}, {workload.index.label}, relative to {findings.baseline}. {places}."
+    named = dict.fromkeys((workload.name, workload.index.label))
+    return f"{', '.join(named)}, relative to {findings.baseline}. {places}."
 
 
 def _interval(y: Spec, colour: Spec, x: Spec) -> list[Spec]:
@@ -120,7 +121,8 @@ def _said(standing: Standing, findings: Findings, *, roomy: bool) -> str:
     word = verdict_word(comparison.verdict, findings.clock)
     if comparison.ratio is None:
         return word
-    interval = f" ({interval_text(comparison)})" if roomy else ""
+    known = roomy and comparison.low is not None
+    interval = f" ({interval_text(comparison)})" if known else ""
     return f"{ratio_text(comparison)}{interval}, {word}"
 
 
@@ -132,4 +134,9 @@ CHART = Chart(
     "top. Grey band: differences that count as none.",
     draw=draw,
     alt=alt,
+    elsewhere=(
+        "Who is ahead",
+        "Stroke: ratio. Bar: its interval, where values were repeated. Grey band: differences "
+        "that count as none.",
+    ),
 )

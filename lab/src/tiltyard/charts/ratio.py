@@ -6,6 +6,7 @@ from typing import Literal
 
 from tiltyard.analysis.model import Comparison, Findings, Index
 from tiltyard.charts.chart import Spec
+from tiltyard.charts.figures import Estimated
 from tiltyard.charts.theme import LIGHT
 
 _LADDERS: tuple[tuple[float, ...], ...] = (
@@ -33,6 +34,11 @@ def domain(findings: Findings, ratios: Iterable[float | None]) -> tuple[float, f
     drawn += [ratio for ratio in ratios if ratio is not None and 0 < ratio < math.inf]
     air = (max(drawn) / min(drawn)) ** 0.04
     return min(drawn) / air, max(drawn) * air
+
+
+def edges(found: Estimated) -> tuple[float | None, float | None, float | None]:
+    """What is drawn of an estimate: its ends, and itself where it has no interval."""
+    return found.low, found.ratio, found.high
 
 
 def ticks(span: tuple[float, float]) -> list[float]:

@@ -14,6 +14,7 @@ _WIDE_RANGE = 20
 """Values that differ by more than this factor are drawn on a logarithmic scale."""
 _LADDERS = ((1, 2, 5), (1, 3), (1,))
 _MANY_TICKS = 7
+_FEW_TICKS = 5
 _SPREAD = 0.36
 """Room that the systems share at one level, as a share of the distance of levels."""
 _DODGE = 0.1
@@ -30,18 +31,19 @@ class Scale:
     high: float
     logarithmic: bool
 
-    def axis(self) -> Spec:
-        """Encoding of a value, without its field."""
-        axis: Spec = {
-            "grid": True,
-            "labelExpr": "format(datum.value, ',~r')",
-            "minExtent": _LABELS_PX,
-        }
-        axis |= {"values": self._ticks()} if self.logarithmic else {"tickCount": 5}
+    def axis(self, *, across: bool = False) -> Spec:
+        """Encoding of a value, without its field: upwards, or across."""
+        axis: Spec = {"grid": True, "labelExpr": "format(datum.value, ',~r')"}
+        axis |= {} if across else {"minExtent": _LABELS_PX}
+        axis |= (
+            {"values": self._ticks(_FEW_TICKS if across else _MANY_TICKS)}
+            if self.logarithmic
+            else {"tickCount": 5}
+        )
         return {
             "type": "quantitative",
             "title": None,
-            "axis": {**axis, "labelOverlap": False},
+            "axis": {**axis, "labelOverlap": "parity" if across else False},
             "scale": {
                 "type": "log" if self.logarithmic else "linear",
                 "domain": [self.low, self.high],
@@ -63,15 +65,23 @@ class Scale:
     def _drawn(self, value: float) -> float:
         return math.log(value) if self.logarithmic else value
 
-    def _ticks(self) -> list[float]:
+    def _ticks(self, most: int) -> list[float]:
         """Round numbers in each decade, as many as are read easily."""
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for steps in _LADDERS:
             ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
             inside = [tick for tick in ticks if self.low <= tick <= self.high]
-            if len(inside) <= _MANY_TICKS:
+            if len(inside) <= most:
                 break
         return inside
+
+
+def round_ticks(most: float, steps: int = 4) -> list[float]:
+    """Round numbers from 0 to the first that is not below ``most``."""
+    rough = most / steps
+    decade = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
+    step = next(one * decade for one in (1, 2, 2.5, 5, 10) if one * decade >= rough)
+    return [step * place for place in range(math.ceil(most / step - 1e-9) + 1)]
 
 
 def scale_of(values: Iterable[float]) -> Scale:
@@ -104,14 +114,18 @@ class Places:
         """Where a level of the system of that number stands, beside those of the others."""
         return round(self.at[level] + self.dodge * (number - (self.systems - 1) / 2), 4)
 
+    @property
+    def edges(self) -> tuple[float, float]:
+        """The ends of the axis."""
+        return min(self.at.values()) - self.air, max(self.at.values()) + self.air
+
     def axis(self) -> Spec:
         """Encoding of a place, without its field."""
         texts = {f"{self.at[level]:.4f}": text for level, text in self.texts.items()}
-        ends = [min(self.at.values()) - self.air, max(self.at.values()) + self.air]
         return {
             "type": "quantitative",
             "title": self.title,
-            "scale": {"domain": ends, "nice": False, "zero": False},
+            "scale": {"domain": list(self.edges), "nice": False, "zero": False},
             "axis": {
                 "grid": False,
                 "values": [self.at[level] for level in self.texts],
@@ -161,14 +175,39 @@ def _label_px(one: str, other: str) -> float:
 
 
 def apart(shares: Mapping[str, float], least: float) -> dict[str, float]:
-    """The same heights, moved as little as needed to stand ``least`` apart, within 0 to 1."""
+    """The same heights, moved as little as needed to stand ``least`` apart, within 0 to 1.
+
+    Those that are too near to each other are spread around their own middle.
+    """
     names = sorted(shares, key=shares.__getitem__)
-    moved = dict(shares)
-    for below, name in pairwise(names):
-        moved[name] = max(moved[name], moved[below] + least)
-    excess = max(0.0, moved[names[-1]] - 1) if names else 0.0
-    if excess:
-        moved[names[-1]] -= excess
-        for above, name in pairwise(reversed(names)):
-            moved[name] = min(moved[name], moved[above] - least)
+    heaps: list[tuple[list[str], float]] = []
+    for name in names:
+        heaps.append(([name], shares[name]))
+        while len(heaps) > 1 and _foot(heaps[-1], least) < _top(heaps[-2], least) + least:
+            (lower, below), (upper, above) = heaps[-2:]
+            middle = (len(lower) * below + len(upper) * above) / (len(lower) + len(upper))
+            heaps[-2:] = [([*lower, *upper], middle)]
+    moved = {
+        name: _foot(heap, least) + least * place
+        for heap in heaps
+        for place, name in enumerate(heap[0])
+    }
+    return _within(moved, least)
+
+
+def _foot(heap: tuple[list[str], float], least: float) -> float:
+    return heap[1] - least * (len(heap[0]) - 1) / 2
+
+
+def _top(heap: tuple[list[str], float], least: float) -> float:
+    return heap[1] + least * (len(heap[0]) - 1) / 2
+
+
+def _within(moved: dict[str, float], least: float) -> dict[str, float]:
+    """Pushed up from below 0, then down from above 1; the order stays."""
+    names = list(moved)
+    for place, name in enumerate(names):
+        moved[name] = max(moved[name], place * least)
+    for place, name in enumerate(reversed(names)):
+        moved[name] = min(moved[name], 1 - place * least)
     return moved

@@ -7,10 +7,12 @@ lightened for dark; better and worse are teal and ochre, told apart by all commo
 vision. A colour never speaks alone: systems also differ in shape, verdicts also in words.
 """
 
+import math
 from collections.abc import Sequence
+from pathlib import Path
 
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.chart import Spec, series
+from tiltyard.charts.chart import Spec, extent_px, series
 
 LIGHT: dict[str, str] = {
     "paper": "#fcfcfa",
@@ -27,6 +29,7 @@ LIGHT: dict[str, str] = {
     "series-5": "#a57700",
     "series-6": "#4b93c4",
     "series-7": "#6b6f78",
+    "series-8": "#8a5432",
     "better-4": "#47ae9d",
     "better-3": "#7bc7b8",
     "better-2": "#aedcd1",
@@ -41,6 +44,13 @@ LIGHT: dict[str, str] = {
     "amount-3": "#c9d7e4",
     "amount-4": "#aec4d7",
     "amount-5": "#91aecb",
+    "height-1": "#a3cfb4",
+    "height-2": "#72bdb3",
+    "height-3": "#46a5b7",
+    "height-4": "#2b87b1",
+    "height-5": "#2a68a1",
+    "height-6": "#2b4a88",
+    "height-7": "#262f69",
 }
 
 DARK: dict[str, str] = {
@@ -58,6 +68,7 @@ DARK: dict[str, str] = {
     "series-5": "#deb23e",
     "series-6": "#9bd0f2",
     "series-7": "#aab1ba",
+    "series-8": "#c99873",
     "better-4": "#21786b",
     "better-3": "#216257",
     "better-2": "#1f4d46",
@@ -72,16 +83,37 @@ DARK: dict[str, str] = {
     "amount-3": "#2a4051",
     "amount-4": "#325067",
     "amount-5": "#3a617e",
+    "height-1": "#384b85",
+    "height-2": "#31639c",
+    "height-3": "#307daf",
+    "height-4": "#409ab5",
+    "height-5": "#63b5b1",
+    "height-6": "#92d0ae",
+    "height-7": "#cdebb0",
 }
 
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+FAMILY = "Tiltyard Sans"
+"""The typeface of pictures, pages and PDF: a subset of Inter, in ``fonts/``; weights 400, 600."""
+FONTS = Path(__file__).parent / "fonts"
+FONT = f"'{FAMILY}', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 MONO = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, monospace"
 TEXT_PX = 12
 SMALL_PX = 11
 
+HEIGHTS = sum(name.startswith("height-") for name in LIGHT)
+"""Tones for lines and areas that stand in an order, the last for the most; they stand out from
+the paper themselves, where amounts are grounds for figures."""
+
 _SERIES = [colour for name, colour in LIGHT.items() if name.startswith("series-")]
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down")
 _GLYPHS = ("●", "■", "◆", "▲", "▼")
+
+TERMINAL = {"better": "#1c8a7b", "worse": "#b5761d"}
+"""Teal and ochre for text on whatever ground a terminal has."""
+
+_LEGEND_ROW_PX = 16
+_SYMBOL_PX = 30
+"""Room of a symbol of the legend, and between its columns."""
 
 STRENGTHS = ((1.1, 1), (1.25, 2), (2.0, 3), (float("inf"), 4))
 """Up to which ratio of better to worse a difference has which strength of colour."""
@@ -93,18 +125,35 @@ def system_colour(findings: Findings) -> Spec:
 
 
 def system_shape(findings: Findings) -> Spec:
-    """Shape of each system; seven colours and five shapes make 35 that differ."""
+    """Shape of each system; eight colours and five shapes make 40 that differ."""
     return {"domain": series(findings), "range": _cycled(_SHAPES, findings)}
 
 
 def signs(findings: Findings) -> dict[str, tuple[str, str]]:
-    """Each system's sign in running text: a glyph of its shape, and its CSS colour."""
+    """Each system's sign in running text: a glyph of its shape, and the name of its colour."""
     glyphs = _cycled(_GLYPHS, findings)
     colours = _cycled([name for name in LIGHT if name.startswith("series-")], findings)
     return {
-        system: (glyph, f"var(--{colour})")
+        system: (glyph, colour)
         for system, glyph, colour in zip(series(findings), glyphs, colours, strict=True)
     }
+
+
+def system_legend(findings: Findings, width_px: int, left_px: int = 0) -> Spec:
+    """Where systems cannot be named beside their marks: in as many columns as there is room for.
+
+    Args:
+        findings: whose systems.
+        width_px: of the whole picture.
+        left_px: how far left of the plot the legend may begin.
+    """
+    names = series(findings)
+    columns = max(1, min(len(names), width_px // (extent_px(names) + _SYMBOL_PX)))
+    legend: Spec = {"columns": columns, "labelLimit": width_px - _SYMBOL_PX}
+    if not left_px:
+        return legend
+    above_px = math.ceil(len(names) / columns) * _LEGEND_ROW_PX
+    return {**legend, "orient": "none", "legendX": -left_px, "legendY": -above_px - 6}
 
 
 def config() -> Spec:
@@ -117,7 +166,7 @@ def config() -> Spec:
     }
     return {
         "background": None,
-        "font": "sans-serif",
+        "font": FAMILY,
         "aria": False,
         "padding": 0,
         "view": {"stroke": None},
@@ -129,6 +178,7 @@ def config() -> Spec:
             "ticks": False,
             "gridColor": LIGHT["line"],
             "labelPadding": 6,
+            "labelSeparation": 6,
             "titlePadding": 8,
         },
         "axisY": {"grid": False, "labelColor": LIGHT["ink"], "labelFontSize": TEXT_PX},
@@ -148,6 +198,8 @@ def config() -> Spec:
             "color": LIGHT["ink"],
             "fontSize": TEXT_PX,
             "fontWeight": 600,
+            "subtitleColor": LIGHT["soft"],
+            "subtitleFontSize": SMALL_PX,
             "offset": 6,
         },
         "concat": {"spacing": 16},

@@ -1,16 +1,14 @@
 """What each system reached: its typical value in every cell of the grid."""
 
-import math
+from functools import partial
 
 from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
 from tiltyard.charts.chart import Chart, Spec, series
 from tiltyard.charts.differences import by_test
-from tiltyard.charts.figures import with_unit
 from tiltyard.charts.grid import Grid, map_of
 from tiltyard.charts.maps import Map, Strip, Tile, small_multiples
-from tiltyard.units import display_unit, format_number
-
-_TONES = 5
+from tiltyard.charts.measure import head_of, measure_of
+from tiltyard.charts.sequence import sequence_of
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -18,7 +16,10 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     grid = map_of(workload)
     if grid is None:
         return None
-    strips = [_strip(series(findings), cells, grid) for cells in by_test(workload.cells)]
+    strips = [
+        _strip(series(findings), cells, grid, noted=place == 0)
+        for place, cells in enumerate(by_test(workload.cells))
+    ]
     return small_multiples(strips, grid, width_px)
 
 
@@ -26,20 +27,24 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """What the maps hold."""
     tests = ", ".join(cells[0].label for cells in by_test(workload.cells))
     systems = ", ".join(series(findings))
-    return f"{workload.name}: median over blocks in every cell, for {systems}. Tests: {tests}."
+    value = "value of the source" if findings.origin else "median over blocks"
+    return f"{workload.name}: {value} in every cell, for {systems}. Tests: {tests}."
 
 
-def _strip(systems: list[str], cells: list[Cell], grid: Grid) -> Strip:
-    medians = [s.median for cell in cells for s in cell.summaries if s.median > 0]
-    factor, unit = display_unit(max(medians, default=1.0), cells[0].shown_in)
-    span = (min(medians, default=1.0), max(medians, default=1.0))
+def _strip(systems: list[str], cells: list[Cell], grid: Grid, *, noted: bool) -> Strip:
+    measure = measure_of(cells)
+    scale = sequence_of(s.median for cell in cells for s in cell.summaries)
 
     def tiles(system: str) -> list[Tile]:
         return [
             Tile(
                 *grid.places[cell.at_label],
-                [format_number(summary.median / factor)],
-                f"amount-{_tone(summary.median, span)}",
+                [
+                    measure.number(summary.median),
+                    measure.whole(summary.median),
+                    measure.short(summary.median),
+                ],
+                scale.tone(summary.median),
             )
             for cell in cells
             for summary in cell.summaries
@@ -47,17 +52,10 @@ def _strip(systems: list[str], cells: list[Cell], grid: Grid) -> Strip:
         ]
 
     return Strip(
-        title=with_unit(cells[0].label, unit),
+        title=head_of(cells[0].label, measure, cells[0], noted=noted),
         maps=[Map(system, tiles(system)) for system in systems],
+        key=partial(scale.key, measure),
     )
-
-
-def _tone(value: float, span: tuple[float, float]) -> int:
-    """1 for the least to 5 for the most of a test, in equal steps of the ratio."""
-    if value <= 0 or span[0] == span[1]:
-        return 1
-    share = math.log(value / span[0]) / math.log(span[1] / span[0])
-    return 1 + min(_TONES - 1, int(_TONES * share))
 
 
 CHART = Chart(
@@ -68,4 +66,9 @@ CHART = Chart(
     "each test.",
     draw=draw,
     alt=alt,
+    elsewhere=(
+        "Values, cell by cell",
+        "Values of the source. Darker by day, lighter by night: more, in equal ratios within each "
+        "test.",
+    ),
 )

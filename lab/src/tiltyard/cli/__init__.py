@@ -4,17 +4,22 @@ A verb parses and calls; what it does lives in the rooms to its left. Verb modul
 rooms inside their functions, so that ``--help`` answers at once.
 """
 
+import io
 import os
 import sys
 from collections.abc import Callable
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from tiltyard import __version__
+from tiltyard.cli.audit import audit
 from tiltyard.cli.calibrate import calibrate
 from tiltyard.cli.check import check
 from tiltyard.cli.compare import compare
+from tiltyard.cli.console import out
 from tiltyard.cli.doctor import doctor
+from tiltyard.cli.export import export
+from tiltyard.cli.import_ import import_
 from tiltyard.cli.new import new
 from tiltyard.cli.plan import plan
 from tiltyard.cli.record import record
@@ -35,6 +40,9 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     run,
     status,
     report,
+    export,
+    audit,
+    import_,
     workloads,
     tuning,
     doctor,
@@ -44,10 +52,18 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     schema,
 )
 
+
+def _shown_default(default: object) -> str | None:
+    """What a help page says of a default: nothing of one that leaves out or switches off."""
+    return None if default in (None, (), False) else str(default)
+
+
 app = App(
     name="tiltyard",
     version=__version__,
     help_format="markdown",
+    default_parameter=Parameter(negative=(), show_default=_shown_default),
+    suppress_keyboard_interrupt=False,
     help="""Compare systems honestly: file systems, kernels, settings, networks.
 
 Tiltyard prepares each system, runs the same workloads on all of them in a fair order, and gives a
@@ -62,10 +78,18 @@ for verb in VERBS:
 
 def main() -> None:
     """Run the command line; the exit code is one of :class:`tiltyard.errors.ExitCode`."""
+    _accept_any_terminal()
     try:
-        code = app(exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(
+            sys.argv[1:],
+            console=out(),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
     except CycloptsError as error:
-        code = _fail(f"{error} (tiltyard --help)", ExitCode.USAGE)
+        verb = " ".join(("tiltyard", *(error.command_chain or ())))
+        code = _fail(f"{error} ({verb} --help)", ExitCode.USAGE)
     except TiltyardError as error:
         code = _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -74,6 +98,12 @@ def main() -> None:
         # The reader of our output has gone (`| head`): that is its right, not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = ExitCode.DONE
+    except ModuleNotFoundError as error:
+        code = _fail(
+            f"the Python package {error.name} is not installed; install Tiltyard with what "
+            "belongs to it: make setup",
+            ExitCode.HOST_LACKS,
+        )
     except OSError as error:
         # A full disk, a lost mount, a missing right: the host's matter, not a defect of ours.
         place = f"{error.filename}: " if error.filename else ""
@@ -85,3 +115,10 @@ def _fail(message: str, code: ExitCode) -> ExitCode:
     """Print one line for people."""
     sys.stderr.write(f"tiltyard: {message}\n")
     return code
+
+
+def _accept_any_terminal() -> None:
+    """Show a character that the terminal's encoding lacks as "?"."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -13,12 +13,12 @@ _DELAYED = 20
 
 def calibrate(
     *,
-    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"], negative=())] = (),
-    systems: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"])] = (),
+    systems: tuple[str, ...] = (),
     comparisons: int | None = None,
     minutes: float | None = None,
-    long: Annotated[bool, Parameter(negative=())] = False,
-    keep_spoiled: Annotated[bool, Parameter(negative=())] = False,
+    long: bool = False,
+    keep_spoiled: bool = False,
     folder: Path = Path("calibration"),
     document: Path | None = None,
 ) -> int:

@@ -15,7 +15,8 @@ def check(
     /,
     *,
     rehearse: Annotated[bool, Parameter(negative="--no-rehearse")] = True,
-    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    dry_run: bool = False,
+    scale: str | None = None,
 ) -> int:
     """Find everything that would go wrong, before anything runs.
 
@@ -35,36 +36,33 @@ def check(
         rehearse: Bring each system up once and take it down.
         dry_run: Print each command that bringing each system up, refreshing it and taking it down
             would execute, in order, and execute none of them.
+        scale: Check the study as a run with this `--scale` would carry it out: "1/64".
     """
-    from tiltyard.cli.session import rehearsal_of
+    from tiltyard.cli.session import frozen, rehearsal_of
+    from tiltyard.executors.engine import Engine
+    from tiltyard.study.scaling import parse_scale
 
+    fraction = None if scale is None else parse_scale(scale)
     with rehearsal_of(study) as (source, folder):
-        return _check(source, folder, bring_up=rehearse, only_tell=dry_run)
+        plan = frozen(source, Engine.find(), fraction)
+        return _check(plan, folder, bring_up=rehearse, only_tell=dry_run)
 
 
-def _check(source: Path, folder: "StudyFolder", *, bring_up: bool, only_tell: bool) -> int:
+def _check(plan: "Plan", folder: "StudyFolder", *, bring_up: bool, only_tell: bool) -> int:
     """What would go wrong with a study, said line by line; an exit code."""
-    from datetime import UTC, datetime
-
     from tiltyard.cli.console import say
     from tiltyard.errors import ExitCode
-    from tiltyard.executors.engine import Engine
     from tiltyard.host.facts import host_facts
-    from tiltyard.plan.freeze import freeze
     from tiltyard.plan.prospect import prospects
     from tiltyard.run.boot import boots
     from tiltyard.run.differences import differences, told
     from tiltyard.run.host_record import host_record
     from tiltyard.run.rehearsal import rehearse as rehearse_systems
-    from tiltyard.study.load import load_study
-    from tiltyard.systems import KINDS
 
-    engine = Engine.find()
-    catalogue = engine.describe()
-    question = load_study(source, catalogue, KINDS)
-    plan = freeze(question, source, catalogue, engine.validate, datetime.now(UTC))
     looks = ", ".join(str(look.blocks) for look in plan.design.looks)
     say(f"Question  {plan.question}")
+    if plan.scaled:
+        say(f"Scale     {plan.scaled.sentence}")
     say(f"Systems   {', '.join(system.name for system in plan.systems)}")
     say(f"Workloads {', '.join(workload.spec.name for workload in plan.workloads)}")
     trials = sum(1 for _ in plan.trials_of(plan.blocks[0]))
@@ -79,7 +77,7 @@ def _check(source: Path, folder: "StudyFolder", *, bring_up: bool, only_tell: bo
     found = rehearse_systems(folder, plan.systems, bring_up=bring_up, refresh=refresh)
     for line in found.recovered:
         say(f"Restored  {line}")
-    here = host_facts(host_record(folder.root, catalogue.engine))
+    here = host_facts(host_record(folder.root, plan.engine))
     for line in told(differences(found.facts, plan.systems, here)):
         say(line)
     for system, problems in found.problems.items():

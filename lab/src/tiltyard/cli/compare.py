@@ -8,12 +8,13 @@ from cyclopts import Parameter
 
 def compare(
     *systems: str,
-    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"], negative=())] = (),
+    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"])] = (),
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
     spoiled: Literal["replace", "keep"] | None = None,
     folder: Path | None = None,
+    scale: str | None = None,
 ) -> int:
     """Compare file systems, directories or network settings, without writing a study file first.
 
@@ -40,14 +41,17 @@ def compare(
         spoiled: What becomes of a block in which others used the host too: "replace" (by default)
             makes another one for it, "keep" lets it count.
         folder: The study folder; by default named after the question.
+        scale: Make sizes, counts and durations smaller by this fraction: more than 0, at most 1, as
+            "1/8" or "0.125". Plan and report say what became of them.
     """
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carry_out
-    from tiltyard.cli.session import place_study
+    from tiltyard.cli.session import part_of, place_study
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
     from tiltyard.study.compare import compare_study
     from tiltyard.study.load import read_study
+    from tiltyard.study.scaling import parse_scale
     from tiltyard.systems import KINDS
     from tiltyard.systems.filesystems import FILESYSTEMS
     from tiltyard.systems.pair.settings import PairSettings
@@ -67,12 +71,13 @@ def compare(
         seed=seed,
         spoiled=spoiled,
     )
-    target = StudyFolder(folder or Path(_name(systems, workload)))
+    fraction = None if scale is None else parse_scale(scale)
+    target = StudyFolder(folder or Path(_name(systems, workload) + part_of(fraction)))
     # A study that cannot be carried out must not stand in the way of the corrected command.
     read_study(text, target.study, catalogue, KINDS)
     place_study(target, text.encode())
     remark(f"Study    {target.root}/")
-    return carry_out(target)
+    return carry_out(target, scale=fraction)
 
 
 def _name(systems: tuple[str, ...], workloads: tuple[str, ...]) -> str:

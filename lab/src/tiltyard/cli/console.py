@@ -1,20 +1,42 @@
 """Where output goes: results to stdout, words for people about the work to stderr."""
 
+import sys
 from functools import cache
+from typing import NoReturn
 
 from rich.console import Console, RenderableType
+
+
+class _Console(Console):
+    """A console whose reader may go away (`| head`) without an error being made of it."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Let the command line end the process, with the code for that."""
+        raise
 
 
 @cache
 def out() -> Console:
     """The console on stdout: results."""
-    return Console(highlight=False, soft_wrap=False)
+    return _Console(highlight=False, soft_wrap=False)
 
 
 @cache
 def err() -> Console:
     """The console on stderr: progress and remarks."""
-    return Console(stderr=True, highlight=False)
+    return _Console(stderr=True, highlight=False)
+
+
+def emit(data: bytes) -> None:
+    """A file's bytes to stdout, whatever the terminal's encoding is."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def emit_json(text: str) -> None:
+    """A JSON document to stdout: in UTF-8, as every reader of JSON expects it."""
+    emit(f"{text}\n".encode())
 
 
 def say(text: str) -> None:
@@ -24,7 +46,7 @@ def say(text: str) -> None:
 
 def show(renderable: RenderableType) -> None:
     """A table or another renderable to stdout."""
-    out().print(renderable)
+    out().print(renderable, crop=False)
 
 
 def remark(text: str) -> None:

@@ -1,7 +1,7 @@
 """From a study folder to what is known of its noise: its pilot, or an earlier run."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from fractions import Fraction
 
 from tiltyard.analysis.basis import Basis, basis_of, basis_of_pilot
 from tiltyard.analysis.decision import Decision
@@ -9,10 +9,10 @@ from tiltyard.analysis.pilot import pilot_of
 from tiltyard.analysis.replication import components_of, values_of_trials
 from tiltyard.cli.console import remark
 from tiltyard.cli.display import LiveDisplay
+from tiltyard.cli.session import at_scale, frozen
 from tiltyard.errors import InterruptedRunError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
-from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.pilot import Pilot, plan_of_pilot, read_pilot
 from tiltyard.plan.store import read_plan, write_plan
@@ -22,18 +22,16 @@ from tiltyard.run.history import History
 from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
-from tiltyard.study.load import load_study
-from tiltyard.systems import KINDS
 
 
-def run_pilot(folder: StudyFolder, engine: Engine) -> None:
+def run_pilot(folder: StudyFolder, engine: Engine, scale: Fraction | None = None) -> None:
     """Carry the pilot out, or go on with it, and write down what it found.
 
     Raises:
         InterruptedRunError: after Ctrl-C; the same command goes on.
         UsageError: if there is the pilot of another study.
     """
-    plan = _planned_pilot(folder, engine)
+    plan = _planned_pilot(folder, engine, scale)
     enough = Decision(done=True, open=(), reason="the pilot is complete", going_on=frozenset())
     try:
         with LiveDisplay(decides=False) as display:
@@ -56,7 +54,7 @@ def run_pilot(folder: StudyFolder, engine: Engine) -> None:
         remark("Pilot    the plan of this study is frozen already: it stays as it is")
 
 
-def _planned_pilot(folder: StudyFolder, engine: Engine) -> Plan:
+def _planned_pilot(folder: StudyFolder, engine: Engine, scale: Fraction | None) -> Plan:
     """The plan of the pilot; frozen now if it has none."""
     pilot, text = folder.pilot, folder.study.read_bytes()
     if pilot.plan.exists():
@@ -65,22 +63,18 @@ def _planned_pilot(folder: StudyFolder, engine: Engine) -> Plan:
                 f"{pilot.root}: this pilot was made before {folder.study} was changed. "
                 "Delete that folder to make another one"
             )
-        return read_plan(pilot)
-    catalogue = engine.describe()
-    study = load_study(folder.study, catalogue, KINDS)
+        return at_scale(pilot, scale)
+    plan = frozen(folder.study, engine, scale)
     write_whole(pilot.study, text)
-    plan = freeze(study, pilot.study, catalogue, engine.validate, datetime.now(UTC))
     write_plan(pilot, plan_of_pilot(plan))
     return read_plan(pilot)
 
 
-def plan_to_foresee(folder: StudyFolder, engine: Engine) -> Plan:
+def plan_to_foresee(folder: StudyFolder, engine: Engine, scale: Fraction | None = None) -> Plan:
     """The plan of the study, or the one that would be frozen now; nothing is written."""
     if folder.plan.exists():
-        return read_plan(folder)
-    catalogue = engine.describe()
-    study = load_study(folder.study, catalogue, KINDS)
-    return freeze(study, folder.study, catalogue, engine.validate, datetime.now(UTC))
+        return at_scale(folder, scale)
+    return frozen(folder.study, engine, scale)
 
 
 def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]:

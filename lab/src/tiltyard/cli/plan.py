@@ -1,20 +1,18 @@
 """``tiltyard plan``: how many blocks, how long, and what that will show, before the study runs."""
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 
 def plan(
     study: Path = Path(),
     /,
     *,
-    pilot: Annotated[bool, Parameter(negative=())] = False,
+    pilot: bool = False,
     budget: str | None = None,
     within: str | None = None,
     power: float = 0.9,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
+    scale: str | None = None,
 ) -> None:
     """Say how many blocks and how long a precision takes, and what precision a time buys.
 
@@ -35,14 +33,16 @@ def plan(
         within: How narrow the interval of a ratio shall be; by default what counts as equivalent.
         power: Chance with which a difference is to be found, more than 0.5 and less than 1.
         json: Print all of it as JSON.
+        scale: Foresee the study as a run with this `--scale` will carry it out: "1/64".
     """
     from tiltyard.analysis.forecast import Asked, forecast
-    from tiltyard.cli.console import say, show
+    from tiltyard.cli.console import emit_json, say, show
     from tiltyard.cli.forecast_table import sentences, table
     from tiltyard.cli.piloting import known_of, plan_to_foresee, run_pilot
     from tiltyard.errors import UsageError
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
+    from tiltyard.study.scaling import parse_scale
 
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
@@ -50,9 +50,10 @@ def plan(
     engine = Engine.find()
     within_share = _fraction(within)
     budget_s = _seconds(budget)
+    fraction = None if scale is None else parse_scale(scale)
     if pilot:
-        run_pilot(folder, engine)
-    planned = plan_to_foresee(folder, engine)
+        run_pilot(folder, engine, fraction)
+    planned = plan_to_foresee(folder, engine, fraction)
     known, source = known_of(folder, planned)
     try:
         found = forecast(
@@ -68,9 +69,11 @@ def plan(
     except ValueError as error:
         raise UsageError(f"{folder.root}: {error}: {source}") from error
     if json:
-        say(found.model_dump_json(indent=1))
+        emit_json(found.model_dump_json(indent=1))
         return
     show(table(found))
+    if planned.scaled:
+        say(f"Scale     {planned.scaled.sentence}")
     for line in sentences(found):
         say(line)
 

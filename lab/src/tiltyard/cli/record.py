@@ -34,13 +34,13 @@ def record(
     """
     import json as documents
 
-    from tiltyard.cli.console import say
+    from tiltyard.cli.console import emit_json, say
     from tiltyard.host.place import Place
 
     place = Place.over_ssh(host) if host else Place()
     found = _taken(directory, place)
     if json:
-        say(documents.dumps(found, indent=1, ensure_ascii=False))
+        emit_json(documents.dumps(found, indent=1, ensure_ascii=False))
         return 0
     for section, facts in found.items():
         say(f"{section[0].upper()}{section[1:]}")

@@ -1,29 +1,51 @@
 """``tiltyard report``: findings and report from the trials that are there."""
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 
-def report(study: Path = Path(), /, *, json: bool = False) -> None:
+def report(
+    study: Path = Path(),
+    /,
+    *,
+    style: str | None = None,
+    format: Annotated[tuple[str, ...], Parameter(consume_multiple=(1, None))] = (),
+    output: Path | None = None,
+    json: bool = False,
+) -> None:
     """Analyse what is there and write findings and report anew.
+
+    The study may have been run here, imported (`tiltyard import`), or printed (a folder of
+    `published/`); one that is still running is told as far as it is. Styles: `study` (everything,
+    for who doubts it), `whitepaper` (for who decides), `article` (for who repeats it), `results`
+    (for who looks something up). Formats: `html`, `pdf`, `xlsx`, `markdown`, `latex`, `csv`,
+    `json`.
 
     ```
     tiltyard report spool
+    tiltyard report spool --format pdf xlsx --style whitepaper
+    tiltyard report published/netperf-rhel6 --format all
     tiltyard report spool --json | jq .answer
     ```
 
     Args:
         study: A study folder; by default this one.
+        style: How it is told; by default `study`, of a printed study its own.
+        format: Formats besides the page (`html`, always made), or `all`: `pdf xlsx` or `pdf,xlsx`.
+        output: Folder for the report and its findings, so that nothing is written to the study's;
+            by default that and `report/` in it, of a printed study a folder of its name here.
         json: Print the findings as JSON instead of the verdict table.
     """
-    from tiltyard.cli.console import say, show
-    from tiltyard.cli.session import conclude, planned_or_fail
-    from tiltyard.folder import StudyFolder
+    from tiltyard.cli.console import emit_json, show
+    from tiltyard.cli.reporting import concluded, formats_of, write_report
     from tiltyard.report.terminal import verdicts
 
-    folder = StudyFolder.of(study)
-    planned_or_fail(folder)
-    findings = conclude(folder)
+    formats = formats_of(format)
+    found = concluded(study, style, output)
+    pages = write_report(found, formats)
     if json:
-        say(findings.model_dump_json(indent=2))
+        emit_json(found.findings.model_dump_json(indent=2))
     else:
-        show(verdicts(findings, folder.report / "index.html"))
+        show(verdicts(found.findings, *pages))

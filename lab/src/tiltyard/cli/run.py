@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from tiltyard.analysis.model import Findings
     from tiltyard.folder import StudyFolder
 
@@ -16,12 +18,14 @@ def run(
     stop_on_failure: bool = False,
     require_decision: bool = False,
     allow_reboot: bool = False,
+    scale: str | None = None,
 ) -> int:
     """Carry a study out; the same command again goes on where it stopped.
 
     ```
     tiltyard run spool                       # a folder with a study.toml
     tiltyard run studies/demo.toml --folder /var/tmp/demo
+    tiltyard run studies/iozone-rhel6.toml --scale 1/64     # a 64th of the work; says so
     ```
 
     Each trial is on disk before the next one starts. Ctrl-C takes down what was brought up and
@@ -36,11 +40,16 @@ def run(
             undecided, or invalid because too many of its blocks failed or were spoiled.
         allow_reboot: Boot this host before each turn of systems with reset = "reboot". The run
             ends with code 9 each time and goes on by itself after the boot.
+        scale: Make sizes, counts and durations smaller by this fraction before the plan is frozen:
+            more than 0, at most 1, as "1/64" or "0.01". Plan and report say what became of them.
     """
     from tiltyard.cli.session import open_study
+    from tiltyard.study.scaling import parse_scale
 
+    fraction = None if scale is None else parse_scale(scale)
     return carry_out(
-        open_study(study, folder),
+        open_study(study, folder, fraction),
+        scale=fraction,
         stop_on_failure=stop_on_failure,
         require_decision=require_decision,
         allow_reboot=allow_reboot,
@@ -50,6 +59,7 @@ def run(
 def carry_out(
     folder: "StudyFolder",
     *,
+    scale: "Fraction | None" = None,
     stop_on_failure: bool = False,
     require_decision: bool = False,
     allow_reboot: bool = False,
@@ -64,7 +74,7 @@ def carry_out(
     from tiltyard.report.terminal import verdicts
 
     try:
-        findings = _run_and_conclude(folder, stop_on_failure, allow_reboot)
+        findings = _run_and_conclude(folder, scale, stop_on_failure, allow_reboot)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -77,7 +87,7 @@ def carry_out(
 
 
 def _run_and_conclude(
-    folder: "StudyFolder", stop_on_failure: bool, allow_reboot: bool
+    folder: "StudyFolder", scale: "Fraction | None", stop_on_failure: bool, allow_reboot: bool
 ) -> "Findings":
     """From the plan to the findings, with the display of a person."""
     from tiltyard.analysis.decision import decision
@@ -89,7 +99,9 @@ def _run_and_conclude(
     from tiltyard.run.runner import run_study
 
     engine = Engine.find()
-    plan = planned(folder, engine)
+    plan = planned(folder, engine, scale)
+    if plan.scaled:
+        remark(f"Scale    {plan.scaled.sentence}")
     with LiveDisplay() as display:
         reason = run_study(
             folder,

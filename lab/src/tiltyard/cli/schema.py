@@ -10,9 +10,9 @@ def schema() -> None:
     """
     from json import dumps
 
-    from tiltyard.cli.console import say
+    from tiltyard.cli.console import emit_json
     from tiltyard.executors.engine import Engine
     from tiltyard.study.schema import study_schema
     from tiltyard.systems import KINDS
 
-    say(dumps(study_schema(Engine.find().describe(), KINDS), indent=2, ensure_ascii=False))
+    emit_json(dumps(study_schema(Engine.find().describe(), KINDS), indent=2, ensure_ascii=False))

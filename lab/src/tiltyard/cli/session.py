@@ -2,43 +2,54 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
-from tiltyard.folder import StudyFolder, write_whole
+from tiltyard.folder import StudyFolder, write_together, write_whole
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
-from tiltyard.report.html import render_html
+from tiltyard.report.formats import FORMATS
+from tiltyard.report.formats.format import Format
+from tiltyard.report.styles import STYLES
+from tiltyard.report.styles.style import Style
 from tiltyard.run.read import read_run
 from tiltyard.study.load import load_study
+from tiltyard.study.scaling import scaled
 from tiltyard.systems import KINDS
 
 
-def open_study(study: Path, folder: Path | None) -> StudyFolder:
+def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) -> StudyFolder:
     """The folder in which a study is, or shall be, carried out.
 
     Args:
         study: A study folder, its ``study.toml``, or any other study file: such a file is copied
             to a folder of its own.
         folder: Where to carry the study out; by default where it is.
+        scale: A file's folder is named after it, so that it does not stand in the whole's way.
 
     Raises:
         UsageError: if there is no study, or another study is in the folder already.
     """
     if study.is_file() and study.name != "study.toml":
-        source, target = study, StudyFolder(folder or study.with_suffix(""))
+        source, target = study, StudyFolder(folder or study.with_name(study.stem + part_of(scale)))
     else:
         source = StudyFolder.of(study).study
         target = StudyFolder(folder or source.parent)
     place_study(target, source.read_bytes())
     return target
+
+
+def part_of(scale: Fraction | None) -> str:
+    """What the name of a scaled study's folder ends in: ``-1-64``; nothing for a whole one."""
+    return "" if scale in (None, 1) else f"-{scale}".replace("/", "-")
 
 
 @contextlib.contextmanager
@@ -80,24 +91,77 @@ def place_study(folder: StudyFolder, text: bytes) -> None:
         )
 
 
-def planned(folder: StudyFolder, engine: Engine) -> Plan:
-    """The plan of a study; frozen now if it has none."""
-    if folder.plan.exists():
-        return read_plan(folder)
+def frozen(source: Path, engine: Engine, scale: Fraction | None) -> Plan:
+    """The plan of a study file as it would be frozen now.
+
+    Args:
+        source: The study file.
+        engine: Checks every parameter.
+        scale: By how much the study is made smaller; ``None``: it is not.
+    """
     catalogue = engine.describe()
-    study = load_study(folder.study, catalogue, KINDS)
-    plan = freeze(study, folder.study, catalogue, engine.validate, datetime.now(UTC))
+    study = scaled(load_study(source, catalogue, KINDS), scale or Fraction(1), catalogue, KINDS)
+    return freeze(study, source, catalogue, engine.validate, datetime.now(UTC))
+
+
+def planned(folder: StudyFolder, engine: Engine, scale: Fraction | None = None) -> Plan:
+    """The plan of a study; frozen now if it has none.
+
+    Raises:
+        UsageError: if it was frozen at another scale than the one that is asked for.
+    """
+    if folder.plan.exists():
+        return at_scale(folder, scale)
+    plan = frozen(folder.study, engine, scale)
     write_plan(folder, plan)
     return plan
 
 
+def at_scale(folder: StudyFolder, scale: Fraction | None) -> Plan:
+    """The plan that is there, if it is of the scale that is asked for; ``None``: of any.
+
+    Raises:
+        UsageError: if it is of another one.
+    """
+    plan = read_plan(folder)
+    begun = Fraction(plan.scaled.by) if plan.scaled else Fraction(1)
+    if scale is not None and scale != begun:
+        how = f"scaled by {begun}" if plan.scaled else "at its whole size"
+        raise UsageError(
+            f"{folder.root}: this study was begun {how}, not at --scale {scale}. "
+            "Go on without --scale, or begin it in another folder"
+        )
+    return plan
+
+
 def conclude(folder: StudyFolder) -> Findings:
-    """Findings and report from what is in the folder; both files are written anew."""
+    """Findings and report, in the first style and format, from what is in the folder."""
     plan = read_plan(folder)
     findings = analyse(plan, read_run(folder, plan))
-    write_whole(folder.findings, findings.model_dump_json(indent=1).encode())
-    write_whole(folder.report / "index.html", render_html(findings).encode())
+    write_findings(findings, STYLES[0], FORMATS[:1], folder.root, folder.report)
     return findings
+
+
+def write_findings(
+    findings: Findings, style: Style, formats: Sequence[Format], root: Path, report: Path
+) -> None:
+    """Findings and their report, all of it or nothing.
+
+    Args:
+        findings: what is told.
+        style: how.
+        formats: in which forms.
+        root: folder for the findings themselves.
+        report: folder for the report, in that folder or the same.
+    """
+    document = style.compose(findings)
+    files = {
+        str(report.relative_to(root) / path): data
+        for form in formats
+        for path, data in form.render(document, findings).items()
+    }
+    own = StudyFolder(root).findings.name
+    write_together(root, {own: findings.model_dump_json(indent=1).encode(), **files})
 
 
 def planned_or_fail(folder: StudyFolder) -> Plan:

@@ -5,16 +5,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-Names = Annotated[tuple[str, ...], Parameter(negative="")]
-
 
 def tuning(
     action: Literal["list", "show", "hold"] = "list",
     profile: str | None = None,
     /,
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    device: Names = (),
-    interface: Names = (),
+    device: tuple[str, ...] = (),
+    interface: tuple[str, ...] = (),
     strict: bool = False,
 ) -> int:
     """List the tuning profiles, show what one would change here, or hold it for a command.

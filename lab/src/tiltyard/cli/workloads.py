@@ -15,13 +15,13 @@ def workloads(name: str | None = None, /, *, json: bool = False) -> None:
         json: Print the engine's catalogue as JSON.
     """
     from tiltyard.cli.catalogue import catalogue_table, workload_page
-    from tiltyard.cli.console import say, show
+    from tiltyard.cli.console import emit_json, show
     from tiltyard.errors import UsageError
     from tiltyard.executors.engine import Engine
 
     catalogue = Engine.find().describe()
     if json:
-        say(catalogue.model_dump_json(indent=2))
+        emit_json(catalogue.model_dump_json(indent=2))
         return
     if name is None:
         show(catalogue_table(catalogue))

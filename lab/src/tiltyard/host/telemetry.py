@@ -19,6 +19,7 @@ from tiltyard.host.pressure import longest_waits_s, others_waited_s
 from tiltyard.host.processes import used_s
 from tiltyard.host.processor import FrequencyWatch, temperatures_c, throttled
 
+_READINGS = 5
 _VMSTAT = Path("/proc/vmstat")
 _CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 _SWAPPING = ("pswpin", "pswpout")
@@ -213,9 +214,17 @@ def _time_of_day_ahead_s() -> float:
     """The time of day less the monotonic clock.
 
     Both are slewed alike by a time service, which is harmless (at most 500 ppm, adjtimex(2)); so
-    the difference changes only when somebody sets the time.
+    the difference changes only when somebody sets the time. Two clocks cannot be read at once: of
+    some readings counts the one in which the least time has passed, so that it is no step of the
+    clock when this process had to wait for its CPU between them.
     """
-    ahead_ns = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.clock_gettime_ns(
-        time.CLOCK_MONOTONIC
-    )
+    _, ahead_ns = min(_time_of_day_ahead_ns() for _ in range(_READINGS))
     return ahead_ns / 1e9
+
+
+def _time_of_day_ahead_ns() -> tuple[int, float]:
+    """How long it took to read it, and how far it was ahead in the middle of that."""
+    began_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    now_ns = time.clock_gettime_ns(time.CLOCK_REALTIME)
+    ended_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return ended_ns - began_ns, now_ns - (began_ns + ended_ns) / 2

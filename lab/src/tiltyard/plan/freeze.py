@@ -94,6 +94,7 @@ def freeze(
         blocks=blocks[:planned],
         spares=blocks[planned:],
         gates=gates,
+        scaled=study.scaled,
     )
 
 

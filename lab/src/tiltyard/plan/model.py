@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from tiltyard.folder import sha256
-from tiltyard.study.model import Clock, ConditionsSpec, Frozen, GatesSpec, SystemSpec, WorkloadSpec
+from tiltyard.study.model import (
+    Clock,
+    ConditionsSpec,
+    Frozen,
+    GatesSpec,
+    Scaled,
+    SystemSpec,
+    WorkloadSpec,
+)
 from tiltyard.wire import MetricCard
 
 if TYPE_CHECKING:
@@ -124,6 +132,8 @@ class Plan(Frozen):
     """Blocks that take the place of spoiled ones, in order; their numbers go on from the last."""
     gates: GatesSpec | None = Field(None, exclude_if=lambda gates: gates is None)
     """``None`` in older plans: nothing spoils a block."""
+    scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
+    """``None``: the study is carried out as it was written."""
 
     def document(self) -> bytes:
         """The plan as it is written to ``plan.json``."""

@@ -52,7 +52,7 @@ def _parsed(folder: StudyFolder, text: bytes) -> Plan:
     try:
         document = json.loads(text)
         written = document["format"]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(f"{folder.plan}: not a plan. {damaged}") from error
     if written != FORMAT:
         raise UsageError(

@@ -19,13 +19,15 @@ class Row:
     """One level of a course."""
 
     level: str
+    number: float | None
+    """The level itself; ``None`` where it is not a number."""
     case: str
     """What varies beside it: ``8 flows``; mostly empty."""
     cell: Cell
 
 
 @dataclass(frozen=True)
-class Table:
+class CourseTable:
     """One metric at every level."""
 
     label: str
@@ -39,6 +41,18 @@ class Table:
     index: Index | None
     """Geometric mean over the rows, where it was judged."""
     averages: tuple[Average, ...] = ()
+    decimals: int | None = None
+    """As the source prints it; ``None`` for what was run here."""
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether something varies beside the level."""
+        return any(row.case for row in self.rows)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether its levels are numbers."""
+        return all(row.number is not None for row in self.rows)
 
     @property
     def is_time(self) -> bool:
@@ -46,12 +60,17 @@ class Table:
         return all(row.cell.unit == "s" for row in self.rows)
 
 
-def judged_tables(workload: WorkloadFindings) -> list[Table]:
+def judged_tables(workload: WorkloadFindings) -> list[CourseTable]:
     """The headline metrics along the course of a workload, then latencies; maps are pictures."""
     along = course(workload)
     indices = {index.name: index for index in workload.by_metric}
     headline = [
-        _table(cells, along, indices.get(name, None if indices else workload.index))
+        _table(
+            cells,
+            along,
+            indices.get(name, None if indices else workload.index),
+            () if indices else workload.averages,
+        )
         for name, cells in _by_metric(workload.cells if along else ())
     ]
     found = workload.latencies
@@ -71,7 +90,7 @@ def by_factor(findings: Findings) -> list[tuple[Advantage, ...]]:
     return [tuple(own) for _, own in groups]
 
 
-def percentile_tables(cells: Iterable[Cell], workload: WorkloadFindings) -> list[Table]:
+def percentile_tables(cells: Iterable[Cell], workload: WorkloadFindings) -> list[CourseTable]:
     """The metrics among some cells of which single operations were timed."""
     along = course(workload)
     timed = [cell for cell in cells if any(s.percentiles for s in cell.summaries)]
@@ -82,7 +101,7 @@ def percentile_tables(cells: Iterable[Cell], workload: WorkloadFindings) -> list
 class Beside:
     """Several metrics side by side, without verdicts: a row a level and system."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[CourseTable, ...]
 
     @property
     def rows(self) -> tuple[tuple[str, str, tuple[Cell | None, ...]], ...]:
@@ -116,10 +135,15 @@ def _table(
     along: Course | None,
     index: Index | None = None,
     averages: tuple[Average, ...] = (),
-) -> Table:
+) -> CourseTable:
     medians = [s.median for cell in cells for s in cell.summaries if s.median > 0]
-    factor, unit = display_unit(min(medians, default=0.0), cells[0].shown_in)
-    return Table(
+    printed = cells[0].printed
+    factor, unit = (
+        (printed.factor, printed.unit)
+        if printed
+        else display_unit(min(medians, default=0.0), cells[0].shown_in)
+    )
+    return CourseTable(
         label=cells[0].label,
         direction=cells[0].direction,
         unit=unit,
@@ -128,24 +152,26 @@ def _table(
         rows=tuple(_rows(cells, along)),
         index=index if len(cells) > 1 else None,
         averages=averages if len(cells) > 1 else (),
+        decimals=printed.decimals if printed else None,
     )
 
 
-def _percentiles(cells: tuple[Cell, ...], along: Course | None) -> Table:
+def _percentiles(cells: tuple[Cell, ...], along: Course | None) -> CourseTable:
     """Of the operations behind a metric, which need not be a time itself."""
     shortest = min(min(s.percentiles.values()) for c in cells for s in c.summaries if s.percentiles)
     factor, unit = display_unit(shortest, cells[0].shown_in if cells[0].unit == "s" else "s")
-    return replace(_table(cells, along), factor=factor, unit=unit)
+    return replace(_table(cells, along), factor=factor, unit=unit, decimals=None)
 
 
 def _rows(cells: tuple[Cell, ...], along: Course | None) -> Iterator[Row]:
     """Case by case, levels ascending; as they come where there is no course."""
     if along is None:
         for cell in cells:
-            yield Row(cell.at_label, "", cell)
+            yield Row(cell.at_label, None, "", cell)
         return
     cases = list(dict.fromkeys(along.case(cell.at) for cell in cells))
     for case in cases:
         own = (cell for cell in cells if along.case(cell.at) == case)
         for cell in sorted(own, key=lambda cell: along.axis.level(cell.at)):
-            yield Row(along.text(int(along.axis.level(cell.at))), case, cell)
+            level = int(along.axis.level(cell.at))
+            yield Row(along.text(level), float(level), case, cell)

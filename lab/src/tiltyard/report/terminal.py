@@ -1,6 +1,6 @@
 """The verdicts for a terminal: readable in 80 columns and without colour."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -17,6 +17,7 @@ from tiltyard.charts.figures import (
     with_unit,
 )
 from tiltyard.charts.grid import course
+from tiltyard.charts.theme import LIGHT, TERMINAL, signs
 from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number
@@ -25,48 +26,48 @@ _SYSTEMS_ABREAST = 3
 _SENTENCES = 3
 """As many effects and observations are printed of each workload; the report has them all."""
 _STYLES: dict[Verdict, str] = {
-    "faster": "bold cyan",
-    "slower": "yellow",
+    "faster": f"bold {TERMINAL['better']}",
+    "slower": TERMINAL["worse"],
     "equivalent": "bold",
     "undecided": "dim",
     "invalid": "red",
 }
 
 
-def verdicts(findings: Findings, report: Path) -> RenderableType:
+def verdicts(findings: Findings, *reports: Path) -> RenderableType:
     """What a person reads when a study ends.
 
     Args:
         findings: what the analysis states.
-        report: where the full report lies; its path is the last line.
+        reports: where the full report lies, in each of its formats; the last lines.
     """
     parts: list[RenderableType] = []
     for workload in findings.workloads:
-        parts += [_ranked(workload, findings.baseline, findings.clock), Text()]
-        if len(_lines_of(workload)) > 1:
+        parts += [_ranked(workload, findings), Text()]
+        if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
             parts += [_by_line(workload, findings), Text()]
-    return Group(*parts, Text(_counts(findings)), Text(), _closing(findings, report))
+    return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports))
 
 
-def _ranked(workload: WorkloadFindings, baseline: str, clock: Clock) -> Group:
+def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
     """The workload's index: best by estimate first, the baseline among them."""
     index = workload.index
     factor, unit = _unit(index)
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
-    table.add_column(Text(f"relative to {baseline}"), justify="right")
+    table.add_column(Text(f"relative to {findings.baseline}"), justify="right")
     head = interval_head(own.comparison.level for own in index.standings if own.comparison)
     table.add_column(head, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for standing in index.standings:
         comparison = standing.comparison
         table.add_row(
-            Text(f"  {standing.system}"),
+            Text("  ").append(_signed(standing.system, findings)),
             format_number(standing.value / factor, digits_of(index.unit)),
             "1" if comparison is None else ratio_text(comparison),
             "" if comparison is None else interval_text(comparison),
-            "" if comparison is None else _word(comparison, clock),
+            "" if comparison is None else _word(comparison, findings.clock),
         )
     together = [Text("  intervals hold together with 95 %", style="dim")]
     return Group(
@@ -84,18 +85,20 @@ def _by_line(workload: WorkloadFindings, findings: Findings) -> Group:
     )
     return Group(
         *(
-            _abreast(workload, findings.baseline, compared[first : first + _SYSTEMS_ABREAST])
+            _abreast(workload, findings, compared[first : first + _SYSTEMS_ABREAST])
             for first in range(0, len(compared), _SYSTEMS_ABREAST)
         ),
         Text(legend, style="dim"),
     )
 
 
-def _abreast(workload: WorkloadFindings, baseline: str, compared: list[str]) -> Table:
+def _abreast(workload: WorkloadFindings, findings: Findings, compared: list[str]) -> Table:
+    baseline = findings.baseline
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column(Text(f"  relative to {baseline}"), width=24, overflow="fold")
     for system in compared:
-        table.add_column(Text(system), justify="right", max_width=16, overflow="fold")
+        head = _signed(system, findings)
+        table.add_column(head, justify="right", max_width=16, overflow="fold")
     for label, comparisons in _lines_of(workload):
         found = {pair.system: pair for pair in against(comparisons, baseline)}
         table.add_row(Text(f"  {label}"), *(_sign(found.get(name)) for name in compared))
@@ -114,6 +117,8 @@ def _lines_of(workload: WorkloadFindings) -> list[tuple[str, tuple[Comparison, .
 
 
 def _counts(findings: Findings) -> str:
+    if findings.origin:
+        return f"From {findings.origin.title}; not measured here."
     kept = f"{findings.trials_kept} trials, all kept"
     if findings.trials_failed:
         kept = f"{findings.trials_kept} trials kept, {findings.trials_failed} failed"
@@ -124,17 +129,22 @@ def _counts(findings: Findings) -> str:
     )
 
 
-def _closing(findings: Findings, report: Path) -> Table:
-    """Answer, warnings and the path of the report, with hanging indents."""
+def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[RenderableType]:
+    """Answer and warnings with hanging indents; paths in one piece, to be copied or searched."""
+    lines = list(_lines(findings))
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for head, text in _lines(findings, report):
+    for head, text in lines:
         table.add_row(Text(head, style="bold"), Text(text))
-    return table
+    yield table
+    indent = max(len(head) for head, _ in lines) + 3
+    for path in reports:
+        line = Text("Report".ljust(indent), style="bold", no_wrap=True, overflow="ignore")
+        yield line.append(str(path), style="not bold")
 
 
-def _lines(findings: Findings, report: Path) -> Iterator[tuple[str, str]]:
+def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
     yield "Answer", findings.answer
     for workload in findings.workloads:
         for table in list(effect_tables(workload))[:1]:
@@ -147,8 +157,8 @@ def _lines(findings: Findings, report: Path) -> Iterator[tuple[str, str]]:
     for notice in findings.notices:
         if notice.severity != "note":
             yield notice.severity.capitalize(), " ".join(filter(None, (notice.text, notice.advice)))
-    yield "Host", _resolution(findings)
-    yield "Report", str(report)
+    if not findings.origin:
+        yield "Host", _resolution(findings)
 
 
 def _resolution(findings: Findings) -> str:
@@ -159,13 +169,19 @@ def _resolution(findings: Findings) -> str:
     if note is None:
         return "not calibrated; tiltyard calibrate finds out which differences it can show"
     return (
-        f"shows differences above about {note.resolution_percent:.2g} % "
+        f"shows differences above about {format_number(note.resolution_percent, 2)} % "
         f"(calibration {note.id}, {note.date[:10]})"
     )
 
 
 def _unit(index: Index) -> tuple[float, str]:
     return display_unit(max((s.value for s in index.standings), default=1.0), index.shown_in)
+
+
+def _signed(system: str, findings: Findings) -> Text:
+    """A system's name with the sign that it has in all pictures."""
+    glyph, colour = signs(findings)[system]
+    return Text(f"{system} ").append(glyph, style=LIGHT[colour])
 
 
 def _word(comparison: Comparison, clock: Clock) -> Text:

@@ -18,13 +18,14 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
     """Everything that the journal and the trials tell; also of a run that goes on right now.
 
     Raises:
-        UsageError: if the journal belongs to another plan, or a trial's file is missing or is not
-            what was written; the message names the file.
+        UsageError: if the journal belongs to another plan or lacks lines, or a trial's file is
+            missing or is not what was written; the message names the file.
     """
     history = History(read_journal(folder.journal))
     starts = history.starts
     if any(start.plan_hash != plan.hash for start in starts):
         raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
+    _insist_on_checked_blocks(folder, plan, history)
     return RunRecord(
         host=starts[0].host if starts else {},
         record=starts[0].record if starts else {},
@@ -40,6 +41,17 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         trials=tuple(_in_the_plans_units(folder, plan, history)),
         stopped=history.stopped,
     )
+
+
+def _insist_on_checked_blocks(folder: StudyFolder, plan: Plan, history: History) -> None:
+    """A block is held against the gates when all of its trials have ended."""
+    course, checked = history.course(plan), history.checked
+    for block in plan.sequence:
+        if block.number in checked and not course.is_complete(block):
+            raise UsageError(
+                f"{folder.journal}: lines are missing: block {block.number} was complete, and not "
+                "all of its trials are here. Put it back from a copy"
+            )
 
 
 def _in_the_plans_units(folder: StudyFolder, plan: Plan, history: History) -> Iterator[TrialRecord]:

@@ -97,7 +97,7 @@ def parsed(text: str, source: Path) -> dict[str, Any]:
     """The TOML document of a text; ``source`` is for messages only.
 
     Raises:
-        StudyFileError: if it is not TOML; it names the line.
+        StudyFileError: if it is not TOML; it names the line where one is to blame.
     """
     try:
         return tomllib.loads(text)
@@ -108,6 +108,10 @@ def parsed(text: str, source: Path) -> dict[str, Any]:
         what = _TOML_END.sub(", and the file ends", _TOML_LINE.sub("", message))
         problem = Problem(max(line, 1), "", f"this is not TOML: {what}")
         raise StudyFileError(source, [problem]) from error
+    except (ValueError, RecursionError) as error:
+        deep = isinstance(error, RecursionError)
+        what = "values are nested too deeply" if deep else "a number has too many digits"
+        raise StudyFileError(source, [Problem(1, "", what)]) from error
 
 
 def _unusable(value: object, path: KeyPath) -> Iterator[Flaw]:

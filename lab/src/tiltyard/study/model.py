@@ -100,6 +100,35 @@ class ConditionsSpec(Frozen):
     """Keep others off :attr:`cpus`."""
 
 
+class ScaledValue(Frozen):
+    """One amount of work that was made smaller."""
+
+    where: str
+    """The workload's name, or ``systems``."""
+    key: str
+    was: str
+    now: str
+    """Both in words: ``1 MiB … 2 GiB``."""
+
+
+class Scaled(Frozen):
+    """By how much the amounts of a study were made smaller, and which."""
+
+    by: str
+    """A fraction: ``1/64``."""
+    changes: tuple[ScaledValue, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What was made smaller, and what that means."""
+        told = "; ".join(f"{one.where}, {one.key}: {one.was} → {one.now}" for one in self.changes)
+        return (
+            f"Scaled by {self.by}: {told or 'nothing is large enough to be made smaller'}. "
+            "Smaller work meets caches, journals and start-up otherwise: these results are not "
+            "comparable with those of the whole study, nor with printed ones."
+        )
+
+
 class Study(Frozen):
     """The whole question."""
 
@@ -114,3 +143,5 @@ class Study(Frozen):
     gates: GatesSpec
     seed: int | None
     """``None``: drawn when the plan is frozen."""
+    scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
+    """What was made smaller when it was read; ``None``: nothing."""

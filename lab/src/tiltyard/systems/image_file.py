@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -15,11 +15,19 @@ from tiltyard.systems.kind import KindSettings, Problem, Site, Size
 from tiltyard.systems.memory_backing import MemoryBacking
 from tiltyard.units import format_size
 
+LEAST_SCALED: Final = 512 * 2**20
+"""An image is scaled no further: every file system fits, with room for small files."""
+
 
 class ImageBacking(KindSettings):
     """The image file."""
 
-    image: Size = Field(default=4 * 2**30, description="Size of the image file.", gt=0)
+    image: Size = Field(
+        default=4 * 2**30,
+        description="Size of the image file.",
+        gt=0,
+        json_schema_extra={"amount": "bytes", "least": LEAST_SCALED},
+    )
     at: Literal["memory"] | Path | None = Field(
         default=None,
         description='Directory for the image file, or "memory"; the study\'s own folder if it is '

@@ -21,7 +21,10 @@ class TmpfsSettings(MountSettings):
     """How it is made."""
 
     size: Size | None = Field(
-        default=None, gt=0, description="Its size; half of the memory if it is left out."
+        default=None,
+        gt=0,
+        description="Its size; half of the memory if it is left out.",
+        json_schema_extra={"amount": "bytes", "least": 64 * 2**20},
     )
     huge: Literal["never", "always", "within_size", "advise"] | None = Field(
         default=None,

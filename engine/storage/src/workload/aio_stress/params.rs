@@ -59,6 +59,7 @@ pub enum Fill {
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Size of each file. What does not fill a record is left off.
+    #[schemars(extend("amount" = "bytes", "least" = 65_536))]
     pub file: Size,
     /// Number of files.
     #[schemars(range(min = 1, max = FILES_MAX))]
@@ -68,6 +69,7 @@ pub struct Params {
     /// Leave the files of the last cell behind (off: the original's -u).
     pub keep: bool,
     /// Bytes per request; several make a grid.
+    #[schemars(extend("within" = "file"))]
     pub record: List<Size>,
     /// Requests in flight per file and context, at most; several make a grid.
     pub depth: List<u32>,
@@ -95,6 +97,7 @@ pub struct Params {
     /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
     /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
     /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    #[schemars(extend("amount" = "bytes", "least" = 4_194_304))]
     pub cache_limit: Option<Size>,
     /// Every write waits for the device (O_SYNC; the original's -S).
     pub sync: bool,

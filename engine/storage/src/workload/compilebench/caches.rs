@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kit::device::Counters;
 use kit::failure::{failure, io_failure};
-use kit::{Device, Ledger};
+use kit::{program, Device, Ledger};
 use wire::{Failure, FailureKind};
 
 use super::params::{BackendName, Fill, Params};
@@ -99,7 +99,10 @@ impl Caches {
         if settle == Settle::DropCaches && self.is_dropping {
             let opened = OpenOptions::new().write(true).open(DROP_CACHES);
             match opened.and_then(|mut file| file.write_all(ALL_CACHES)) {
-                Ok(()) => self.dropped += 1,
+                Ok(()) => {
+                    program::fetch();
+                    self.dropped += 1;
+                }
                 Err(error) => self.refused(&error, ledger)?,
             }
         }

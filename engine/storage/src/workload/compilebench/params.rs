@@ -28,6 +28,7 @@ pub struct Params {
     pub trees: u32,
     /// Operations of the random scenario (the original's -r).
     #[schemars(range(min = 1, max = OPERATIONS))]
+    #[schemars(extend("amount" = "count"))]
     pub operations: u32,
     /// Directory with the original's four files `dataset-*`, or others like them: a path and a
     /// size per line. Left out: trees are made up that are shaped like the original's.
@@ -35,6 +36,7 @@ pub struct Params {
     /// Files of a source tree that is made up; what a build makes and what a patch changes is
     /// in proportion.
     #[schemars(range(min = FILES_MIN, max = FILES_MAX))]
+    #[schemars(extend("amount" = "count"))]
     pub files: u32,
     /// Bytes per read and write (the original's -b).
     pub buffer: Size,

@@ -71,6 +71,7 @@ pub struct Params {
     /// Directories in each directory that is not at the bottom (-d).
     pub directories: u32,
     /// Files in each directory, the root and the bottom included (-f).
+    #[schemars(extend("amount" = "count"))]
     pub files: u32,
     /// Size of each file (-s, there in units of 4096 bytes).
     pub size: Size,

@@ -60,6 +60,7 @@ pub enum BackendName {
 pub struct Params {
     /// Files that each thread creates in each loop (-n).
     #[schemars(range(min = 1, max = FILES))]
+    #[schemars(extend("amount" = "count"))]
     pub files: u64,
     /// Size of each file (-s). 0: files stay empty, and only the name space is measured.
     pub size: Size,

@@ -63,8 +63,10 @@ pub struct Grid {
 #[serde(deny_unknown_fields, default)]
 pub struct Auto {
     /// Smallest file (-n).
+    #[schemars(extend("amount" = "bytes", "least" = 65_536))]
     pub file_min: Size,
     /// Largest file (-g).
+    #[schemars(extend("amount" = "bytes", "least" = 65_536))]
     pub file_max: Size,
     /// Smallest record (-y); 4k when left out.
     pub record_min: Option<Size>,

@@ -30,9 +30,11 @@ const RECORDS_MAX: u64 = 1 << 28;
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Size of the test file; several make a grid. What does not fill a record is left off.
+    #[schemars(extend("amount" = "bytes", "least" = 65_536))]
     pub file: List<Size>,
     /// Size of a record, 512 bytes to 16M; several make a grid. Cells whose record is larger
     /// than the file are skipped.
+    #[schemars(extend("within" = "file"))]
     pub record: List<Size>,
     /// IOzone's auto mode (-a): makes up those of `file` and `record` that are not given. The
     /// effective parameters show what it made.
@@ -57,6 +59,7 @@ pub struct Params {
     /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
     /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
     /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    #[schemars(extend("amount" = "bytes", "least" = 4_194_304))]
     pub cache_limit: Option<Size>,
     /// Open files so that each write waits for the device.
     pub open_sync: OpenSync,

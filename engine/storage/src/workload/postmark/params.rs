@@ -15,6 +15,8 @@ use super::bias::Bias;
 use super::range::{self, SizeRange};
 
 const FILES: u32 = 10_000_000;
+/// A pool is scaled no further: a smaller one is soon empty, as chance has it.
+const LEAST_POOL: u32 = 500;
 const TRANSACTIONS: u32 = 1_000_000_000;
 const THREADS: u32 = 1_024;
 const SUBDIRECTORIES: u32 = 100_000;
@@ -29,9 +31,11 @@ const LARGEST_BLOCK: Size = Size(range::LIMIT_BYTES as u64);
 pub struct Params {
     /// Files in the pool at the start. The pool never holds more than twice as many.
     #[schemars(range(min = 1, max = FILES))]
+    #[schemars(extend("amount" = "count", "least" = LEAST_POOL))]
     pub files: u32,
     /// Transactions: each reads a file or appends to one, then creates a file or deletes one.
     #[schemars(range(min = 1, max = TRANSACTIONS))]
+    #[schemars(extend("amount" = "count"))]
     pub transactions: u32,
     /// Sizes of the files in bytes, drawn evenly from `smallest..largest`; or one size for all.
     /// A new file stays below the largest size; appends go up to it.

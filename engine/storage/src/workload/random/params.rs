@@ -35,8 +35,10 @@ pub enum Offsets {
 pub struct Params {
     /// Size of the file of each thread; several make a grid. What does not fill a block is left
     /// off.
+    #[schemars(extend("amount" = "bytes", "least" = 65_536))]
     pub file: List<Size>,
     /// Bytes per read or write; several make a grid.
+    #[schemars(extend("within" = "file"))]
     pub block: List<Size>,
     /// Blocks in flight at once in each thread; several make a grid. More than 1 needs a backend
     /// with a queue.
@@ -54,9 +56,11 @@ pub struct Params {
     /// Operations of each thread. Left out, and without a runtime, as many as its file has
     /// blocks.
     #[schemars(range(min = 1, max = OPERATIONS_MAX))]
+    #[schemars(extend("amount" = "count"))]
     pub operations: Option<u64>,
     /// Seconds in which operations may begin; whichever limit comes first ends the trial.
     #[schemars(range(max = RUNTIME_MAX_S))]
+    #[schemars(extend("amount" = "seconds", "least" = 0.1))]
     pub runtime_s: Option<f64>,
     /// Operations per second of all threads together: each is due at an instant fixed beforehand,
     /// and its latency counts from there. Left out, each begins when there is room for it.
@@ -71,6 +75,7 @@ pub struct Params {
     /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
     /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
     /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    #[schemars(extend("amount" = "bytes", "least" = 4_194_304))]
     pub cache_limit: Option<Size>,
     /// What is written: `random`, `zeroes`, or shares of it that a file system can save,
     /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4 KiB has a

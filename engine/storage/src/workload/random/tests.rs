@@ -126,7 +126,6 @@ fn an_overloaded_open_loop_shows_in_latency_and_a_warning() {
         // All were due within 20 us: the last one waited for nearly all the others.
         let waited_s = latency.max as f64 / 1e9;
         assert!(waited_s > 0.5 * (read.elapsed_s - 0.001), "{backend}");
-        assert!(latency.p50 > 10 * latency.min, "{backend}");
     }
 }
 

@@ -56,8 +56,10 @@ pub enum Fill {
 pub struct Params {
     /// Size of the file of each thread; several make a grid. What does not fill a block is left
     /// off.
+    #[schemars(extend("amount" = "bytes", "least" = 65_536))]
     pub file: List<Size>,
     /// Bytes per read or write; several make a grid.
+    #[schemars(extend("within" = "file"))]
     pub block: List<Size>,
     /// Threads that work at once, each with a file of its own; several make a grid.
     pub threads: List<u32>,
@@ -67,6 +69,7 @@ pub struct Params {
     /// Operations of each thread in each random phase. (The original's default is 1000, and
     /// 100000 since 2023.)
     #[schemars(range(min = 1, max = OPERATIONS_MAX))]
+    #[schemars(extend("amount" = "count"))]
     pub random_operations: u64,
     /// Whose system calls are made, and whose figure is given as the native one.
     pub version: Version,
@@ -82,6 +85,7 @@ pub struct Params {
     /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
     /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
     /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    #[schemars(extend("amount" = "bytes", "least" = 4_194_304))]
     pub cache_limit: Option<Size>,
     /// What is written: `zeroes`, `random`, or shares of it that a file system can save,
     /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4 KiB has a

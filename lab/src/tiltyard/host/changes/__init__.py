@@ -30,7 +30,7 @@ from tiltyard.host.resumption import MadeResumption
 from tiltyard.host.servers import ServedMount
 from tiltyard.host.unmount import unmount
 
-_BUSY_TRIES = 20
+_BUSY_TRIES = 80
 _BUSY_PAUSE_S = 0.25
 
 

@@ -18,7 +18,7 @@ from tiltyard.host.devices.block_devices import BlockDevice, number_under
 from tiltyard.host.devices.contents import ends, first_written, forget_cache, signatures
 from tiltyard.host.devices.users import Use, carries, users
 
-_PATIENCE_S = 1.0
+_PATIENCE_S = 5.0
 """How long udev may look at a device after a change of it."""
 _STEP_S = 0.1
 

@@ -42,6 +42,7 @@ def age(
     profile: Profile,
     seed: int,
     check: Callable[[], None],
+    renew: Callable[[], object],
     *,
     to: float,
     turnover: float,
@@ -53,6 +54,7 @@ def age(
         profile: how files come and go.
         seed: of all that is drawn, the contents too. They cannot be compressed.
         check: called now and then; may raise to stop.
+        renew: mounts the file system anew.
         to: share of the space that is in use at the end.
         turnover: bytes written in all, in units of the capacity, if that is more.
 
@@ -61,7 +63,7 @@ def age(
     """
     ageing = _Ageing(directory, profile, seed, check)
     ageing.churn(to, turnover)
-    full = ageing.settle(to)
+    full = ageing.settle(to, renew)
     return Aged(ageing.history.written_bytes, full, layout_of(directory))
 
 
@@ -93,26 +95,27 @@ class _Ageing:
         while self.history.held_bytes < most:
             self._write()
 
-    def settle(self, to: float) -> float:
-        """Write or delete until the fullness is the wanted one; the fullness."""
-        self._sync()
+    def settle(self, to: float, renew: Callable[[], object]) -> float:
+        """Write or delete until the fullness is the wanted one; the fullness.
+
+        It is read of a file system that has been mounted anew: xfs gives back what it took ahead of
+        files that grow, and what was deleted, long after a sync.
+        """
         for _ in range(_ROUNDS):
+            renew()
             full = self._full()
             if full < to - _CLOSE:
                 # A part of what is missing: it may take more than is written.
                 self._write_for((to - full) / 2)
-            elif full > to + _CLOSE and self._delete():
-                self._sync()
-            else:
+            elif full <= to + _CLOSE or not self._delete():
                 break
-        return self._full()
+        return full
 
     def _write_for(self, share: float) -> None:
-        """Write so much of the capacity, and sync."""
+        """Write so much of the capacity."""
         end = self.history.written_bytes + share * self._capacity_bytes
         while self.history.written_bytes < end:
             self._write()
-        self._sync()
 
     def _write(self) -> None:
         """The next piece; where there is no room, something goes first."""

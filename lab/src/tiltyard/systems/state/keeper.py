@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -64,12 +65,17 @@ class Keeper:
             return [Problem("error", text, "a smaller file system")]
         return []
 
-    def make(self, mounted: Path) -> None:
-        """Let the history happen on the file system that is mounted there."""
+    def make(self, mounted: Path, renew: Callable[[], object]) -> None:
+        """Let the history happen on the file system that is mounted there.
+
+        Args:
+            mounted: where.
+            renew: mounts it anew.
+        """
         directory = mounted / DIRECTORY
         self._site.ledger.act(
             f"write and delete files in {directory} ({self._state})",
-            lambda: self._happen(directory),
+            lambda: self._happen(directory, renew),
         )
 
     def keep(self, device: str) -> None:
@@ -102,7 +108,7 @@ class Keeper:
         known = self._read()
         return {**known.facts, "state: SHA-256": known.sha256}
 
-    def _happen(self, directory: Path) -> None:
+    def _happen(self, directory: Path, renew: Callable[[], object]) -> None:
         """The history, and what it came to."""
         state = self._state
         self._site.note(f"making the state of a file system ({state}); this is done once")
@@ -113,6 +119,7 @@ class Keeper:
             state.profile,
             state.seed,
             self._site.check,
+            renew,
             to=state.share,
             turnover=state.capacities,
         )

@@ -1,0 +1,93 @@
+"""Tell one large study in every format, each in a process of its own: time, memory, size.
+
+python -m benchmarks.analysis.report [--values 100000] [--rounds 5] [--formats html pdf]
+                                     [--directory DIR]
+"""
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.harness import CPU, WHOLE
+from benchmarks.processes import timed
+from benchmarks.table import machine, say
+from tiltyard.folder import StudyFolder
+from tiltyard.report.formats import FORMATS
+
+from .study import write_study
+
+VALUES = 100_000
+ROUNDS = 5
+LIMIT_S = 10.0
+"""CPU time of the whole process: start, reading, analysis, composition, one form, writing."""
+LIMIT_BYTES = 3_000_000
+"""Of the page."""
+TELLING = "telling_s"
+"""CPU time of what comes after the analysis: composition, form, writing."""
+
+Cost = dict[str, float]
+
+
+def main() -> None:
+    """Print a line a format, and whether the limits of time and size were kept."""
+    names = [form.name for form in FORMATS]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--values", type=int, default=VALUES, help="trial values")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="each makes every format once")
+    parser.add_argument("--formats", nargs="+", choices=names, default=names)
+    parser.add_argument("--directory", type=Path, help="to write the study in")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.directory) as place:
+        made = write_study(StudyFolder(Path(place) / "study"), options.values)
+        say(f"{made:,} values, {options.rounds} rounds; medians, and from least to most")
+        say(machine())
+        costs = _costs(Path(place), options.formats, options.rounds)
+    say(
+        "format     CPU time, whole process   of that the telling     elapsed      memory      size"
+    )
+    for name, own in costs.items():
+        say(f"{name:10} {'   '.join(_figures(own))}")
+    say(machine())
+    for name, own in costs.items():
+        _judge(f"{name}: CPU time < {LIMIT_S:g} s", _median(own, CPU) < LIMIT_S)
+    for cost in costs.get("html", [])[:1]:
+        size_bytes = cost["size_bytes"]
+        _judge(f"page {size_bytes:,} B < {LIMIT_BYTES:,} B", size_bytes < LIMIT_BYTES)
+
+
+def _costs(place: Path, names: Sequence[str], rounds: int) -> dict[str, list[Cost]]:
+    """Every format once a round, in random order: what else the machine does meets all alike."""
+    rng = random.Random(20261121)
+    costs: dict[str, list[Cost]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in rng.sample(names, k=len(names)):
+            command = [sys.executable, "-m", "benchmarks.analysis.told", place / "study", name]
+            spent, printed = timed(command, Path())
+            costs[name].append({**spent, **json.loads(printed)})
+    return costs
+
+
+def _figures(costs: Sequence[Cost]) -> Iterator[str]:
+    for what, width in ((CPU, 22), (TELLING, 20), (WHOLE, 20)):
+        values = [cost[what] for cost in costs]
+        spread = f"{statistics.median(values):.1f} ({min(values):.1f} … {max(values):.1f}) s"
+        yield f"{spread:>{width}}"
+    yield f"{_median(costs, 'peak_memory_bytes') / 2**20:4.0f} MiB"
+    yield f"{_median(costs, 'size_bytes') / 1e6:5.2f} MB"
+
+
+def _median(costs: Sequence[Cost], what: str) -> float:
+    return statistics.median(cost[what] for cost in costs)
+
+
+def _judge(wanted: str, reached: bool) -> None:
+    say(f"{wanted}: {'reached' if reached else 'NOT REACHED'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What a printed study claims, held against its own numbers."""

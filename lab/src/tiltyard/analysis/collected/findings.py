@@ -1,0 +1,232 @@
+"""From a collection to findings, in the same form as those of a study that was run here.
+
+The cells of all workloads are one family (Benjamini–Hochberg), the workloads' means the other
+(Holm), as in a study of ours; but nothing here was randomised, and what the source did not keep
+stands beside every verdict.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import get_args
+
+from tiltyard import __version__
+from tiltyard.analysis.audit.model import Audited
+from tiltyard.analysis.collected.answer import answer
+from tiltyard.analysis.collected.limits import limits
+from tiltyard.analysis.collected.verdicts import Pair, compare
+from tiltyard.analysis.collected.workload import (
+    Point,
+    averages,
+    cell,
+    index,
+    pairs_at,
+    pairs_over,
+    points,
+)
+from tiltyard.analysis.model import (
+    FORMAT,
+    Cell,
+    Comparison,
+    Findings,
+    Index,
+    Loss,
+    Notice,
+    SystemFindings,
+    Verdict,
+    WorkloadFindings,
+)
+from tiltyard.analysis.pairs import turned
+from tiltyard.analysis.systems import advantages
+from tiltyard.collected.model import CollectedWorkload, Collection
+from tiltyard.collector import collector_paused
+from tiltyard.plan.model import Design
+from tiltyard.stats.multiple import benjamini_hochberg, holm
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A workload with its points and everything that is compared of it."""
+
+    workload: CollectedWorkload
+    headline: list[Point]
+    details: list[Point]
+    cells: list[list[Pair]]
+    metrics: list[tuple[list[Point], list[Pair]]]
+    """For each headline metric its points, and the pairs over them; empty for one metric."""
+    over_all: list[Pair]
+
+
+@collector_paused()
+def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
+    """All findings about results that were collected elsewhere; pure.
+
+    Args:
+        collection: the results.
+        audit: what came of holding its author's claims against it.
+    """
+    names = [system.name for system in collection.systems]
+    works = [_work(workload, names) for workload in collection.workloads]
+    within = collection.equivalent_within
+    grid = [
+        pair for w in works for own in (*w.cells, *(over for _, over in w.metrics)) for pair in own
+    ]
+    told = iter(compare(grid, within, benjamini_hochberg))
+    wholes = iter(compare([pair for w in works for pair in w.over_all], within, holm))
+    workloads = tuple(_findings(w, told, wholes, collection) for w in works)
+    return Findings(
+        format=FORMAT,
+        tiltyard=__version__,
+        engine="",
+        plan_hash=collection.hash,
+        seed=0,
+        question=collection.question,
+        decide=collection.decide,
+        answer=" ".join(workload.answer for workload in workloads),
+        systems=tuple(
+            SystemFindings(name=one.name, levels=one.levels, facts=one.facts, commands=one.commands)
+            for one in collection.systems
+        ),
+        baseline=collection.baseline,
+        differences=(),
+        advantages=advantages(
+            {one.name: one.levels for one in collection.systems}, collection.baseline
+        ),
+        design=Design(
+            profile="collected",
+            strict=False,
+            looks=(),
+            alpha=0.05,
+            equivalent_within=within,
+            false_discovery_rate=0.05,
+        ),
+        design_sentence=_design_sentence(within, len(grid)),
+        blocks_done=0,
+        blocks_planned=0,
+        look=0,
+        family=len(grid),
+        trials_kept=0,
+        trials_failed=0,
+        resolution_percent=None,
+        stopped=None,
+        conditions_sentence="",
+        workloads=workloads,
+        trials=(),
+        drifts=(),
+        notices=tuple(Notice(severity="warning", text=text) for text in limits(collection)),
+        host=collection.host,
+        complete=True,
+        origin=collection.origin,
+        kept=collection.kept,
+        audit=tuple(audit),
+    )
+
+
+def _work(workload: CollectedWorkload, systems: Sequence[str]) -> _Work:
+    found = points(workload, systems)
+    headline = [point for point in found if point.metric.headline]
+    groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
+    metrics = [(own, pairs_over(own[0].metric.label, own)) for own in groups if len(groups) > 1]
+    return _Work(
+        workload=workload,
+        headline=headline,
+        details=[point for point in found if not point.metric.headline],
+        cells=[pairs_at(point) for point in headline],
+        metrics=metrics,
+        over_all=pairs_over(workload.name, headline) if headline else [],
+    )
+
+
+def _findings(
+    work: _Work,
+    told: Iterator[Comparison],
+    wholes: Iterator[Comparison],
+    collection: Collection,
+) -> WorkloadFindings:
+    workload = work.workload
+    cells = tuple(
+        cell(point, [next(told) for _ in own])
+        for point, own in zip(work.headline, work.cells, strict=True)
+    )
+    by_metric = tuple(
+        index(
+            own[0].metric.name,
+            own[0].metric.label,
+            own,
+            [next(told) for _ in over],
+            collection.baseline,
+        )
+        for own, over in work.metrics
+    )
+    whole = _index(work, [next(wholes) for _ in work.over_all], collection.baseline)
+    counts = Counter(found.verdict for one in cells for found in one.comparisons)
+    tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
+    times = bool(work.headline) and all(p.metric.name == "latency" for p in work.headline)
+    return WorkloadFindings(
+        name=workload.name,
+        use=workload.use,
+        about=workload.about,
+        lineage=workload.lineage,
+        timing="",
+        effective=dict(workload.parameters),
+        grid=workload.grid,
+        answer=answer(whole),
+        index=whole,
+        by_metric=by_metric,
+        cells=cells,
+        latencies=None,
+        details=tuple(cell(point, ()) for point in work.details),
+        ends={},
+        losses=_losses(whole, cells),
+        tally=tally,
+        averages=averages(work.headline, [s.name for s in collection.systems]) if times else (),
+        commands=workload.commands,
+    )
+
+
+def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Index:
+    """Over everything that is compared of a workload; empty where nothing was read."""
+    label = work.workload.name
+    if len({point.metric.name for point in work.headline}) == 1:
+        label = work.headline[0].metric.label
+    if work.headline:
+        return index(work.workload.name, label, work.headline, comparisons, baseline)
+    return Index(
+        name=work.workload.name,
+        label=label,
+        unit="",
+        shown_in="",
+        direction="higher",
+        cells=0,
+        standings=(),
+        comparisons=(),
+    )
+
+
+def _losses(whole: Index, cells: Sequence[Cell]) -> tuple[Loss, ...]:
+    """The cells in which the first by estimate was found worse than another system."""
+    best = whole.standings[0].system if whole.standings else ""
+    own = (
+        (one, pair if pair.system == best else turned(pair))
+        for one in cells
+        for pair in one.comparisons
+        if best in (pair.system, pair.against)
+    )
+    return tuple(
+        Loss(label=", ".join(filter(None, (one.label, one.at_label))), comparison=pair)
+        for one, pair in own
+        if pair.verdict == "slower"
+    )
+
+
+def _design_sentence(within: float, family: int) -> str:
+    if not family:
+        return "Nothing was measured here, and no values were kept that could be compared."
+    return (
+        "These values were not measured here: nothing is known of a plan. Ratios are of means, or "
+        "of the means of logarithms; intervals are Welch's on the log scale where a spread was "
+        "kept, exact signed ranks where blocks are paired, and absent where nothing was repeated. "
+        f"Differences within {100 * within:g} % count as none. {family} comparisons were corrected "
+        "together (Benjamini–Hochberg at 5 %), those of whole workloads by Holm."
+    )

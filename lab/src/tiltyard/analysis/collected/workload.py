@@ -1,0 +1,273 @@
+"""One collected workload: its cells, its indices, and which pairs they compare."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from tiltyard.analysis.axes import label_of, spoken_axes
+from tiltyard.analysis.collected.evidence import (
+    Evidence,
+    Location,
+    location,
+    of_pairs,
+    paired,
+    shared_blocks,
+    together,
+    unpaired,
+)
+from tiltyard.analysis.collected.verdicts import Pair
+from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
+from tiltyard.analysis.pairs import turned
+from tiltyard.analysis.quantity import Direction
+from tiltyard.collected.model import CollectedMetric, CollectedWorkload, Reading
+from tiltyard.stats.summary import summarise
+
+
+@dataclass(frozen=True)
+class Point:
+    """One metric at one point of the grid, with what every system has there."""
+
+    metric: CollectedMetric
+    at: Mapping[str, int | str]
+    label: str
+    readings: Mapping[str, Reading]
+    """System → reading, in the order of the systems."""
+
+    @property
+    def topic(self) -> str:
+        """What a sentence calls it."""
+        return ", ".join(filter(None, (self.metric.label, self.label)))
+
+    def locations(self, direction: Direction | None = None) -> dict[str, Location]:
+        """Of the systems that have a positive value; turned round if it is told otherwise."""
+        found = {
+            name: location(reading, self.metric.printed) for name, reading in self.readings.items()
+        }
+        turn = direction is not None and direction != self.metric.direction
+        return {
+            name: replace(one, mean=-one.mean) if turn else one
+            for name, one in found.items()
+            if one is not None
+        }
+
+
+def points(workload: CollectedWorkload, systems: Sequence[str]) -> list[Point]:
+    """The points of a workload, metric by metric, in the order of its readings."""
+    found: dict[tuple[str, tuple[tuple[str, int | str], ...]], dict[str, Reading]] = {}
+    for reading in workload.readings:
+        place = (reading.metric, tuple(reading.at.items()))
+        found.setdefault(place, {})[reading.system] = reading
+    metrics = {metric.name: place for place, metric in enumerate(workload.metrics)}
+    ordered = sorted(found, key=lambda place: metrics[place[0]])
+    axes = {
+        name: spoken_axes(dict(at) for metric, at in ordered if metric == name) for name in metrics
+    }
+    return [
+        Point(
+            metric=workload.metrics[metrics[name]],
+            at=dict(at),
+            label=label_of(dict(at), axes[name]),
+            readings={
+                system: found[name, at][system] for system in systems if system in found[name, at]
+            },
+        )
+        for name, at in ordered
+    ]
+
+
+def pairs_at(point: Point) -> list[Pair]:
+    """Every pair of systems once, as (later, earlier) of the study's order."""
+    places = point.locations()
+    names = [(later, earlier) for earlier, later in combinations(places, 2)]
+    heaps = iter(unpaired([(places[later], places[earlier]) for later, earlier in names]))
+    return [
+        Pair(
+            later,
+            earlier,
+            point.topic,
+            point.metric.direction,
+            paired(point.readings[later], point.readings[earlier]) or heap,
+        )
+        for (later, earlier), heap in zip(names, heaps, strict=True)
+    ]
+
+
+def direction_of(own: Sequence[Point]) -> Direction:
+    """Of a mean over points: where they differ, times are turned into speeds."""
+    return "lower" if all(point.metric.direction == "lower" for point in own) else "higher"
+
+
+def pairs_over(label: str, own: Sequence[Point]) -> list[Pair]:
+    """The same over several points: geometric means of systems that have all of them."""
+    direction = direction_of(own)
+    places = [point.locations(direction) for point in own]
+    whole = [name for name in places[0] if all(name in found for found in places)]
+    means = {name: together([found[name] for found in places]) for name in whole}
+    names = [(later, earlier) for earlier, later in combinations(whole, 2)]
+    heaps = unpaired([(means[later], means[earlier]) for later, earlier in names])
+    return [
+        Pair(
+            later,
+            earlier,
+            label,
+            direction,
+            _paired_over(later, earlier, own) or heap,
+        )
+        for (later, earlier), heap in zip(names, heaps, strict=True)
+    ]
+
+
+def _paired_over(later: str, earlier: str, own: Sequence[Point]) -> Evidence | None:
+    """Block by block the mean over the points, where all points have the same blocks."""
+    if len({point.metric.direction for point in own}) > 1:
+        return None
+    pairs = [(point.readings[later], point.readings[earlier]) for point in own]
+    rows = [found.differences for pair in pairs if (found := paired(*pair))]
+    if len(rows) < len(own) or len({shared_blocks(*pair) for pair in pairs}) != 1:
+        return None
+    return of_pairs(np.mean(rows, axis=0))
+
+
+def cell(point: Point, comparisons: Sequence[Comparison]) -> Cell:
+    """A point with its verdicts."""
+    return Cell(
+        metric=point.metric.name,
+        label=point.metric.label,
+        unit=point.metric.unit,
+        shown_in=point.metric.unit,
+        direction=point.metric.direction,
+        at=dict(point.at),
+        at_label=point.label,
+        summaries=tuple(_summary(name, own) for name, own in point.readings.items()),
+        comparisons=tuple(comparisons),
+        printed=point.metric.printed,
+    )
+
+
+def index(
+    name: str, label: str, own: Sequence[Point], comparisons: Sequence[Comparison], baseline: str
+) -> Index:
+    """Systems over several points, ranked by estimate."""
+    metric, direction = own[0].metric, direction_of(own)
+    unit = metric.unit if len({point.metric.unit for point in own}) == 1 else ""
+    printed = {point.metric.printed for point in own}
+    places = [point.locations(direction) for point in own]
+    values = {
+        system: math.exp(together([found[system] for found in places]).mean)
+        for system in places[0]
+        if all(system in found for found in places)
+    }
+    best_first = sorted(values, key=lambda one: values[one], reverse=direction == "higher")
+    ahead, behind = _ranks(best_first, comparisons)
+    return Index(
+        name=name,
+        label=label,
+        unit=unit,
+        shown_in=unit,
+        direction=direction,
+        cells=len(own),
+        standings=tuple(
+            Standing(
+                rank=rank,
+                rank_best=1 + ahead[system],
+                rank_worst=len(best_first) - behind[system],
+                system=system,
+                value=values[system],
+                comparison=_against(comparisons, system, baseline),
+            )
+            for rank, system in enumerate(best_first, 1)
+        ),
+        comparisons=tuple(comparisons),
+        printed=metric.printed if len(printed) == 1 else None,
+    )
+
+
+def averages(own: Sequence[Point], systems: Sequence[str]) -> tuple[Average, ...]:
+    """Arithmetic means over the points, of systems that have all of them, in base units."""
+    means = {
+        system: math.fsum(typical(point.readings[system]) for point in own) / len(own)
+        for system in systems
+        if all(system in point.readings for point in own)
+    }
+    return tuple(
+        Average(
+            system=system,
+            value=value,
+            ratios={
+                other: value / mean for other, mean in means.items() if other != system and mean
+            },
+        )
+        for system, value in means.items()
+    )
+
+
+def typical(reading: Reading) -> float:
+    """The one number that stands for a reading: the mean that is stated, else of its values."""
+    if reading.mean is not None:
+        return reading.mean
+    return math.fsum(reading.values) / len(reading.values)
+
+
+def _summary(system: str, reading: Reading) -> Summary:
+    known = {"system": system, "percentiles": reading.percentiles}
+    if not reading.values:
+        mean = reading.mean or 0.0
+        return Summary(
+            **known,
+            blocks=(),
+            values=(),
+            median=mean,
+            median_low=None,
+            median_high=None,
+            mean=mean,
+            sd=reading.sd,
+            cv=reading.sd / mean if reading.sd is not None and mean else None,
+            se=reading.se,
+            n=reading.n,
+        )
+    found = summarise(np.asarray(reading.values))
+    return Summary(
+        **known,
+        blocks=reading.blocks,
+        values=reading.values,
+        median=found.median,
+        median_low=found.median_low,
+        median_high=found.median_high,
+        mean=found.mean if reading.mean is None else reading.mean,
+        sd=found.sd if reading.sd is None else reading.sd,
+        cv=found.cv,
+        se=reading.se,
+        n=len(reading.values),
+    )
+
+
+def _ranks(
+    systems: Sequence[str], comparisons: Sequence[Comparison]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """How many systems are found better, and how many worse, than each."""
+    better, worse = dict.fromkeys(systems, 0), dict.fromkeys(systems, 0)
+    for winner, loser in _found(comparisons):
+        better[loser] += 1
+        worse[winner] += 1
+    return better, worse
+
+
+def _found(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
+    for pair in comparisons:
+        if pair.verdict == "faster":
+            yield pair.system, pair.against
+        if pair.verdict == "slower":
+            yield pair.against, pair.system
+
+
+def _against(comparisons: Sequence[Comparison], system: str, baseline: str) -> Comparison | None:
+    """The comparison with the baseline, told from the system's side."""
+    for pair in comparisons:
+        if (pair.system, pair.against) == (system, baseline):
+            return pair
+        if (pair.against, pair.system) == (system, baseline):
+            return turned(pair)
+    return None

@@ -1,0 +1,62 @@
+"""Systems relative to the best of each test: shares of its speed, which tests of any unit have."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tiltyard.analysis.model import Findings, Index
+
+
+@dataclass(frozen=True)
+class RelativeTest:
+    """One test with what each system reaches of the best one."""
+
+    workload: str
+    label: str
+    shares: Mapping[str, float]
+    """System → its speed over that of the best: 1 for the best itself, less for all others. Times
+    are turned into speeds, so more is always better."""
+
+
+def relative_tests(findings: Findings) -> list[RelativeTest]:
+    """Every test of every workload in which at least two systems have a value."""
+    return [
+        RelativeTest(workload, index.label, shares)
+        for workload, index in _tests(findings)
+        if len(shares := shares_of_best(index)) > 1
+    ]
+
+
+def shares_of_best(index: Index) -> dict[str, float]:
+    """Of systems with a positive value: speed over the greatest speed."""
+    values = {one.system: one.value for one in index.standings if one.value > 0}
+    if not values:
+        return {}
+    if index.direction == "higher":
+        most = max(values.values())
+        return {system: value / most for system, value in values.items()}
+    least = min(values.values())
+    return {system: least / value for system, value in values.items()}
+
+
+def mean_shares(tests: Sequence[RelativeTest]) -> dict[str, float]:
+    """Geometric mean over the tests, of systems that have all of them.
+
+    A summary of normalised numbers is a geometric mean or it depends on what they were normalised
+    by (P. Fleming and J. Wallace, *How not to lie with statistics*, CACM 29(3), 1986).
+    """
+    systems = [
+        system
+        for system in (tests[0].shares if tests else ())
+        if all(system in test.shares for test in tests)
+    ]
+    return {
+        system: math.exp(math.fsum(math.log(test.shares[system]) for test in tests) / len(tests))
+        for system in systems
+    }
+
+
+def _tests(findings: Findings) -> Iterator[tuple[str, Index]]:
+    for workload in findings.workloads:
+        for index in workload.by_metric or (workload.index,):
+            yield workload.name, index

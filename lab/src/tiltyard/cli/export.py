@@ -1,0 +1,71 @@
+"""``tiltyard export``: findings in the formats of other tools."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from tiltyard.exporters.exporter import Exporter
+
+
+def export(
+    study: Path = Path(),
+    /,
+    *,
+    to: str,
+    output: Annotated[
+        str | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)
+    ] = None,
+) -> None:
+    """Write what was measured in the format of another tool.
+
+    The study may have been run here, imported (`tiltyard import`), or printed (a folder of
+    `published/`). Formats: `csv` and `parquet` (every value), `phoronix` (composite.xml),
+    `bencher` (medians with intervals), `openmetrics` (the same and ratios).
+
+    ```
+    tiltyard export spool --to parquet
+    tiltyard export spool --to bencher --output - | jq keys
+    tiltyard export published/linux-3.13 --to phoronix --output composite.xml
+    ```
+
+    Args:
+        study: A study folder; by default this one.
+        to: The format.
+        output: File to write, `-` for stdout; by default a file in the study's folder `report/`, of
+            a printed study here.
+    """
+    from tiltyard.cli.console import emit, say
+    from tiltyard.cli.output import free_file
+    from tiltyard.cli.reporting import findings_of, named
+    from tiltyard.collected.published import is_published
+    from tiltyard.exporters import EXPORTERS
+    from tiltyard.folder import StudyFolder, write_whole
+
+    exporter = named(to, {one.name: one for one in EXPORTERS}, "an export format")
+    if output == "-":
+        _refuse_terminal(exporter)
+        emit(exporter.render(findings_of(study)))
+        return
+    if output is not None:
+        path = free_file(Path(output))
+    elif is_published(study):
+        path = Path(exporter.file)
+    else:
+        root = study if study.is_dir() else study.parent
+        path = StudyFolder(root).report / exporter.file
+    write_whole(path, exporter.render(findings_of(study)))
+    say(str(path))
+
+
+def _refuse_terminal(exporter: "Exporter") -> None:
+    """Bytes that are no text would only upset a terminal."""
+    import sys
+
+    from tiltyard.errors import UsageError
+
+    if not exporter.text and sys.stdout.isatty():
+        raise UsageError(
+            f"{exporter.name} is no text and stdout is a terminal: name a file with --output"
+        )

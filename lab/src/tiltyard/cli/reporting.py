@@ -1,0 +1,134 @@
+"""From a folder, whatever kind of study it holds, to its report in the forms asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeVar
+
+from tiltyard.analysis.collected import analyse_collection
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Findings
+from tiltyard.cli.auditing import audited
+from tiltyard.cli.output import free_folder
+from tiltyard.cli.session import planned_or_fail, write_findings
+from tiltyard.collected.published import PUBLISHED, Publication, is_published, read_publication
+from tiltyard.collected.store import is_collected, read_collection
+from tiltyard.collector import collector_paused
+from tiltyard.errors import UsageError
+from tiltyard.folder import StudyFolder
+from tiltyard.report.formats import FORMATS
+from tiltyard.report.formats.format import Format
+from tiltyard.report.styles import STYLES
+from tiltyard.report.styles.style import Style
+from tiltyard.run.read import read_run
+
+_Named = TypeVar("_Named")
+
+
+@dataclass(frozen=True)
+class Concluded:
+    """Findings, and how and where they are to be told."""
+
+    findings: Findings
+    style: Style
+    root: Path
+    """Folder for the findings."""
+    folder: Path
+    """Folder for the report: in that one, or the same."""
+
+
+def findings_of(study: Path) -> Findings:
+    """Analyse a study, whatever kind it is; nothing is written.
+
+    Raises:
+        UsageError: if there is no such study.
+    """
+    if is_published(study):
+        publication = read_publication(study)
+        return analyse_collection(publication.collection, audited(study, publication))
+    if is_collected(study):
+        return analyse_collection(read_collection(study))
+    folder = StudyFolder.of(study)
+    plan = planned_or_fail(folder)
+    return analyse(plan, read_run(folder, plan))
+
+
+def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
+    """Analyse a study; nothing is written.
+
+    Args:
+        study: A study of any kind.
+        style: A style's name; ``None``: the study's own.
+        output: Folder for all that is made; ``None``: in the study's, of a printed study one of
+            its name here.
+
+    Raises:
+        UsageError: if there is no such study or style, or no report can go to that folder.
+    """
+    if is_published(study):
+        chosen = _style_of(study, read_publication(study), style)
+        target = free_folder(output or Path(study.resolve().name))
+        return Concluded(findings_of(study), chosen, target, target)
+    chosen = style_of(STYLES[0].name if style is None else style)
+    folder = StudyFolder(study) if is_collected(study) else StudyFolder.of(study)
+    if output is not None:
+        target = free_folder(output)
+        return Concluded(findings_of(study), chosen, target, target)
+    return Concluded(findings_of(study), chosen, folder.root, folder.report)
+
+
+def _style_of(study: Path, publication: Publication, style: str | None) -> Style:
+    """The one that was named, or that a printed study names itself.
+
+    Raises:
+        UsageError: if there is no such style; it says who named it.
+    """
+    if style is not None:
+        return style_of(style)
+    try:
+        return style_of(publication.style)
+    except UsageError as error:
+        raise UsageError(f"{study / PUBLISHED}: style: {error}") from error
+
+
+@collector_paused()
+def write_report(found: Concluded, formats: Sequence[Format] = FORMATS[:1]) -> list[Path]:
+    """Write findings and a report in some formats; the files to open."""
+    write_findings(found.findings, found.style, formats, found.root, found.folder)
+    return [found.folder / form.file for form in formats]
+
+
+def style_of(name: str) -> Style:
+    """A style by name.
+
+    Raises:
+        UsageError: if there is none of that name.
+    """
+    return named(name, {style.name: style for style in STYLES}, "a style")
+
+
+def formats_of(names: Sequence[str]) -> list[Format]:
+    """The formats to make, the first one always; ``all`` names every one.
+
+    Raises:
+        UsageError: if there is none of a name.
+    """
+    known = {form.name: form for form in FORMATS}
+    wanted = [part for name in names for part in name.split(",")]
+    if "all" in wanted:
+        return list(FORMATS)
+    return list(dict.fromkeys([FORMATS[0], *(named(name, known, "a format") for name in wanted)]))
+
+
+def named(name: str, known: dict[str, _Named], what: str) -> _Named:
+    """The one of a name among those that there are.
+
+    Raises:
+        UsageError: if there is none; the message names them all, and the nearest.
+    """
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, 1)
+    guess = f' Did you mean "{near[0]}"?' if near else ""
+    raise UsageError(f'"{name}" is not {what}. One of: {", ".join(known)}.{guess}')

@@ -1,0 +1,13 @@
+"""Findings in the formats of other tools: one file a format, and one line in the list below."""
+
+from tiltyard.exporters import bencher, csv, openmetrics, parquet, phoronix
+from tiltyard.exporters.exporter import Exporter
+
+EXPORTERS: tuple[Exporter, ...] = (
+    csv.EXPORTER,
+    parquet.EXPORTER,
+    phoronix.EXPORTER,
+    bencher.EXPORTER,
+    openmetrics.EXPORTER,
+)
+"""All exporters, by what people look for first."""

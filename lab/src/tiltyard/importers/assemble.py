@@ -1,0 +1,291 @@
+"""From what many files hold to one collection: which system each is of, and what is a replicate.
+
+Files of one system that hold the same cells are replicates of each other, in the order in which
+they are given. That the order means anything, and that the i-th files of all systems belong
+together, only a person can say.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from tiltyard.collected.model import (
+    CollectedMetric,
+    CollectedSystem,
+    CollectedWorkload,
+    Collection,
+    Kept,
+    Origin,
+    SourceFile,
+)
+from tiltyard.errors import UsageError
+from tiltyard.folder import sha256
+from tiltyard.importers.cells import Cells
+from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
+from tiltyard.importers.naming import levels_of, named_or_fail
+from tiltyard.importers.reading import shown
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """One file that was read."""
+
+    name: str
+    """Unique in the collection; as it is kept in ``sources/``."""
+    data: bytes
+    system: str | None
+    """Which system a person says that it is of."""
+    importer: str
+    imported: Imported
+    left_out: str = ""
+    """Which figures of such files are not taken over: a clause."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What only the person who imports can know."""
+
+    question: str | None = None
+    factors: tuple[str, ...] = ()
+    """What the parts of the systems' names (``ext4/noatime``) are levels of."""
+    order_given: bool = False
+    """That files are given in the order in which they were made."""
+    blocks: bool = False
+    """That the i-th files of all systems were made in one round."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One measurement with where it belongs."""
+
+    file: str
+    system: str
+    workload: ImportedWorkload
+    measured: Measured
+
+
+def assemble(files: Sequence[ReadFile], said: Said) -> Collection:
+    """One collection of all files; the first system is its baseline.
+
+    Raises:
+        UsageError: if files contradict each other, are given twice, or are of no system.
+    """
+    _refuse_duplicates(files)
+    entries = [entry for file in files for entry in _entries(file)]
+    systems = tuple(dict.fromkeys(entry.system for entry in entries))
+    named_or_fail(systems)
+    rounds = _rounds(entries) if said.blocks else None
+    workloads, differing = _workloads(entries, rounds)
+    facts, host = _facts(files, entries, systems)
+    tools = tuple(dict.fromkeys(file.importer for file in files))
+    uses = tuple(dict.fromkeys(workload.use for workload in workloads))
+    return Collection(
+        question=said.question or f"How do {_listed(systems)} compare in {_listed(uses)}?",
+        origin=Origin(
+            title=f"{len(files)} result file{'s' if len(files) > 1 else ''} of {_listed(tools)}",
+            note=" ".join(_notes(files)),
+            files=tuple(
+                SourceFile(name=file.name, sha256=sha256(file.data), importer=file.importer)
+                for file in files
+            ),
+        ),
+        kept=Kept(
+            order=said.order_given,
+            interleaved=said.blocks,
+            limits=tuple(
+                dict.fromkeys(
+                    (*(limit for file in files for limit in file.imported.limits), *differing)
+                )
+            ),
+        ),
+        systems=tuple(
+            CollectedSystem(name=name, levels=levels, facts=facts[name])
+            for name, levels in levels_of(systems, said.factors).items()
+        ),
+        baseline=systems[0],
+        workloads=workloads,
+        host=host,
+    )
+
+
+def _notes(files: Sequence[ReadFile]) -> Iterator[str]:
+    """Sentences on how the numbers came from the files, and which did not."""
+    yield (
+        "Read from the files as they are; files of one system with the same cells count as "
+        "repetitions."
+    )
+    for importer, left_out in dict.fromkeys((file.importer, file.left_out) for file in files):
+        if left_out:
+            yield f"Not taken over of {importer}: {left_out.replace('`', '')}."
+
+
+def _refuse_duplicates(files: Sequence[ReadFile]) -> None:
+    seen: dict[str, str] = {}
+    for file in files:
+        first = seen.setdefault(sha256(file.data), file.name)
+        if first != file.name:
+            raise UsageError(
+                f"{file.name}: the same bytes as {first}; a result counts once: leave one out"
+            )
+
+
+def _entries(file: ReadFile) -> Iterator[_Entry]:
+    """Every measurement of a file, with its system."""
+    own = dict.fromkeys(one.system for each in file.imported.workloads for one in each.measured)
+    named = [name for name in own if name is not None]
+    if file.system is not None and len(named) > 1:
+        raise UsageError(
+            f"{file.name}: names its systems itself ({_listed([*map(shown, named)])}); "
+            f'give it without "{file.system}="'
+        )
+    if file.system is None and None in own:
+        raise UsageError(f"{file.name}: does not say which system it is of; write NAME={file.name}")
+    for workload in file.imported.workloads:
+        for measured in workload.measured:
+            yield _Entry(file.name, file.system or measured.system or "", workload, measured)
+
+
+def _rounds(entries: Sequence[_Entry]) -> dict[tuple[str, str], int]:
+    """File and system → the round that the file is of: its place among the system's files."""
+    rounds: dict[tuple[str, str], int] = {}
+    counts: dict[str, int] = {}
+    for entry in entries:
+        if (entry.file, entry.system) not in rounds:
+            counts[entry.system] = counts.get(entry.system, 0) + 1
+            rounds[entry.file, entry.system] = counts[entry.system]
+    if len(set(counts.values())) > 1:
+        told = _listed([f"{system} has {count}" for system, count in counts.items()])
+        raise UsageError(f"--blocks wants as many files of each system as of the others: {told}")
+    return rounds
+
+
+def _workloads(
+    entries: Sequence[_Entry], rounds: Mapping[tuple[str, str], int] | None
+) -> tuple[tuple[CollectedWorkload, ...], list[str]]:
+    """Workloads of the same name made one; and a sentence for each thing that differs in them."""
+    found, differing = [], []
+    by_name: dict[str, list[_Entry]] = {}
+    for entry in entries:
+        by_name.setdefault(entry.workload.name, []).append(entry)
+    for name, own in by_name.items():
+        used = {entry.measured.metric for entry in own}
+        # One entry for each place where such a workload stands, however many values it has.
+        places = list({id(entry.workload): entry for entry in own}.values())
+        metrics = _metrics(places, used)
+        _refuse_other_grids(own)
+        cells = Cells()
+        for entry in own:
+            block = rounds[entry.file, entry.system] if rounds else None
+            cells.add(entry.file, entry.system, entry.measured, block)
+        parameters, unlike = _told(own)
+        differing += [f"{name}: {sentence}" for sentence in (*unlike, *cells.limits)]
+        found.append(
+            CollectedWorkload(
+                name=name,
+                use=own[0].workload.use,
+                lineage=parameters.pop("", ""),
+                parameters=parameters,
+                commands=_joined(entry.workload.commands for entry in places),
+                grid=_joined(tuple(entry.measured.at) for entry in own),
+                metrics=tuple(metrics.values()),
+                readings=tuple(cells.readings()),
+            )
+        )
+    return tuple(found), differing
+
+
+def _metrics(entries: Sequence[_Entry], used: Set[str]) -> dict[str, CollectedMetric]:
+    """The metrics that have values, in the order in which importers list them."""
+    found: dict[str, tuple[str, CollectedMetric]] = {}
+    for entry in entries:
+        for one in entry.workload.metrics:
+            if one.name not in used:
+                continue
+            file, first = found.setdefault(one.name, (entry.file, one))
+            if (one.unit, one.direction) != (first.unit, first.direction):
+                raise UsageError(
+                    f"{entry.file}: {entry.workload.name} {one.label} is in {one.unit}, "
+                    f"{one.direction} is better; in {file} in {first.unit}, {first.direction} is "
+                    "better; import them into folders of their own"
+                )
+            if one.printed != first.printed:
+                found[one.name] = (file, first.model_copy(update={"printed": None}))
+    return {name: metric for name, (_, metric) in found.items()}
+
+
+def _refuse_other_grids(entries: Sequence[_Entry]) -> None:
+    """Values of one metric are told apart by the same dimensions everywhere."""
+    grids: dict[str, _Entry] = {}
+    for entry in entries:
+        first = grids.setdefault(entry.measured.metric, entry)
+        if entry.measured.at.keys() != first.measured.at.keys():
+            raise UsageError(
+                f"{entry.file}: {entry.workload.name} {entry.measured.metric} stands over "
+                f"{_dimensions(entry)}, in {first.file} over {_dimensions(first)}; import them "
+                "into folders of their own"
+            )
+
+
+def _dimensions(entry: _Entry) -> str:
+    return _listed(list(entry.measured.at)) if entry.measured.at else "nothing"
+
+
+def _told(entries: Sequence[_Entry]) -> tuple[dict[str, str], list[str]]:
+    """Parameters, and the lineage under an empty name; and sentences on those that differ."""
+    values: dict[str, dict[str, list[str]]] = {}
+    told = {(entry.system, id(entry.workload)): entry.workload for entry in entries}
+    for (system, _), workload in told.items():
+        for key, value in (("", workload.lineage), *workload.parameters.items()):
+            holders = values.setdefault(key, {}).setdefault(value, [])
+            if system not in holders:
+                holders.append(system)
+    differing = [
+        f"{key or 'the version of the tool'} is not the same everywhere ({_by_value(own)}), so a "
+        "difference between systems may come of that."
+        for key, own in values.items()
+        if len(own) > 1
+    ]
+    return {key: "; ".join(filter(None, own)) for key, own in values.items()}, differing
+
+
+def _by_value(holders: Mapping[str, Sequence[str]]) -> str:
+    """``1.51: ext4 and xfs; not told: btrfs``."""
+    return "; ".join(f"{value or 'not told'}: {_listed(own)}" for value, own in holders.items())
+
+
+def _facts(
+    files: Sequence[ReadFile], entries: Sequence[_Entry], systems: Sequence[str]
+) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """System → facts; and apart from them what is the same of all systems: the host."""
+    found: dict[str, dict[str, list[str]]] = {name: {} for name in systems}
+    places = dict.fromkeys((entry.file, entry.system, entry.measured.system) for entry in entries)
+    by_name = {file.name: file.imported for file in files}
+    for file, system, own_name in places:
+        imported = by_name[file]
+        own = imported.system_facts.get(own_name or "", {})
+        for key, value in {**imported.facts, **own}.items():
+            values = found[system].setdefault(key, [])
+            if value not in values:
+                values.append(value)
+    facts = {
+        name: {key: "; ".join(values) for key, values in own.items()} for name, own in found.items()
+    }
+    host = {
+        key: value
+        for key, value in facts[systems[0]].items()
+        if all(own.get(key) == value for own in facts.values())
+    }
+    return {
+        name: {key: value for key, value in own.items() if key not in host}
+        for name, own in facts.items()
+    }, host
+
+
+def _joined(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
+    """Everything once, in order."""
+    return tuple(dict.fromkeys(one for group in groups for one in group))
+
+
+def _listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,116 @@
+"""The cells of a collection while files are added: what is a repetition, and what contradicts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tiltyard.collected.model import Reading
+from tiltyard.errors import UsageError
+from tiltyard.importers.importer import Measured
+
+_Place = tuple[str, str, tuple[tuple[str, int | str], ...]]
+
+
+@dataclass
+class _Cell:
+    """One cell, so far."""
+
+    file: str
+    """The first file that holds it."""
+    summary: Measured
+    values: list[float]
+    blocks: list[int]
+    percentiles: bool
+    seen: set[int]
+    """The blocks, to be looked up."""
+
+
+@dataclass
+class Cells:
+    """All cells of one workload."""
+
+    limits: list[str] = field(default_factory=list)
+    """Sentences on what could not be kept together."""
+    _cells: dict[_Place, _Cell] = field(default_factory=dict)
+
+    def add(self, file: str, system: str, measured: Measured, block: int | None) -> None:
+        """Take one measurement.
+
+        Args:
+            file: where it is from.
+            system: which it is of.
+            measured: what was measured.
+            block: the round that its file is of; ``None`` where nobody says so.
+
+        Raises:
+            UsageError: if it cannot be joined with what is there.
+        """
+        place = (measured.metric, system, tuple(measured.at.items()))
+        blocks = self._blocks(file, place, measured, block)
+        cell = self._cells.get(place)
+        if cell is None:
+            self._cells[place] = _Cell(
+                file=file,
+                summary=measured,
+                values=list(measured.values),
+                blocks=blocks,
+                percentiles=bool(measured.percentiles),
+                seen=set(blocks),
+            )
+            return
+        if not cell.values or not measured.values:
+            raise UsageError(
+                f"{file}: {_told(place)}: a mean, as in {cell.file}; means are not repetitions: "
+                "give one of the files, or each a system of its own"
+            )
+        if bool(cell.blocks) != bool(blocks) or not cell.seen.isdisjoint(blocks):
+            raise UsageError(
+                f"{file}: {_told(place)}: is of a round that has a value already, from "
+                f"{cell.file}; a round has one"
+            )
+        cell.values += measured.values
+        cell.blocks += blocks
+        cell.seen.update(blocks)
+        if cell.percentiles or measured.percentiles:
+            self._say("percentiles of several files cannot be joined, and were left out.")
+            cell.percentiles = False
+
+    def readings(self) -> Iterator[Reading]:
+        """Everything that was added, in the order in which the cells were met."""
+        for (metric, system, at), cell in self._cells.items():
+            one = cell.summary
+            joined = len(cell.values) > len(one.values)
+            yield Reading(
+                metric=metric,
+                system=system,
+                at=dict(at),
+                values=tuple(cell.values),
+                blocks=tuple(cell.blocks),
+                mean=None if joined else one.mean,
+                sd=None if joined else one.sd,
+                se=None if joined else one.se,
+                n=None if joined else one.n,
+                percentiles=dict(one.percentiles) if cell.percentiles else {},
+            )
+
+    def _blocks(self, file: str, place: _Place, measured: Measured, block: int | None) -> list[int]:
+        if block is None:
+            return list(measured.blocks)
+        if measured.blocks:
+            raise UsageError(f"{file}: says itself which rounds its values are of; drop --blocks")
+        if len(measured.values) > 1:
+            raise UsageError(
+                f"{file}: {_told(place)}: {len(measured.values)} values; with --blocks a file is "
+                "one round and has one value of each cell"
+            )
+        return [block] * len(measured.values)
+
+    def _say(self, sentence: str) -> None:
+        if sentence not in self.limits:
+            self.limits.append(sentence)
+
+
+def _told(place: _Place) -> str:
+    """A cell in words, for an error."""
+    metric, system, at = place
+    point = ", ".join(f"{name} {level}" for name, level in at)
+    return " of ".join((", ".join(filter(None, (metric, point))), system))

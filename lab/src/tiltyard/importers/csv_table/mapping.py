@@ -1,0 +1,161 @@
+"""What a mapping may say: which column is what, in which unit, and how numbers are written."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from tiltyard.errors import UsageError
+from tiltyard.importers.gather import contents
+from tiltyard.importers.quantities import (
+    BITS_S,
+    BYTES_S,
+    GBIT_S,
+    KBIT_S,
+    MBIT_S,
+    MICROSECONDS,
+    MILLISECONDS,
+    NANOSECONDS,
+    PER_S,
+    PERCENT,
+    SECONDS,
+    Unit,
+)
+from tiltyard.study.model import Frozen
+from tiltyard.units import SIZE_UNITS
+
+_RATES: Final = tuple(
+    Unit(f"{prefix}/s", "B/s", Fraction(factor))
+    for prefix, factor in (
+        ("kB", 10**3), ("MB", 10**6), ("GB", 10**9), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30),
+    )
+)  # fmt: skip
+UNITS: Final = {
+    unit.name: unit
+    for unit in (
+        BYTES_S, *_RATES, BITS_S, KBIT_S, MBIT_S, GBIT_S, SECONDS, MILLISECONDS, MICROSECONDS,
+        NANOSECONDS, PER_S, PERCENT,
+    )
+} | {"us": MICROSECONDS, "1/s": PER_S}  # fmt: skip
+"""Units that are known; decimal prefixes are decimal. Any other is kept as it is given."""
+
+
+class Column(Frozen):
+    """A column, by its name in the head."""
+
+    column: Annotated[str, Field(min_length=1)]
+    unit: str | None = None
+    """Of sizes: ``KiB``."""
+
+    @property
+    def factor(self) -> int:
+        """Bytes of one."""
+        return SIZE_UNITS[self.unit] if self.unit else 1
+
+    @model_validator(mode="after")
+    def _known(self) -> "Column":
+        if self.unit is not None and self.unit not in SIZE_UNITS:
+            raise ValueError(f'"{self.unit}" is not one of {", ".join(SIZE_UNITS)}')
+        return self
+
+    def __str__(self) -> str:
+        return f'"{self.column}"'
+
+
+class Quantity(Frozen):
+    """A metric."""
+
+    unit: Annotated[str, Field(min_length=1)]
+    direction: Literal["higher", "lower"]
+    column: str | None = None
+    """Where its values stand, in a wide file."""
+    label: str = ""
+    decimals: Annotated[int, Field(ge=0, le=12)] | None = None
+    compared: bool = True
+
+
+class Mapping(Frozen):
+    """What a CSV file is made of."""
+
+    delimiter: Annotated[str, Field(pattern=r'^[^"\r\n]$')]
+    decimal: Literal[".", ","]
+    thousands: Literal["", ",", ".", " ", "'"] = ""
+    workload: Annotated[str, Field(min_length=1)] | Column
+    system: Column | None = None
+    """Absent where the command line says it: NAME=FILE."""
+    block: Column | None = None
+    at: dict[str, Column] = Field(default_factory=dict)
+    metric: Column | None = None
+    """With ``value``: a long file, one value in a row."""
+    value: Column | None = None
+    metrics: Annotated[dict[str, Quantity], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_form(self) -> "Mapping":
+        named = [name for name, one in self.metrics.items() if one.column]
+        if (self.metric is None) != (self.value is None):
+            raise ValueError("metric and value go together: a long file has both columns")
+        if self.metric is None and len(named) < len(self.metrics):
+            raise ValueError("each metric needs its column, or the file metric and value")
+        if self.metric is not None and named:
+            raise ValueError(f"{named[0]}: a column of its own in a file with a column of values")
+        if self.thousands == self.decimal:
+            raise ValueError("thousands and decimal are the same")
+        return self
+
+    def columns(self) -> Iterator[str]:
+        """The names of all columns that are read."""
+        sources = (self.workload, self.system, self.block, self.metric, self.value)
+        for one in (*sources, *self.at.values()):
+            if isinstance(one, Column):
+                yield one.column
+        yield from (one.column for one in self.metrics.values() if one.column)
+
+    def plain(self, text: str) -> str:
+        """A number as programs write it.
+
+        Raises:
+            ValueError: if it is written otherwise than the mapping says.
+        """
+        found = text
+        if self.thousands and self.thousands in found:
+            group = re.escape(self.thousands)
+            if not re.fullmatch(
+                rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{re.escape(self.decimal)}\d+)?", text
+            ):
+                raise ValueError(f'"{self.thousands}" does not part thousands in it')
+            found = found.replace(self.thousands, "")
+        other = "," if self.decimal == "." else "."
+        if other in found:
+            raise ValueError(f'it has a "{other}", and the mapping says decimal = "{self.decimal}"')
+        return found.replace(",", ".")
+
+
+def unit_of(name: str) -> Unit:
+    """A unit by name; one that is not known is its own base unit."""
+    return UNITS.get(name) or Unit(name, name, Fraction(1))
+
+
+def read_mapping(path: Path) -> Mapping:
+    """A mapping from its file.
+
+    Raises:
+        UsageError: one line with file and key.
+    """
+    try:
+        typed = tomllib.loads(contents(path).decode())
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not TOML: {error}") from error
+    try:
+        return Mapping.model_validate(typed)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise UsageError(": ".join(filter(None, (str(path), place, message)))) from error

@@ -1,0 +1,85 @@
+"""fio's JSON and JSON+: each job is one point, and its threads are one.
+
+Threads of a job that fio did not put together itself are put together as its ``group_reporting``
+does it: bytes are added and divided by the longest runtime, latencies are weighed by their
+operations. Percentiles can be joined where the histograms were kept (JSON+).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from tiltyard.collected.model import CollectedMetric
+from tiltyard.importers.fio.report import FOR_PEOPLE, jobs_of, report_of
+from tiltyard.importers.fio.ways import METRICS, measured
+from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+
+_PACING: Final = frozenset(("rate", "rate_iops", "rate_min", "thinktime"))
+_SLICES: Final = (
+    "fio states one value of each job, of its whole runtime; the deviations that it prints are "
+    "those of slices of time within one run, say nothing of how well a run repeats, and are not "
+    "used."
+)
+
+
+def read(data: bytes, name: str) -> Imported:
+    """One file as ``fio --output-format=json`` or ``json+`` wrote it."""
+    top = report_of(data, name)
+    limits = [_SLICES]
+    found: list[Measured] = []
+    options: dict[str, Mapping[str, str]] = {}
+    for job in jobs_of(top):
+        if job.error:
+            limits.append(f"Job {job.name} ended with error {job.error}; what it did is left out.")
+            continue
+        own = [replace(one, at={"job": job.name}) for one in measured(job.threads, limits)]
+        limits += job.remarks([one.metric for one in own])
+        options[job.name] = job.options
+        found += own
+    paced = any(_PACING & options[own].keys() for own in options)
+    return Imported(
+        workloads=(
+            ImportedWorkload(
+                name="fio",
+                use="fio",
+                lineage=top["fio version"].text(),
+                metrics=tuple(_headlines(one, paced) for one in METRICS),
+                measured=tuple(found),
+                parameters=_parameters(options),
+                grid=("job",),
+            ),
+        ),
+        limits=tuple(dict.fromkeys(limits)),
+    )
+
+
+def _parameters(options: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """An option that all jobs share once; else with the jobs that have it."""
+    found = {}
+    for key in dict.fromkeys(key for own in options.values() for key in own):
+        held = {job: own[key] or "1" for job, own in options.items() if key in own}
+        alike = len(held) == len(options) and len(set(held.values())) == 1
+        found[key] = (
+            next(iter(held.values()))
+            if alike
+            else "; ".join(f"{job}: {value}" for job, value in held.items())
+        )
+    return found
+
+
+def _headlines(one: CollectedMetric, paced: bool) -> CollectedMetric:
+    """Where the rate was given, what is measured is the latency."""
+    if not paced or one.name.endswith("_operations"):
+        return one
+    return one.model_copy(update={"headline": one.name.endswith("completion_latency")})
+
+
+IMPORTER: Final = Importer(
+    name="fio",
+    about="fio --output-format=json or json+, of fio 2 and 3, also among notes; of clients, too",
+    left_out="submission latencies, shortest and longest latencies, deviations, CPU, queue "
+    "depths, priorities, utilisation of disks",
+    cut_off="refused, as it is no JSON then",
+    recognises=lambda head: '"fio version"' in head or bool(FOR_PEOPLE.search(head[:4096])),
+    read=read,
+)

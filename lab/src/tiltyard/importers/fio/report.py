@@ -1,0 +1,122 @@
+"""fio's report: where it stands in a file, and the jobs in it with their threads and options."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tiltyard.errors import UsageError
+from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.reading import text_of
+
+FOR_PEOPLE: Final = re.compile(r"^\S.*: \(g=\d+\): rw=|^\d;fio-\d", re.MULTILINE)
+_OF_ONE_SYSTEM: Final = frozenset(("name", "filename", "directory", "description", "hostname"))
+"""Options that say where, not what."""
+_ONE_WAY: Final = {"read": "read", "randread": "read", "write": "write", "randwrite": "write"}
+"""``rw`` → the only direction that a job of it has."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job with all its threads."""
+
+    name: str
+    """Jobs of one name with other options are told apart: ``a``, ``a (2)``."""
+    threads: Sequence[Node]
+    options: Mapping[str, str]
+
+    @property
+    def error(self) -> int:
+        """The first error of a thread; 0 if all came to their end."""
+        errors = (own.value(signed=True) for one in self.threads if (own := one.get("error")))
+        return next((int(error) for error in errors if error), 0)
+
+    def remarks(self, ways: Sequence[str]) -> Iterator[str]:
+        """Sentences on figures that are of something else than the options say.
+
+        Args:
+            ways: in which directions it has figures.
+        """
+        only = _ONE_WAY.get(self.options.get("rw", self.options.get("readwrite", "")), "")
+        more = bool(only) and not {"read", "write"}.intersection(ways) <= {only}
+        if more and only == "write" and "verify" in self.options:
+            yield f"Job {self.name} read only to verify what it had written (verify)."
+        elif more or self._is_of_several:
+            yield (
+                f"Job {self.name} is several jobs that fio reports as one (group_reporting); "
+                "the options in the report are those of the last of them."
+            )
+
+    @property
+    def _is_of_several(self) -> bool:
+        options = self.threads[0].get("job options")
+        own = options.get("name") if options else None
+        return own is not None and own.text() != self.threads[0]["jobname"].text()
+
+
+def jobs_of(top: Node) -> list[Job]:
+    """The jobs of a report; a job that was repeated as it is stands there again.
+
+    Raises:
+        UsageError: if the report is damaged.
+    """
+    common = _options(top.get("global options"))
+    found: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Node]] = {}
+    for one in _entries(top):
+        own = tuple(_options(one.get("job options")).items())
+        found.setdefault((one["jobname"].text(), one["groupid"].text(), own), []).append(one)
+    kinds: dict[str, list[tuple[tuple[str, str], ...]]] = {}
+    jobs = []
+    for (name, _, own), threads in found.items():
+        known = kinds.setdefault(name, [])
+        if own not in known:
+            known.append(own)
+        place = known.index(own)
+        told = f"{name} ({place + 1})" if place else name
+        jobs.append(Job(told, threads, {**common, **dict(own)}))
+    return jobs
+
+
+def report_of(data: bytes, name: str) -> Node:
+    """The one report in a file.
+
+    Raises:
+        UsageError: if there is none, or another one after it.
+    """
+    return json_of(_without_notes(data, name), name)
+
+
+def _without_notes(data: bytes, name: str) -> bytes:
+    """The report without what fio prints before and after it; line numbers stay what they are."""
+    text = text_of(data, name)
+    if FOR_PEOPLE.search(text[:4096]) and '"fio version"' not in text:
+        raise UsageError(
+            f"{name}: fio's output for people, whose figures are rounded; "
+            "let fio write --output-format=json or json+"
+        )
+    lines = text.split("\n")
+    starts = [place for place, line in enumerate(lines) if line.rstrip() == "{"]
+    if len(starts) > 1:
+        raise UsageError(
+            f"{name}:{starts[1] + 1}: a second report begins here, as with --status-interval; "
+            "give the last one alone"
+        )
+    first = starts[0] if starts else 0
+    ends = (place for place in range(first, len(lines)) if lines[place].rstrip() == "}")
+    last = next(ends, len(lines))
+    return "\n".join([""] * first + lines[first : last + 1]).encode()
+
+
+def _entries(top: Node) -> Iterator[Node]:
+    """The jobs, of a client those of its servers."""
+    clients = top.get("client_stats")
+    for job in (clients or top["jobs"]).entries():
+        if clients is None or job["jobname"].text() != "All clients":
+            yield job
+
+
+def _options(options: Node | None) -> dict[str, str]:
+    """Name → value of what says how it was done."""
+    if options is None:
+        return {}
+    return {key: node.text() for key, node in options.items() if key not in _OF_ONE_SYSTEM}

@@ -1,0 +1,80 @@
+"""hyperfine's JSON: each command is a system, its times in the order in which they were taken."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.quantities import SECONDS, metric
+
+METRICS: Final = (
+    metric("time", SECONDS, None),
+    metric("user", SECONDS, None, headline=False, label="user time"),
+    metric("system", SECONDS, None, headline=False, label="system time"),
+)
+_ORDER: Final = (
+    "hyperfine times one command to its end before the next one begins, so whatever drifted on the "
+    "host meanwhile counts as a difference between commands."
+)
+_ONLY_MEAN: Final = "Of {}, only the mean was exported, not the times."
+_FAILED: Final = "{} of {} runs of {} ended with an error and were timed all the same."
+
+
+def read(data: bytes, name: str) -> Imported:
+    """One file of ``hyperfine --export-json``."""
+    results = json_of(data, name)["results"].entries()
+    commands = tuple(dict.fromkeys(result["command"].text() for result in results))
+    return Imported(
+        workloads=(
+            ImportedWorkload(
+                name="hyperfine",
+                use="hyperfine",
+                metrics=METRICS,
+                measured=tuple(one for result in results for one in _measured(result)),
+                commands=commands,
+            ),
+        ),
+        limits=(_ORDER, *(limit for result in results for limit in _limits(result))),
+    )
+
+
+def _measured(result: Node) -> Iterator[Measured]:
+    command = result["command"].text()
+    times = result.get("times")
+    if times is not None:
+        values = tuple(SECONDS.value(one.value()) for one in times.entries())
+        yield Measured("time", values=values, system=command)
+    else:
+        deviation = result.get("stddev")
+        yield Measured(
+            "time",
+            mean=SECONDS.value(result["mean"].value()),
+            sd=SECONDS.value(deviation.value()) if deviation else None,
+            system=command,
+        )
+    for key in ("user", "system"):  # means over the runs: one value of a file
+        mean = result.get(key)
+        if mean is not None:
+            yield Measured(key, values=(SECONDS.value(mean.value()),), system=command)
+
+
+def _limits(result: Node) -> Iterator[str]:
+    """What is to be said of one command."""
+    command = result["command"].text()
+    if result.get("times") is None:
+        yield _ONLY_MEAN.format(command)
+    codes = result.get("exit_codes")
+    ended = codes.entries() if codes else []
+    failed = sum(one.content is None or one.value(signed=True) != 0 for one in ended)
+    if failed:
+        yield _FAILED.format(failed, len(ended), command)
+
+
+IMPORTER: Final = Importer(
+    name="hyperfine",
+    about="hyperfine --export-json; its commands are the systems",
+    left_out="what follows from the times, such as median and range; memory",
+    cut_off="refused, as it is no JSON then",
+    recognises=lambda head: '"results"' in head and '"command"' in head and '"median"' in head,
+    read=read,
+)

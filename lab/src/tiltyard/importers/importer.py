@@ -1,0 +1,86 @@
+"""What an importer is: a name, how it recognises a file, and how it reads one.
+
+Helpers for all of them: :mod:`~tiltyard.importers.reading` (bytes → lines and numbers),
+:mod:`~tiltyard.importers.json_file`, :mod:`~tiltyard.importers.quantities` (units, metrics).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from tiltyard.collected.model import CollectedMetric
+
+LARGEST_BYTES: Final = 64 * 2**20
+"""Result files are read whole; a larger one, which would take minutes, is refused at once."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was read of one metric at one point: values, or a summary of them.
+
+    The same metric at the same point may be measured again in a file: its values are joined, in
+    file order.
+    """
+
+    metric: str
+    at: Mapping[str, int | str] = field(default_factory=dict)
+    values: tuple[float, ...] = ()
+    """Replicates in base units, in file order."""
+    blocks: tuple[int, ...] = ()
+    mean: float | None = None
+    sd: float | None = None
+    se: float | None = None
+    n: int | None = None
+    percentiles: Mapping[str, float] = field(default_factory=dict)
+    """In s."""
+    system: str | None = None
+    """Where the file itself names the systems (composite.xml, hyperfine); else ``None``."""
+
+
+@dataclass(frozen=True)
+class ImportedWorkload:
+    """One workload as a file has it."""
+
+    name: str
+    use: str
+    metrics: tuple[CollectedMetric, ...]
+    measured: tuple[Measured, ...]
+    lineage: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+    grid: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What one file holds."""
+
+    workloads: tuple[ImportedWorkload, ...]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Of the system or host, as far as the file tells them: kernel, version …"""
+    system_facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The same, system → facts, where the file names its systems."""
+    limits: tuple[str, ...] = ()
+    """Sentences: what the tool did not keep and what that means for a verdict."""
+
+
+@dataclass(frozen=True)
+class Importer:
+    """One kind of result file."""
+
+    name: str
+    """What a person types: ``iozone``, ``fio-json``."""
+    about: str
+    """One line for the help: which files of which versions."""
+    left_out: str
+    """Which figures of its files are not taken over: one clause for the manual and the report."""
+    cut_off: str
+    """What becomes of a file that ends too early, between two lines: one clause for the manual."""
+    recognises: Callable[[str], bool]
+    """Whether a file is its own, by the text of its first 64 KiB. Never raises."""
+    read: Callable[[bytes, str], Imported]
+    """Bytes of a file and its name → what it holds.
+
+    Raises:
+        UsageError: one line that names file, line (or key) and what would be right.
+    """

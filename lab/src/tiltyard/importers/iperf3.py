@@ -1,0 +1,157 @@
+"""iperf3's JSON: what the receiving end got, each direction of ``--bidir`` by itself."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Final
+
+from tiltyard.errors import UsageError
+from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.quantities import (
+    BITS_S,
+    MBIT_S,
+    MICROSECONDS,
+    MILLISECONDS,
+    PER_S,
+    PERCENT,
+    metric,
+)
+from tiltyard.importers.reading import head_of
+
+METRICS: Final = (  # the file has bits per second; people read Mbit/s
+    metric("throughput", MBIT_S, 1),
+    metric("sent", MBIT_S, 1, headline=False, label="throughput as sent"),
+    metric("retransmits", PER_S, None, headline=False, direction="lower"),
+    metric("lost", PERCENT, None, headline=False, label="lost datagrams"),
+    metric("jitter", MILLISECONDS, None, headline=False),
+    metric("round_trip", MICROSECONDS, None, headline=False, label="round trip of the sender"),
+    metric("cpu_client", PERCENT, None, headline=False, label="CPU of the client"),
+    metric("cpu_server", PERCENT, None, headline=False, label="CPU of the server"),
+)
+_UP: Final = {"direction": "client to server"}
+_DOWN: Final = {"direction": "server to client"}
+_SETTINGS: Final = (
+    "num_streams", "blksize", "duration", "bytes", "blocks", "omit", "target_bitrate", "tos",
+)  # fmt: skip
+_SLICES: Final = (
+    "iperf3 states one value of a run; its intervals are slices of time within that run, say "
+    "nothing of how well a run repeats, and are not used."
+)
+_HEAD_BYTES: Final = 2**12
+_ONLY_SENT: Final = (
+    "This iperf3 states of UDP only how much was sent and which share was lost, not what arrived."
+)
+
+
+def read(data: bytes, name: str) -> Imported:
+    """One file as ``iperf3 --json`` wrote it, at the client or at the server."""
+    if _is_for_people(head_of(data[:_HEAD_BYTES])):
+        raise UsageError(
+            f"{name}: iperf3's output for people, whose figures are rounded; add --json to its "
+            "command line"
+        )
+    top = json_of(data, name)
+    error = top.get("error")
+    if error is not None:
+        raise UsageError(f"{name}: error: iperf3 ended with: {error.text()}; run it again")
+    start, end = top["start"], top["end"]
+    test = start["test_start"]
+    protocol = test["protocol"].text()
+    first = _DOWN if _number(test, "reverse") else _UP
+    measured = [*_direction(end, "", first, protocol), *_processors(start, end)]
+    if end.get("sum_sent_bidir_reverse"):
+        measured += _direction(end, "_bidir_reverse", _DOWN, protocol)
+    received = any(one.metric == "throughput" for one in measured)
+    return Imported(
+        workloads=(
+            ImportedWorkload(
+                name=f"iperf3 {protocol}",
+                use=f"iperf3 {protocol}",
+                lineage=start["version"].text(),
+                metrics=METRICS,
+                measured=tuple(measured),
+                parameters=_parameters(start, test, end),
+                grid=("direction",),
+            ),
+        ),
+        limits=(_SLICES,) if received else (_SLICES, _ONLY_SENT),
+    )
+
+
+def _direction(end: Node, suffix: str, at: Mapping[str, str], protocol: str) -> Iterator[Measured]:
+    """One direction of the traffic. An end that does not know what the other did states 0."""
+    received = end.get(f"sum_received{suffix}")
+    sent = end.get(f"sum_sent{suffix}") or end.get(f"sum{suffix}")
+    if received and received["bytes"].value():
+        yield Measured("throughput", at, (BITS_S.value(received["bits_per_second"].value()),))
+    if sent and sent["bytes"].value():
+        yield Measured("sent", at, (BITS_S.value(sent["bits_per_second"].value()),))
+        if (again := sent.get("retransmits")) and (seconds := sent["seconds"].value()):
+            yield Measured("retransmits", at, (float(again.value() / seconds),))
+    losses = received or end.get(f"sum{suffix}")
+    if protocol == "UDP" and losses and losses["packets"].value():
+        yield Measured("lost", at, (PERCENT.value(losses["lost_percent"].value()),))
+        yield Measured("jitter", at, (MILLISECONDS.value(losses["jitter_ms"].value()),))
+    if not suffix and (trips := _round_trips(end)):
+        yield Measured(
+            "round_trip", at, (MICROSECONDS.value(sum(trips, Fraction(0)) / len(trips)),)
+        )
+
+
+def _round_trips(end: Node) -> list[Fraction]:
+    """The mean of each stream that this end sent, in µs; of others the kernel has none."""
+    found = []
+    for stream in end["streams"].entries():
+        sender = stream.get("sender")
+        if sender and sender.get("mean_rtt") and sender.table().get("sender", True):
+            found.append(sender["mean_rtt"].value())
+    return [one for one in found if one]
+
+
+def _processors(start: Node, end: Node) -> Iterator[Measured]:
+    """How busy each end was; ``host`` is the one that wrote the file."""
+    used = end.get("cpu_utilization_percent")
+    ends = (
+        ("cpu_client", "cpu_server") if start.get("connecting_to") else ("cpu_server", "cpu_client")
+    )
+    for name, key in zip(ends, ("host_total", "remote_total"), strict=True):
+        share = used.get(key) if used else None
+        if share and share.value():
+            yield Measured(name, values=(PERCENT.value(share.value()),))
+
+
+def _parameters(start: Node, test: Node, end: Node) -> dict[str, str]:
+    """What was asked for; 0 is iperf3's word for nothing asked."""
+    found = {key: node.text() for key in _SETTINGS if (node := test.get(key)) and node.value()}
+    for key in ("tcp_mss_default", "sock_bufsize"):
+        if (node := start.get(key)) and node.value():
+            found[key] = node.text()
+    for key in ("sender_tcp_congestion", "receiver_tcp_congestion"):
+        if node := end.get(key):
+            found[key] = node.text()
+    return found
+
+
+def _number(node: Node, key: str) -> Fraction:
+    """A number that older versions do not write: 0."""
+    found = node.get(key)
+    return found.value() if found else Fraction(0)
+
+
+def _recognised(head: str) -> bool:
+    return ('"iperf 3' in head and '"start"' in head) or _is_for_people(head[:_HEAD_BYTES])
+
+
+def _is_for_people(head: str) -> bool:
+    """Whether it is no JSON; that may hold a server's output for people."""
+    return "[ ID] Interval " in head and not head.lstrip().startswith("{")
+
+
+IMPORTER: Final = Importer(
+    name="iperf3",
+    about="iperf3 --json, TCP, UDP and SCTP, also --reverse and --bidir, of client or server",
+    left_out="intervals, single streams, counts of bytes and packets",
+    cut_off="refused, as it is no JSON then",
+    recognises=_recognised,
+    read=read,
+)

@@ -1,0 +1,132 @@
+"""JSON that a tool wrote, read by keys that an error can name."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tiltyard.errors import UsageError
+from tiltyard.importers.reading import number, printable, shown, text_of
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number as it is written, so that none is rounded or becomes infinite on the way."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A place in a JSON file."""
+
+    file: str
+    path: str
+    """``jobs[0].read.bw_bytes``; empty at the top."""
+    content: Any
+
+    def refused(self, why: str) -> UsageError:
+        """The error that names file and key."""
+        return UsageError(": ".join(filter(None, (self.file, printable(self.path[:120]), why))))
+
+    def __getitem__(self, key: str) -> "Node":
+        """What stands under a key.
+
+        Raises:
+            UsageError: if it is not there.
+        """
+        found = self.get(key)
+        if found is None:
+            raise self.refused(f'has no "{key}"; give the file as the tool wrote it')
+        return found
+
+    def get(self, key: str) -> "Node | None":
+        """The same, or ``None``."""
+        content = self.table().get(key)
+        return None if content is None else Node(self.file, _joined(self.path, key), content)
+
+    def table(self) -> dict[str, Any]:
+        """Its keys.
+
+        Raises:
+            UsageError: if it is not a table.
+        """
+        if not isinstance(self.content, dict):
+            raise self.refused("should be a table { … }")
+        return self.content
+
+    def items(self) -> Iterator[tuple[str, "Node"]]:
+        """Its keys with what stands under them."""
+        for key, content in self.table().items():
+            yield key, Node(self.file, _joined(self.path, key), content)
+
+    def entries(self) -> list["Node"]:
+        """The entries of a list.
+
+        Raises:
+            UsageError: if it is not a list.
+        """
+        if not isinstance(self.content, list):
+            raise self.refused("should be a list [ … ]")
+        return [
+            Node(self.file, f"{self.path}[{place}]", one) for place, one in enumerate(self.content)
+        ]
+
+    def text(self) -> str:
+        """A string, or a number as it is written.
+
+        Raises:
+            UsageError: if it is neither.
+        """
+        if isinstance(self.content, _Number):
+            return self.content.text
+        if not isinstance(self.content, str):
+            raise self.refused("should be a text")
+        return self.content
+
+    def value(self, *, signed: bool = False) -> Fraction:
+        """A number, exactly; also one in quotes.
+
+        Raises:
+            UsageError: if it is something else, negative, or beyond all reason.
+        """
+        text = self.text()
+        try:
+            return number(text, signed=signed)
+        except ValueError as error:
+            raise self.refused(f"{shown(text)} should be a number: {error}") from None
+
+    def count(self) -> int:
+        """A whole number.
+
+        Raises:
+            UsageError: if it is something else.
+        """
+        found = self.value()
+        if found.denominator != 1:
+            raise self.refused(f"{shown(self.text())} should be a whole number")
+        return found.numerator
+
+
+def json_of(data: bytes, name: str) -> Node:
+    """The top of a JSON file.
+
+    Raises:
+        UsageError: if it is not JSON, or nested more deeply than any tool writes.
+    """
+    try:
+        content = json.loads(
+            text_of(data, name), parse_float=_Number, parse_int=_Number, parse_constant=_Number
+        )
+    except json.JSONDecodeError as error:
+        raise UsageError(
+            f"{name}:{error.lineno}: not JSON, or cut off: {error.msg} at column {error.colno}"
+        ) from error
+    except RecursionError as error:
+        raise UsageError(f"{name}: nested more deeply than any tool writes JSON") from error
+    return Node(name, "", content)
+
+
+def _joined(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

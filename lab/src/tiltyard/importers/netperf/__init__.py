@@ -1,0 +1,101 @@
+"""netperf's classic tables, and what its omni tests print: CSV (``-o``), key=value (``-k``), JSON.
+
+Its bits are decimal, its KB are 1024 B. A figure of -1 was not measured, and is missing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.netperf.classic import tables
+from tiltyard.importers.netperf.figures import Outcome, metrics
+from tiltyard.importers.netperf.omni import SELECTORS, csv_outcomes, json_outcomes, keyval_outcomes
+from tiltyard.importers.reading import Line, head_of, lines_of
+
+_CONFIDENCE: Final = re.compile(r"!!! Confidence intervals: Throughput\s*: +([\d.]+)%")
+
+
+def read(data: bytes, name: str) -> Imported:
+    """Everything that netperf printed to one file, in one execution or several."""
+    if head_of(data[:64]).lstrip("\ufeff \r\n\t")[:1] in ("{", "["):
+        return Imported(_workloads(list(json_outcomes(data, name))))
+    lines = lines_of(data, name)
+    _refuse_omni_tables(lines)
+    outcomes = [*tables(lines), *csv_outcomes(lines), *keyval_outcomes(lines)]
+    return Imported(_workloads(outcomes), limits=tuple(_limits(lines, outcomes)))
+
+
+def _refuse_omni_tables(lines: Sequence[Line]) -> None:
+    """Refuse what ``-O`` prints, and omni by itself: heads that are broken over several lines.
+
+    Raises:
+        UsageError: names the line and the option that prints the same to be read.
+    """
+    for line, below in pairwise(lines):
+        if re.search(r"\bThroughput\b", line.text) and re.search(r"\bUnits\b", below.text):
+            raise line.refused(
+                "a table of omni for people, whose heads stand over several lines; use -o (CSV) or "
+                "-k (key=value) after the -- instead of -O"
+            )
+
+
+def _workloads(outcomes: Sequence[Outcome]) -> tuple[ImportedWorkload, ...]:
+    """One for each test."""
+    return tuple(
+        ImportedWorkload(
+            name=f"netperf {outcome.test}".strip(),
+            use=f"netperf {outcome.test}".strip(),
+            metrics=metrics(outcome),
+            measured=tuple(
+                Measured(one, outcome.at, (value,), percentiles=outcome.percentiles.get(one, {}))
+                for one, value in outcome.values.items()
+            ),
+            grid=tuple(outcome.at),
+        )
+        for outcome in outcomes
+    )
+
+
+def _limits(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> Iterator[str]:
+    if any(outcome.test.startswith("UDP_STREAM") for outcome in outcomes):
+        yield "Of UDP_STREAM the rate is what arrived; what was sent stands beside it."
+    if any("_RR" in one.test and one.headline == "throughput" for one in outcomes):
+        yield "Throughput of requests and responses (-f) is that of both directions together."
+    for line in lines:
+        if "% conf." in line.text:
+            yield (
+                f"{line.file}: figures are means over several iterations (-i), whose own values "
+                "netperf does not print."
+            )
+        if line.text.startswith("!!! Desired confidence was not achieved"):
+            yield f"{line.file}: netperf says that its own confidence was not reached."
+        if found := _CONFIDENCE.match(line.text):
+            yield f"{line.file}: its interval for throughput is {found[1]} % wide."
+
+
+def _recognises(head: str) -> bool:
+    first = head.lstrip()[:1]
+    if first in ("{", "["):
+        return '"THROUGHPUT"' in head and '"THROUGHPUT_UNITS"' in head
+    return (
+        (" TEST from " in head and " port " in head)
+        or "THROUGHPUT_UNITS=" in head
+        or "Throughput,Throughput Units" in head
+        or all(f"{name}" in head for name in (SELECTORS["THROUGHPUT_UNITS"], "Elapsed Time (sec)"))
+        or ("Send   Recv   Size" in head and "Trans." in head)
+        or ("Socket Socket  Message  Elapsed" in head)
+    )
+
+
+IMPORTER: Final = Importer(
+    name="netperf",
+    about="netperf 2.4 to 2.7: the tables of every test in any unit (`-f`), with and without CPU; "
+    "CSV (`-o`), key=value (`-k`) and JSON by selectors",
+    left_out="elapsed times, counts of messages, interim results (`-D`), what `-v 2` adds, "
+    "selectors of other things than throughput, CPU, service demand and latency",
+    cut_off="a table that is not whole is refused",
+    recognises=_recognises,
+    read=read,
+)

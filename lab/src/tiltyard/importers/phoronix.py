@@ -1,0 +1,229 @@
+"""composite.xml of the Phoronix Test Suite: several systems, and the values of every repetition.
+
+No entity, no document type and nothing outside the file is read.
+"""
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, Literal
+
+from tiltyard.collected.model import CollectedMetric, PrintedAs
+from tiltyard.errors import UsageError
+from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.quantities import (
+    GBIT_S,
+    GIB_S,
+    KBIT_S,
+    KIB_S,
+    MBIT_S,
+    MIB_S,
+    MICROSECONDS,
+    MILLISECONDS,
+    NANOSECONDS,
+    PER_S,
+    PERCENT,
+    SECONDS,
+    Unit,
+)
+from tiltyard.importers.reading import number, shown
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_SCALES: Final = {
+    "seconds": SECONDS,
+    "sec": SECONDS,
+    "milliseconds": MILLISECONDS,
+    "ms": MILLISECONDS,
+    "microseconds": MICROSECONDS,
+    "us": MICROSECONDS,
+    "nanoseconds": NANOSECONDS,
+    "ns": NANOSECONDS,
+    "mib/s": MIB_S,
+    "kib/s": KIB_S,
+    "gib/s": GIB_S,
+    "kbits/sec": KBIT_S,
+    "mbits/s": MBIT_S,
+    "mbit/s": MBIT_S,
+    "mbits/sec": MBIT_S,
+    "gbits/sec": GBIT_S,
+    "files/s": PER_S,
+    "iops": PER_S,
+    "tps": PER_S,
+    "ops/sec": PER_S,
+    "transactions per second": PER_S,
+    "requests per second": PER_S,
+    "%": PERCENT,
+    "percent": PERCENT,
+}
+"""Units that mean one thing only."""
+_BINARY: Final = re.compile(r"(?:pts|system)/(?:iozone|compilebench|tiobench|aio-stress|dbench)-.*")
+"""Tests of the suite whose MB is 1024² B; of others nobody says which it is: kept as it is."""
+_NAMESPACE: Final = re.compile(r"^\w+/")
+_VERSION: Final = re.compile(r"-\d+(?:\.\d+)+$")
+
+
+def read(data: bytes, name: str) -> Imported:
+    """All bar graphs of a result file."""
+    root = _root(data, name)
+    found: dict[str, ImportedWorkload] = {}
+    skipped = 0
+    for result in root.iter("Result"):
+        if _text(result, "DisplayFormat") not in ("BAR_GRAPH", ""):
+            skipped += 1
+            continue
+        one = _workload(result, name)
+        first = found.get(one.name)
+        found[one.name] = _joined(first, one) if first else one
+    limits = [
+        "The Phoronix Test Suite repeats a test whose values scatter, so how often it was repeated "
+        "depends on the values; it clears no cache between them."
+    ]
+    if skipped:
+        limits.append(f"{name}: {skipped} results are no numbers to compare, and were left out.")
+    return Imported(
+        workloads=tuple(found.values()),
+        system_facts={
+            _text(system, "Identifier"): dict(_facts(system)) for system in root.iter("System")
+        },
+        limits=tuple(limits),
+    )
+
+
+def _root(data: bytes, name: str) -> "Element":
+    """The document.
+
+    Raises:
+        UsageError: if it is not XML, is cut off, or has a document type, as result files have not.
+    """
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, fromstring
+
+    try:
+        root: Element = fromstring(data, forbid_dtd=True)
+    except DefusedXmlException as error:
+        raise UsageError(
+            f"{name}: refused: a result file has no document type and no entities"
+        ) from error
+    except ParseError as error:
+        raise UsageError(f"{name}:{error.position[0]}: not XML, or cut off: {error}") from error
+    except (LookupError, ValueError) as error:
+        raise UsageError(f"{name}: not XML in an encoding that is known: {error}") from error
+    if root.tag != "PhoronixTestSuite":
+        raise UsageError(
+            f"{name}: <{root.tag[:40]}> should be <PhoronixTestSuite>: give composite.xml"
+        )
+    return root
+
+
+def _workload(result: "Element", name: str) -> ImportedWorkload:
+    """One result: a metric of the test that its title names."""
+    title = _text(result, "Title") or "untitled"
+    label = _text(result, "Description").removeprefix("Test: ") or title
+    entries = result.findall("Data/Entry")
+    unit = _unit(result)
+    where = f"{name}: {title}, {label}"
+    measured = tuple(_measured(entries, where, label, unit))
+    made = CollectedMetric(
+        name=label,
+        label=label,
+        unit=unit.base,
+        direction=_direction(result, where),
+        printed=PrintedAs(
+            unit=unit.name,
+            factor=float(unit.factor),
+            decimals=max((_decimals(_text(entry, "Value")) for entry in entries), default=0),
+        ),
+    )
+    use, version = _text(result, "Identifier"), _text(result, "AppVersion")
+    return ImportedWorkload(
+        name=title,
+        use=_VERSION.sub("", _NAMESPACE.sub("", use)) or title,
+        lineage=f"{title} {version}".strip(),
+        metrics=(made,),
+        measured=measured,
+        commands=tuple(filter(None, (_text(result, "Arguments"),))),
+    )
+
+
+def _measured(entries: "list[Element]", where: str, label: str, unit: Unit) -> Iterator[Measured]:
+    """One entry a system; an entry without a value has none."""
+    for entry in entries:
+        system, value = _text(entry, "Identifier"), _text(entry, "Value")
+        if not value:
+            continue
+        raw = [part for part in _text(entry, "RawString").split(":") if part.strip()]
+        mean = unit.value(_number(value, f"{where}, {system}: Value"))
+        values = tuple(
+            unit.value(_number(part.strip(), f"{where}, {system}: RawString")) for part in raw
+        )
+        yield Measured(
+            label, values=values or (mean,), mean=mean if len(values) > 1 else None, system=system
+        )
+
+
+def _number(text: str, where: str) -> Fraction:
+    try:
+        return number(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: {shown(text)} should be a number: {error}") from None
+
+
+def _unit(result: "Element") -> Unit:
+    """What the scale is worth, where that is known; else as it is given."""
+    scale = _text(result, "Scale")
+    if scale == "MB/s" and _BINARY.fullmatch(_text(result, "Identifier")):
+        return MIB_S
+    known = _SCALES.get(scale.lower())
+    if known is not None:
+        return Unit(scale, known.base, known.factor)
+    return Unit(scale or "1", scale or "1", Fraction(1))
+
+
+def _direction(result: "Element", where: str) -> Literal["higher", "lower"]:
+    proportion = _text(result, "Proportion")
+    if proportion not in ("HIB", "LIB"):
+        raise UsageError(f"{where}: Proportion is {shown(proportion)}; it should be HIB or LIB")
+    return "higher" if proportion == "HIB" else "lower"
+
+
+def _decimals(value: str) -> int:
+    return min(12, len(value.partition(".")[2]))
+
+
+def _joined(first: ImportedWorkload, second: ImportedWorkload) -> ImportedWorkload:
+    """Two results of the same title: metrics of one workload, or repetitions of the same."""
+    names = {metric.name for metric in first.metrics}
+    return ImportedWorkload(
+        name=first.name,
+        use=first.use,
+        lineage=first.lineage,
+        metrics=(*first.metrics, *(own for own in second.metrics if own.name not in names)),
+        measured=(*first.measured, *second.measured),
+        commands=(*first.commands, *second.commands),
+    )
+
+
+def _facts(system: "Element") -> Iterator[tuple[str, str]]:
+    """``Processor: …, Memory: …`` of hardware and software."""
+    for tag in ("Hardware", "Software"):
+        for part in re.split(r",\s+(?=[A-Z][\w -]{1,30}: )", _text(system, tag)):
+            key, colon, value = part.partition(": ")
+            if colon and value.strip():
+                yield key.strip().lower(), value.strip()
+
+
+def _text(element: "Element", tag: str) -> str:
+    found = element.findtext(tag)
+    return " ".join(found.split()) if found else ""
+
+
+IMPORTER: Final = Importer(
+    name="phoronix",
+    about="composite.xml of the Phoronix Test Suite, with all its systems and repetitions",
+    left_out="results that are no bar graphs; how many these are is said",
+    cut_off="refused, as XML is one whole",
+    recognises=lambda head: "<PhoronixTestSuite" in head,
+    read=read,
+)

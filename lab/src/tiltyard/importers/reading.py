@@ -1,0 +1,186 @@
+"""From bytes to lines and numbers, so that no damaged file becomes a wrong number.
+
+A text file that ends in the middle of a line is refused: its last number may lack digits. Files
+that end between two lines are each tool's own matter.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+from tiltyard.errors import UsageError
+
+LONGEST_LINE: Final = 2**16
+"""Characters; no tool prints a longer line."""
+LARGEST_NUMBER: Final = 10**24
+"""Nothing that a machine does is more, in any unit that a tool prints."""
+
+_BYTE_ORDER_MARKS: Final = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+_NUMBER: Final = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_GROUPED: Final = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+_ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a file, which knows where it stands."""
+
+    file: str
+    number: int
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        """What blanks part."""
+        return self.text.split()
+
+    def refused(self, why: str) -> UsageError:
+        """The error that names file and line."""
+        return UsageError(f"{self.file}:{self.number}: {printable(why)}")
+
+    def value(self, text: str, what: str = "a number") -> Fraction:
+        """A number that is not negative, exactly as it is printed.
+
+        Args:
+            text: how it is printed.
+            what: what should stand there, for the error.
+
+        Raises:
+            UsageError: if it is something else, or beyond all reason.
+        """
+        try:
+            return number(text)
+        except ValueError as error:
+            raise self.refused(f"{shown(text)} should be {what}: {error}") from None
+
+    def count(self, text: str, what: str = "a whole number") -> int:
+        """The same of a number without a fraction."""
+        found = self.value(text, what)
+        if found.denominator != 1:
+            raise self.refused(f"{shown(text)} should be {what}: it is not whole")
+        return found.numerator
+
+
+def number(text: str, *, signed: bool = False) -> Fraction:
+    """The exact value of a printed number; thousands may be grouped by commas.
+
+    Raises:
+        ValueError: if it is none, is negative, infinite or not a number, or beyond all reason.
+    """
+    if len(text) > 64 or not (_NUMBER.fullmatch(text) or _GROUPED.fullmatch(text)):
+        raise ValueError("that is not a finite number")
+    if text.startswith("-") and not signed:
+        raise ValueError("it is negative")
+    found = _exact(text)
+    if abs(found.numerator) > LARGEST_NUMBER * found.denominator:
+        raise ValueError("it is larger than anything that a machine does")
+    return found
+
+
+@lru_cache(maxsize=2**14)
+def _exact(text: str) -> Fraction:
+    """Sizes, counts and rounds come again and again in a table."""
+    return Fraction(text.replace(",", ""))
+
+
+def text_of(data: bytes, name: str) -> str:
+    """The text of a file: UTF-8, UTF-16, or else Latin-1; every line ends in a line feed.
+
+    Raises:
+        UsageError: if it is not text.
+    """
+    encoding = _encoding(data)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{name}: not text: byte {error.start} is not {encoding}; save it as UTF-8"
+        ) from error
+    found = _UNPRINTABLE.search(_ESCAPES.sub("", text))
+    if found:
+        raise UsageError(
+            f"{name}: not text: it holds the control character {found[0]!a}; "
+            "give the file as the tool wrote it"
+        )
+    return _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def lines_of(data: bytes, name: str) -> list[Line]:
+    """The lines of a text file.
+
+    Raises:
+        UsageError: if it is not text, is empty, ends in the middle of a line, or has a line that no
+            tool would print.
+    """
+    text = text_of(data, name)
+    if not text.strip():
+        raise UsageError(f"{name}: empty; give the file that the tool wrote")
+    lines = [Line(name, place, one) for place, one in enumerate(text.split("\n"), 1)]
+    if lines.pop().text.strip():
+        raise UsageError(
+            f"{name}:{len(lines) + 1}: ends in the middle of a line, so its last number may be cut "
+            "off; if it is whole, end it with a newline"
+        )
+    for line in lines:
+        if len(line.text) > LONGEST_LINE:
+            raise line.refused(f"a line of {len(line.text)} characters; no tool prints such a line")
+    return lines
+
+
+def head_of(data: bytes) -> str:
+    """The beginning of a file as text, for recognising it; never raises."""
+    return data.decode(_encoding(data), errors="replace")
+
+
+def executions(lines: list[Line], begins: re.Pattern[str]) -> list[list[Line]]:
+    """The lines of each execution in a file; those before the first banner belong to it.
+
+    Args:
+        lines: the lines of a file.
+        begins: the first line of a banner; where there is none, everything is one execution.
+    """
+    own: list[list[Line]] = [[]]
+    begun = False
+    for line in lines:
+        if begins.fullmatch(line.text):
+            if begun:
+                own.append([])
+            begun = True
+        own[-1].append(line)
+    return own
+
+
+def shown(text: str) -> str:
+    """Something from a file, quoted and short enough for an error."""
+    short = text if len(text) <= 40 else f"{text[:37]}…"
+    return f'"{short}"' if short.isprintable() else ascii(short)
+
+
+def printable(text: str) -> str:
+    """A text that quotes a file, made one line that a terminal can show."""
+    return "".join(sign if sign.isprintable() else "�" for sign in text)
+
+
+def _encoding(data: bytes) -> str:
+    """By its mark; else UTF-16 shows by its zeros, UTF-8 by its grammar; all can be Latin-1."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return encoding
+    head = data[:1024]
+    if len(head) >= 4 and head[1::2].count(0) > 0.4 * len(head) / 2 > head[::2].count(0):
+        return "utf-16-le"
+    if len(head) >= 4 and head[::2].count(0) > 0.4 * len(head) / 2 > head[1::2].count(0):
+        return "utf-16-be"
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        # A head may be cut inside a character.
+        return "utf-8" if len(data) - error.start < 4 else "latin-1"
+    return "utf-8"

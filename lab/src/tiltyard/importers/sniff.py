@@ -1,0 +1,89 @@
+"""Which importer reads a file: the one that is named, or the first that recognises it."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Final
+
+from tiltyard.errors import UsageError
+from tiltyard.importers.importer import LARGEST_BYTES, Imported, Importer
+from tiltyard.importers.reading import head_of
+
+HEAD_BYTES: Final = 2**16
+SEARCHED_BYTES: Final = 2**22
+"""In which results of a second tool are looked for."""
+_PACKED: Final = {
+    b"\x1f\x8b": "gzip -dk",
+    b"\xfd7zXZ\x00": "xz -dk",
+    b"BZh": "bzip2 -dk",
+    b"\x28\xb5\x2f\xfd": "zstd -d",
+    b"PK\x03\x04": "unzip",
+}
+"""How a packed file begins, and what unpacks it."""
+
+
+def importer_of(data: bytes, name: str, importers: Sequence[Importer]) -> Importer:
+    """The importer that recognises a file.
+
+    Raises:
+        UsageError: if none does, which lists them all; if several do; if the file is empty.
+    """
+    _refuse_unread(data, name)
+    head = head_of(data[:HEAD_BYTES])
+    first = next((one for one in importers if one.recognises(head)), None)
+    if first is None:
+        raise UsageError(
+            f"{name}: not recognised. Name its kind with --as: "
+            f"{', '.join(importer.name for importer in importers)}; "
+            "a table of your own: --mapping"
+        )
+    text = head_of(data[:SEARCHED_BYTES])
+    others = [one.name for one in importers if one is not first and one.recognises(text)]
+    if others:
+        raise UsageError(
+            f"{name}: holds results of {first.name} and of {' and '.join(others)}; give each in a "
+            f"file of its own, or read one of them with --as {first.name}"
+        )
+    return first
+
+
+def _refuse_unread(data: bytes, name: str) -> None:
+    """Refuse what holds nothing, and what has to be unpacked first."""
+    if not data.strip():
+        raise UsageError(f"{name}: empty; give the file that the tool wrote")
+    unpacked_by = next((how for mark, how in _PACKED.items() if data.startswith(mark)), None)
+    if unpacked_by:
+        raise UsageError(f"{name}: packed; unpack it first: {unpacked_by} {name}")
+
+
+def importer_named(name: str, importers: Sequence[Importer]) -> Importer:
+    """The importer that a person names.
+
+    Raises:
+        UsageError: if there is none of that name.
+    """
+    known = {importer.name: importer for importer in importers}
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, 1)
+    guess = f' Did you mean "{near[0]}"?' if near else ""
+    raise UsageError(f'"{name}" is no kind of result file. One of: {", ".join(known)}.{guess}')
+
+
+def read_with(importer: Importer, data: bytes, name: str) -> Imported:
+    """What a file holds.
+
+    Raises:
+        UsageError: if it is too large, damaged, another tool's, or holds no result.
+    """
+    if len(data) > LARGEST_BYTES:
+        raise UsageError(
+            f"{name}: {len(data) >> 20} MiB; result files of up to {LARGEST_BYTES >> 20} MiB are "
+            "read: give the summary that the tool wrote, not its log of every operation"
+        )
+    _refuse_unread(data, name)
+    found = importer.read(data, name)
+    if not any(workload.measured for workload in found.workloads):
+        raise UsageError(
+            f"{name}: no result of {importer.name} in it. It is read as: {importer.about}"
+        )
+    return found

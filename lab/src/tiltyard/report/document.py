@@ -1,0 +1,207 @@
+"""A document before it has a form: what every style composes and every format prints.
+
+A style (:mod:`tiltyard.report.styles`) makes a document of findings; a format
+(:mod:`tiltyard.report.formats`) prints it. So the PDF, the page and the spreadsheet show the same
+figures, tables and sentences: there is one of each. Nothing here knows of files or of HTML.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tiltyard.analysis.model import Verdict
+from tiltyard.charts.chart import Spec
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a table."""
+
+    text: str
+    """As it is read: rounded by its interval, without its unit where the head has it."""
+    value: float | None = None
+    """The number itself, in the unit of the column, for spreadsheets and data files."""
+    beneath: str = ""
+    """A second, quiet line: a deviation, an interval, a commentary."""
+    beneath_value: float | None = None
+    kind: Literal["text", "system", "verdict"] = "text"
+    """``system``: printed with the sign of the system; ``verdict``: with that of the verdict."""
+    verdict: Verdict | None = None
+    strong: bool = False
+    quiet: bool = False
+    shade: str = ""
+    """Name of a colour of :data:`tiltyard.charts.theme.LIGHT` behind it (maps); mostly none."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    head: str
+    unit: str = ""
+    """In which all its figures are; printed in the head."""
+    figures: bool = True
+    """Right-aligned, tabular figures; else text."""
+    spare: bool = False
+    """Left out where there is little room (a phone)."""
+    under: str = ""
+    """A head above several columns: ``Out-of-box``. Equal neighbours are one."""
+
+
+@dataclass(frozen=True)
+class SheetChart:
+    """How a spreadsheet draws a table natively."""
+
+    kind: Literal["bar", "column", "line", "scatter", "surface"]
+    categories: int
+    """Column (counted from 0) whose entries name the points."""
+    series: tuple[int, ...]
+    """Columns with the values."""
+    title: str
+    axis: str
+    """What the values are, with their unit."""
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of entries under heads."""
+
+    id: str
+    """Unique in the document, a safe file name: ``iozone-in-cache-ext4``."""
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    caption: str = ""
+    """How to read it, and what its figures are."""
+    closing: int = 0
+    """Rows at the end that sum up the others (average, mean): set apart by a line."""
+    charts: tuple[SheetChart, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture."""
+
+    id: str
+    """Unique in the document, a safe file name."""
+    title: str
+    caption: str
+    alt: str
+    """What it shows, for those who cannot see it."""
+    wide: Spec
+    """For a desk and for paper."""
+    narrow: Spec | None = None
+    """For a phone; ``None``: the wide one is scaled."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Running text."""
+
+    text: str
+    role: Literal["plain", "lead", "note", "quiet"] = "plain"
+    """``lead``: the answer. ``note``: small print under a table."""
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Findings in words, one a line."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with values: a system, a host, three large numbers."""
+
+    rows: tuple[tuple[str, str], ...]
+    title: str = ""
+    large: bool = False
+    """Few and important: printed large beside each other."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Command lines, ready to paste."""
+
+    lines: tuple[str, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Callout:
+    """Something that must not be overlooked."""
+
+    kind: Literal["note", "warning", "problem", "limits"]
+    title: str
+    blocks: "tuple[Block, ...]"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Details: folded away on a page, printed in full on paper."""
+
+    summary: str
+    blocks: "tuple[Block, ...]"
+
+
+Block: TypeAlias = Paragraph | Sentences | Facts | Commands | Table | Figure | Callout | Fold
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands under it."""
+
+    id: str
+    """Unique in the document, a safe anchor."""
+    title: str
+    blocks: tuple[Block, ...] = ()
+    sections: "tuple[Section, ...]" = ()
+    appendix: bool = False
+    """Lettered A, B, C … and after everything else; only at the top level."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report."""
+
+    style: str
+    title: str
+    subtitle: str = ""
+    byline: str = ""
+    """Who made it, when, of what: one line."""
+    signs: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """System → glyph and name of its colour: :func:`tiltyard.charts.theme.signs`."""
+    front: tuple[Block, ...] = ()
+    """What is read first: the answer, one picture, three numbers."""
+    sections: tuple[Section, ...] = ()
+    colophon: tuple[tuple[str, str], ...] = ()
+    """Plan, seed, versions, hashes."""
+
+    def tables(self) -> Iterator[Table]:
+        """All tables, in reading order."""
+        return (block for block in self.blocks() if isinstance(block, Table))
+
+    def figures(self) -> Iterator[Figure]:
+        """All pictures, in reading order."""
+        return (block for block in self.blocks() if isinstance(block, Figure))
+
+    def blocks(self) -> Iterator[Block]:
+        """Everything, in reading order, also what is folded."""
+        yield from _inside(self.front)
+        for section in self.sections:
+            yield from _of(section)
+
+
+def _of(section: Section) -> Iterator[Block]:
+    yield from _inside(section.blocks)
+    for part in section.sections:
+        yield from _of(part)
+
+
+def _inside(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if isinstance(block, Callout | Fold):
+            yield from _inside(block.blocks)

@@ -1,0 +1,123 @@
+"""An article: purpose, system, command lines, tables with deviations, observations, conclusion."""
+
+from collections.abc import Iterator
+
+from tiltyard.analysis.model import Findings, WorkloadFindings
+from tiltyard.charts import groups, means, theme
+from tiltyard.report.document import Block, Commands, Document, Facts, Paragraph, Section
+from tiltyard.report.sections import method
+from tiltyard.report.sections.chosen import of_workload
+from tiltyard.report.sections.colophon import colophon
+from tiltyard.report.sections.counted import firsts_table, spread_table
+from tiltyard.report.sections.facts import facts, system_commands
+from tiltyard.report.sections.ids import place
+from tiltyard.report.sections.limits import box
+from tiltyard.report.sections.observations import observations
+from tiltyard.report.sections.origin import byline, origin
+from tiltyard.report.sections.replicates import mounts_of, replicate_tables
+from tiltyard.report.sections.results import overall_table
+from tiltyard.report.sections.summary import summary_table
+from tiltyard.report.sections.systems import differences
+from tiltyard.report.sections.told import (
+    audit_in_short,
+    lead,
+    overall_leads,
+    sentences,
+    workloads_told,
+)
+from tiltyard.report.styles.style import Style, known, with_content
+
+
+def compose(findings: Findings) -> Document:
+    """The whole article."""
+    return Document(
+        style="article",
+        title=findings.question,
+        byline=byline(findings),
+        signs=theme.signs(findings),
+        front=(lead(findings, "standing"),),
+        sections=with_content(_sections(findings)),
+        colophon=colophon(findings),
+    )
+
+
+def _sections(findings: Findings) -> Iterator[Section]:
+    yield Section("purpose", "Purpose", _purpose(findings))
+    yield Section("test-system", "Test system", _system(findings))
+    yield Section("commands", "Command lines and parameters", _commands(findings))
+    yield Section("results", "Results", (), _results(findings))
+    yield Section("repeats", "How well the values repeat", _repeats(findings))
+    yield Section("observations", "Observations", _observations(findings))
+    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+    yield Section("conclusion", "Conclusion", _conclusion(findings))
+    yield Section("limits", "Limits", box(findings))
+    yield Section("source", "Source", origin(findings))
+
+
+def _purpose(findings: Findings) -> tuple[Block, ...]:
+    decide = (Paragraph(f"Why it is asked: {findings.decide}."),) if findings.decide else ()
+    return (*decide, *workloads_told(findings))
+
+
+def _system(findings: Findings) -> tuple[Block, ...]:
+    return (*method.host(findings), *facts(findings), *differences(findings))
+
+
+def _commands(findings: Findings) -> tuple[Block, ...]:
+    """Of the workloads, then of the systems; parameters where that is all that is known."""
+    blocks: list[Block] = []
+    for workload in findings.workloads:
+        if workload.commands:
+            blocks.append(Commands(workload.commands, workload.name))
+        if workload.effective:
+            rows = method.parameters(workload).rows
+            blocks.append(Facts(rows, f"{workload.name}: parameters"))
+    return (*blocks, *system_commands(findings))
+
+
+def _results(findings: Findings) -> tuple[Section, ...]:
+    return tuple(
+        Section(f"results-{place(findings, workload)}", workload.name, own)
+        for workload in findings.workloads
+        if (own := _result(findings, workload))
+    )
+
+
+def _result(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    return (
+        *replicate_tables(findings, workload, mounts_of(findings)),
+        *(
+            of_workload(findings, workload, means.CHART)
+            or of_workload(findings, workload, groups.CHART)
+        ),
+    )
+
+
+def _repeats(findings: Findings) -> tuple[Block, ...]:
+    return (*sentences(findings, "deviation"), *known(spread_table(findings)))
+
+
+def _observations(findings: Findings) -> tuple[Block, ...]:
+    """In words what the tables show, then the tables that the words rest on."""
+    return (
+        *overall_leads(findings),
+        *sentences(findings, "first"),
+        *(block for workload in findings.workloads for block in observations(workload)),
+        *known(summary_table(findings), firsts_table(findings)),
+    )
+
+
+def _conclusion(findings: Findings) -> tuple[Block, ...]:
+    return (
+        *(Paragraph(workload.answer) for workload in findings.workloads),
+        *sentences(findings, "standing"),
+        *known(overall_table(findings)),
+        Paragraph(findings.design_sentence, "quiet"),
+    )
+
+
+STYLE = Style(
+    name="article",
+    about="purpose, system, command lines; tables of means with deviations; observations in words",
+    compose=compose,
+)

@@ -1,0 +1,107 @@
+"""A result page: who stands where over all tests, then one chart and one table a test."""
+
+from collections.abc import Iterator
+
+from tiltyard.analysis.model import Findings, WorkloadFindings
+from tiltyard.charts import cells, groups, radar, relatives, theme, wins
+from tiltyard.report.document import Block, Document, Facts, Paragraph, Section
+from tiltyard.report.sections import method
+from tiltyard.report.sections.chosen import of_study, of_workload
+from tiltyard.report.sections.colophon import colophon
+from tiltyard.report.sections.facts import facts
+from tiltyard.report.sections.ids import place
+from tiltyard.report.sections.limits import box
+from tiltyard.report.sections.origin import byline, origin
+from tiltyard.report.sections.results import (
+    all_results,
+    overall_table,
+    relative_table,
+    test_tables,
+)
+from tiltyard.report.sections.systems import differences
+from tiltyard.report.sections.told import audit_in_short, lead, sentences
+from tiltyard.report.styles.style import Style, known, with_content
+
+
+def compose(findings: Findings) -> Document:
+    """The whole page."""
+    return Document(
+        style="results",
+        title=findings.question,
+        byline=byline(findings),
+        signs=theme.signs(findings),
+        front=(lead(findings, "standing"), _counts(findings)),
+        sections=with_content(_sections(findings)),
+        colophon=colophon(findings),
+    )
+
+
+def _sections(findings: Findings) -> Iterator[Section]:
+    yield Section("overview", "All tests", _overview(findings))
+    yield Section("against", f"Against {findings.baseline}", known(relative_table(findings)))
+    yield Section(
+        "test-by-test",
+        "Test by test",
+        (),
+        tuple(
+            Section(f"result-{place(findings, workload)}", workload.name, _test(findings, workload))
+            for workload in findings.workloads
+            if workload.cells
+        ),
+    )
+    yield Section("everything", "All results", _everything(findings))
+    yield Section("system-table", "Systems", _systems(findings))
+    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+    yield Section(
+        "limits", "Limits", (*box(findings), Paragraph(findings.design_sentence, "quiet"))
+    )
+
+
+def _counts(findings: Findings) -> Facts:
+    cells = sum(len(workload.cells) for workload in findings.workloads)
+    return Facts(
+        (
+            ("systems", str(len(findings.systems))),
+            ("workloads", str(len(findings.workloads))),
+            ("cells compared", f"{cells:,}"),
+        ),
+        large=True,
+    )
+
+
+def _overview(findings: Findings) -> tuple[Block, ...]:
+    return (
+        *sentences(findings, "standing"),
+        *of_study(findings, relatives.CHART, wins.CHART, radar.CHART),
+        *known(overall_table(findings)),
+    )
+
+
+def _test(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    about = (Paragraph(workload.about, "quiet"),) if workload.about else ()
+    return (
+        *about,
+        *(
+            of_workload(findings, workload, cells.CHART)
+            or of_workload(findings, workload, groups.CHART)
+        ),
+        *test_tables(findings, workload),
+    )
+
+
+def _everything(findings: Findings) -> tuple[Block, ...]:
+    found = [workload for workload in findings.workloads if workload.cells]
+    return (all_results(findings, found),) if found else ()
+
+
+def _systems(findings: Findings) -> tuple[Block, ...]:
+    return (
+        *method.host(findings), *facts(findings), *differences(findings), *origin(findings)
+    )  # fmt: skip
+
+
+STYLE = Style(
+    name="results",
+    about="who stands where over all tests, then a chart and a table a test; systems behind",
+    compose=compose,
+)

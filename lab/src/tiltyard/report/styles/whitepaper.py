@@ -1,0 +1,163 @@
+"""A white paper: key findings, a summary with deltas, then appendices with everything else."""
+
+from collections.abc import Iterator
+
+from tiltyard.analysis.model import Findings, WorkloadFindings
+from tiltyard.charts import curves, families, groups, surfaces, theme, values
+from tiltyard.charts import differences as differences_map
+from tiltyard.report.document import Block, Document, Paragraph, Section
+from tiltyard.report.sections import method
+from tiltyard.report.sections.chosen import of_systems, of_workload
+from tiltyard.report.sections.colophon import colophon, sources
+from tiltyard.report.sections.counted import cells_table, firsts_table, tests_table
+from tiltyard.report.sections.course_deltas import course_delta_tables
+from tiltyard.report.sections.facts import facts, system_commands
+from tiltyard.report.sections.grid import grid_tables
+from tiltyard.report.sections.ids import place
+from tiltyard.report.sections.limits import box
+from tiltyard.report.sections.order import order
+from tiltyard.report.sections.origin import byline, origin
+from tiltyard.report.sections.results import all_results
+from tiltyard.report.sections.summary import factor_tables, summary_table
+from tiltyard.report.sections.systems import differences
+from tiltyard.report.sections.told import (
+    audit_in_short,
+    key_findings,
+    lead,
+    sentences,
+    workloads_told,
+)
+from tiltyard.report.styles.style import Style, known, with_content
+
+
+def compose(findings: Findings) -> Document:
+    """The whole white paper."""
+    return Document(
+        style="whitepaper",
+        title=findings.question,
+        subtitle=findings.decide or "",
+        byline=byline(findings),
+        signs=theme.signs(findings),
+        front=(lead(findings, "level", "ahead", "standing"),),
+        sections=with_content((*_body(findings), *_appendices(findings))),
+        colophon=colophon(findings),
+    )
+
+
+def _body(findings: Findings) -> Iterator[Section]:
+    yield Section("key-findings", "Key findings", _key(findings))
+    yield Section("summary-of-results", "Summary", _summary(findings))
+    for workload in findings.workloads:
+        own = place(findings, workload)
+        yield Section(f"findings-{own}", workload.name, _workload(findings, workload))
+    yield Section("cell-by-cell", "Cell by cell", known(firsts_table(findings)))
+    yield Section("what-was-tested", "What was tested", _tested(findings))
+    yield Section("limits", "What the numbers do not show", box(findings))
+    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+
+
+def _appendices(findings: Findings) -> Iterator[Section]:
+    yield Section(
+        "configuration",
+        "Configuration",
+        (
+            *method.host(findings),
+            *facts(findings),
+            *differences(findings),
+            *system_commands(findings),
+        ),
+        appendix=True,
+    )
+    yield _method(findings)
+    yield Section("charts", "Charts", (), _charts(findings), appendix=True)
+    yield Section("tables", "Tables", (), _tables(findings), appendix=True)
+
+
+def _key(findings: Findings) -> tuple[Block, ...]:
+    return (*key_findings(findings), *known(tests_table(findings)))
+
+
+def _summary(findings: Findings) -> tuple[Block, ...]:
+    return (*known(summary_table(findings)), *factor_tables(findings))
+
+
+def _workload(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """Sentences, the picture of the values, and along a dimension its table."""
+    if not workload.cells:
+        return ()
+    about = (Paragraph(workload.about, "quiet"),) if workload.about else ()
+    return (
+        *about,
+        *sentences(findings, "lead", "average", workload=workload),
+        *of_workload(findings, workload, curves.CHART, groups.CHART),
+        *course_delta_tables(findings, workload),
+        *sentences(findings, "ahead", "first", workload=workload),
+        *known(cells_table(findings, workload)),
+    )
+
+
+def _tested(findings: Findings) -> tuple[Block, ...]:
+    """What each workload is; with which parameters stands in appendix B."""
+    return workloads_told(findings)
+
+
+def _method(findings: Findings) -> Section:
+    """How it was judged, then each workload, the order of the trials, and the source."""
+    workloads = (
+        Section(f"method-{place(findings, own)}", own.name, method.workload(own))
+        for own in findings.workloads
+    )
+    parts = (
+        *workloads,
+        Section("order", "Order of trials", order(findings)),
+        Section("source", "Source", origin(findings)),
+    )
+    return Section(
+        "how-we-tested",
+        "How we tested",
+        (*method.design(findings), Paragraph(sources(findings), "note")),
+        with_content(parts),
+        appendix=True,
+    )
+
+
+def _charts(findings: Findings) -> tuple[Section, ...]:
+    return tuple(
+        Section(f"charts-{place(findings, workload)}", workload.name, drawn)
+        for workload in findings.workloads
+        if (drawn := _drawn(findings, workload))
+    )
+
+
+def _drawn(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """Maps of all systems, differences where some are decided, surfaces, each system's lines."""
+    decided = any(workload.tally[verdict] for verdict in ("faster", "slower", "equivalent"))
+    return (
+        *of_workload(findings, workload, values.CHART),
+        *(of_workload(findings, workload, differences_map.CHART) if decided else ()),
+        *of_workload(findings, workload, surfaces.CHART),
+        *of_systems(findings, workload, families.CHART),
+    )
+
+
+def _tables(findings: Findings) -> tuple[Section, ...]:
+    """Every grid as numbers; what has no grid in one table."""
+    grids = {workload.name: grid_tables(findings, workload) for workload in findings.workloads}
+    sections = [
+        Section(f"tables-{place(findings, workload)}", workload.name, grids[workload.name])
+        for workload in findings.workloads
+        if grids[workload.name]
+    ]
+    rest = [workload for workload in findings.workloads if not grids[workload.name]]
+    if any(workload.cells for workload in rest):
+        table = all_results(findings, rest)
+        title = "All other values" if sections else "All values"
+        sections.append(Section("tables-others", title, (table,)))
+    return tuple(sections)
+
+
+STYLE = Style(
+    name="whitepaper",
+    about="key findings and a summary with deltas; configuration, method, charts, tables behind",
+    compose=compose,
+)

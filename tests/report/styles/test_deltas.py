@@ -1,0 +1,129 @@
+"""Deltas follow from the values beside them; counts from the deltas."""
+
+import pytest
+
+from support.told_findings import findings_of
+from tiltyard.analysis.model import Findings
+from tiltyard.report.document import Document, Table
+from tiltyard.report.styles import whitepaper
+
+
+def document_of(name: str, seed: int = 1) -> tuple[Findings, Document]:
+    findings = findings_of(name, seed)
+    return findings, whitepaper.compose(findings)
+
+
+def table_of(document: Document, id: str) -> Table:
+    return next(table for table in document.tables() if table.id == id)
+
+
+def value(table: Table, row: int, head: str, under: str) -> float:
+    """The number in the column with this head and this head above it."""
+    place = next(
+        place
+        for place, column in enumerate(table.columns)
+        if (column.head, column.under) == (head, under)
+    )
+    found = table.rows[row][place].value
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_summary_of_grids_is_ratio_less_one(seed: int) -> None:
+    _, document = document_of("printed grids", seed)
+    table = table_of(document, "summary")
+    assert len(table.rows) == 6
+    for row in range(6):
+        for group in ("out-of-box", "optimized"):
+            ratio = value(table, row, "Linux", group) / value(table, row, "Windows", group)
+            delta = value(table, row, group, "Linux over Windows")
+            assert delta == pytest.approx(100 * (ratio - 1))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_summary_shows_geometric_means_of_the_grids(seed: int) -> None:
+    findings, document = document_of("printed grids", seed)
+    table = table_of(document, "summary")
+    grid = table_of(document, "iozone-in-cache-throughput-1-ext4-out-of-box")
+    product = 1.0
+    cells = [entry.value for row in grid.rows for entry in row[1:] if entry.value]
+    for cell in cells:
+        product *= cell ** (1 / len(cells))
+    assert table.rows[0][1].text == "native"
+    assert {"ext4", "NTFS"} == set(table.rows[0][1].beneath.split(", "))
+    assert value(table, 0, "Linux", "out-of-box") == pytest.approx(product)
+    assert len(findings.systems) == 8
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_curves_have_the_advantage_of_more_and_of_less(seed: int) -> None:
+    """Of a rate it is ratio − 1, of a time 1 − ratio; the average of the printed values as well."""
+    _, document = document_of("printed curves", seed)
+    for id, sign in (("tcp-stream-curve-1-throughput", 1), ("tcp-latency-curve-1-latency", -1)):
+        table = table_of(document, id)
+        for row in range(4 + (sign < 0)):
+            for group in ("out-of-box", "optimized"):
+                ratio = value(table, row, "Linux", group) / value(table, row, "Windows", group)
+                delta = value(table, row, group, "Linux over Windows")
+                assert delta == pytest.approx(100 * sign * (ratio - 1))
+                place = next(
+                    place for place, column in enumerate(table.columns)
+                    if (column.head, column.under) == (group, "Linux over Windows")
+                )  # fmt: skip
+                text = table.rows[row][place].text.replace("−", "-").replace(",", "")
+                assert float(text) == round(delta, 2)
+
+
+def test_the_average_row_is_the_mean_of_the_column() -> None:
+    _, document = document_of("printed curves")
+    table = table_of(document, "tcp-latency-curve-1-latency")
+    assert table.closing == 1
+    assert table.rows[-1][0].text == "average"
+    for place in range(1, 5):
+        *own, mean = (row[place].value or 0.0 for row in table.rows)
+        assert mean == pytest.approx(sum(own) / len(own))
+
+
+def test_counts_are_counted_from_the_deltas_of_the_curve() -> None:
+    _, document = document_of("printed curves", 2)
+    curve = table_of(document, "tcp-stream-curve-1-throughput")
+    counted = table_of(document, "tcp-stream-better")
+    for row, group in zip(counted.rows, ("out-of-box", "optimized"), strict=True):
+        deltas = [value(curve, at, group, "Linux over Windows") for at in range(4)]
+        found = [row[place].value for place in (2, 3, 4, 5)]
+        better, worse = sum(d > 0 for d in deltas), sum(d < 0 for d in deltas)
+        assert found == [better, worse, 4 - better - worse, 4]
+        assert [row[6].value, row[8].value] == pytest.approx([min(deltas), max(deltas)])
+
+
+def test_measured_deltas_have_their_interval_and_verdict() -> None:
+    findings, document = document_of("two factors")
+    table = table_of(document, "summary")
+    pairs = {(pair.system, pair.against): pair for pair in findings.workloads[0].index.comparisons}
+    for group in ("default", "noatime"):
+        pair = pairs[f"xfs {group}", f"ext4 {group}"]
+        assert pair.ratio is not None
+        assert pair.low is not None
+        entry = next(
+            entry
+            for entry, column in zip(table.rows[0], table.columns, strict=True)
+            if (column.head, column.under) == (group, "xfs over ext4")
+        )
+        assert entry.value == pytest.approx(100 * (pair.ratio - 1))
+        assert entry.verdict == pair.verdict
+        low = float(entry.beneath.split(" … ")[0].replace("−", "-"))
+        assert low == pytest.approx(100 * (pair.low - 1), abs=0.5)
+
+
+def test_many_levels_stand_below_each_other() -> None:
+    _, document = document_of("four levels")
+    table = table_of(document, "summary")
+    assert [row[1].text for row in table.rows] == ["ext4", "xfs", "btrfs", "ext3"]
+    assert [entry.text for entry in table.rows[0][-2:]] == ["baseline", "baseline"]
+
+
+def test_further_factors_have_tables_of_their_own() -> None:
+    _, document = document_of("two factors")
+    table = table_of(document, "worth-mount-noatime")
+    assert [column.head for column in table.columns] == ["Test", "ext4", "xfs"]

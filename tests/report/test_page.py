@@ -1,0 +1,125 @@
+"""The page of any document: every kind of block, tables, boxes, appendices, and its limits."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from support.documents import everything
+from support.pages import part_of, rows_of
+from support.reading import Reading
+from tiltyard.report.document import (
+    Column,
+    Document,
+    Entry,
+    Facts,
+    Paragraph,
+    Section,
+    Sentences,
+    Table,
+)
+from tiltyard.report.formats.budget import Budget
+from tiltyard.report.formats.html.page import render_page
+from tiltyard.report.formats.html.pictures import Drawn, Pictures
+
+
+@pytest.fixture(scope="module")
+def specimen() -> str:
+    return render_page(everything())
+
+
+def test_every_text_of_every_block_is_there(specimen: str) -> None:
+    text = Reading(specimen).text
+    document = everything()
+    told = [document.title, document.subtitle, document.byline]
+    for block in document.blocks():
+        if isinstance(block, Table):
+            told += [block.title, block.caption, *(e.text for row in block.rows for e in row)]
+            told += [entry.beneath for row in block.rows for entry in row]
+        if isinstance(block, Sentences):
+            told += block.items
+        if isinstance(block, Facts):
+            told += [part for row in block.rows for part in row]
+        if isinstance(block, Paragraph):
+            told.append(block.text)
+    assert [one for one in told if " ".join(one.split()) not in text] == []
+
+
+def test_common_heads_and_units_stand_once_over_their_columns(specimen: str) -> None:
+    rows = rows_of(part_of(specimen, "throughput"))
+    assert rows[0] == "System Out-of-box, MB/s verdict"
+    assert rows[1] == "write read"
+    assert '<th data-c="1" scope="col">write</th>' in specimen
+    assert '<th colspan="2" scope="colgroup" class="group">' in specimen
+
+
+def test_entries_look_as_they_are(specimen: str) -> None:
+    assert '<th scope="row" class="words s1">ext4</th>' in specimen
+    assert '<td class="strong shade-better-2" data-v="18.42">18.4</td>' in specimen
+    assert '<span class="chip faster"><i aria-hidden="true">▲</i> faster</span>' in specimen
+    assert "14.1<small>± 0.2</small>" in specimen
+    assert '.s1::before { content: "●" / ""; color: var(--series-1)' in specimen
+
+
+def test_rows_that_close_a_table_are_apart_from_those_that_sort(specimen: str) -> None:
+    first, closing = re.findall(r"<tbody[^>]*>(.*?)</tbody>", specimen, re.DOTALL)[:2]
+    assert "average" in closing
+    assert "average" not in first
+
+
+def test_appendices_have_letters_and_come_last() -> None:
+    document = everything()
+    turned = replace(document, sections=document.sections[::-1])
+    page = render_page(turned)
+    assert page.index('id="throughput"') < page.index('id="configuration"')
+    assert "Appendix A Configuration" in Reading(part_of(page, "configuration")).text
+    assert '<a href="#configuration">A Configuration</a>' in page
+
+
+def test_an_address_can_be_followed_and_nothing_else() -> None:
+    rows = (("address", "https://example.org/a?b=1&c=2"), ("title", "javascript:alert(1)"))
+    page = render_page(Document("study", "?", front=(Facts(rows),)))
+    assert re.findall(r'href="([^"]*)"', page) == ["https://example.org/a?b=1&amp;c=2"]
+
+
+def long_table(rows: int) -> Table:
+    lines = tuple((Entry(str(n), float(n)), Entry("a sentence " * 9)) for n in range(rows))
+    columns = (Column("number"), Column("words", figures=False))
+    return Table("long", "Long", columns, (*lines, lines[0]), closing=1)
+
+
+def test_a_table_beyond_the_limit_says_where_the_rest_is() -> None:
+    document = Document("study", "?", sections=(Section("a", "A", (long_table(40_000),)),))
+    page = render_page(document)
+    assert len(page.encode()) < 3_000_000
+    shown = page.count("<tr>") - 2
+    assert 5_000 < shown < 40_000
+    assert "of 40,001 rows: all of them are in the csv and xlsx formats" in page
+
+
+def test_short_tables_are_whole_whatever_the_long_ones_are() -> None:
+    long, short = long_table(1000), replace(long_table(10), id="short")
+    sections = (Section("a", "A", (long, short)),)
+    budget = Budget.of(Document("study", "?", sections=sections), 40_000)
+    assert len(budget.rows(short)) == 10
+    assert 100 < len(budget.rows(long)) < 400
+
+
+def size_of(drawn: Mapping[str, Drawn]) -> int:
+    return sum(len(one.wide) + len(one.narrow or "") for one in drawn.values())
+
+
+def test_pictures_beyond_the_limit_lose_titles_then_narrow_forms() -> None:
+    figure = next(everything().figures())
+    values = [{"system": f"system {n}", "value": n} for n in range(400)]
+    large = replace(figure, id="large", wide={**figure.wide, "data": {"values": values}})
+    document = Document("study", "?", front=(figure, replace(large, narrow=large.wide)))
+    whole = Pictures.of(document).drawn
+    untitled = Pictures.of(document, size_of(whole) - 1).drawn
+    alone = Pictures.of(document, size_of(untitled) - 1).drawn
+    assert whole["large"].wide.count("<title>") == 400
+    assert "<title>" not in untitled["large"].wide
+    assert untitled["large"].narrow is not None
+    assert alone["large"].narrow is None
+    assert alone["ranking"] == whole["ranking"]
