@@ -14,7 +14,9 @@ from tiltyard.errors import TiltyardError
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _ENDS_S = 5.0
-"""How long a process may take to end before it is killed, and after that."""
+"""How long a process that was asked to end may take before it is killed."""
+_DIES_S = 30.0
+"""How long one that was killed may take: it has no choice, but a busy kernel makes it wait."""
 _STEP_S = 0.02
 _NAME_LENGTH = 15
 
@@ -56,8 +58,8 @@ def end_processes(find: Callable[[], list[int]], whose: str) -> str:
         Their numbers; empty if there were none.
     """
     ended: dict[int, None] = {}
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        give_up = time.monotonic() + _ENDS_S
+    for number, patience_s in ((signal.SIGTERM, _ENDS_S), (signal.SIGKILL, _DIES_S)):
+        give_up = time.monotonic() + patience_s
         asked: set[int] = set()
         while pids := find():
             if time.monotonic() > give_up:
