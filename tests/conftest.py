@@ -1,6 +1,10 @@
 """What holds for all tests."""
 
+from typing import Final
+
 from hypothesis import HealthCheck, settings
+
+pytest_plugins: Final = ["pytester", "support.stolen"]
 
 settings.register_profile(
     "the same everywhere",
