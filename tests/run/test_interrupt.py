@@ -21,8 +21,13 @@ from tiltyard.study.model import WorkloadSpec
 SLOW = WorkloadSpec(
     name="slow",
     use="iozone",
-    parameters={"file": ["64M"], "record": ["4k", "8k", "16k", "32k"], "include_fsync": True},
+    parameters={
+        "file": ["64M"],
+        "record": [512, "1k", "2k", "4k", "8k", "16k", "32k"],
+        "include_fsync": True,
+    },
 )
+"""Longer than any test waits: it must be stopped."""
 QUICK = WorkloadSpec(
     name="quick", use="iozone", parameters={"file": "128k", "record": "32k", "tests": ["write"]}
 )

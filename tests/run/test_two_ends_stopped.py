@@ -13,7 +13,8 @@ from support.runs import place, plan_of, wait_for_trial
 from tiltyard.host.ledger import recover
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 
-FLOWS = WorkloadSpec(name="flows", use="tcp_stream", parameters={"seconds": 20.0})
+FLOWS = WorkloadSpec(name="flows", use="tcp_stream", parameters={"seconds": 600.0})
+"""Longer than any test waits: it must be stopped."""
 SETTINGS = {
     "pair": {"sysctl": {"net.core.netdev_max_backlog": 4444}, "congestion_control": "cubic"},
     "loopback": {"sysctl": {"net.core.netdev_max_backlog": 4445}},
