@@ -18,7 +18,9 @@ SLOWER_AT_MOST: Final = 10.0
 """Guest kernel code that is slower by more than this is emulated. What a virtual machine monitor
 must execute directly it executes at native speed (Popek and Goldberg 1974,
 https://doi.org/10.1145/361011.361073); emulation costs some hundred times. Ten is far from both."""
-_TIME_LIMIT_S: Final = 2.0
+_TIME_LIMIT_S: Final = 30.0
+"""For a guest that never halts. The loops take some tenths of a second, but the process that runs
+them may have to wait for a CPU, and that says nothing of KVM."""
 _OTHERS: Final = "emulation and User-Mode Linux can"
 
 
@@ -33,7 +35,7 @@ class Proof:
 
 @functools.cache
 def prove() -> Proof:
-    """Time the loop natively and in a guest; tried once, in no more than two seconds."""
+    """Time the loop natively and in a guest; tried once."""
     if not DEVICE.exists():
         return Proof(False, f"no {DEVICE}: stock kernels cannot run under KVM; {_OTHERS}")
     if not os.access(DEVICE, os.R_OK | os.W_OK):

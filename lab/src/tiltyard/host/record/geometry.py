@@ -10,6 +10,7 @@ from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.record.section import ABSENT, Command, fields
 
+_ANSWER_S = 60.0
 _COMMANDS: Mapping[str, Command] = {
     **dict.fromkeys(("ext2", "ext3", "ext4"), ("dumpe2fs", "-h")),
     "xfs": ("xfs_info",),
@@ -52,7 +53,7 @@ def geometry(type_: str, device: str, place: Place = HERE) -> dict[str, str]:
     if command is None:
         return {}
     try:
-        return geometry_told(type_, place.run(command, timeout_s=5).stdout)
+        return geometry_told(type_, place.run(command, timeout_s=_ANSWER_S).stdout)
     except (HostLacksError, TiltyardError):
         return geometry_told(type_, "")
 

@@ -17,7 +17,9 @@ from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host.place import Place
 from tiltyard.host.record.section import Command, Section, Seen, Subject
 
-_ANSWER_S = 5.0
+_ANSWER_S = 60.0
+"""For a command that never answers, as of a disk that hangs; each takes some milliseconds where a
+CPU is free, and a fact that is lacking because none was would be told as a change of the host."""
 _AT_ONCE = 4
 """Commands at a time: they mostly wait for each other's pages."""
 _END: Final = "\x1e"

@@ -23,6 +23,7 @@ TOOL = Tool(
     "no guests that are ordinary processes (kind vm)",
 )
 _ELF = b"\x7fELF"
+_ANSWER_S = 60.0
 
 
 class UserModeLinux(Backend):
@@ -43,7 +44,7 @@ class UserModeLinux(Backend):
     def release(self, kernel: Path) -> str | None:
         """It tells itself."""
         try:
-            return commands.run((str(kernel), "--version"), timeout_s=10).stdout or None
+            return commands.run((str(kernel), "--version"), timeout_s=_ANSWER_S).stdout or None
         except TiltyardError:
             return None
 
