@@ -15,7 +15,9 @@ from tiltyard.host.commands import Command, complaint
 from tiltyard.host.packages import find_program
 
 _READY_S = 30.0
-_ENDS_S = 1.0
+_ENDS_S = 30.0
+"""How long one that is unmounted may go on writing what it keeps. Asked to end before it is done,
+it may leave the file system half written."""
 _STEP_S = 0.01
 
 
@@ -41,18 +43,17 @@ class ServedMount(HostChange):
     def undo(self) -> str | None:
         """Unmount first, for a server writes then what it keeps; then see to its end.
 
-        A server that was still about to mount when it was ended may have mounted meanwhile.
+        Most end by themselves once they are unmounted. A server that was still about to mount may
+        have mounted meanwhile.
         """
         mount = MountedAt(target=self.target)
-        said = (mount.undo(), self._end(), mount.undo())
-        return "; ".join(filter(None, said)) or None
-
-    def _end(self) -> str | None:
-        """Most end by themselves once they are unmounted."""
+        said = [mount.undo()]
         give_up = time.monotonic() + _ENDS_S
         while self.process.pids() and time.monotonic() < give_up:
             time.sleep(_STEP_S)
-        return self.process.undo()
+            said.append(mount.undo())
+        said += (self.process.undo(), mount.undo())
+        return "; ".join(filter(None, said)) or None
 
 
 class Server:
