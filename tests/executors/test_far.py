@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.patience import wait_until
+from support.patience import PATIENCE_S, wait_until
 from tiltyard.errors import TiltyardError
 from tiltyard.executors import far
 from tiltyard.executors.engine import Engine
@@ -35,7 +35,8 @@ def says(line: str) -> str:
 LISTENS = '{"type":"listening","data":{"addresses":["[::1]:4711"],"engine":"9","protocol":%d}}'
 
 
-def test_the_engine_serves_until_it_is_let_go() -> None:
+def test_the_engine_serves_until_it_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(far, "_ENDS_S", PATIENCE_S)
     served = ("serve", "--until-eof", "--bind", "127.0.0.1", "--port", "0")
     engine = FarEngine((str(Engine.find().path), *served))
     assert engine.port > 0
@@ -64,6 +65,14 @@ def test_the_port_of_an_address_in_brackets() -> None:
 def test_one_that_does_not_listen_says_why(text: str, message: str) -> None:
     with pytest.raises(TiltyardError, match=message):
         FarEngine(script(text))
+
+
+def test_one_that_says_nothing_and_goes_on_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lets go of its output, and would end only with its input."""
+    monkeypatch.setattr(far, "_ENDS_S", 0.1)
+    silent = "import os, sys; os.close(1); sys.stdin.read(); os._exit(0)"
+    with pytest.raises(TiltyardError, match="does not listen: it says nothing"):
+        FarEngine(script(silent))
 
 
 def test_one_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,11 @@ from pydantic import ValidationError
 from tiltyard.errors import TiltyardError
 from tiltyard.wire import PROTOCOL, Listening, ListeningLine
 
-_BEGINS_S = 15.0
-"""How long it may take until it listens; a connection by ssh takes its time."""
-_ENDS_S = 5.0
+_BEGINS_S = 60.0
+"""How long it may take until it listens; a connection by ssh takes its time, and so does a host
+whose CPUs are not free."""
+_ENDS_S = 20.0
+"""How long it may take to end at the end of its input; no figure of a trial waits for that."""
 _CHUNK = 4096
 
 
@@ -110,7 +112,10 @@ class FarEngine:
 
     def _complaint(self) -> str:
         """The first line that it wrote for people; help comes after it."""
-        status = self._process.wait(_ENDS_S)
+        try:
+            ended = f"it ended with status {self._process.wait(_ENDS_S)}"
+        except subprocess.TimeoutExpired:
+            ended = "it says nothing"
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
-        return lines[0] if lines else f"it ended with status {status}"
+        return lines[0] if lines else ended
