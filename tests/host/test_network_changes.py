@@ -2,15 +2,15 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.hosts import needs_root
+from support.patience import wait_until
 from tiltyard.errors import RefusedError
-from tiltyard.host import sysctls
+from tiltyard.host import processes, sysctls
 from tiltyard.host.changes.network import (
     MadeNamespace,
     MadeOverSsh,
@@ -50,8 +50,7 @@ def test_a_namespace_goes_with_the_processes_in_it() -> None:
         made = ledger.record(MadeNamespace(name=ledger.name("near")))
         run(("ip", "netns", "add", made.name))
         with subprocess.Popen((*inside(made.name), "sleep", "60")) as process:
-            while not run(("ip", "netns", "pids", made.name)).stdout:
-                time.sleep(0.01)
+            wait_until(lambda: run(("ip", "netns", "pids", made.name)).stdout, "nobody is in it")
             assert ledger.undo(made) == f"removed network namespace {made.name}"
         assert process.returncode == -15
         assert not namespace_path(made.name).exists()
@@ -118,6 +117,17 @@ def test_a_far_end_that_does_not_end_is_killed(
     change = StartedServer(secret_file=tmp_path / "tiltyard-x-secret")
     with started(STUBBORN, change.secret_file) as process:
         assert change.undo() == f"ended a far end, process {process.pid}"
+    assert process.returncode == -9
+
+
+def test_what_is_not_found_any_more_is_waited_for_until_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that ends: its arguments go before its files are closed."""
+    monkeypatch.setattr(processes, "_ENDS_S", 0.1)
+    with started(STUBBORN, tmp_path / "any") as process:
+        found = iter([[process.pid]])
+        assert processes.end_processes(lambda: next(found, []), "x") == str(process.pid)
     assert process.returncode == -9
 
 

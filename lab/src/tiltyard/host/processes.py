@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from tiltyard.errors import TiltyardError
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-_ENDS_S = 5.0
+_ENDS_S = 15.0
 """How long a process that was asked to end may take before it is killed."""
 _DIES_S = 30.0
 """How long one that was killed may take: it has no choice, but a busy kernel makes it wait."""
@@ -54,24 +54,26 @@ class Process(BaseModel):
 def end_processes(find: Callable[[], list[int]], whose: str) -> str:
     """Ask processes to end, kill what does not, and wait until none is left.
 
+    A process that ends loses what ``find`` may know it by some time before it lets go of its files.
+
     Returns:
         Their numbers; empty if there were none.
     """
-    ended: dict[int, None] = {}
+    ended: dict[int, int] = {}
     for number, patience_s in ((signal.SIGTERM, _ENDS_S), (signal.SIGKILL, _DIES_S)):
         give_up = time.monotonic() + patience_s
         asked: set[int] = set()
-        while pids := find():
+        while pids := find() or [pid for pid in ended if 0 < ended[pid] == _started(pid)]:
             if time.monotonic() > give_up:
                 break
             for pid in set(pids) - asked:
                 _signal(pid, number)
             asked.update(pids)
-            ended.update(dict.fromkeys(pids))
+            ended.update({pid: _started(pid) for pid in set(pids) - ended.keys()})
             time.sleep(_STEP_S)
         else:
             return ", ".join(str(pid) for pid in ended)
-    raise TiltyardError(f"{whose}: process {find()[0]} does not end")
+    raise TiltyardError(f"{whose}: process {pids[0]} does not end")
 
 
 def used_s(pids: Iterable[int]) -> float:
@@ -83,10 +85,14 @@ def used_s(pids: Iterable[int]) -> float:
 
 
 def named(names: Iterable[str]) -> tuple[int, ...]:
-    """The processes of this host with one of these names, as ``/proc/PID/comm`` cuts them."""
+    """The processes of this host with one of these names, as ``/proc/PID/comm`` cuts them.
+
+    One that has ended, and that nobody has reaped yet, is none.
+    """
     wanted = {name[:_NAME_LENGTH] for name in names}
     entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return tuple(sorted(int(entry.name) for entry in entries if _name(entry) in wanted))
+    found = sorted(int(entry.name) for entry in entries if _name(entry) in wanted)
+    return tuple(pid for pid in found if _started(pid))
 
 
 def _name(entry: Path) -> str | None:
@@ -113,6 +119,19 @@ def _state_and_start(pid: int) -> tuple[str, int] | None:
         return None
     fields = text.rpartition(") ")[2].split()
     return fields[0], int(fields[19])
+
+
+def _started(pid: int) -> int:
+    """Start time in ticks since boot of a process that has not ended with all its threads, else 0.
+
+    Source: fields 3, 20 and 22 of ``/proc/PID/stat``, proc(5).
+    """
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    fields = text.rpartition(") ")[2].split()
+    return 0 if fields[0] in "ZX" and int(fields[17]) <= 1 else int(fields[19])
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
