@@ -169,19 +169,20 @@ impl Control {
         Ok(Message::from_bytes(&bytes[..received]))
     }
 
+    /// Looks once more after the deadline: what came while this process stood still is here.
     fn read(&self, bytes: &mut [u8], deadline_ns: u64, stop: &mut Stop) -> Result<Read, NoMessage> {
         loop {
             let now_ns = clock::now_ns();
             if stop.is_due(now_ns) {
                 return Err(NoMessage::Stopped);
             }
-            if now_ns >= deadline_ns {
-                return Ok(Read::Nothing);
-            }
-            let wait_ns = (deadline_ns - now_ns).min(LOOK.as_nanos() as u64);
+            let wait_ns = deadline_ns.saturating_sub(now_ns);
+            let wait_ns = wait_ns.min(LOOK.as_nanos() as u64);
             let mut stream = [PollFd::new(&self.stream, PollFlags::IN)];
-            if poll(&mut stream, Some(&timespec(wait_ns))) != Ok(1) {
-                continue;
+            match poll(&mut stream, Some(&timespec(wait_ns))) {
+                Ok(1) => {}
+                Ok(_) if now_ns >= deadline_ns => return Ok(Read::Nothing),
+                _ => continue,
             }
             match recv(&self.stream, &mut *bytes, RecvFlags::DONTWAIT) {
                 Ok((_, received)) => return Ok(Read::Bytes(received)),

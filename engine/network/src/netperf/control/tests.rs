@@ -4,10 +4,16 @@ use std::thread;
 use super::*;
 use crate::netperf::message::Type;
 
-const PATIENCE: Patience = Patience {
-    begin: Duration::from_millis(200),
-    whole: Duration::from_millis(200),
-    after_stop: Duration::ZERO,
+/// For the rest of a message, and for nothing at all, that do not come. What begins does, however
+/// busy the machine is.
+const SHORT: Duration = Duration::from_millis(200);
+const NO_REST: Patience = Patience {
+    whole: SHORT,
+    ..PATIENT
+};
+const NOTHING: Patience = Patience {
+    begin: SHORT,
+    ..PATIENT
 };
 
 /// For what comes, however busy the machine is.
@@ -43,7 +49,7 @@ fn a_message_in_pieces_is_a_message() {
     assert_eq!(Type::of(message.type_word), Some(Type::Calibrate));
     assert_eq!(control.generation, Generation::V2_7);
     drop(writer.join().unwrap());
-    assert!(matches!(control.receive(PATIENCE), Err(NoMessage::Closed)));
+    assert!(matches!(control.receive(PATIENT), Err(NoMessage::Closed)));
 }
 
 #[test]
@@ -63,14 +69,14 @@ fn a_small_message_and_silence_tell_the_older_generation() {
 fn what_does_not_come_in_time_is_given_up() {
     let (mut near, far) = pair();
     let mut control = Control::new(far, Generation::V2_7).unwrap();
-    assert!(matches!(control.receive(PATIENCE), Err(NoMessage::Silent)));
+    assert!(matches!(control.receive(NOTHING), Err(NoMessage::Silent)));
     near.write_all(&[1; 100]).unwrap();
-    let end = control.receive(PATIENCE);
+    let end = control.receive(NO_REST);
     assert!(matches!(end, Err(NoMessage::Partial(100))));
     near.write_all(&[1; 100]).unwrap();
     drop(near);
     assert!(matches!(
-        control.receive(PATIENCE),
+        control.receive(PATIENT),
         Err(NoMessage::Broken(_))
     ));
 }
@@ -88,7 +94,7 @@ fn a_slow_message_does_not_hold_the_reader() {
         }
     });
     assert!(matches!(
-        control.receive(PATIENCE),
+        control.receive(NO_REST),
         Err(NoMessage::Partial(_))
     ));
     drop(control);

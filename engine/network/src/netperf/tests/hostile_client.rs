@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use proptest::prelude::*;
 
@@ -17,9 +16,7 @@ fn assert_serves(address: SocketAddr) {
 /// Says it, and gives the first answer, if there is one.
 fn say(address: SocketAddr, bytes: &[u8]) -> Option<Message> {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(10)))
-        .unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(bytes).unwrap();
     let mut answer = Vec::new();
     // The server may have closed or reset the connection, with bytes of ours unread.

@@ -36,13 +36,13 @@ fn a_passphrase_opens() {
 #[test]
 fn more_than_the_limits_is_refused_beforehand() {
     let address = server(Limits {
-        test: Duration::from_secs(5),
+        test: Duration::from_secs(500),
         bytes: Some(10_000),
         ..Limits::default()
     });
     let mut test = counted(Kind::TcpStream, 10_001);
     assert!(refusal(site(address), &test).contains("too large"));
-    test.extent = Extent::Seconds(6);
+    test.extent = Extent::Seconds(501);
     assert!(refusal(site(address), &test).contains("expired"));
     let mut test = counted(Kind::TcpRr, 34);
     assert!(refusal(site(address), &test).contains("too large"));
@@ -103,7 +103,6 @@ fn a_control_connection_does_not_last_for_ever() {
         ..Limits::default()
     });
     let mut idle = TcpStream::connect(address).unwrap();
-    idle.set_read_timeout(Some(Duration::from_secs(300)))
-        .unwrap();
+    idle.set_read_timeout(Some(PATIENCE)).unwrap();
     assert_eq!(idle.read(&mut [0]).unwrap(), 0);
 }

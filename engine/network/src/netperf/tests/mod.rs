@@ -9,7 +9,7 @@ mod session;
 
 use std::net::{SocketAddr, TcpListener};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wire::Failure;
 
@@ -60,14 +60,17 @@ fn counted(kind: Kind, count: u64) -> Test {
     test
 }
 
-/// What `attempt` gives once it succeeds, within a few seconds: a place is free a moment after
-/// its client has gone.
+/// What is sure to come has come by then, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What `attempt` gives once it succeeds: a place is free a moment after its client has gone.
 fn soon<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
-    (0..300).find_map(|_| {
+    let begin = Instant::now();
+    loop {
         let result = attempt();
-        if result.is_none() {
-            thread::sleep(Duration::from_millis(10));
+        if result.is_some() || begin.elapsed() > PATIENCE {
+            return result;
         }
-        result
-    })
+        thread::sleep(Duration::from_millis(10));
+    }
 }
