@@ -18,8 +18,10 @@ const LOOK: Duration = Duration::from_millis(100);
 pub enum Word {
     /// Nothing was to be said now: something is wrong at the other end.
     Wrong,
-    /// The work ends: what is still under way may arrive, until nothing has for that time.
-    Ends(Duration),
+    /// The work ends: what is still under way may arrive, until nothing has between so many looks
+    /// in a row. Not so long: time passes also while a host stands still and nobody can take what
+    /// is here.
+    Ends(u32),
 }
 
 /// What flows are watched for.
@@ -149,7 +151,7 @@ impl Watch<'_> {
     fn hear(&self, moved: [u64; 2], quiet: &mut Quiet) -> Option<Cut> {
         match (self.control.heard(), self.terms.word) {
             (Heard::Nothing, _) => None,
-            (Heard::Word, Word::Ends(pause)) => quiet.lasts(moved, pause).then_some(Cut::Ended),
+            (Heard::Word, Word::Ends(looks)) => quiet.lasts(moved, looks).then_some(Cut::Ended),
             (Heard::Word | Heard::End, _) => Some(Cut::Vanished),
         }
     }
@@ -159,19 +161,18 @@ impl Watch<'_> {
     }
 }
 
-/// Since when nothing has been moved.
+/// What has been moved, and how many looks ago it was as much already.
 #[derive(Default)]
-struct Quiet(Option<([u64; 2], Instant)>);
+struct Quiet(Option<([u64; 2], u32)>);
 
 impl Quiet {
-    /// Whether it has been quiet for that long.
-    fn lasts(&mut self, moved: [u64; 2], pause: Duration) -> bool {
-        match self.0 {
-            Some((before, since)) if before == moved => since.elapsed() >= pause,
-            _ => {
-                self.0 = Some((moved, Instant::now()));
-                false
-            }
-        }
+    /// Whether this is at least the `looks`th look in a row at which nothing more has been moved.
+    fn lasts(&mut self, moved: [u64; 2], looks: u32) -> bool {
+        let looks_ago = match self.0 {
+            Some((before, looks_ago)) if before == moved => looks_ago + 1,
+            _ => 0,
+        };
+        self.0 = Some((moved, looks_ago));
+        looks_ago >= looks
     }
 }

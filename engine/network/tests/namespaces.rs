@@ -102,7 +102,11 @@ fn transactions_are_what_the_kernel_counted() {
     let Some(pair) = Pair::new() else { return };
     let served = pair.serve();
     let measure = |name| {
-        let parameters = json!({"size": "100/200", "transactions": 500});
+        let mut parameters = json!({"size": "100/200", "transactions": 500});
+        if name == "udp_rr" {
+            // Longer than a busy machine stands still.
+            parameters["lost_after_s"] = json!(5);
+        }
         let done = run_at(&pair, name, parameters, &served.end()).unwrap();
         assert_eq!(done.totals.operations, 500, "{name}");
         let Network { near, far } = done.totals.network.unwrap();
@@ -147,35 +151,42 @@ fn addresses_of_both_ends_are_those_that_were_asked_for() {
     assert!(failure.message.contains(FAR), "{}", failure.message);
 }
 
-/// The rate of a token bucket counts whole packets; what is measured is their payload. The headers
-/// are the same share of both, so that the ratio of the rates is that of the payloads.
+/// The rate of a token bucket counts whole packets; what is measured is their payload. The bucket
+/// is full at first, and holds what comes in four seconds: a host that stands still for less makes
+/// good what it has not sent, and what arrives is the bucket and the rate.
 #[test]
 fn a_rate_that_the_kernel_imposes_is_what_is_measured() {
     let Some(pair) = Pair::new() else { return };
     let served = pair.serve();
     let measure = |megabits: u32| {
-        // A queue that loses nothing, and a bucket that a busy host cannot overflow soon.
-        let bucket = "burst 512kb limit 16mb";
+        let rate = f64::from(megabits) * 1e6 / 8.0;
+        let burst = 4.0 * rate;
+        // A queue that loses nothing.
+        let bucket = format!("burst {burst} limit 16mb");
         pair.near_tc(&format!(
             "qdisc replace dev veth0 root tbf rate {megabits}mbit {bucket}"
         ));
         let parameters = json!({"message": "64k", "seconds": 0.7, "near": {"congestion": "reno"}});
         let done = run_at(&pair, "tcp_stream", parameters, &served.end()).unwrap();
-        done.values_of("throughput")[0]
-    };
-    // Other work on this host makes one of them slower: it leaves them alone in some round.
-    let mut rounds = Vec::new();
-    let is_measured = || {
-        let (slow, fast) = (measure(475), measure(500));
+        let payload = done.totals.network.as_ref().unwrap().far.received_bytes as f64;
+        let elapsed_s = payload / done.values_of("throughput")[0];
         // Of 1514 bytes of a frame 1448 are payload.
-        let (ratio, share) = (slow / fast, fast * 8.0 / 500e6);
-        rounds.push((ratio, share));
-        (ratio - 0.95).abs() < 0.005 && share > 0.94 && share < 0.98
+        let passed = payload * 1_514.0 / 1_448.0;
+        (passed - burst) / elapsed_s / rate
     };
-    assert!(
-        std::iter::repeat_with(is_measured).take(40).any(|is| is),
-        "{rounds:?}"
-    );
+    for megabits in [19, 20] {
+        // What it has not sent at the end it cannot make good: at some time it stands still
+        // elsewhere.
+        let mut shares = Vec::new();
+        let is_measured = || {
+            shares.push(measure(megabits));
+            shares.last().is_some_and(|share| (share - 1.0).abs() < 0.005)
+        };
+        assert!(
+            std::iter::repeat_with(is_measured).take(40).any(|is| is),
+            "{megabits} Mbit/s: {shares:?}"
+        );
+    }
 }
 
 #[test]
@@ -184,7 +195,13 @@ fn a_host_that_falls_silent_is_noticed_at_both_ends() {
     let served = pair.serve();
     let far = served.end();
     let trial = pair.near(move || run("tcp_stream", &json!({"seconds": 600.0}), &far));
-    std::thread::sleep(Duration::from_millis(500));
+    // In the middle of it: so much comes of nothing else.
+    let arrived = || pair.far(octets).join().unwrap()[0];
+    let deadline = Instant::now() + Duration::from_secs(300);
+    while arrived() < 10_000_000 {
+        assert!(Instant::now() < deadline, "nothing flows");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let began = Instant::now();
     pair.near_ip("link set veth0 down");
     let failure = trial.join().unwrap().err().unwrap();

@@ -26,8 +26,9 @@ const SO_EE_CODE_ZEROCOPY_COPIED: u8 = 1;
 const WIDTH_MIN: u64 = 16;
 /// No ring has more.
 const WIDTH_MAX: u64 = RING_BYTES_MAX;
-/// How long the last completions may take when the other end has everything already.
-const LAST: Duration = Duration::from_secs(1);
+/// How long the last completions may take when the other end has everything already: they come at
+/// once, as soon as the machine does anything.
+const LAST: Duration = Duration::from_secs(10);
 /// Flags of each call.
 const UNCOPIED: SendFlags =
     SendFlags::NOSIGNAL.union(SendFlags::from_bits_retain(libc::MSG_ZEROCOPY as u32));

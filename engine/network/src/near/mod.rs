@@ -31,7 +31,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// What the work may take beyond the time it was to take.
 const GRACE: Duration = Duration::from_secs(15);
 /// How long the far end may take to say why its connections have ended.
-const CAUSE: Duration = Duration::from_secs(2);
+const CAUSE: Duration = Duration::from_secs(5);
 
 /// A far end that we are connected with.
 pub struct Far {

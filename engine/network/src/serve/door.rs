@@ -15,10 +15,11 @@ use crate::control::message::{Greeting, Hello, ToFar, ToNear, VERSION};
 use crate::control::{frame, secret};
 use crate::stop::Stop;
 
-/// How long a guest may take for its first word.
-const FIRST_WORD: Duration = Duration::from_secs(2);
-/// How long a client waits for the one before it to go: trials follow each other closely.
-const TURN: Duration = Duration::from_secs(1);
+/// How long a guest may take for its first word: more than a virtual machine stands still.
+const FIRST_WORD: Duration = Duration::from_secs(5);
+/// How long a client waits for the one before it to go: trials follow each other closely, on a
+/// machine that may stand still for seconds.
+const TURN: Duration = Duration::from_secs(5);
 /// How long a guest may take to hear a word: there is room for it in any socket's buffer.
 const AT_ONCE: Duration = Duration::from_millis(10);
 /// More guests do not wait at once; then the oldest must go.

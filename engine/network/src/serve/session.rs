@@ -33,8 +33,8 @@ const IDLE: Duration = Duration::from_secs(30);
 const FAREWELL: Duration = Duration::from_secs(1);
 /// What a measurement may take beyond its time.
 const GRACE: Duration = Duration::from_secs(10);
-/// When nothing has come for so long after the end was told, nothing will.
-const QUIET: Duration = Duration::from_millis(100);
+/// When nothing has come between so many looks after the end was told, nothing will.
+const QUIET_LOOKS: u32 = 2;
 
 /// Serves a client until it has no more to ask, or is refused.
 pub fn serve(offer: &Offer, channel: Channel) {
@@ -99,7 +99,7 @@ impl Session<'_> {
         let terms = Terms {
             longest: Duration::from_secs_f64(work.longest_s) + GRACE,
             bytes: self.offer.limits.bytes,
-            word: Word::Ends(QUIET),
+            word: Word::Ends(QUIET_LOOKS),
             transport: work.transport,
         };
         let lifeline = Lifeline::watch(self.channel.line(), flows.to_vec(), terms)

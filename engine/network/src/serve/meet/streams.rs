@@ -16,7 +16,7 @@ use crate::flow::Flow;
 use crate::socket;
 
 /// How long one that has come may take to say which it is.
-const NAMING: Duration = Duration::from_secs(2);
+const NAMING: Duration = Duration::from_secs(5);
 /// So many strangers are listened to beside the flows; of more, the first go.
 const STRANGERS_MAX: usize = 64;
 
