@@ -14,6 +14,12 @@ random write on aio-test-file (# MB/s) # MB in #s
 thread # random write totals (# MB/s) # MB in #s
 ";
 
+/// All that `line` counts, from ` 9 < 100 1 < 250 …`.
+fn in_all_classes(line: &str) -> u64 {
+    let counts = line.split_whitespace().step_by(3);
+    counts.map(|count| count.parse::<u64>().unwrap()).sum()
+}
+
 const BOTH: &str = "\
 file size 4MB, record size 64KB, depth 64, ios per iteration 8
 max io_submit 16, buffer alignment set to 4KB
@@ -73,13 +79,11 @@ fn several_files_and_threads_have_their_sum_and_latencies() {
         assert_eq!(text, format!("{stage}completion {stage}{throughput}"));
     }
     assert_eq!(stages.matches("8.00 MB in").count(), 4, "{stages}");
-    // 64 requests of each of two files, in batches of eight; then all requests.
-    assert_eq!(stages.matches("\t 16 < 100 0 < 250").count(), 4, "{stages}");
-    assert_eq!(
-        stages.matches("\t 128 < 100 0 < 250").count(),
-        4,
-        "{stages}"
-    );
+    // 64 requests of each of two files, in batches of eight; then all requests. How many of them
+    // were slow is the machine's affair.
+    let counts = stages.lines().filter(|line| line.contains(" < 250 "));
+    let counts: Vec<u64> = counts.map(in_all_classes).collect();
+    assert_eq!(counts, [[16, 128]; 4].concat(), "{stages}");
     let content = fs::read(bench.work().join("one")).unwrap();
     assert!(content.len() == 4 << 20 && content.iter().all(|&byte| byte == b'b'));
 }
