@@ -39,3 +39,17 @@ def test_a_journal_of_an_older_tiltyard_is_read(tmp_path: Path) -> None:
     del lines[0]["event"]["record"]
     folder.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert read_run(folder, plan).record == {}
+
+
+def test_a_journal_that_names_a_library_of_its_time_is_read(tmp_path: Path) -> None:
+    plan = plan_of((directory_system("a", tmp_path / "a"),), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    lines = [json.loads(line) for line in folder.journal.read_text().splitlines()]
+    lines = [line for line in lines if line["event"]["type"] != "stopped"]
+    lines[0]["event"]["record"]["versions"]["statsmodels"] = "0.15.0"
+    folder.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert read_run(folder, plan).record["versions"]["statsmodels"] == "0.15.0"
+    watcher = Watcher()
+    run_study(folder, plan, Engine.find(), go_on, watcher)
+    assert any('versions: statsmodels was "0.15.0" and is' in line for line in watcher.told)

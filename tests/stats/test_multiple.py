@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control
 from statsmodels.stats.multitest import multipletests
 
 from tiltyard.stats.multiple import (
@@ -53,10 +52,32 @@ def test_benjamini_yekutieli_is_the_same_times_a_harmonic_sum(p):
 
 
 @given(p_values)
-def test_false_discovery_rates_agree_with_scipy(p):
-    for ours, method in ((benjamini_hochberg, "bh"), (benjamini_yekutieli, "by")):
-        theirs = false_discovery_control(p, method=method)
+@example(np.array([0.0, 1.0, 0.0, 1.0, 0.03]))
+@example(np.array([0.02, 0.02, 0.02, 0.5, 0.5]))
+@example(np.zeros(3))
+@example(np.ones(3))
+def test_false_discovery_rates_agree_with_statsmodels(p):
+    for ours, method in ((benjamini_hochberg, "fdr_bh"), (benjamini_yekutieli, "fdr_by")):
+        theirs = multipletests(p, method=method)[1]
         np.testing.assert_allclose(ours(p), theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("adjust", [benjamini_hochberg, benjamini_yekutieli])
+def test_equal_p_values_stay_equal_and_those_given_are_left_alone(adjust):
+    given = np.array([0.04, 0.001, 0.04, 1.0, 0.0])
+    before = given.copy()
+    adjusted = adjust(given)
+    assert adjusted[0] == adjusted[2]
+    assert (adjusted[3], adjusted[4]) == (1.0, 0.0)
+    np.testing.assert_array_equal(given, before)
+
+
+@pytest.mark.parametrize("adjust", [benjamini_hochberg, benjamini_yekutieli])
+@pytest.mark.parametrize("wrong", [np.nan, -0.01, 1.01])
+def test_what_is_no_probability_is_refused(adjust, wrong):
+    """Silently it would make every other one of the family worthless."""
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        adjust(np.array([0.5, wrong]))
 
 
 def test_intervals_of_the_selected_are_wider_the_fewer_there_are():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tiltyard.stats import moments, welch
+from tiltyard.stats import Moments, moments, welch
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(2, 12))
@@ -34,3 +34,9 @@ def test_samples_without_spread():
     assert welch(same, same).p.tolist() == [1.0]
     found = welch(other, same)
     assert (found.p[0], found.low[0], found.high[0]) == (0.0, 1.0, 1.0)
+
+
+def test_a_spread_whose_square_is_no_float_is_none():
+    tiny, other = Moments(*np.array([[3.0], [2.0], [1e-180]])), moments(np.full((1, 3), 3.0))
+    assert welch(tiny, tiny).p.tolist() == [1.0]
+    assert welch(tiny, other).p.tolist() == [0.0]

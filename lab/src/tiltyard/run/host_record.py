@@ -8,7 +8,7 @@ from tiltyard import __version__
 from tiltyard.host.record import Record, Subject, take
 from tiltyard.systems.tools import TOOLS
 
-_LIBRARIES = ("numpy", "scipy", "statsmodels", "pydantic")
+_LIBRARIES = ("numpy", "scipy", "pydantic")
 """What results are computed and read with."""
 
 

@@ -1,8 +1,8 @@
 """Statistics: arrays in, frozen dataclasses out; every function cites its source.
 
-This is a library of its own: it knows nothing of studies, files or reports. SciPy, statsmodels and
-others do what they have; what they lack is here and checked against them. They are imported inside
-the functions, because they take longer to import than most commands take.
+This is a library of its own: it knows nothing of studies, files or reports. SciPy and others
+do what they have; what they lack is here, and checked against R and statsmodels. They are imported
+inside the functions, because they take longer to import than most commands take.
 
 The names below are the public ones; docs/reference/statistics.md lists them with their sources.
 """

@@ -64,8 +64,9 @@ def welch(first: Moments, second: Moments, alpha: float = 0.05) -> MeanDifferenc
     estimate = first.mean - second.mean
     parts = first.error**2, second.error**2
     error = np.sqrt(parts[0] + parts[1])
-    flat = error == 0
     spread = parts[0] ** 2 / (first.n - 1) + parts[1] ** 2 / (second.n - 1)
+    # Also where the variances are so small that their squares are no floats any more.
+    flat = spread == 0
     freedom = np.where(flat, 1.0, error**4 / np.where(flat, 1.0, spread))
     reach = t.ppf(1 - alpha / 2, freedom) * error
     p = 2 * t.sf(np.abs(estimate) / np.where(flat, 1.0, error), freedom)
