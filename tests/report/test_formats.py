@@ -69,7 +69,14 @@ def missing(form: Format, document: Document) -> list[str]:
     text = read(form, document)
     tables = tuple(document.tables())
     wanted = texts(tables) if form.name in TABLES_ONLY else texts(document)
-    return [one for one in wanted if one != "–" and squeezed(one) not in text]
+    return [one for one in wanted if one != "–" and not is_in(text, one)]
+
+
+def is_in(text: str, wanted: str) -> bool:
+    """As it is, or with what the fonts of this host lack spelled by its number (PDF)."""
+    letters = squeezed(wanted)
+    spelled = "".join(one if one in text else f"[U+{ord(one):04X}]" for one in letters)
+    return letters in text or spelled in text
 
 
 def read(form: Format, document: Document) -> str:

@@ -4,15 +4,21 @@ Typst lays it out (decision 0024). What is printed reaches it as data, never as 
 text of a study can be a command; the layout is in the ``.typ`` files of this folder.
 """
 
+import contextlib
+import functools
 import json
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.theme import FONTS
 from tiltyard.report.document import Document
 from tiltyard.report.formats.format import Format
 from tiltyard.report.formats.pdf.data import printable
+from tiltyard.report.formats.pdf.spelling import spelled
+
+if TYPE_CHECKING:
+    import typst
 
 _LAYOUT: Final = Path(__file__).parent
 
@@ -21,24 +27,45 @@ def render(document: Document, _findings: Findings) -> dict[str, bytes]:
     """The report on A4, accessible by PDF/UA-1.
 
     No date is in it and no font but ours, so the same document is the same bytes everywhere. Only
-    where it has a character that our fonts lack are the fonts of this host taken as well; the file
-    is then tagged, but claims no standard, since a font may still lack the character.
+    where it has a character that our fonts lack are the fonts of this host taken as well; one that
+    they lack too is spelled by its number.
     """
-    data = printable(document)
-    text = json.dumps(data, ensure_ascii=False)
-    pdf = _typeset("report.typ", {"document": text}, ours_only=_shown_by_ours(text))
-    return {"report.pdf": pdf}
+    import typst
+
+    text = _text_of(document)
+    foreign = _lacking("".join(sorted(set(text))), ours_only=True)
+    if foreign:
+        unknown = _lacking(foreign, ours_only=False)
+        known = spelled(document, unknown)
+        # A font may have two characters and still not the sign that both of them make.
+        with contextlib.suppress(typst.TypstError):
+            return {"report.pdf": _report(_text_of(known), ours_only=unknown == foreign)}
+        text = _text_of(spelled(document, foreign))
+    return {"report.pdf": _report(text, ours_only=True)}
 
 
-def _shown_by_ours(text: str) -> bool:
-    """Whether our fonts have every character; a picture leaves out silently what they lack."""
+def _text_of(document: Document) -> str:
+    """All that is printed, as the layout takes it."""
+    return json.dumps(printable(document), ensure_ascii=False)
+
+
+def _lacking(characters: str, ours_only: bool) -> str:
+    """Those that no font has; a picture would leave them out silently."""
     import typst
 
     try:
-        _typeset("probe.typ", {"characters": "".join(sorted(set(text)))}, ours_only=True)
+        _typeset("probe.typ", {"characters": characters}, ours_only)
     except typst.TypstError:
-        return False
-    return True
+        if len(characters) == 1:
+            return characters
+        middle = len(characters) // 2
+        halves = (characters[:middle], characters[middle:])
+        return "".join(_lacking(half, ours_only) for half in halves)
+    return ""
+
+
+def _report(text: str, ours_only: bool) -> bytes:
+    return _typeset("report.typ", {"document": text}, ours_only)
 
 
 def _typeset(layout: str, inputs: dict[str, str], ours_only: bool) -> bytes:
@@ -48,10 +75,18 @@ def _typeset(layout: str, inputs: dict[str, str], ours_only: bool) -> bytes:
         _LAYOUT / layout,
         root=_LAYOUT,
         format="pdf",
-        font_paths=typst.Fonts(include_system_fonts=not ours_only, font_paths=[FONTS]),
+        font_paths=_fonts(ours_only),
         sys_inputs=inputs,
-        pdf_standards=["ua-1"] if ours_only else [],
+        pdf_standards=["ua-1"],
     )
+
+
+@functools.cache
+def _fonts(ours_only: bool) -> "typst.Fonts":
+    """To look for the fonts of a host takes longer than to use them."""
+    import typst
+
+    return typst.Fonts(include_system_fonts=not ours_only, font_paths=[FONTS])
 
 
 FORMAT = Format(
