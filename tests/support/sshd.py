@@ -37,8 +37,8 @@ class Sshd:
     def listens(self) -> bool:
         """Whether it takes connections."""
         try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-        except OSError:
+            socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S).close()
+        except ConnectionError:
             return False
         return True
 

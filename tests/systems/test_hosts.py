@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.networks import Make, left_behind, systems_of
+from support.patience import PATIENCE_S
 from support.sshd import Sshd, sshd
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import FarEnd
@@ -35,7 +36,7 @@ def test_up_and_down(make: Make, server: Sshd) -> None:
     assert system.problems() == []
     up = system.bring_up()
     assert isinstance(up.target, FarEnd)
-    socket.create_connection((up.target.address, up.target.port), timeout=5).close()
+    socket.create_connection((up.target.address, up.target.port), timeout=PATIENCE_S).close()
     assert up.target.address == "127.0.0.1"
     assert up.facts["path"] == "network between this host and 127.0.0.1"
     assert up.facts["device of the near end"] == "lo"
