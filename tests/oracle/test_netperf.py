@@ -115,7 +115,8 @@ def test_timed(ends: Ends, tmp_path: Path, test: str) -> None:
     cells = [float(cell) for cell in first.split()]
     # UDP_STREAM has two counts between its time and its rate.
     elapsed_s = cells[2] if test == "UDP_STREAM" else cells[-2]
-    assert 0.9 < elapsed_s < 3
+    # Without a time both would take ten seconds; a machine may stand still for some of the rest.
+    assert 0.9 < elapsed_s < 9
     assert cells[-1] > 0
 
 

@@ -113,7 +113,7 @@ def _listens(server: subprocess.Popen[bytes], port: int) -> None:
     end_s = time.monotonic() + PATIENCE_S
     while server.poll() is None and time.monotonic() < end_s:
         try:
-            socket.create_connection((ADDRESS, port), 1).close()
+            socket.create_connection((ADDRESS, port), PATIENCE_S).close()
         except ConnectionRefusedError:
             time.sleep(0.01)
         else:

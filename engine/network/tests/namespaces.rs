@@ -180,7 +180,9 @@ fn a_rate_that_the_kernel_imposes_is_what_is_measured() {
         let mut shares = Vec::new();
         let is_measured = || {
             shares.push(measure(megabits));
-            shares.last().is_some_and(|share| (share - 1.0).abs() < 0.005)
+            shares
+                .last()
+                .is_some_and(|share| (share - 1.0).abs() < 0.005)
         };
         assert!(
             std::iter::repeat_with(is_measured).take(40).any(|is| is),

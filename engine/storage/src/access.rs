@@ -337,7 +337,7 @@ pub fn refuted(declared: AccessKind, reason: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scratch_directory;
+    use crate::testing::directory_on_disk;
 
     fn evidence(declared: AccessKind, read: [u64; 2], written: [u64; 2]) -> Evidence {
         let mut evidence = Evidence::new(declared, Path::new("/proc"));
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn a_file_out_of_the_cache_is_noticed_before_it_is_read() {
-        let directory = scratch_directory();
+        let directory = directory_on_disk();
         let file = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
         std::fs::write(file.path(), vec![1; MIB as usize]).unwrap();
         file.as_file().sync_all().unwrap();

@@ -4,8 +4,15 @@ use serde_json::Value;
 use tempfile::TempDir;
 use wire::Failure;
 
-/// Beside the test itself: the temporary directory may have nothing under its page cache.
+/// In memory, so that what others read from a disk, and whose caches they drop, does not contradict
+/// the declared access.
 pub fn scratch_directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap()
+}
+
+/// Beside the test itself: memory, and perhaps the temporary directory, have nothing under their
+/// page cache.
+pub fn directory_on_disk() -> TempDir {
     let test = std::env::current_exe().unwrap();
     tempfile::tempdir_in(test.parent().unwrap()).unwrap()
 }

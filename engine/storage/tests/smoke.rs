@@ -13,9 +13,9 @@ use testing::subject::smoke_with;
 use testing::Taken;
 use wire::AccessVerdict;
 
-/// Not in the temporary directory, which may have nothing under its page cache.
+/// In memory, so that what others read from a disk does not contradict the declared access.
 fn scratch_directory() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    tempfile::tempdir_in("/dev/shm").unwrap()
 }
 
 fn execute(workload: &dyn Workload, parameters: &Map<String, Value>, directory: &Path) -> Taken {

@@ -209,7 +209,7 @@ fn own_bytes(footprint: Footprint) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scratch_directory;
+    use crate::testing::directory_on_disk;
 
     const MIB: u64 = 1 << 20;
 
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_file_is_gone_from_the_cache_before_it_is_read() {
-        let directory = scratch_directory();
+        let directory = directory_on_disk();
         let file = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
         std::fs::write(file.path(), vec![1; MIB as usize]).unwrap();
         let mut cold = Cold::default();

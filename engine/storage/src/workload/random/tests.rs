@@ -4,11 +4,7 @@ use serde_json::json;
 use wire::{Event, FailureKind, Sample};
 
 use super::*;
-
-/// In memory, so that what others read from a disk does not contradict the declared access.
-fn scratch_directory() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap()
-}
+use crate::testing::scratch_directory;
 
 struct Taken {
     samples: Vec<Sample>,
