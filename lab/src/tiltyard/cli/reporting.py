@@ -11,12 +11,12 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.cli.auditing import audited
 from tiltyard.cli.output import free_folder
-from tiltyard.cli.session import planned_or_fail, write_findings
 from tiltyard.collected.published import PUBLISHED, Publication, is_published, read_publication
 from tiltyard.collected.store import is_collected, read_collection
 from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
-from tiltyard.folder import StudyFolder
+from tiltyard.folder import StudyFolder, write_together
+from tiltyard.plan.store import read_plan
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
 from tiltyard.report.styles import STYLES
@@ -50,7 +50,7 @@ def findings_of(study: Path) -> Findings:
     if is_collected(study):
         return analyse_collection(read_collection(study))
     folder = StudyFolder.of(study)
-    plan = planned_or_fail(folder)
+    plan = read_plan(folder)
     return analyse(plan, read_run(folder, plan))
 
 
@@ -92,11 +92,41 @@ def _style_of(study: Path, publication: Publication, style: str | None) -> Style
         raise UsageError(f"{study / PUBLISHED}: style: {error}") from error
 
 
-@collector_paused()
 def write_report(found: Concluded, formats: Sequence[Format] = FORMATS[:1]) -> list[Path]:
     """Write findings and a report in some formats; the files to open."""
     write_findings(found.findings, found.style, formats, found.root, found.folder)
     return [found.folder / form.file for form in formats]
+
+
+def conclude(folder: StudyFolder) -> Findings:
+    """Findings and report, in the first style and format, from what is in the folder."""
+    plan = read_plan(folder)
+    findings = analyse(plan, read_run(folder, plan))
+    write_findings(findings, STYLES[0], FORMATS[:1], folder.root, folder.report)
+    return findings
+
+
+@collector_paused()
+def write_findings(
+    findings: Findings, style: Style, formats: Sequence[Format], root: Path, report: Path
+) -> None:
+    """Findings and their report, all of it or nothing.
+
+    Args:
+        findings: what is told.
+        style: how.
+        formats: in which forms.
+        root: folder for the findings themselves.
+        report: folder for the report, in that folder or the same.
+    """
+    document = style.compose(findings)
+    files = {
+        str(report.relative_to(root) / path): data
+        for form in formats
+        for path, data in form.render(document, findings).items()
+    }
+    own = StudyFolder(root).findings.name
+    write_together(root, {own: findings.model_dump_json(indent=1).encode(), **files})
 
 
 def style_of(name: str) -> Style:

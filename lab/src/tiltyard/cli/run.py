@@ -94,7 +94,8 @@ def _run_and_conclude(
     from tiltyard.analysis.findings import analyse
     from tiltyard.cli.console import remark
     from tiltyard.cli.display import LiveDisplay
-    from tiltyard.cli.session import conclude, planned
+    from tiltyard.cli.reporting import conclude
+    from tiltyard.cli.session import planned
     from tiltyard.executors.engine import Engine
     from tiltyard.run.runner import run_study
 

@@ -1,26 +1,19 @@
-"""What several verbs share: from a study to its plan, from trials to findings and report."""
+"""What several verbs share: from a study to its plan."""
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
-from tiltyard.analysis.findings import analyse
-from tiltyard.analysis.model import Findings
 from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
-from tiltyard.folder import StudyFolder, write_together, write_whole
+from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
-from tiltyard.report.formats import FORMATS
-from tiltyard.report.formats.format import Format
-from tiltyard.report.styles import STYLES
-from tiltyard.report.styles.style import Style
-from tiltyard.run.read import read_run
 from tiltyard.study.load import load_study
 from tiltyard.study.scaling import scaled
 from tiltyard.systems import KINDS
@@ -132,44 +125,3 @@ def at_scale(folder: StudyFolder, scale: Fraction | None) -> Plan:
             "Go on without --scale, or begin it in another folder"
         )
     return plan
-
-
-def conclude(folder: StudyFolder) -> Findings:
-    """Findings and report, in the first style and format, from what is in the folder."""
-    plan = read_plan(folder)
-    findings = analyse(plan, read_run(folder, plan))
-    write_findings(findings, STYLES[0], FORMATS[:1], folder.root, folder.report)
-    return findings
-
-
-def write_findings(
-    findings: Findings, style: Style, formats: Sequence[Format], root: Path, report: Path
-) -> None:
-    """Findings and their report, all of it or nothing.
-
-    Args:
-        findings: what is told.
-        style: how.
-        formats: in which forms.
-        root: folder for the findings themselves.
-        report: folder for the report, in that folder or the same.
-    """
-    document = style.compose(findings)
-    files = {
-        str(report.relative_to(root) / path): data
-        for form in formats
-        for path, data in form.render(document, findings).items()
-    }
-    own = StudyFolder(root).findings.name
-    write_together(root, {own: findings.model_dump_json(indent=1).encode(), **files})
-
-
-def planned_or_fail(folder: StudyFolder) -> Plan:
-    """The plan of a study that was begun.
-
-    Raises:
-        UsageError: if it was not.
-    """
-    if not folder.plan.exists():
-        raise UsageError(f"{folder.root}: not begun yet; tiltyard run {folder.root}")
-    return read_plan(folder)

@@ -21,15 +21,15 @@ def status(study: Path = Path(), /) -> None:
         study: A study folder; by default this one.
     """
     from tiltyard.cli.console import say
-    from tiltyard.cli.session import planned_or_fail
     from tiltyard.folder import StudyFolder
+    from tiltyard.plan.store import read_plan
     from tiltyard.run.history import History
     from tiltyard.run.journal import read_journal
     from tiltyard.run.lock import running_pid
     from tiltyard.run.read import read_run
 
     folder = StudyFolder.of(study)
-    plan = planned_or_fail(folder)
+    plan = read_plan(folder)
     history = History(read_journal(folder.journal))
     record = read_run(folder, plan)
     pid = running_pid(folder)

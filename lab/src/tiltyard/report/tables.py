@@ -5,6 +5,7 @@ Only arrangement: every figure is one of the findings.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 
 from tiltyard.analysis.axes import Course
@@ -44,7 +45,7 @@ class CourseTable:
     decimals: int | None = None
     """As the source prints it; ``None`` for what was run here."""
 
-    @property
+    @cached_property
     def has_cases(self) -> bool:
         """Whether something varies beside the level."""
         return any(row.case for row in self.rows)
