@@ -1,7 +1,7 @@
 //! The page cache of one file, and whether direct I/O would go around it.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr;
@@ -15,6 +15,8 @@ use wire::Direct;
 const SYS_CACHESTAT: libc::c_long = 451;
 /// Pages that mincore(2) is asked about at once.
 const WINDOW_PAGES: u64 = 1 << 16;
+/// Read at once to fill the page cache.
+const FETCH_BYTES: usize = 1 << 20;
 
 /// Share of the file's pages that the page cache holds, 0 … 1; 1 for an empty file.
 ///
@@ -108,6 +110,17 @@ pub fn evict(path: &Path) -> io::Result<()> {
     Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
 }
 
+/// Reads all of the file, so that the page cache holds it if it can.
+///
+/// # Errors
+/// Those of open(2) and read(2).
+pub fn fetch(path: &Path) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut chunk = vec![0; FETCH_BYTES];
+    while file.read(&mut chunk)? > 0 {}
+    Ok(())
+}
+
 /// Whether the file system of this file does not even open it for direct I/O.
 pub fn refuses_direct(path: &Path) -> bool {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT, Mode::empty());
@@ -143,6 +156,15 @@ mod tests {
         file.write_all(&[1; SIZE_BYTES]).unwrap();
         file.as_file().sync_all().unwrap();
         file
+    }
+
+    #[test]
+    fn what_was_evicted_is_fetched_again() {
+        let file = written_file();
+        evict(file.path()).unwrap();
+        assert!(resident(file.path()).unwrap() < 1.0);
+        fetch(file.path()).unwrap();
+        assert_eq!(resident(file.path()).unwrap(), 1.0);
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub struct Floor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessKind {
-    /// Reads are served from the page cache.
+    /// Reads are served from the page cache, which is filled with what it lacks before each test.
     InCache,
     /// Reads come from the device, through a page cache that is too small for the files and is
     /// emptied of them before each read test.
