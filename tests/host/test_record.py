@@ -105,6 +105,28 @@ def test_what_says_whose_machine_it_is_is_not_recorded() -> None:
     )
 
 
+KDAMOND = "/sys/kernel/mm/damon/admin/kdamonds/0"
+SCHEME = f"{KDAMOND}/contexts/0/schemes/0/action"
+RECLAIM = "/sys/module/damon_reclaim/parameters/enabled"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "no"),
+        ({RECLAIM: "N"}, "no"),
+        ({RECLAIM: "Y"}, "DAMON_RECLAIM"),
+        ({f"{KDAMOND}/state": "on", SCHEME: "pageout"}, "pageout"),
+        ({f"{KDAMOND}/state": "on", SCHEME: "stat"}, "no"),
+        ({f"{KDAMOND}/state": "off", SCHEME: "pageout"}, "no"),
+        ({f"{KDAMOND}/state": "on", SCHEME: "cold", RECLAIM: "Y"}, "DAMON_RECLAIM, cold"),
+    ],
+)
+def test_a_kernel_that_reclaims_all_the_time_says_so(files: dict[str, str], said: str) -> None:
+    seen = Seen({**SERVER.files, **files}, {**SERVER.links, KDAMOND: KDAMOND})
+    assert told(seen)["memory"]["reclaimed while there is enough (DAMON)"] == said
+
+
 def test_a_directory_in_memory_lies_on_no_disk() -> None:
     record = told(SERVER, Subject(Path("/memory")))
     assert record["file system of the study folder"]["lies on"] == "no block device"

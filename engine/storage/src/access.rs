@@ -2,26 +2,20 @@
 //! records were timed.
 
 mod cold;
+mod warm;
 
 use std::path::Path;
 
 use kit::device::Counters;
-use kit::failure::{bad_parameter, failure, io_failure};
+use kit::failure::{bad_parameter, failure};
 use kit::{cache, proc, program, Device, Ledger, Size};
 use rustix::fs::OFlags;
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
 
 use self::cold::Cold;
 pub use self::cold::{check_cache_limit, Footprint};
+use self::warm::Warm;
 
-/// Share of a file that must be resident before a read from the cache.
-const RESIDENT_MIN: f64 = 0.99;
-/// A kernel that reclaims memory all the time may take pages again before they are looked at.
-const FETCHES_MAX: u32 = 3;
-/// Share of the bytes read that may yet come from the device when the cache is declared.
-const CACHE_MISS_MAX: f64 = 0.05;
-/// So much may be read from a device that others use too, beside the share above.
-const OTHERS_BYTES: u64 = 256 << 10;
 /// Share of the bytes moved that the device must have seen when direct access is declared.
 const DIRECT_MIN: f64 = 0.90;
 
@@ -32,10 +26,8 @@ pub struct Evidence {
     read_bytes: u64,
     written_bytes: u64,
     moved: Counters,
-    resident: Option<f64>,
-    /// Largest share of a file that was lacking in the page cache, and was fetched.
-    fetched: f64,
     direct: Option<Direct>,
+    warm: Warm,
     cold: Cold,
     contradiction: Option<String>,
 }
@@ -51,9 +43,8 @@ impl Evidence {
             read_bytes: 0,
             written_bytes: 0,
             moved: Counters::default(),
-            resident: None,
-            fetched: 0.0,
             direct: None,
+            warm: Warm::default(),
             cold: Cold::default(),
             contradiction: None,
         }
@@ -116,7 +107,10 @@ impl Evidence {
     /// `Access` when it does not; `Io`.
     pub fn prepare_read(&mut self, file: &Path) -> Result<(), Failure> {
         match self.declared {
-            AccessKind::InCache => self.fill_cache(file),
+            AccessKind::InCache => {
+                let filled = self.warm.fill(file)?;
+                filled.map_err(|reason| self.contradicted(&reason))
+            }
             AccessKind::OutOfCache => {
                 let evicted = self.cold.evict(file)?;
                 evicted.map_err(|reason| self.contradicted(&reason))
@@ -125,7 +119,7 @@ impl Evidence {
             AccessKind::AsFound => {
                 // Where it cannot be told there is less to report.
                 if let Ok(resident) = cache::resident(file) {
-                    self.note_resident(resident);
+                    self.warm.note(resident);
                 }
                 Ok(())
             }
@@ -139,45 +133,6 @@ impl Evidence {
     /// `HostLacks` the permission.
     pub fn begin_read(&mut self) -> Result<(), Failure> {
         self.cold.enter()
-    }
-
-    fn note_resident(&mut self, resident: f64) {
-        let before = self.resident.unwrap_or(resident);
-        self.resident = Some(before.min(resident));
-    }
-
-    /// What was written or read a moment ago may be gone: kernels also reclaim memory that nobody
-    /// lacks (DAMON). It is fetched, as out-of-cache access evicts.
-    fn fill_cache(&mut self, file: &Path) -> Result<(), Failure> {
-        let mut resident = self.told_resident(file)?;
-        self.fetched = self.fetched.max(1.0 - resident);
-        for _ in 0..FETCHES_MAX {
-            if resident == 1.0 {
-                break;
-            }
-            cache::fetch(file)
-                .map_err(|error| io_failure("fetch into the page cache", file, &error))?;
-            resident = self.told_resident(file)?;
-        }
-        self.note_resident(resident);
-        self.check_resident(resident)
-    }
-
-    fn told_resident(&mut self, file: &Path) -> Result<f64, Failure> {
-        cache::resident(file)
-            .map_err(|error| self.contradicted(&format!("residency cannot be told: {error}")))
-    }
-
-    fn check_resident(&mut self, resident: f64) -> Result<(), Failure> {
-        if resident < RESIDENT_MIN {
-            let held = 100.0 * resident;
-            return Err(self.contradicted(&format!(
-                "only {held:.1} % of the file was in the page cache before a read test, though \
-                 all of it had been read; use a smaller file or more memory, and see that \
-                 nothing else on this host drops its caches"
-            )));
-        }
-        Ok(())
     }
 
     /// The device's counters, for [`Evidence::add`]. Reads through the page cache are those of
@@ -229,7 +184,7 @@ impl Evidence {
             device_read_bytes: counted.then_some(self.moved.read_bytes),
             written_bytes: self.written_bytes,
             device_written_bytes: counted.then_some(self.moved.written_bytes),
-            resident: self.resident.or(self.cold.resident),
+            resident: self.warm.resident.or(self.cold.resident),
             delivered: self.cold.delivered.filter(|_| is_cold && counted),
             memory_limit_bytes: self.cold.limit_bytes,
             direct: self.direct,
@@ -267,41 +222,12 @@ impl Evidence {
     }
 
     fn cached_verdict(&self) -> (AccessVerdict, String) {
-        let Some(resident) = self.resident else {
-            let reason = "nothing was read in a timed region".to_owned();
-            return (AccessVerdict::Unverified, reason);
-        };
-        let held = format!(
-            "the page cache held {:.1} % of the file before each read test{}",
-            100.0 * resident,
-            self.fetched_again()
-        );
-        if self.device.is_none() {
-            let reason = format!("{held}; there is no device to count reads of");
-            return (AccessVerdict::Confirmed, reason);
-        }
-        let (asked, delivered) = (self.read_bytes, self.moved.read_bytes);
-        let allowed = (CACHE_MISS_MAX * asked as f64) as u64;
-        let verdict = if delivered <= allowed.max(OTHERS_BYTES) {
-            AccessVerdict::Confirmed
-        } else {
-            AccessVerdict::Contradicted
-        };
-        let reason = format!("{held}, and the device delivered {delivered} of {asked} bytes read");
-        (verdict, reason)
-    }
-
-    /// That something was lacking, in words.
-    fn fetched_again(&self) -> String {
-        if self.fetched == 0.0 {
-            return String::new();
-        }
-        let lacking = 100.0 * self.fetched;
-        format!(" (up to {lacking:.1} % was lacking and was read in again, untimed)")
+        let delivered = self.device.is_some().then_some(self.moved.read_bytes);
+        self.warm.verdict(self.read_bytes, delivered)
     }
 
     fn found(&self) -> String {
-        let held = self.resident.map_or(String::new(), |resident| {
+        let held = self.warm.resident.map_or(String::new(), |resident| {
             format!(
                 "; the page cache held {:.1} % of the file or more before each read test",
                 100.0 * resident
@@ -368,7 +294,6 @@ pub fn refuted(declared: AccessKind, reason: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::directory_on_disk;
 
     fn evidence(declared: AccessKind, read: [u64; 2], written: [u64; 2]) -> Evidence {
         let mut evidence = Evidence::new(declared, Path::new("/proc"));
@@ -415,7 +340,7 @@ mod tests {
     fn a_cached_read_that_the_device_served_is_contradicted() {
         let of = |read| {
             let mut evidence = evidence(AccessKind::InCache, read, [MIB, 0]);
-            evidence.resident = Some(1.0);
+            evidence.warm.resident = Some(1.0);
             verdict(evidence)
         };
         assert_eq!(of([100 * MIB, 0]), AccessVerdict::Confirmed);
@@ -441,30 +366,6 @@ mod tests {
         let mut evidence = evidence(AccessKind::Direct, [0, 0], [0, 0]);
         let refused = evidence.check_direct(Path::new("/proc/self/stat"), "record", Size(4096));
         assert!(refused.unwrap_err().message.contains("O_DIRECT"));
-        assert_eq!(verdict(evidence), AccessVerdict::Contradicted);
-    }
-
-    #[test]
-    fn what_the_cache_lacks_is_fetched_before_it_is_read_and_told() {
-        let directory = directory_on_disk();
-        let file = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
-        std::fs::write(file.path(), vec![1; MIB as usize]).unwrap();
-        cache::evict(file.path()).unwrap();
-        let mut evidence = Evidence::new(AccessKind::InCache, Path::new("/proc"));
-        evidence.prepare_read(file.path()).unwrap();
-        assert_eq!(cache::resident(file.path()).unwrap(), 1.0);
-        let access = evidence.conclude();
-        assert_eq!(access.verdict, AccessVerdict::Confirmed);
-        assert_eq!(access.resident, Some(1.0));
-        assert!(access.reason.contains("100.0 % was lacking"), "{access:?}");
-    }
-
-    #[test]
-    fn a_file_that_the_cache_does_not_hold_is_noticed_before_it_is_read() {
-        let mut evidence = Evidence::new(AccessKind::InCache, Path::new("/proc"));
-        evidence.check_resident(0.99).unwrap();
-        let failure = evidence.check_resident(0.98).unwrap_err();
-        assert_eq!(failure.kind, FailureKind::Access);
         assert_eq!(verdict(evidence), AccessVerdict::Contradicted);
     }
 }

@@ -9,6 +9,10 @@ _SWAPS = "/proc/swaps"
 _PAGES = "/sys/kernel/mm/transparent_hugepage"
 _ZSWAP = "/sys/module/zswap/parameters/enabled"
 _KSM = "/sys/kernel/mm/ksm/run"
+_DAMON = "/sys/kernel/mm/damon/admin/kdamonds"
+_DAMON_RECLAIM = "/sys/module/damon_reclaim/parameters/enabled"
+_IDLE = "stat"
+"""The action of a scheme that only counts: Documentation/admin-guide/mm/damon/usage.rst."""
 
 
 def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
@@ -31,7 +35,19 @@ def _tell(seen: Seen, subject: Subject) -> dict[str, str]:
         "merging of equal pages (KSM)": {"0": "off", "1": "on", "2": "off"}.get(
             seen.file(_KSM), ABSENT
         ),
+        "reclaimed while there is enough (DAMON)": _reclaimed(seen),
     }
+
+
+def _reclaimed(seen: Seen) -> str:
+    """What the kernel does with pages because of their age alone: files leave the page cache."""
+    found = {"DAMON_RECLAIM"} if seen.file(_DAMON_RECLAIM) == "Y" else set()
+    for number in seen.names(_DAMON):
+        own = f"{_DAMON}/{number}"
+        if seen.file(f"{own}/state") == "on":
+            schemes = (path for path in seen.files if path.startswith(f"{own}/contexts/"))
+            found.update(seen.file(path) for path in schemes)
+    return ", ".join(sorted(found - {_IDLE})) or "no"
 
 
 def _size(seen: Seen, name: str) -> str:
@@ -48,8 +64,12 @@ def _swaps(seen: Seen) -> str:
 SECTION = Section(
     name="memory",
     tell=_tell,
-    files=(_INFO, _SWAPS, f"{_PAGES}/enabled", f"{_PAGES}/defrag", _ZSWAP, _KSM),
-    links=dmi.LINKS,
+    files=(
+        *(_INFO, _SWAPS, f"{_PAGES}/enabled", f"{_PAGES}/defrag", _ZSWAP, _KSM, _DAMON_RECLAIM),
+        f"{_DAMON}/*/state",
+        f"{_DAMON}/*/contexts/*/schemes/*/action",
+    ),
+    links=(*dmi.LINKS, f"{_DAMON}/*"),
     ask=dmi.ask,
     volatile=frozenset({"available at start"}),
 )
