@@ -167,6 +167,32 @@ def test_a_number_reads_as_its_text_or_shows_all_digits(text: str, value: float,
     assert number_format(text, value) == form
 
 
+def test_a_row_is_as_high_as_its_text() -> None:
+    """For programs that do not find it out by themselves; their font may be a wider one."""
+    text = "some words " * 30
+    table = Table(
+        "t", "T", (Column("a", figures=False), Column("b " * 20)), ((Entry(text), Entry("7")),)
+    )
+    book = opened(Document(style="x", title="T", subtitle=text, front=(table,)))
+    of_table, overview = book["t"].row_dimensions, book["Overview"].row_dimensions
+    # Five and ten pairs of words a line, in columns of 60 and of 110.
+    assert of_table[7].height == 6 * 15
+    assert overview[2].height == 3 * 15
+    assert of_table[6].height > 15
+    assert of_table[1].height > 15
+    assert of_table[2].height is None
+
+
+def test_words_do_not_touch_the_figures_before_them(book: Workbook) -> None:
+    sheet = book["throughput-systems"]
+    assert [sheet[place].alignment.indent for place in ("A7", "D7", "E6", "E7")] == [0, 0, 1, 1]
+    assert [sheet[place].alignment.horizontal for place in ("A7", "D7", "E7")] == [
+        "left",
+        "right",
+        "left",
+    ]
+
+
 def test_a_full_sheet_of_values_is_followed_by_another() -> None:
     from xlsxwriter import Workbook as Writer
 

@@ -1,6 +1,8 @@
 """How cells look: made once each, in the colours of the report."""
 
 import re
+from textwrap import wrap
+from typing import Final
 
 from xlsxwriter import Workbook
 from xlsxwriter.format import Format
@@ -11,6 +13,9 @@ _NUMBER = re.compile(
     r"(?P<before>[^\d+−-]*)(?P<sign>[+−-]?)(?P<whole>\d[\d,]*)(?:\.(?P<decimals>\d+))?(?P<after>\D*)"
 )
 GENERAL = "General"
+_SIZE: Final = 11
+"""Points of what has no size of its own; such a line is 15 points high."""
+_LINE: Final = 15 / _SIZE
 
 
 class Looks:
@@ -32,6 +37,21 @@ class Looks:
     def colour_of(self, system: str) -> str | None:
         """The colour of a system; ``None`` for any other word."""
         return LIGHT[self._signs[system][1]] if system in self._signs else None
+
+
+def height(text: str, width: int, size: int = _SIZE) -> float | None:
+    """How high the row of a wrapped text must be, in points; ``None`` where one line will do.
+
+    Excel finds it out by itself, other programs do not. Letters are narrower than digits, mostly,
+    which leaves room for another font in the place of Excel's.
+
+    Args:
+        text: what stands in it.
+        width: of the column, in digits.
+        size: of the letters, in points.
+    """
+    lines = sum(max(1, len(wrap(line, max(1, width)))) for line in text.split("\n"))
+    return None if lines == 1 and size == _SIZE else lines * size * _LINE
 
 
 def number_format(text: str, value: float) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Final, assert_never
 
+from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from tiltyard.charts.theme import LIGHT
@@ -20,7 +21,7 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.formats.xlsx.looks import Looks
+from tiltyard.report.formats.xlsx.looks import Looks, height
 from tiltyard.report.formats.xlsx.names import TEXT, VALUES, reference
 
 _NAME_WIDTH: Final = 30
@@ -114,6 +115,8 @@ class Prose:
         self._at += 1 if self._at else 0
         size = _SIZES[min(level, len(_SIZES) - 1)]
         self._sheet.write_string(self._at, 0, text, self._looks.of(bold=True, font_size=size))
+        # Headings run on over the columns.
+        self._sheet.set_row(self._at, height("", _TEXT_WIDTH, size))
         self._at += 1
 
     def _title(self, text: str) -> None:
@@ -129,12 +132,15 @@ class Prose:
         if quiet:
             more["font_color"] = soft
         look = self._looks.of(text_wrap=True, bold=bold, **more)
-        self._sheet.write_string(self._at, 1, text, look)
-        self._at += 1
+        self._text(text, look)
 
     def _link(self, sheet: str, text: str) -> None:
         target = f"internal:{reference(sheet)}!A1"
         look = self._looks.of(font_color=LIGHT["series-1"])
         self._sheet.write_url(self._at, 0, target, look, sheet)
-        self._sheet.write_string(self._at, 1, text, self._looks.of(text_wrap=True))
+        self._text(text, self._looks.of(text_wrap=True))
+
+    def _text(self, text: str, look: Format) -> None:
+        self._sheet.write_string(self._at, 1, text, look)
+        self._sheet.set_row(self._at, height(text, _TEXT_WIDTH))
         self._at += 1
