@@ -1,7 +1,12 @@
 import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from support.patience import wait_until
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host.commands import run
 
@@ -41,3 +46,17 @@ def test_what_takes_too_long_is_killed() -> None:
 def test_a_command_is_out_of_reach_of_the_terminal() -> None:
     session = int(run(("sh", "-c", "ps -o sid= -p $$ || cut -d' ' -f6 /proc/$$/stat")).stdout)
     assert session != os.getsid(0)
+
+
+LAB = "import sys; from tiltyard.host.commands import run; run(('sh', '-c', sys.argv[1]))"
+WORKS = "echo > begun; read go < go; echo said; echo complained >&2; echo > done"
+
+
+def test_a_command_is_not_left_half_done_when_we_are_killed(tmp_path: Path) -> None:
+    """As mkfs, which says how far it has come: nobody hears it, and that must not end it."""
+    os.mkfifo(tmp_path / "go")
+    with subprocess.Popen((sys.executable, "-c", LAB, WORKS), cwd=tmp_path) as process:
+        wait_until((tmp_path / "begun").exists, "it does not begin")
+        process.send_signal(signal.SIGKILL)
+    (tmp_path / "go").write_text("go\n")
+    wait_until((tmp_path / "done").exists, "it has ended in the middle")

@@ -1,11 +1,12 @@
 """Run one command of the host: an argument list, never a shell, and an error a person can use."""
 
+import contextlib
 import os
 import re
 import shlex
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +62,8 @@ def run(
     """Run a command to its end.
 
     It gets a session of its own, so that Ctrl-C in the terminal does not reach a half-done mkfs or
-    an umount; the caller decides what an interrupt means.
+    an umount; the caller decides what an interrupt means. What it says goes into memory and not
+    through a pipe, which would kill it (SIGPIPE) in the middle of its work when we are killed.
 
     Args:
         argv: program and arguments.
@@ -81,21 +83,22 @@ def run(
     line = shlex.join(argv)
     began = time.monotonic()
     try:
-        with stdin.open("rb") as reads:
+        with stdin.open("rb") as reads, _in_memory() as told, _in_memory() as complained:
             done = subprocess.run(
                 argv,
                 executable=program,
                 stdin=reads,
-                capture_output=True,
+                stdout=told,
+                stderr=complained,
                 timeout=timeout_s,
                 env={**(environment or os.environ), "LC_ALL": "C"},
                 start_new_session=True,
                 pass_fds=tuple(hold),
                 check=False,
             )
+            stdout, stderr = _text(told), _text(complained)
     except subprocess.TimeoutExpired:
         raise TiltyardError(f"{line}: not done after {timeout_s:g} s, so it was killed") from None
-    stdout, stderr = _text(done.stdout), _text(done.stderr)
     if done.returncode != 0:
         raise CommandFailedError(
             argv, done.returncode, complaint(stderr or stdout, done.returncode)
@@ -104,9 +107,19 @@ def run(
     return Output(Command(argv=tuple(argv), elapsed_s=elapsed_s), stdout, stderr)
 
 
-def _text(data: bytes) -> str:
+@contextlib.contextmanager
+def _in_memory() -> Iterator[int]:
+    """A file that is nowhere else: memfd_create(2)."""
+    file = os.memfd_create("said")
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _text(said: int) -> str:
     """Output as text, whatever its bytes."""
-    return data.decode(errors="replace").strip()
+    return os.pread(said, os.fstat(said).st_size, 0).decode(errors="replace").strip()
 
 
 def complaint(text: str, status: int) -> str:
