@@ -102,36 +102,33 @@ def _name(entry: Path) -> str | None:
         return None
 
 
-def _used_s(pid: int) -> float:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return 0.0
-    ticks = sum(int(field) for field in text.rpartition(") ")[2].split()[11:15])
-    return ticks / os.sysconf("SC_CLK_TCK")
+def _fields(pid: int) -> list[str]:
+    """What follows the name in ``/proc/PID/stat``, the state first; empty if there is no process.
 
-
-def _state_and_start(pid: int) -> tuple[str, int] | None:
-    """State letter and start time of a process, or ``None`` if there is none."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    fields = text.rpartition(") ")[2].split()
-    return fields[0], int(fields[19])
-
-
-def _started(pid: int) -> int:
-    """Start time in ticks since boot of a process that has not ended with all its threads, else 0.
-
-    Source: fields 3, 20 and 22 of ``/proc/PID/stat``, proc(5).
+    Source: proc(5), which counts the state as field 3.
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        return 0
-    fields = text.rpartition(") ")[2].split()
-    return 0 if fields[0] in "ZX" and int(fields[17]) <= 1 else int(fields[19])
+        return []
+    return text.rpartition(") ")[2].split()
+
+
+def _used_s(pid: int) -> float:
+    return sum(map(int, _fields(pid)[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _state_and_start(pid: int) -> tuple[str, int] | None:
+    """State letter and start time of a process, or ``None`` if there is none."""
+    fields = _fields(pid)
+    return (fields[0], int(fields[19])) if fields else None
+
+
+def _started(pid: int) -> int:
+    """Start time in ticks since boot; 0 of a process that has ended with all its threads."""
+    fields = _fields(pid)
+    has_ended = not fields or (fields[0] in "ZX" and int(fields[17]) <= 1)
+    return 0 if has_ended else int(fields[19])
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
