@@ -12,7 +12,7 @@ from tiltyard.run.journal import Entry, Event, Started, TrialFinished
 from tiltyard.run.stream import file_of
 from tiltyard.stats.sequential import looks, overall_alpha
 from tiltyard.study.model import ConditionsSpec, SystemSpec, WorkloadSpec
-from tiltyard.wire import MetricCard
+from tiltyard.wire import End, EndEvent, Floor, MetricCard, Usage
 
 SYSTEMS = 6
 BLOCKS = 20
@@ -55,6 +55,36 @@ def write_study(folder: StudyFolder, values: int) -> int:
 
 _STUDY = b'question = "How long does the analysis take?"\n'
 _AT = "2026-11-21T10:00:00.000Z"
+
+
+_END = (
+    EndEvent(
+        type="end",
+        data=End(
+            outcome="done",
+            operations=1,
+            bytes=1,
+            elapsed_s=1.0,
+            checksum="",
+            floor=Floor(clock_ns=25.0, clock_step_ns=1.0, operation_ns=5.0),
+            usage=Usage(
+                user_s=0.5,
+                system_s=0.4,
+                parent_s=0.0,
+                kernel_threads_s=0.0,
+                foreign_s=0.0,
+                voluntary_switches=1,
+                involuntary_switches=1,
+                minor_faults=1,
+                major_faults=0,
+                peak_memory_bytes=2**20,
+            ),
+        ),
+    )
+    .model_dump_json()
+    .encode()
+    + b"\n"
+)
 
 
 def _plan() -> Plan:
@@ -115,18 +145,19 @@ def _lines(
     factors = np.exp(rng.normal(EFFECTS[number], NOISE, (len(METRICS), len(points)))).tolist()
     for metric, row in zip(METRICS, factors, strict=True):
         for at, factor in zip(points, row, strict=True):
-            value = 1e9 * factor
+            bytes_, elapsed_s = 512_000 + at["record"], 512e-6 / factor
             sample = {
                 "metric": metric,
-                "value": value,
+                "value": bytes_ / elapsed_s,
                 "unit": "B/s",
                 "direction": "higher",
                 "at": at,
                 "operations": 1_000 + at["record"],
-                "bytes": 512_000 + at["record"],
-                "elapsed_s": 512_000 / value,
+                "bytes": bytes_,
+                "elapsed_s": elapsed_s,
             }
             yield json.dumps({"type": "sample", "data": sample}).encode() + b"\n"
+    yield _END
 
 
 def _finished(key: TrialKey, slot: int, data: bytes) -> TrialFinished:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltyard.executors.engine import ConditionsWanted, Engine
+from tiltyard.systems.serving import fresh_secret
 from tiltyard.wire import PROTOCOL, Sample, SampleEvent, read_events
 
 from ..harness import CPU, Side, Times
@@ -14,6 +15,8 @@ from .ends import together
 from .rig import Rig, free_port
 
 ENGINE = Engine.find().path
+# An engine does not serve at an address that others could reach without one.
+SECRET = fresh_secret()
 
 
 def stream(rig: Rig, **parameters: Any) -> Side:
@@ -42,7 +45,11 @@ def _trial(
     """CPU time of both ends, and the one sample of a metric; the far end is of its own."""
     port = free_port()
     job = _job(rig, workload, port, parameters)
+    keep = directory / "far.secret"
+    keep.touch(mode=0o600)
+    keep.write_text(SECRET)
     server: Words = [ENGINE, "serve", "--bind", rig.address, "--port", port]
+    server = [*server, "--secret-file", str(keep)]
     cpu_s, answer = together(rig, server, [ENGINE, "run"], port, directory, given=job)
     events = read_events(answer.splitlines())
     samples = [event.data for event in events if isinstance(event, SampleEvent)]
@@ -56,7 +63,7 @@ def _job(rig: Rig, workload: str, port: str, parameters: Mapping[str, Any]) -> b
         "protocol": PROTOCOL,
         "workload": workload,
         "parameters": dict(parameters),
-        "target": {"far": {"address": rig.address, "port": int(port)}},
+        "target": {"far": {"address": rig.address, "port": int(port), "secret": SECRET}},
         "conditions": ConditionsWanted(unpinned=True).model_dump(mode="json"),
     }
     return json.dumps(job).encode()

@@ -29,6 +29,9 @@ def test_span_of_a_difference(low, high, text):
         (0.7, 1.5, "−30 to +50 %"),
         (0.4, 2.9, "0.4× to 2.9×"),
         (0.99999, 1.02, "0.0 to +2.0 %"),
+        (1.0001, 1.0001, "+0.0100 to +0.0100 %"),
+        (1.0000001, 1.0000002, "+0.0000100 to +0.0000200 %"),
+        (1.0, 1.0, "0.0 to 0.0 %"),
     ],
 )
 def test_all_that_an_interval_leaves_possible(low, high, text):

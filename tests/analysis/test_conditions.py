@@ -8,8 +8,13 @@ def test_the_design_is_told_with_its_numbers():
     text = analyse(*synthetic_study(blocks=7, seed=4711)).design_sentence
     assert "(seed 4711)" in text
     assert "over the looks after 7, 10, 14 and 20 blocks (error rate 4.9 % for one" in text
-    assert "The 3 comparisons of the grid are corrected together by Benjamini–Hochberg" in text
+    assert "Corrected are the 3 of the workloads as a whole by Holm at 5 %" in text
     assert "differ by less than 2 % count as equivalent" in text
+
+
+def test_the_family_of_a_grid_is_told_with_its_size():
+    text = analyse(*synthetic_study(workloads=("postmark", "iozone"), blocks=7)).design_sentence
+    assert "The 273 comparisons of the grid are corrected together by Benjamini–Hochberg" in text
 
 
 def test_a_fixed_and_a_strict_design_are_told_as_such():

@@ -1,6 +1,7 @@
 from support.synthetic import synthetic_study
 from tiltyard.analysis.decision import all_comparisons, decision
 from tiltyard.analysis.findings import analyse
+from tiltyard.plan.model import TrialKey
 
 CLEAR = {"xfs": 1.3, "btrfs": 0.7}
 
@@ -13,7 +14,7 @@ def test_done_when_everything_is_decided():
     found = decide(effects=CLEAR, blocks=10)
     assert found.done
     assert found.open == ()
-    assert found.reason == "all 6 comparisons are decided after 10 blocks"
+    assert found.reason == "all 3 comparisons are decided after 10 blocks"
 
 
 def test_goes_on_while_the_headline_is_open():
@@ -78,12 +79,12 @@ def test_what_can_hardly_be_decided_is_given_up_if_the_study_says_so():
     assert findings.complete
     assert found.going_on == frozenset()
     assert found.reason == (
-        "0 of 2 comparisons are decided after 14 blocks; "
-        "the other 2 could hardly be by the last look, after 20"
+        "0 of 1 comparisons are decided after 14 blocks; "
+        "the other 1 could hardly be by the last look, after 20"
     )
     text = findings.workloads[0].index.comparisons[0].sentence
     assert "stopped there, because a decision needs " in text
-    assert text.endswith(" blocks and the last look is after 20.")
+    assert text.endswith(" blocks (80 % chance) and the last look is after 20.")
 
 
 def test_nothing_is_given_up_early():
@@ -93,3 +94,44 @@ def test_nothing_is_given_up_early():
 def test_all_comparisons_are_counted_once():
     findings = analyse(*synthetic_study(workloads=("postmark", "iozone"), blocks=7))
     assert len(all_comparisons(findings)) == findings.family + 6
+
+
+def with_spares(blocks, failed, spares=2):
+    """A study whose plan has two spares, after so many blocks; failed ones lack xfs."""
+    plan, run = synthetic_study(("ext4", "xfs"), noise=0.05, blocks=20, failed=lost(failed))
+    planned, extra = plan.blocks[:-spares], plan.blocks[-spares:]
+    looks = (*plan.design.looks[:-1], plan.design.looks[-1].model_copy(update={"blocks": 18}))
+    design = plan.design.model_copy(update={"looks": looks})
+    plan = plan.model_copy(update={"blocks": planned, "spares": extra, "design": design})
+    trials = tuple(trial for trial in run.trials if trial.key.block <= blocks)
+    return analyse(plan, run.model_copy(update={"trials": trials}))
+
+
+def lost(blocks):
+    return [TrialKey(block=block, system="xfs", workload="postmark") for block in blocks]
+
+
+def test_a_failed_trial_draws_a_replacement_block_and_loses_no_look():
+    findings = with_spares(18, failed=[12])
+    found = decision(findings)
+    assert not found.done
+    assert found.reason == (
+        "1 of 1 comparisons lack blocks in which trials failed; replacement blocks follow"
+    )
+    assert found.going_on == {("ext4", "postmark"), ("xfs", "postmark")}
+    after = with_spares(19, failed=[12])
+    assert decision(after).done
+    assert after.look == 18
+
+
+def test_without_spares_left_the_last_look_takes_what_is_there():
+    findings = with_spares(20, failed=[3, 9, 12])
+    assert decision(findings).done
+    assert findings.complete
+    assert findings.look == 17
+
+
+def test_two_early_failures_do_not_end_a_study():
+    found = decide(systems=("ext4", "xfs"), noise=0.05, blocks=7, failed=lost([2, 5]))
+    assert not found.done
+    assert found.going_on == {("ext4", "postmark"), ("xfs", "postmark")}

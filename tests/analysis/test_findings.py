@@ -29,9 +29,44 @@ def test_tables_have_every_cell_pair_and_metric():
     assert (len(iozone.cells), len(iozone.details), len(iozone.by_metric)) == (78, 0, 13)
     assert all(len(cell.comparisons) == 3 for cell in iozone.cells)
     assert iozone.index.cells == 78
-    assert findings.family == 3 * (1 + 78 + 13)
+    assert findings.family == 3 * (78 + 13)
     assert findings.trials_kept == 7 * 3 * 2
     assert sum(iozone.tally.values()) == 78 * 3
+
+
+def test_the_only_cell_of_a_workload_is_its_index():
+    findings = analyse(*synthetic_study(workloads=("postmark", "iozone"), blocks=7, noise=0.02))
+    postmark, _ = findings.workloads
+    (cell,) = postmark.cells
+    assert cell.comparisons == postmark.index.comparisons
+    assert postmark.compared.count(postmark.index) == 1
+    assert cell not in postmark.compared
+
+
+def test_log_ratios_beyond_all_floats_are_still_told():
+    plan, run = synthetic_study(("ext4", "xfs"), blocks=7)
+
+    def huge(trial):
+        factor = 1e140 if trial.key.system == "xfs" else 1e-180
+        samples = (replace(one, value=one.value * factor) for one in trial.samples)
+        return trial.model_copy(update={"samples": tuple(samples)})
+
+    trials = tuple(huge(trial) for trial in run.trials)
+    (workload,) = analyse(plan, run.model_copy(update={"trials": trials})).workloads
+    (comparison,) = workload.index.comparisons
+    assert comparison.verdict == "faster"
+    assert comparison.ratio is not None
+    assert 1e100 < comparison.ratio < math.inf
+
+
+def test_an_infinite_value_is_none():
+    plan, run = synthetic_study(("ext4", "xfs"), blocks=14)
+    odd = run.trials[3]
+    samples = tuple(replace(one, value=math.inf) for one in odd.samples)
+    trials = (*run.trials[:3], odd.model_copy(update={"samples": samples}), *run.trials[4:])
+    findings = analyse(plan, run.model_copy(update={"trials": trials}))
+    assert len(findings.workloads[0].index.comparisons[0].differences) == 13
+    assert not any("inf×" in one.sentence for one in findings.workloads[0].observations)
 
 
 def test_findings_survive_their_file():

@@ -8,6 +8,7 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.systems.vm.backends.qemu import Emulation, Kvm
 from tiltyard.wire import WarningNote
 
 
@@ -44,7 +45,7 @@ def test_open_comparisons_are_counted_once_they_were_looked_at():
     findings = analyse(*synthetic_study(blocks=20, noise=0.2, workloads=("postmark",)))
     is_open = [c for t in findings.workloads[0].compared for c in t.comparisons if c.is_open]
     texts_of = [notice.text for notice in findings.notices]
-    assert any(f"{len(is_open)} of 6 comparisons are undecided" in text for text in texts_of)
+    assert any(f"{len(is_open)} of 3 comparisons are undecided" in text for text in texts_of)
     assert "are undecided" not in texts(*synthetic_study(blocks=3))
 
 
@@ -107,7 +108,7 @@ def test_warnings_of_the_engine_are_told_once_with_their_number():
 
 def test_too_few_blocks_and_blocks_beyond_a_look():
     early = texts(*synthetic_study(blocks=5))
-    assert "5 blocks of the 7 that the first look needs: 6 comparisons have no" in early
+    assert "5 blocks of the 7 that the first look needs: 3 comparisons have no" in early
     assert "2 blocks beyond the latest look" in texts(*synthetic_study(blocks=12))
     assert "beyond the latest look" not in texts(*synthetic_study(blocks=14))
 
@@ -127,7 +128,7 @@ def test_tails_that_differ_are_told():
 
     plan, run = synthetic_study(("ext4", "xfs"), noise=0.005, blocks=20)
     assert "Tails differ" not in texts(plan, run)
-    assert "Tails differ in 2 of 2 comparisons" in texts(plan, with_trials(run, stall))
+    assert "Tails differ in 1 of 1 comparisons" in texts(plan, with_trials(run, stall))
 
 
 @pytest.mark.parametrize(("strict", "told"), [(False, True), (True, False)])
@@ -150,6 +151,27 @@ def test_a_virtual_machine_is_told():
     guest = run.model_copy(update={"host": {**run.host, "virtualisation": "KVM"}})
     assert "virtual machine" not in texts(plan, real)
     assert "The host is a virtual machine (KVM)" in texts(plan, guest)
+
+
+def test_emulated_times_are_warned_of_and_no_others():
+    plan, run = synthetic_study(("6.1", "6.12"), blocks=7)
+    told = "The processor of 6.12 was emulated. Times are those of an emulator"
+    assert "was emulated" not in texts(plan, run)
+
+    def on(machine: str) -> RunRecord:
+        turns = (
+            turn.model_copy(update={"facts": {**turn.facts, "virtual machine": machine}})
+            if turn.system == "6.12"
+            else turn
+            for turn in run.prepared
+        )
+        return run.model_copy(update={"prepared": tuple(turns)})
+
+    emulated = on(f"{Emulation.about}, pinned to CPU 1 of this host")
+    assert told in texts(plan, emulated)
+    (warning,) = [n for n in analyse(plan, emulated).notices if told in n.text]
+    assert warning.severity == "warning"
+    assert "was emulated" not in texts(plan, on(f"{Kvm.about}, pinned to CPU 1 of this host"))
 
 
 def test_a_system_that_always_fails_is_invalid_not_early():

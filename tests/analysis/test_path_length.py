@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from support.counted import counted_study
 from support.pages import page_of
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Comparison, Findings
+from tiltyard.plan.path_length import path_length_cards
 from tiltyard.report.terminal import verdicts
+from tiltyard.run.read import counted_in_instructions
 
 KERNELS = ("6.1", "6.12")
 
@@ -87,3 +90,51 @@ def test_counts_that_do_not_repeat_are_warned_of() -> None:
     (warning,) = [n for n in found.notices if "differ by up to" in n.text]
     assert warning.severity == "warning"
     assert "waited for something outside of the guest" in warning.text
+
+
+def test_one_amount_of_work_is_warned_of() -> None:
+    (warning,) = [n for n in findings(blocks=7).notices if "one amount of work" in n.text]
+    assert warning.severity == "warning"
+
+
+def counted_twice() -> Findings:
+    """Random reads of 4 KiB: 5,492 and 5,466 instructions each, and 40,000 more once on 6.1."""
+    plan, run = counted_study(systems=KERNELS, noise=0.0, blocks=7)
+    (workload,) = plan.workloads
+    rate = workload.metrics[0].model_copy(update={"unit": "1/s", "role": "headline"})
+    cards = path_length_cards([rate], {"backend": "sync"}, twice=True)
+    planned = workload.model_copy(update={"doubled": {"operations": 1000}, "metrics": cards})
+    plan = plan.model_copy(update={"workloads": (planned,)})
+    trials = []
+    for trial in run.trials:
+        each, once = (5492, 40_000) if trial.key.system == "6.1" else (5466, 0)
+        for repeat, count in ((1, 500), (2, 1000)):
+            key = trial.key.model_copy(update={"repeat": repeat})
+            told = replace(
+                trial.samples[0], metric=rate.name, operations=count, bytes=4096 * count, at={},
+                elapsed_s=(each * count + once) / 1e9,
+            )  # fmt: skip
+            trials.append(trial.model_copy(update={"key": key, "samples": (told,)}))
+    read = tuple(counted_in_instructions(trials, plan))
+    return analyse(plan, run.model_copy(update={"trials": read}))
+
+
+def test_slope_and_intercept_are_two_rows_and_string_moves_are_told() -> None:
+    found = counted_twice()
+    pair = comparison(found)
+    assert pair.ratio == pytest.approx(5466 / 5492)
+    (workload,) = found.workloads
+    rows = {cell.metric: [s.median for s in cell.summaries] for cell in workload.details}
+    (once,) = [values for name, values in rows.items() if name.endswith("_once")]
+    assert once == pytest.approx([40_000, 0], abs=1e-3)
+    (warning,) = [n for n in found.notices if "string moves" in n.text]
+    assert warning.severity == "warning"
+    assert "4,096 are string moves" in warning.text
+    screen = io.StringIO()
+    Console(file=screen, width=100).print(verdicts(found, Path("report.html")))
+    text = " ".join(screen.getvalue().split())
+    assert "once: 6.1 40,000 instr, 6.12 0 instr" in text
+    assert "4,096 are string moves" in text
+    page = page_of(found)
+    assert "string moves in it" in page
+    assert ", once" in page

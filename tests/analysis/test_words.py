@@ -4,16 +4,18 @@ import pytest
 
 from support.contrasts import FASTER, design_of, judged, quantity_of
 from support.synthetic import synthetic_study
+from tiltyard.analysis.contrast import judge
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.words import Family, sentence
+from tiltyard.stats.multiple import holm
 
 INVERSE = tuple(1 / ratio for ratio in FASTER)
 DOUBLE = tuple(2 * ratio for ratio in FASTER)
 
 
-def tell(ratios, direction="higher", failed=(), family=1, design=None):
+def tell(ratios, direction="higher", failed=(), family=1, design=None, to_come=None):
     rules = design or design_of()
-    (contrast,) = judged(quantity_of(ratios, direction, failed), rules).contrasts
+    (contrast,) = judged(quantity_of(ratios, direction, failed), rules, to_come).contrasts
     return sentence(contrast, rules, Family(family, "Benjamini–Hochberg"))
 
 
@@ -88,10 +90,21 @@ def test_equivalence_is_told_with_its_region(ratios, text):
     assert tell(ratios) == text
 
 
+def test_a_detected_difference_is_never_told_as_zero():
+    assert tell([1.0001] * 7).endswith("; a difference of +0.0100 % was detected.")
+
+
+def test_an_undecided_sentence_names_the_level_of_its_interval():
+    quantities = [quantity_of(row) for row in [[0.97, 1.052, 1.01, 0.99, 1.02, 1.005, 1.0] * 2] * 2]
+    found = judge(quantities, ["a", "b"], design_of(), holm, 0.05, together=True)[0].contrasts[0]
+    text = sentence(found, design_of(), Family(2, "Holm"))
+    assert "is compatible (97.5 % interval); ≈ " in text
+
+
 def test_undecided_says_what_is_possible_and_how_far_a_decision_is():
     assert tell([0.97, 1.052, 1.01, 0.99, 1.02, 1.005, 1.0]) == (
         "b against a in the work: undecided after 7 blocks; anything from −3.0 to +5.2 % is "
-        "compatible; about 46 more blocks would likely decide."
+        "compatible (95 % interval); ≈ 35 more blocks needed (80 % chance)."
     )
 
 
@@ -101,14 +114,14 @@ def test_undecided_by_the_correction_says_so():
         replace(contrast, verdict="undecided"), design_of(), Family(234, "Benjamini–Hochberg")
     )
     assert text.endswith(
-        "undecided after 7 blocks; the interval, +24 to +39 %, excludes equality, but not once "
-        "the 234 comparisons are corrected for (Benjamini–Hochberg)."
+        "undecided after 7 blocks; the 95 % interval, +24 to +39 %, excludes equality, but not "
+        "once the 234 comparisons are corrected for (Benjamini–Hochberg)."
     )
 
 
 def test_hopeless_is_called_so():
-    ratios = [1.5, 0.7, 1.2, 0.8, 1.3, 0.75, 1.0]
-    assert tell(ratios).endswith("even 1000 blocks would hardly decide.")
+    ratios = [1.5, 1 / 1.5, 1.2, 1 / 1.2, 1.3, 1 / 1.3, 1.4, 1 / 1.4, 1.35, 1 / 1.35] * 2
+    assert tell(ratios).endswith("more than 1000 more blocks needed (80 % chance).")
 
 
 def test_too_early():
@@ -118,8 +131,15 @@ def test_too_early():
 
 
 def test_invalid_counts_the_failed_blocks():
-    text = tell(FASTER + FASTER[:3], failed=(1, 3, 5))
+    text = tell(FASTER + FASTER[:3], failed=(1, 3, 5), to_come=0)
     assert text == "b against a in the work: invalid; 3 of 10 blocks (30 %) failed."
+
+
+def test_what_further_blocks_can_mend_is_not_called_invalid():
+    assert tell(FASTER + FASTER[:3], failed=(1, 3, 5)) == (
+        "b against a in the work: undecided; 3 of 10 blocks (30 %) failed, too many for a verdict "
+        "unless further blocks succeed."
+    )
 
 
 def test_a_grid_cell_is_named_with_its_point():

@@ -12,9 +12,10 @@ from support.imports import GOLDEN
 from tiltyard.analysis.model import Findings
 from tiltyard.cli import importing
 from tiltyard.cli.import_ import import_
+from tiltyard.collected.model import Collection
 from tiltyard.collected.store import read_collection
 from tiltyard.errors import RefusedError, UsageError
-from tiltyard.folder import sha256
+from tiltyard.folder import StudyFolder, sha256
 from tiltyard.importers.gather import given
 
 TILTYARD = Path(sys.executable).parent / "tiltyard"
@@ -148,14 +149,12 @@ def test_on_a_full_disk_or_interrupted_nothing_is_left_behind(
 ) -> None:
     postmark("ext4.txt", 100)
     postmark("xfs.txt", 120)
-    whole = importing.write_whole
 
-    def filling(path: Path, data: bytes) -> None:
-        if path.name == "xfs.txt":
-            raise cause
-        whole(path, data)
+    def filling(folder: StudyFolder, collection: Collection) -> None:
+        assert {path.name for path in folder.root.iterdir()} == {"sources"}
+        raise cause
 
-    monkeypatch.setattr(importing, "write_whole", filling)
+    monkeypatch.setattr(importing, "write_collection", filling)
     with pytest.raises(type(cause)):
         import_(Path("mail"), "ext4=ext4.txt", "xfs=xfs.txt")
     assert sorted(path.name for path in Path().iterdir()) == ["ext4.txt", "xfs.txt"]

@@ -2,16 +2,18 @@ import io
 import os
 import signal
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-from tiltyard.executors import local
+from support.patience import wait_until
+from tiltyard.executors import local, words
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.executors.local import LocalTrial
 from tiltyard.wire import EndEvent, HelloEvent, read_event
 
 
-def start(tmp_path: Path, text: str, keep: io.BytesIO, limit_s: float | None = None) -> LocalTrial:
+def start(tmp_path: Path, text: str, keep: BinaryIO, limit_s: float | None = None) -> LocalTrial:
     """An engine that misbehaves as a shell script says."""
     path = tmp_path / "engine"
     path.write_text(f"#!/bin/sh\n{text}\n")
@@ -112,3 +114,60 @@ def test_an_error_while_reading_stops_it(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         lines.throw(RuntimeError("the reader has failed"))  # type: ignore[attr-defined]
     assert trial.exit_status == -15
+
+
+FLOODS = {
+    "a line without end": ("exec head -c 314572800 /dev/zero", "a line of its output is longer"),
+    "short lines": ("yes progress | head -c 400000000", "its output has more than 1000000 lines"),
+    "long lines": (
+        "yes $(head -c 60000 /dev/zero | tr '\\0' x) | head -c 400000000",
+        "its output is longer than 256 MiB",
+    ),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_a_flood_is_stopped_and_its_beginning_is_kept(tmp_path: Path, flood: str) -> None:
+    text, excess = FLOODS[flood]
+    with (tmp_path / "kept").open("wb") as keep:
+        trial = start(tmp_path, f"echo hi; {text}", keep)
+        heard = [len(line) for line in trial.lines()]
+    assert trial.excess is not None
+    assert trial.excess.startswith(excess)
+    assert heard[0] == len("hi")
+    assert sum(heard) + len(heard) <= local.STREAM_BYTES
+    kept = (tmp_path / "kept").read_bytes()
+    assert kept.startswith(b"hi\n")
+    assert len(kept) <= local.KEPT_BYTES
+
+
+def test_a_line_in_many_parts_is_whole(tmp_path: Path) -> None:
+    parts = "for i in 1 2 3 4; do head -c 200000 /dev/zero | tr '\\0' $i; done; echo; echo end"
+    keep = io.BytesIO()
+    line, end = start(tmp_path, parts, keep).lines()
+    assert (len(line), line[::200_000], end) == (800_000, b"1234", b"end")
+    assert keep.getvalue() == line + b"\nend\n"
+
+
+def test_of_many_words_the_first_and_the_last_are_kept(tmp_path: Path) -> None:
+    """They fill no disk, nobody waits for them, and what they say at last is told."""
+    text = "echo first >&2; head -c 500000000 /dev/zero >&2; echo >&2; echo last >&2; exit 3"
+    trial = start(tmp_path, text, io.BytesIO())
+    assert list(trial.lines()) == []
+    assert (trial.exit_status, trial.last_words()) == (3, "last")
+    kept = trial._words.heard(0)
+    assert kept.startswith("first\n")
+    assert len(kept) < words.HEAD_BYTES + words.TAIL_BYTES + 100
+    assert "bytes …" in kept
+
+
+def test_who_holds_its_error_output_open_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_WORDS_S", 0.1)
+    trial = start(tmp_path, "sleep 60 >/dev/null & echo $!; echo why >&2; exit 1", io.BytesIO())
+    (pid,) = trial.lines()
+    try:
+        wait_until(lambda: trial.last_words() == "why", "it is waited for")
+    finally:
+        os.kill(int(pid), signal.SIGKILL)

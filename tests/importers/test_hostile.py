@@ -1,7 +1,7 @@
 """What is cut off, damaged or of another tool: read rightly, or refused in one line."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -144,27 +144,39 @@ def test_nothing_outside_an_xml_file_is_read() -> None:
             read_with(phoronix, data, "a.txt")
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
-@given(
-    file=st.sampled_from(GENUINE),
-    edits=st.lists(
-        st.tuples(
-            st.sampled_from(["drop", "twice", "swap", "nasty", "flip", "word"]),
-            LINES,
-            LINES,
-            st.sampled_from(NASTY),
-        ),
-        min_size=1,
-        max_size=4,
+EDITS = st.lists(
+    st.tuples(
+        st.sampled_from(["drop", "twice", "swap", "nasty", "flip", "word"]),
+        LINES,
+        LINES,
+        st.sampled_from(NASTY),
     ),
+    min_size=1,
+    max_size=4,
 )
-def test_damage_is_read_or_refused_and_nothing_else(
-    file: Genuine, edits: list[tuple[str, int, int, bytes]]
-) -> None:
-    lines = file.data.splitlines(keepends=True)
-    for kind, first, second, nasty in edits:
-        edit(lines, kind, first, second, nasty)
-    survives(file.importer, b"".join(lines))
+
+
+def check_of(examples: int) -> Callable[[], None]:
+    """Damages genuine files of every tool in so many ways."""
+
+    @settings(max_examples=examples, derandomize=True, deadline=None)
+    @given(file=st.sampled_from(GENUINE), edits=EDITS)
+    def check(file: Genuine, edits: list[tuple[str, int, int, bytes]]) -> None:
+        lines = file.data.splitlines(keepends=True)
+        for kind, first, second, nasty in edits:
+            edit(lines, kind, first, second, nasty)
+        survives(file.importer, b"".join(lines))
+
+    return check
+
+
+def test_damage_is_read_or_refused_and_nothing_else() -> None:
+    check_of(400)()
+
+
+@pytest.mark.conformance
+def test_damage_of_a_million_sorts_is_read_or_refused() -> None:
+    check_of(10**6)()
 
 
 def edit(lines: list[bytes], kind: str, first: int, second: int, nasty: bytes) -> None:

@@ -55,14 +55,14 @@ def test_spares_follow_the_planned_blocks_of_the_same_seed(frozen: Freeze) -> No
     assert plan.gates.spoiled == "replace"
 
 
-def test_where_spoiled_blocks_are_kept_there_are_no_spares(
+def test_where_spoiled_blocks_are_kept_spares_make_up_for_failed_trials(
     folder: StudyFolder, frozen: Freeze
 ) -> None:
     before = frozen()
     folder.study.write_text(folder.study.read_text() + '\n[gates]\nspoiled = "keep"\n')
     plan = frozen()
-    assert plan.spares == ()
-    assert plan.blocks == before.blocks
+    assert (plan.blocks, plan.spares) == (before.blocks, before.spares)
+    assert len(plan.spares) == spares_for(len(plan.blocks))
     assert plan.gates == before.gates.model_copy(update={"spoiled": "keep"})  # type: ignore[union-attr]
 
 

@@ -7,18 +7,27 @@ import pytest
 from pydantic import JsonValue
 
 from support.catalogue import CATALOGUE
+from support.synthetic import synthetic_study
+from tiltyard.analysis.readings import Reader
+from tiltyard.analysis.turn import readings_of_turn
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan, TrialKey
-from tiltyard.plan.path_length import path_length_cards, path_length_samples
+from tiltyard.plan.path_length import (
+    doubled,
+    path_length_cards,
+    path_length_samples,
+    slope_samples,
+)
 from tiltyard.plan.prospect import prospects
 from tiltyard.run.journal import Journal, TrialFinished
-from tiltyard.run.read import read_run
+from tiltyard.run.read import counted_in_instructions, read_run
+from tiltyard.run.record import TrialRecord
 from tiltyard.run.stream import file_of
 from tiltyard.study.load import load_study
 from tiltyard.study.problems import StudyFileError
 from tiltyard.systems import KINDS
-from tiltyard.wire import PROTOCOL, Conditions, Hello, Latency, Native, Sample
+from tiltyard.wire import PROTOCOL, Conditions, Hello, Latency, MetricCard, Native, Sample
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -76,6 +85,59 @@ def test_a_path_length_is_the_elapsed_nanoseconds_over_the_operations() -> None:
     assert found.native is None
 
 
+EACH, ONCE = 5492, 31_337
+READS = MetricCard(
+    name="random_read", label="random read", unit="1/s", direction="higher", role="headline",
+    about="Reads a second.",
+)  # fmt: skip
+SCHEMA = {
+    "properties": {
+        "file": {"amount": "bytes"},
+        "block": {},
+        "operations": {"amount": "count"},
+        "runtime_s": {"amount": "seconds"},
+    }
+}
+
+
+def amounts(metric: str, *counts: int) -> list[Sample]:
+    """What trials of so many operations tell, where each costs EACH and a file ONCE."""
+    return [
+        sample(metric, operations=n, bytes=4096 * n, elapsed_s=(EACH * n + ONCE) / 1e9)
+        for n in counts
+    ]
+
+
+@pytest.mark.parametrize("count", [500, 2_000, 5_000, 20_000])
+def test_a_path_length_does_not_depend_on_the_amount_of_work(count: int) -> None:
+    cards = path_length_cards([READS], {"backend": "sync"}, twice=True)
+    usual, twice = amounts("random_read", count, 2 * count)
+    found = {s.metric: s for s in slope_samples([usual], [twice], None, cards)}
+    assert found["random_read"].value == pytest.approx(EACH, rel=1e-9)
+    assert found["random_read_once"].value == pytest.approx(ONCE, rel=1e-6)
+    assert found["random_read_string_moves"].value == 4096
+    assert {name: s.unit for name, s in found.items()} == {
+        "random_read": "instr/op",
+        "random_read_once": "instr",
+        "random_read_string_moves": "instr/op",
+    }
+
+
+def test_what_was_not_done_more_often_is_counted_as_it_is() -> None:
+    cards = path_length_cards([READS], {"backend": "mmap"}, twice=True)
+    usual, twice = amounts("random_read", 1000, 1000)
+    (found,) = slope_samples([usual], [twice], None, cards)
+    assert found.value == pytest.approx(EACH + ONCE / 1000)
+
+
+def test_amounts_are_doubled_and_what_is_asked_about_stays() -> None:
+    effective = {"file": [2**21], "block": [4096], "operations": 500, "runtime_s": None}
+    typed: dict[str, JsonValue] = {"file": "2M", "operations": 500}
+    assert doubled(typed, effective, SCHEMA) == {"file": "2M", "operations": 1000}
+    assert doubled({}, {**effective, "operations": None}, SCHEMA) == {"file": [2**22]}
+    assert doubled({}, {}, SCHEMA) is None
+
+
 def test_what_has_no_card_or_no_operation_is_left_out() -> None:
     (headline, *_) = path_length_cards(CARDS["iozone"].metrics)
     others = [sample("close_time", unit="s"), sample(headline.name, operations=0)]
@@ -95,7 +157,7 @@ def test_a_plan_of_instructions_promises_path_lengths_and_no_gates(folder: Study
     assert plan.clock == "instructions"
     assert {m.unit for workload in plan.workloads for m in workload.metrics} == {"instr/op"}
     assert plan.gates is None
-    assert plan.spares == ()
+    assert plan.spares
     assert Plan.model_validate_json(plan.document()) == plan
 
 
@@ -113,6 +175,8 @@ def test_the_verbatim_stream_stays_and_is_read_as_path_lengths(folder: StudyFold
     plan = counted(folder)
     key = TrialKey(block=1, system="xfs", workload="postmark")
     (headline,) = plan.workload("postmark").metrics
+    end = synthetic_study(blocks=1)[1].trials[0].end
+    assert end is not None
     lines = (
         {"type": "interval", "data": {"t_s": 0.5, "operations": 500, "bytes": 1}},
         {
@@ -127,6 +191,7 @@ def test_the_verbatim_stream_stays_and_is_read_as_path_lengths(folder: StudyFold
                 "elapsed_s": 0.05,
             },
         },
+        {"type": "end", "data": end.model_dump()},
     )
     stream = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
     folder.trials.mkdir()
@@ -143,6 +208,46 @@ def test_the_verbatim_stream_stays_and_is_read_as_path_lengths(folder: StudyFold
     assert (found.value, found.unit) == (pytest.approx(50_000), "instr/op")
     assert trial.intervals == ()
     assert (folder.root / file_of(key)).read_bytes() == stream
+
+
+def test_two_trials_of_a_turn_make_one_measurement(folder: StudyFolder) -> None:
+    """The first has the work of the study, the second twice as much; both stay as they were."""
+    plan = counted(folder)
+    (planned, *others) = plan.workloads
+    twice = planned.model_copy(
+        update={
+            "doubled": {"transactions": 1000},
+            "metrics": path_length_cards(CARDS["postmark"].metrics, {}, twice=True),
+        }
+    )
+    plan = plan.model_copy(update={"workloads": (twice, *others)})
+    assert twice.parameters(1) == twice.spec.parameters
+    assert twice.parameters(2) == {"transactions": 1000}
+    name = twice.spec.name
+    keys = [key for key in plan.trials_in(1, plan.blocks[0].turns[0]) if key.workload == name]
+    assert [key.repeat for key in keys] == [1, 2]
+    metric = twice.metrics[0].name
+    first, second = (
+        record(key, tuple(amounts(metric, count)))
+        for key, count in zip(keys, (500, 1000), strict=True)
+    )
+    found = list(counted_in_instructions([first, second], plan))
+    assert [len(trial.samples) for trial in found] == [0, 3]
+    assert found[1].samples[0].value == pytest.approx(EACH)
+    readings = readings_of_turn(found, twice, Reader())
+    assert readings is not None
+    assert readings.values[0] == pytest.approx(EACH)
+    assert readings_of_turn(found[1:], twice, Reader()) is None
+    alone = list(counted_in_instructions([second], plan))
+    assert alone[0].samples == ()
+
+
+def record(key: TrialKey, samples: tuple[Sample, ...]) -> TrialRecord:
+    """A trial that is done."""
+    return TrialRecord(
+        key=key, slot=1, started="", elapsed_s=9.0, outcome="done", reason=None, hello=None,
+        samples=samples, intervals=(), connections=(), warnings=(), end=None, file="",
+    )  # fmt: skip
 
 
 def test_what_may_wait_is_said_before_the_run(folder: StudyFolder) -> None:

@@ -17,7 +17,7 @@ from tiltyard.analysis.schema import findings_schema
 from tiltyard.analysis.values import value_table
 from tiltyard.cli.reporting import findings_of
 from tiltyard.collected.model import Reading
-from tiltyard.delimited import delimited
+from tiltyard.delimited import delimited, undefused
 from tiltyard.report.formats import csv as csv_format
 from tiltyard.report.formats import json as json_format
 
@@ -30,7 +30,28 @@ def read(data: bytes) -> list[list[str]]:
 
 def test_csv_is_as_the_standard_has_it() -> None:
     data = delimited(("a", "b,c"), [('say "x"\r\ny', 0.1), (None, 1e-9), ("=1+1", 3)])
-    assert data == b'a,"b,c"\r\n"say ""x""\r\ny",0.1\r\n,1e-09\r\n=1+1,3\r\n'
+    assert data == b'a,"b,c"\r\n"say ""x""\r\ny",0.1\r\n,1e-09\r\n\'=1+1,3\r\n'
+
+
+FORMULAS = ["=cmd|' /C calc'!A0", "@SUM(A1)", "+1|x", "-O3", "\t=1", "'=1", "''-x"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_text_that_a_spreadsheet_would_compute_is_text_and_comes_back(text: str) -> None:
+    ((written,), (_, value)) = read(delimited((text,), [(text, -1.5)]))
+    assert written.startswith("'")
+    assert value == "-1.5"
+    assert undefused(written) == text
+
+
+@pytest.mark.parametrize("text", ["-1.5", "+3e-9", "-", "ext4", "", "'quoted'", "1-2", "-.5"])
+def test_numbers_and_other_texts_are_written_as_they_are(text: str) -> None:
+    assert read(delimited(("a",), [(text,)]))[1:] == ([[text]] if text else [[""]])
+    assert undefused(text) == text
+
+
+def test_what_a_terminal_obeys_is_shown_in_csv() -> None:
+    assert delimited(("a",), [("\x1b[31mred",)]) == b"a\r\n\\x1b[31mred\r\n"
 
 
 def test_tables_have_all_digits_and_empty_fields_for_what_is_missing() -> None:

@@ -26,7 +26,7 @@ FOUR = [f"{kernel} {tuning}" for kernel in FACTORS["kernel"] for tuning in FACTO
 @pytest.fixture(scope="module")
 def findings() -> Findings:
     """Streams that lose nothing and something, and request/response; two systems."""
-    return analyse(*network_study(blocks=7, effects={"optimized": 1.2}))
+    return analyse(*network_study(blocks=10, effects={"optimized": 1.2}))
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,13 @@
 """Each test has a ledger of its own, and leaves nothing behind on the host."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from support.hosts import nothing_is_left, state
 from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
 
 __all__ = ["nothing_is_left", "state"]
 
@@ -12,3 +16,23 @@ __all__ = ["nothing_is_left", "state"]
 def engine() -> Engine:
     """The real one; it fails, and does not skip, if it was not built."""
     return Engine.find()
+
+
+def _copied(name: str, to: Path) -> StudyFolder:
+    """A study that commit 8daef3c has run: its journal has no chain."""
+    shutil.copytree(Path(__file__).parent / "fixtures" / "version_8daef3c" / name, to)
+    for directory in ("old", "new"):
+        (to / directory).mkdir()
+    return StudyFolder(to)
+
+
+@pytest.fixture
+def old_study(tmp_path: Path) -> StudyFolder:
+    """A finished one."""
+    return _copied("finished", tmp_path / "finished")
+
+
+@pytest.fixture
+def old_unfinished_study(tmp_path: Path) -> StudyFolder:
+    """One that was killed after five of its twelve trials."""
+    return _copied("unfinished", tmp_path / "unfinished")

@@ -10,9 +10,9 @@ import pytest
 from support.runs import GATES, Watcher, directory_system, go_on, place, plan_of
 from tiltyard.executors.engine import Engine
 from tiltyard.run import canary, settle
-from tiltyard.run.canary import canaries, check_canary
+from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
-from tiltyard.run.journal import CanaryRun, read_journal
+from tiltyard.run.journal import CanaryRun
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import GatesSpec
 
@@ -101,7 +101,7 @@ def test_a_run_with_gates_has_one_before_and_one_after_each_block(
     )
     folder = place(tmp_path / "study", plan)
     run_study(folder, plan, engine, go_on, Watcher())
-    found = canaries(History(read_journal(folder.journal)))
+    found = History.read(folder.journal).canaries
     assert [(run.block, run.when) for run in found] == [
         (1, "before"), (1, "after"), (2, "before"), (2, "after"),
     ]  # fmt: skip
@@ -120,4 +120,4 @@ def test_a_study_may_do_without(
     plan = plan_of(systems, blocks=1, gates=gates)
     folder = place(tmp_path / "study", plan)
     run_study(folder, plan, engine, go_on, Watcher())
-    assert canaries(History(read_journal(folder.journal))) == ()
+    assert History.read(folder.journal).canaries == []

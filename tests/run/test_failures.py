@@ -3,16 +3,20 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.hosts import assert_as_before, host_state, needs_root
 from support.runs import SMOKE, Watcher, go_on, image_system, place, plan_of
 from tiltyard.executors.engine import Engine
+from tiltyard.executors.local import KEPT_BYTES
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
 from tiltyard.plan.model import TrialKey
+from tiltyard.run import trial
+from tiltyard.run.history import History
 from tiltyard.run.observer import Outlook
 from tiltyard.run.read import read_run
 from tiltyard.run.record import TrialRecord
@@ -131,17 +135,65 @@ def test_a_server_that_dies_in_the_middle(tmp_path: Path, engine: Engine) -> Non
     assert [trial.outcome for trial in trials].count("failed") == 1
 
 
-def test_an_engine_that_is_killed(tmp_path: Path) -> None:
-    """Only its first trial: the stand-in then hands over to the real engine."""
+ENGINES = {
+    "is killed": ("kill -9 $$", "the engine was killed by SIGKILL"),
+    "never ends its line": (
+        "exec head -c 300M /dev/zero",
+        "the engine was stopped: a line of its output is longer than 1 MiB",
+    ),
+    "never ends": (
+        """exec yes '{"type":"progress","data":{"done":0.5,"what":"x"}}'""",
+        "the engine was stopped: its output has more than 1000000 lines",
+    ),
+    "floods people": (
+        "head -c 500M /dev/zero >&2; printf '\\nno luck\\n' >&2; exit 1",
+        "the engine ended with status 1: no luck",
+    ),
+    "says nothing": (
+        "exec sleep 1000",
+        "stopped after 0.5 s: nothing is known of how long it takes, and that is the longest",
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_that(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only in its first trial: the stand-in then hands over to the real engine."""
+    misbehave, reason = ENGINES[engine]
+    if engine == "says nothing":
+        monkeypatch.setattr(trial, "FIRST_LIMIT_S", 0.5)
     real = Engine.find()
     marker = tmp_path / "died"
     stand_in = tmp_path / "engine"
     stand_in.write_text(
-        f'#!/bin/sh\nif [ "$1" = run ] && [ ! -e {marker} ]; then touch {marker}; kill -9 $$; fi\n'
+        f'#!/bin/sh\nif [ "$1" = run ] && [ ! -e {marker} ]; then touch {marker}; {misbehave}; fi\n'
         f'exec {real.path} "$@"\n'
     )
     stand_in.chmod(0o755)
     systems = (image_system("ext2", "16M"), image_system("ext4", "16M"))
     first, second = run(tmp_path, Engine(stand_in), (SMOKE,), *systems)
-    assert (first.outcome, first.reason) == ("failed", "the engine was killed by SIGKILL")
+    assert (first.outcome, first.reason) == ("failed", reason)
+    assert (tmp_path / "study" / first.file).stat().st_size <= KEPT_BYTES
     assert second.outcome == "done"
+    assert not (tmp_path / "study/work").exists() or not list((tmp_path / "study/work").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("known", "limit_s", "why"),
+    [
+        ({}, 24 * 3600, "nothing is known of how long it takes"),
+        ({"budget_s": 7200}, 7200, "longer than the budget of the whole study"),
+        ({"budget_s": 60}, 600, "longer than the budget of the whole study"),
+        ({"seconds": 100.0, "flows": [1, 2], "message": [1]}, 4000, "than it was told to take"),
+        ({"seconds": 1.0, "transactions": 10**9}, 24 * 3600, "nothing is known"),
+    ],
+)
+def test_a_first_trial_has_a_limit(known: dict[str, Any], limit_s: float, why: str) -> None:
+    budget_s = known.pop("budget_s", None)
+    plan = plan_of((image_system("ext2", "16M"),), budget_s=budget_s)
+    if known:
+        far = plan.workloads[0].model_copy(update={"target": "far", "effective": known})
+        plan = plan.model_copy(update={"workloads": (far,)})
+    found_s, told = trial._limit_s(History([]), plan, "iozone")
+    assert found_s == limit_s
+    assert why in told

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from support.runs import GATES
 from support.synthetic import synthetic_study
+from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.gates import Evidence, check_block, check_evidence, evidence_of
@@ -200,6 +201,30 @@ def test_what_serves_the_system_is_no_stranger() -> None:
         return seen.foreign_s
 
     assert [foreign_s(used_s) for used_s in (None, 0.0, 1.25, 2.0)] == [1.5, 1.5, 0.25, 0.0]
+
+
+def test_what_was_counted_while_a_guest_was_emulated_is_shared_out_over_this_hosts_time() -> None:
+    """The guest's clock had seen 0.372 s, this host's 0.897 s, and others had used 0.859 s."""
+    _, (record, *_) = block_of()
+    assert record.end is not None
+    usage = record.end.usage.model_copy(update={"foreign_s": 1.749, "steal_s": 0.1})
+    end = record.end.model_copy(update={"elapsed_s": 0.372, "usage": usage})
+    telemetry = QUIET.model_copy(update={"elapsed_s": 0.897, "servers_s": 0.89})
+    guest = record.model_copy(update={"end": end, "telemetry": telemetry})
+    seen = evidence_of(guest)
+    assert seen is not None
+    texts = {reason.gate: reason.text for reason in reasons(seen)}
+    assert texts["foreign_cpu"].startswith("other processes used 95.8 % of a core")
+    assert texts["steal"].startswith("the hypervisor took 11.1 % of a core")
+    assert foreign_share(guest) == pytest.approx(0.859 / 0.897)
+    assert steal_share(guest) == pytest.approx(0.1 / 0.897)
+
+
+def test_another_host_counts_over_the_time_that_its_engine_tells() -> None:
+    _, (record, *_) = block_of()
+    assert record.end is not None
+    telemetry = Telemetry(elapsed_s=100.0, host="user@there")
+    assert record.model_copy(update={"telemetry": telemetry}).watched_s == record.end.elapsed_s
 
 
 def test_evidence_has_no_room_for_a_result() -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from support.runs import Watcher, directory_system, go_on, place, plan_of
+from support.unchained import unchained
 from tiltyard.executors.engine import Engine
 from tiltyard.run.history import History
 from tiltyard.run.journal import read_journal
@@ -17,7 +18,7 @@ def test_a_change_between_two_starts_is_told(tmp_path: Path) -> None:
     run_study(folder, plan, Engine.find(), go_on, Watcher())
     (start,) = History(read_journal(folder.journal)).starts
     assert start.record["kernel"]["release"] in start.host["kernel"]
-    lines = [json.loads(line) for line in folder.journal.read_text().splitlines()]
+    lines = [json.loads(line) for line in unchained(folder.journal)]
     lines = [line for line in lines if line["event"]["type"] != "stopped"]
     lines[0]["event"]["record"]["kernel"]["release"] = "5.0"
     folder.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -35,7 +36,7 @@ def test_a_journal_of_an_older_tiltyard_is_read(tmp_path: Path) -> None:
     plan = plan_of((directory_system("a", tmp_path / "a"),), blocks=1)
     folder = place(tmp_path / "study", plan)
     run_study(folder, plan, Engine.find(), go_on, Watcher())
-    lines = [json.loads(line) for line in folder.journal.read_text().splitlines()]
+    lines = [json.loads(line) for line in unchained(folder.journal)]
     del lines[0]["event"]["record"]
     folder.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert read_run(folder, plan).record == {}
@@ -45,7 +46,7 @@ def test_a_journal_that_names_a_library_of_its_time_is_read(tmp_path: Path) -> N
     plan = plan_of((directory_system("a", tmp_path / "a"),), blocks=1)
     folder = place(tmp_path / "study", plan)
     run_study(folder, plan, Engine.find(), go_on, Watcher())
-    lines = [json.loads(line) for line in folder.journal.read_text().splitlines()]
+    lines = [json.loads(line) for line in unchained(folder.journal)]
     lines = [line for line in lines if line["event"]["type"] != "stopped"]
     lines[0]["event"]["record"]["versions"]["statsmodels"] = "0.15.0"
     folder.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -81,6 +81,19 @@ def test_when_nothing_is_open_the_run_ends(study: tuple[StudyFolder, Plan], engi
     assert ran(folder, plan) == RAN[:6]
 
 
+def test_what_lacks_blocks_after_the_last_look_goes_on_with_spares(
+    study: tuple[StudyFolder, Plan], engine: Engine, tmp_path: Path
+) -> None:
+    _, plan = study
+    spared = plan.model_copy(update={"blocks": plan.blocks[:2], "spares": plan.blocks[2:]})
+    looks = spared.design.looks[:2]
+    spared = spared.model_copy(update={"design": spared.design.model_copy(update={"looks": looks})})
+    folder = place(tmp_path / "spared", spared)
+    reason = run_study(folder, spared, engine, leaving(OPEN), Watcher())
+    assert reason == "all planned blocks are done: 2"
+    assert ran(folder, spared) == RAN
+
+
 def test_killed_anywhere_it_takes_the_same_way(
     study: tuple[StudyFolder, Plan], engine: Engine
 ) -> None:

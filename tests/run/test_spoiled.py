@@ -1,12 +1,23 @@
 """Spoiled blocks: kept, not counted, and followed by a spare; the same after a kill anywhere."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from support.runs import GATES, Recording, Watcher, directory_system, go_on, place, plan_of
+from support.runs import (
+    GATES,
+    Recording,
+    Verdict,
+    Watcher,
+    directory_system,
+    go_on,
+    place,
+    plan_of,
+)
+from support.unchained import unchained
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -16,7 +27,7 @@ from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import CanaryRun, Looked, read_journal
 from tiltyard.run.read import read_run
-from tiltyard.run.record import Reason, TrialRecord
+from tiltyard.run.record import Reason, RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
 
 Spoil = Callable[..., None]
@@ -106,7 +117,11 @@ def test_a_spare_that_is_not_needed_is_not_run(
 ) -> None:
     folder, plan = study(tmp_path, blocks=2, spares=2)
     spoil()
-    run_study(folder, plan, engine, go_on, Watcher())
+
+    def at_the_last_look(record: RunRecord) -> Verdict:
+        return replace(go_on(record), done=max(t.key.block for t in record.trials) == 2)
+
+    run_study(folder, plan, engine, at_the_last_look, Watcher())
     assert blocks_of(folder, plan) == [1, 1, 2, 2]
     assert read_run(folder, plan).spoiled == {}
 
@@ -173,7 +188,7 @@ def test_a_journal_that_lost_a_trial_of_a_checked_block_is_refused(
     folder, plan = study(tmp_path, blocks=2, gates=KEEP)
     spoil(1)
     run_study(folder, plan, engine, go_on, Watcher())
-    lines = folder.journal.read_bytes().splitlines(keepends=True)
+    lines = unchained(folder.journal)
     ends = [number for number, line in enumerate(lines) if b'"trial_finished"' in line]
     for lost in ends:
         folder.journal.write_bytes(b"".join(lines[:lost] + lines[lost + 1 :]))

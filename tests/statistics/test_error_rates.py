@@ -158,6 +158,9 @@ def test_only_the_fast_profile_depends_on_the_law_of_the_noise():
             assert false[design] <= 0.0505 + error, (law, design)
     # The method's figure for two points.
     assert found["two points and 1 %"]["fast"] == pytest.approx(0.086, abs=error)
+    # Why it is retired: a cold start, and a host that swings with the blocks.
+    assert found["first turn of a block 5 % slower"]["fast"] > 0.075
+    assert found["a sine of one block"]["fast"] > 0.06
     assert found["normal"]["fast"] == pytest.approx(0.0478, abs=error)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from support.observed import FILES, RECORDS, observations_of
+from support.observed import FILES, RECORDS, findings_of, observations_of
 
 REPORTS = 134
 FACTS = 30
@@ -38,6 +38,20 @@ def test_reports_on_equal_things_say_nothing(noise):
         own = noise(rng, (20, systems, 4))
         logs = own + (noise(rng, (20, systems, 1)) if report % 2 else 0)
         speaking += bool(observations_of(logs, RECORDS[:4]))
+    assert binom.sf(speaking - 1, REPORTS, 0.05) > 0.001
+
+
+def test_an_effect_of_each_block_is_neither_a_step_nor_a_drift():
+    """Blocks are the unit: trials of one block share what the host did to it."""
+    rng = np.random.default_rng(32)
+    speaking = 0
+    for report in range(REPORTS):
+        systems, blocks = 2 + 2 * (report % 2), 12 + 8 * (report // 2 % 2)
+        own = rng.normal(0, 0.01, (blocks, systems, 1)) + rng.normal(0, 0.05, (blocks, 1, 1))
+        findings = findings_of(own, RECORDS[:1])
+        told = {one.kind for one in findings.workloads[0].observations}
+        drifted = any("rose" in one.sentence or "fell" in one.sentence for one in findings.drifts)
+        speaking += bool(told & {"step", "drift"}) or drifted
     assert binom.sf(speaking - 1, REPORTS, 0.05) > 0.001
 
 
@@ -85,11 +99,21 @@ def test_two_modes_are_found_in_thirty_blocks():
     assert share_told("bimodal", plant, RECORDS[:1]) >= 0.9
 
 
-def test_drifts_are_found_in_ten_blocks():
+def test_drifts_are_found_in_twelve_blocks():
     """A quarter of a percent from trial to trial, at one percent noise."""
 
     def plant(rng):
-        slots = np.arange(10)[:, None, None] * 2
-        return rng.normal(0, 0.01, (10, 2, 1)) - 0.0025 * slots
+        slots = np.arange(12)[:, None, None] * 2
+        return rng.normal(0, 0.01, (12, 2, 1)) - 0.0025 * slots
 
     assert share_told("drift", plant, RECORDS[:1]) >= 0.9
+
+
+def test_steps_are_found_in_fourteen_blocks():
+    """Five percent at a random place between the fifth block and the tenth."""
+
+    def plant(rng):
+        after = np.arange(14)[:, None, None] >= rng.integers(5, 10)
+        return rng.normal(0, 0.01, (14, 2, 1)) - 0.05 * after
+
+    assert share_told("step", plant, RECORDS[:1]) >= 0.9

@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "report").touch()
     with pytest.raises(OSError, match="report") as error:
         write_together(tmp_path, NEW)
-    assert error.value.filename == str(tmp_path / "report/index.html")
+    assert error.value.filename == str(tmp_path / "report")
     assert contents(tmp_path) == {"report": b""}
 
 

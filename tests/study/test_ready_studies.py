@@ -10,6 +10,8 @@ import pytest
 from tiltyard.cli.session import frozen
 from tiltyard.collected.published import read_publication
 from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.run.trust import Bringing
 from tiltyard.study.load import read_study
 from tiltyard.study.model import Study, WorkloadSpec
 from tiltyard.systems import KINDS
@@ -65,6 +67,28 @@ def test_it_is_one_at_any_scale(path: Path, fraction: str, engine: Engine) -> No
     assert whole.scaled is None
     assert [system.name for system in plan.systems] == [system.name for system in whole.systems]
     assert plan.study_sha256 == whole.study_sha256
+
+
+def brought(path: Path, engine: Engine) -> list[str]:
+    """Settings of a study file whose values a person would have to trust."""
+    plan = frozen(path, engine, None)
+    items = Bringing.of(plan, engine.describe(), StudyFolder(path.parent)).items
+    return [item.key for item in items]
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_a_ready_study_brings_nothing_that_needs_trust(path: Path, engine: Engine) -> None:
+    assert brought(path, engine) == []
+
+
+def test_a_ready_study_that_brings_a_program_would_be_noticed(
+    tmp_path: Path, engine: Engine
+) -> None:
+    text = (FOLDER / "path-lengths.toml").read_text()
+    (tmp_path / "vmlinuz").write_bytes(bytes(0x202) + b"HdrS")
+    study = tmp_path / "study.toml"
+    study.write_text(text.replace('"6.1", "6.12"', '"./vmlinuz", "6.12"'))
+    assert brought(study, engine) == ["kernel"]
 
 
 @pytest.mark.parametrize("name", NETWORK)

@@ -43,6 +43,7 @@ def quantity_of(
     return Quantity(topic, unit, direction, 1, log_values, attempted)
 
 
-def judged(quantity: Quantity, design: Design | None = None) -> Judged:
+def judged(quantity: Quantity, design: Design | None = None, to_come: int | None = None) -> Judged:
     """The quantity judged as a family of its own."""
-    return judge([quantity], ["a", "b"], design or design_of(), benjamini_hochberg, 0.05)[0]
+    rules = design or design_of()
+    return judge([quantity], ["a", "b"], rules, benjamini_hochberg, 0.05, to_come=to_come)[0]

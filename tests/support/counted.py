@@ -23,7 +23,7 @@ def counted_study(**options: Any) -> tuple[Plan, RunRecord]:
             ),
         }
     )
-    trials = tuple(counted_in_instructions(_consistent(trial), plan) for trial in run.trials)
+    trials = tuple(counted_in_instructions(map(_consistent, run.trials), plan))
     return plan, run.model_copy(update={"trials": trials})
 
 

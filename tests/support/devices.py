@@ -6,10 +6,17 @@ import os
 import struct
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+import pytest
+
 from support.patience import PATIENCE_S, wait_until
+from tiltyard.errors import RefusedError
+from tiltyard.host.ledger import Ledger
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site
 
 MIB = 2**20
 GPT_TABLE = "label: gpt\nstart=2048,size=16384\n"
@@ -123,3 +130,41 @@ def process(*argv: str) -> Iterator[subprocess.Popen[str]]:
         finally:
             running.stdin.close()
             running.wait(PATIENCE_S)
+
+
+SIZE_BYTES = 64 * MIB
+"""libblkid looks for no ZFS on less."""
+
+
+class Disk:
+    """A loop device that stands for somebody's disk."""
+
+    def __init__(self, image: Path, node: str, tmp_path: Path) -> None:
+        self.image, self.node, self.tmp_path = image, node, tmp_path
+
+    def confirmed(self, **other: object) -> dict[str, object]:
+        """Settings that say truly what it is, unless told otherwise."""
+        confirm = {"size": SIZE_BYTES, "backing_file": str(self.image), **other}
+        return {"filesystem": "ext4", "device": self.node, "confirm": confirm}
+
+    def tried(self, settings: dict[str, object]) -> str:
+        """The message with which it is refused; not a byte of it has changed."""
+        before = digest(self.image, self.node)
+        with Ledger() as ledger:
+            site = Site(root=self.tmp_path, work=self.tmp_path / "study" / "work", ledger=ledger)
+            system = kind("block-device").system("ext4", settings, site)  # type: ignore[arg-type]
+            with pytest.raises(RefusedError) as refused:
+                system.bring_up()
+            assert ledger.path.read_text().count("\n") == 1, "nothing was recorded but the owner"
+        assert digest(self.image, self.node) == before
+        return str(refused.value)
+
+
+def written_by(write_it: Callable[[str], None]) -> Callable[[Disk], AbstractContextManager[object]]:
+    """Somebody's label is on it."""
+
+    def state(disk: Disk) -> AbstractContextManager[object]:
+        write_it(disk.node)
+        return nullcontext()
+
+    return state

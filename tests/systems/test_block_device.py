@@ -68,7 +68,7 @@ def assert_blank(node: str, size_bytes: int = SMALL) -> None:
     """As it was handed over."""
     assert signatures(node) == []
     with opened(node, 0) as file:
-        assert first_written(file, size_bytes) is None
+        assert first_written(file, [(0, size_bytes)]) is None
 
 
 @needs_root

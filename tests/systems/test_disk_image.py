@@ -42,7 +42,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     assert not list(work.iterdir())
 
 
-def root_image(path: Path, *releases: str, is_root: bool = True) -> Path:
+def root_image(path: Path, *releases: str, is_root: bool = True, has_systemd: bool = True) -> Path:
     """An image of one ext4, with kernels that say their release and no more."""
     tree = path.with_suffix(".tree")
     (tree / "boot").mkdir(parents=True)
@@ -52,6 +52,9 @@ def root_image(path: Path, *releases: str, is_root: bool = True) -> Path:
     if is_root:
         (tree / "etc").mkdir()
         (tree / "etc/os-release").write_text('PRETTY_NAME="None Such"\n')
+    if has_systemd:
+        (tree / "usr/lib/systemd").mkdir(parents=True)
+        (tree / "usr/lib/systemd/systemd").touch()
     make = (str(find_program("mkfs.ext4")), "-q", "-U", UUID, "-d", str(tree), str(path), "4M")
     subprocess.run(make, check=True, capture_output=True)
     shutil.rmtree(tree)
@@ -147,6 +150,28 @@ def test_an_image_without_a_system_says_so_and_leaves_nothing(
 ) -> None:
     image = root_image(tmp_path / "disk.img", *releases, is_root=is_root)
     with pytest.raises(HostLacksError, match=said):
+        ready(site, image)
+    assert site.ledger.outstanding == ()
+    shutil.rmtree(site.work / "turn")
+
+
+@needs_tools
+def test_an_image_without_systemd_is_refused_before_it_is_booted(
+    site: Site, tmp_path: Path
+) -> None:
+    image = root_image(tmp_path / "disk.img", "6.1", has_systemd=False)
+    with pytest.raises(HostLacksError, match=r"disk\.img: no ext4 of it has /usr/lib/systemd"):
+        ready(site, image)
+    assert site.ledger.outstanding == ()
+    shutil.rmtree(site.work / "turn")
+
+
+@needs_tools
+def test_an_image_that_was_cut_off_is_refused_with_the_reason(site: Site, tmp_path: Path) -> None:
+    image = as_qcow2(root_image(tmp_path / "disk.img", "6.1"), tmp_path / "disk.qcow2")
+    with image.open("r+b") as file:
+        file.truncate(image.stat().st_size - 2**17)
+    with pytest.raises(HostLacksError, match=r"disk\.qcow2 is damaged or cut off: .*Mend:"):
         ready(site, image)
     assert site.ledger.outstanding == ()
     shutil.rmtree(site.work / "turn")

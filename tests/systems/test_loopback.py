@@ -56,7 +56,7 @@ def test_two_runs_do_not_set_the_same_parameter(make: Make, tmp_path: Path) -> N
     make(sysctl={"net.core.somaxconn": 99}).bring_up()
     with systems_of("loopback", tmp_path / "other") as other:
         other(sysctl={"net.core.netdev_max_backlog": 1234}).bring_up()
-        with pytest.raises(RefusedError, match=r"net\.core\.somaxconn is set by another run"):
+        with pytest.raises(RefusedError, match=r"net\.core\.somaxconn is taken by another run"):
             other(sysctl={"net.core.somaxconn": 98}).bring_up()
 
 

@@ -15,7 +15,7 @@ from support.hosts import assert_as_before, host_state
 from tiltyard.errors import TiltyardError
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
-from tiltyard.systems.kind import Problem, Site, System
+from tiltyard.systems.kind import Problem, Site, System, Up
 from tiltyard.systems.vm.backends.qemu import Emulation
 from tiltyard.systems.vm.series import UNPACK, kernel_of_series
 from tiltyard.wire import PROTOCOL, EndEvent, Event, SampleEvent, read_events
@@ -24,6 +24,8 @@ Make = Callable[..., System]
 SERIES = ("6.1", "6.12")
 WITHOUT = {"mkfs.bcachefs": "Debian 12 and 13 have no package of bcachefs-tools; build it"}
 RANDOM = {"file": "256k", "operations": 500}
+TICK = 3_000
+"""More instructions than a tick of the timer has on these kernels; other work has 7,000 or more."""
 
 
 def lacking() -> str:
@@ -56,29 +58,40 @@ def make(tmp_path: Path) -> Iterator[Make]:
     assert not list(work.iterdir())
 
 
-def measure(system: System) -> list[Event]:
-    """What one trial says on a system, brought up for it and taken down."""
-    up = system.bring_up()
+def trial(up: Up, parameters: dict[str, object], conditions: dict[str, object]) -> list[Event]:
+    """What one trial says on a system that is up."""
     job = {
         "protocol": PROTOCOL,
         "workload": "random",
-        "parameters": RANDOM,
+        "parameters": parameters,
         "target": {"directory": str(up.target)},
+        "conditions": conditions,
     }
-    try:
-        done = subprocess.run(
-            (*up.engine, "run"), input=json.dumps(job), capture_output=True, text=True, check=False
-        )
-    finally:
-        system.take_down()
+    done = subprocess.run(
+        (*up.engine, "run"), input=json.dumps(job), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return list(read_events(done.stdout.splitlines()))
 
 
+def measure(system: System) -> list[Event]:
+    """What one trial says on a system, brought up for it and taken down."""
+    up = system.bring_up()
+    try:
+        return trial(up, RANDOM, {})
+    finally:
+        system.take_down()
+
+
+def instructions(events: list[Event]) -> float:
+    """Of all random reads of a trial."""
+    (sample,) = [e.data for e in events if isinstance(e, SampleEvent) and e.data.unit == "1/s"]
+    return sample.elapsed_s * 1e9
+
+
 def path_length(events: list[Event]) -> float:
     """Instructions per random read."""
-    (sample,) = [e.data for e in events if isinstance(e, SampleEvent) and e.data.unit == "1/s"]
-    return sample.elapsed_s * 1e9 / sample.operations
+    return instructions(events) / RANDOM["operations"]
 
 
 def is_done(events: list[Event]) -> bool:
@@ -92,6 +105,24 @@ def test_path_lengths_are_the_same_from_boot_to_boot(make: Make) -> None:
     assert found[0] == pytest.approx(found[1], rel=0.01)
     # A 4 KiB copy alone is 4096 of them: the emulator counts each byte of a repeated string move.
     assert 1_000 < found[0] < 20_000
+
+
+@pytest.mark.parametrize("kernel", SERIES)
+def test_a_settled_path_length_is_that_of_an_operation_however_many_there_are(
+    make: Make, kernel: str
+) -> None:
+    system = make(kernel, clock="instructions")
+    up = system.bring_up()
+    try:
+        counts = {
+            count: instructions(trial(up, {"file": "2M", "operations": count}, {"settle": True}))
+            for count in (500, 1_000, 5_000, 10_000)
+        }
+    finally:
+        system.take_down()
+    few = (counts[1_000] - counts[500]) / 500
+    many = (counts[10_000] - counts[5_000]) / 5_000
+    assert abs(few - many) < TICK / 500, counts
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
+from tiltyard.analysis.disturbances import disturbances
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.host.changes.settings import MARK
@@ -20,6 +22,8 @@ from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System, Up
+from tiltyard.systems.vm.backends import Machine
+from tiltyard.systems.vm.backends.uml import UserModeLinux
 from tiltyard.wire import EndEvent, read_events
 
 pytestmark = pytest.mark.skipif(
@@ -152,6 +156,47 @@ def test_a_study_boots_once_a_turn_and_survives_a_machine_that_dies(tmp_path: Pa
     assert [prepared.facts["file system"] for prepared in record.prepared] == ["jfs", "ext4"]
     assert len(list((folder.root / "consoles").iterdir())) == 2
     assert not folder.work.exists() or not list(folder.work.iterdir())
+
+
+def test_a_boot_that_fails_is_made_again_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel of the first two boots finds no first program, and panics."""
+    _fail_boots(monkeypatch, 2)
+    plan = plan_of((guest_system("ext4"),), workloads=(SMOKE,), blocks=1)
+    folder = place(tmp_path / "study", plan)
+    run_study(folder, plan, Engine.find(), go_on, Watcher())
+    record = read_run(folder, plan)
+    assert [trial.outcome for trial in record.trials] == ["done"]
+    (prepared,) = record.prepared
+    assert len(prepared.failed_boots) == 2
+    assert all("Kernel panic" in why for why in prepared.failed_boots)
+    (notice,) = [n for n in disturbances(plan, record) if "made again" in n.text]
+    assert notice.text.startswith("2 boots failed before a trial began, of 3, and were made again.")
+    assert not folder.work.exists() or not list(folder.work.iterdir())
+
+
+def test_a_machine_that_never_boots_is_started_three_times(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fail_boots(monkeypatch, 9)
+    with pytest.raises(TiltyardError, match=r"Kernel panic.*; 3 boots of 3 failed"):
+        make().bring_up()
+
+
+def _fail_boots(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """The first ``number`` machines have no first program: real boots, real panics."""
+    command = UserModeLinux.command
+    begun = []
+
+    def failing(self: UserModeLinux, machine: Machine, *pipes: int) -> tuple[str, ...]:
+        begun.append(machine)
+        if len(begun) <= number:
+            words = (*machine.command_line, "rdinit=/no-such", "root=")
+            machine = replace(machine, command_line=words)
+        return command(self, machine, *pipes)
+
+    monkeypatch.setattr(UserModeLinux, "command", failing)
 
 
 def _machine_pids() -> list[int]:

@@ -118,14 +118,14 @@ def test_two_runs_do_not_set_the_same_thing(tmp_path: Path, steps: Steps, state:
     path = str(sysctls.path_of(KEY))
     with Ledger() as other:
         other.record(SetFile(path=path, before=sysctls.read(KEY), value="7"))
-        with pytest.raises(RefusedError, match="is set by another run"):
+        with pytest.raises(RefusedError, match="is taken by another run"):
             outcomes(tmp_path, f"[sysctl]\n{KEY} = 9", steps)
         other.record(StoppedService(name="spooler"))
-        with pytest.raises(RefusedError, match="service spooler is set by another run"):
+        with pytest.raises(RefusedError, match="service spooler is taken by another run"):
             outcomes(tmp_path, '[services]\nstop = ["spooler"]', steps)
         ratio = str(sysctls.path_of("vm.dirty_ratio"))
         other.record(SetFile(path=ratio, before=sysctls.read("vm.dirty_ratio"), value="7"))
-        with pytest.raises(RefusedError, match="is set by another run"):
+        with pytest.raises(RefusedError, match="is taken by another run"):
             outcomes(tmp_path, "[sysctl]\nvm.dirty_bytes = 100000000", steps)
     assert not steps
 

@@ -1,7 +1,8 @@
 //! `netserver`: its options, over the far end of netperf's own wire.
 //!
 //! Differences from the original: every client has a thread instead of a process, and of more than
-//! sixteen at a time the rest is told that it is busy; a test that asks for more than an hour is
+//! thirty-two at a time, or twenty-four of one host, the rest waits a moment and is told that it is
+//! busy; whoever says nothing is not kept; a test that asks for more than an hour is
 //! refused; there is no log, and it is not started by inetd.
 
 use std::ffi::OsString;
@@ -31,6 +32,11 @@ const CHOICES: &[Choice] = &[
         "-Z",
         "WORD",
         "serve only those who say this passphrase first",
+    ),
+    Choice::value(
+        "--allow",
+        "NETWORK",
+        "serve only clients of this network, such as 10.0.0.0/8; several times if wanted (all)",
     ),
     Choice::value(
         "--release",
@@ -109,6 +115,11 @@ impl Request {
                 "-4" => request.place.family = Family::V4,
                 "-6" => request.place.family = Family::V6,
                 "-p" => request.port = fitting(given, &text)?,
+                "--allow" => {
+                    let network = text.parse().map_err(|error| given.wrong(error))?;
+                    let networks = &mut request.limits.networks;
+                    networks.get_or_insert_default().push(network);
+                }
                 "--release" => request.limits.generation = release(given)?,
                 "-Z" => request.limits.passphrase = Some(text.into_owned()),
                 _ => {}
@@ -177,7 +188,12 @@ mod tests {
         assert!(request("").in_background);
         let request = request("-4 -L 127.0.0.1 -p 22865 -D -f -Z word -n 2 -v 1 -d -N");
         assert!(!request.in_background);
-        assert_eq!(request.limits.clients, 1);
+        assert_eq!((request.limits.clients, request.limits.networks), (1, None));
+        let allowed = self::request("--allow 10.0.0.0/8 --allow ::1")
+            .limits
+            .networks;
+        assert_eq!(allowed.unwrap().len(), 2);
+        let request = self::request("-L 127.0.0.1 -4 -p 22865 -Z word");
         assert_eq!(request.limits.passphrase.as_deref(), Some("word"));
         assert_eq!(
             request.greeting(),

@@ -19,7 +19,7 @@ pub fn run(tool: &dyn Tool, arguments: impl Iterator<Item = OsString>, output: O
     let name = tool.names()[0];
     let mut stage = Stage { name, output };
     let done = session::heed_signals().and_then(|()| classic::run(tool, arguments, &mut stage));
-    match done {
+    match stage.output.check().and(done) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output::remark(name, &failure.message);

@@ -59,7 +59,11 @@ fn unread(source: &str, error: &io::Error) -> Failure {
     bad_job(format!("cannot read the job from {source}: {error}"))
 }
 
-fn parse(text: &str) -> Result<Job, Failure> {
+/// Reads a job.
+///
+/// # Errors
+/// `BadJob`, naming the key.
+pub fn parse(text: &str) -> Result<Job, Failure> {
     let mut json = serde_json::Deserializer::from_str(text);
     let job: Job = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();

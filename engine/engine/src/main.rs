@@ -56,7 +56,10 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Serve(arguments) => serve::run(&arguments, &mut output)?,
         Command::Guest => guests::serve()?,
-        Command::Into(arguments) => return guests::go_into(&arguments, &mut output),
+        Command::Into(arguments) => {
+            let code = guests::go_into(&arguments, &mut output)?;
+            return output.check().map(|()| code);
+        }
         Command::Uml { line } => return Err(guests::not_become(&line)),
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.document(&wire::schema()),
@@ -65,5 +68,5 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             output.document(&session::measure_floor());
         }
     }
-    Ok(ExitCode::SUCCESS)
+    output.check().map(|()| ExitCode::SUCCESS)
 }

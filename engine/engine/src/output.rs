@@ -1,25 +1,44 @@
 //! The only place that writes: the protocol to stdout, a line at a time; words to stderr.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
 
+use kit::failure::io_failure;
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::io::Errno;
 use serde::Serialize;
 use wire::{Event, Failure};
 
 /// Standard output, held for as long as the engine lives.
 pub struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Waiting<StdoutLock<'static>>>,
+    /// The first error of writing that is not the reader's going away.
+    error: Option<io::Error>,
 }
 
 impl Output {
     /// Takes standard output.
     pub fn stdout() -> Self {
         Self {
-            out: BufWriter::new(io::stdout().lock()),
+            out: BufWriter::new(Waiting(io::stdout().lock())),
+            error: None,
         }
     }
 
-    /// Writes one event as one line, at once. When nobody reads any more, the trial is asked
-    /// to stop: its result would be lost.
+    /// Whether all was written that anybody still reads: what was done is no success without it.
+    ///
+    /// # Errors
+    /// `NoSpace` or `Io`, with the first error.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.error {
+            Some(error) => Err(io_failure("write to", Path::new("standard output"), error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes one event as one line, at once. When it cannot be written, the trial is asked to
+    /// stop: its result would be lost.
     pub fn event(&mut self, event: &Event) {
         self.line(event);
     }
@@ -27,23 +46,31 @@ impl Output {
     /// As [`Output::event`], for what is said outside a trial.
     pub fn line(&mut self, document: &impl Serialize) {
         let written = serde_json::to_writer(&mut self.out, document).map_err(io::Error::from);
-        if written.and_then(|()| self.end_line()).is_err() {
-            kit::stop::request();
-        }
+        let written = written.and_then(|()| self.end_line());
+        self.heed(written);
     }
 
     /// Writes a document for programs and people. A reader that went away wanted no more.
     pub fn document(&mut self, document: &impl Serialize) {
         let written =
             serde_json::to_writer_pretty(&mut self.out, document).map_err(io::Error::from);
-        let _ = written.and_then(|()| self.end_line());
+        let written = written.and_then(|()| self.end_line());
+        self.heed(written);
     }
 
-    /// Writes a part of a table, at once. When nobody reads any more, the trial is asked to stop.
+    /// Writes a part of a table, at once. When it cannot be written, the trial is asked to stop.
     pub fn text(&mut self, text: &str) {
         let written = self.out.write_all(text.as_bytes());
-        if written.and_then(|()| self.out.flush()).is_err() {
+        let written = written.and_then(|()| self.out.flush());
+        self.heed(written);
+    }
+
+    fn heed(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
             kit::stop::request();
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                self.error.get_or_insert(error);
+            }
         }
     }
 
@@ -53,20 +80,49 @@ impl Output {
     }
 }
 
-/// Tells people why nothing, or not everything, was done.
-#[allow(clippy::print_stderr)]
-pub fn complain(failure: &Failure) {
-    eprintln!("tiltyard-engine: {}", failure.message);
+/// Waits where there is no room at the moment: whoever made the pipe may have made it so that a
+/// write does not (O_NONBLOCK), and shares that with everyone who holds it.
+struct Waiting<W>(W);
+
+impl<W: Write + AsFd> Waiting<W> {
+    fn patiently<T>(&mut self, mut act: impl FnMut(&mut W) -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match act(&mut self.0) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let mut room = [PollFd::new(&self.0, PollFlags::OUT)];
+                    match poll(&mut room, None) {
+                        Ok(_) | Err(Errno::INTR) if !kit::stop::requested() => {}
+                        _ => return Err(error),
+                    }
+                }
+                other => return other,
+            }
+        }
+    }
 }
 
-/// Tells people something in the name of a classic tool.
-#[allow(clippy::print_stderr)]
+impl<W: Write + AsFd> Write for Waiting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.patiently(|inner| inner.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.patiently(W::flush)
+    }
+}
+
+/// Tells people why nothing, or not everything, was done.
+pub fn complain(failure: &Failure) {
+    remark("tiltyard-engine", &failure.message);
+}
+
+/// Tells people something in the name of a classic tool. Where nobody can be told, the exit code
+/// is what is left.
 pub fn remark(tool: &str, text: &str) {
-    eprintln!("{tool}: {text}");
+    let _ = writeln!(io::stderr(), "{tool}: {text}");
 }
 
 /// Tells people what they should know before something goes wrong.
-#[allow(clippy::print_stderr)]
 pub fn caution(words: &str) {
-    eprintln!("tiltyard-engine: caution: {words}");
+    remark("tiltyard-engine", &format!("caution: {words}"));
 }

@@ -12,7 +12,8 @@ use clap::Args;
 use kit::failure::bad_parameter;
 use kit::Size;
 use network::netperf::server as netperf;
-use network::serve::{listen, Limits, Offer, Server};
+use network::networks::Network;
+use network::serve::{listen, Limits, Offer, Server, MEMORY_BYTES};
 use serde::Serialize;
 use wire::{Failure, FAR_PORT, PROTOCOL};
 
@@ -31,7 +32,8 @@ const SECRET_FILE_BYTES: u64 = 4 << 10;
 /// What the far end is told on the command line.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// Address to listen at, several times if wanted [default: 127.0.0.1 and ::1]
+    /// Address to listen at, several times if wanted; one that other hosts reach wants a
+    /// --secret-file [default: 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDRESS")]
     bind: Vec<IpAddr>,
     /// Port of the control connection; 0 takes any that is free [default: 12866, with --netperf
@@ -54,13 +56,20 @@ pub struct ServeArguments {
     /// Most bytes of one measurement, such as 100G [default: no limit]
     #[arg(long, value_name = "SIZE")]
     byte_limit: Option<Size>,
+    /// Most memory of all buffers: of one measurement, with --netperf of all clients together
+    #[arg(long, value_name = "SIZE", default_value_t = Size(MEMORY_BYTES))]
+    memory_limit: Size,
     /// End after the first client
     #[arg(long)]
     once: bool,
-    /// Speak netperf's protocol instead, for a stock netperf 2.6 or later. Its passphrase, the
-    /// secret, passes the network as it is
+    /// Speak netperf's protocol instead, for a stock netperf 2.6 or later; wants --bind. Its
+    /// passphrase, the secret, passes the network as it is
     #[arg(long, conflicts_with = "once")]
     netperf: bool,
+    /// Network whose clients of netperf are served, such as 10.0.0.0/8, several times if wanted;
+    /// needed where other hosts reach the address
+    #[arg(long, value_name = "NETWORK", requires = "netperf")]
+    allow: Vec<Network>,
     /// End when standard input does
     #[arg(long)]
     until_eof: bool,
@@ -84,18 +93,11 @@ enum Said {
 pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failure> {
     session::heed_signals()?;
     let offer = offer(arguments)?;
-    let open_to = offer.bind.iter().find(|address| !address.is_loopback());
-    if let (Some(address), None) = (open_to, &offer.secret) {
-        caution(&format!(
-            "whoever reaches {address} may use this far end; give it a --secret-file unless the \
-             network is yours alone"
-        ));
-    }
     if arguments.until_eof {
         attended::stop_at_eof()?;
     }
     if arguments.netperf {
-        return speak_netperf(&offer, output);
+        return speak_netperf(&offer, arguments, output);
     }
     let server = Server::bind(offer)?;
     tell(server.addresses(), output);
@@ -103,8 +105,25 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
     Ok(())
 }
 
-/// Serves those who speak netperf's protocol.
-fn speak_netperf(offer: &Offer, output: &mut Output) -> Result<(), Failure> {
+/// Serves those who speak netperf's protocol, in which nobody proves who it is: who may be served
+/// has to be said.
+fn speak_netperf(
+    offer: &Offer,
+    arguments: &ServeArguments,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let allowed = &arguments.allow;
+    if arguments.bind.is_empty() {
+        let message = "--netperf: the address to serve is missing. Mend: add --bind ADDRESS";
+        return Err(bad_parameter("bind", message));
+    }
+    if let (Some(address), true) = (listen::open_to_others(&offer.bind), allowed.is_empty()) {
+        let message = format!(
+            "--bind {address}: whoever reaches that address could use this netserver. Mend: add \
+             --allow NETWORK, such as --allow 10.0.0.0/8, or bind a loopback address"
+        );
+        return Err(bad_parameter("bind", message));
+    }
     let listeners = listen::at(&offer.bind, offer.port)?;
     let addresses = listeners.iter().map(TcpListener::local_addr);
     tell(addresses.filter_map(io::Result::ok).collect(), output);
@@ -112,6 +131,8 @@ fn speak_netperf(offer: &Offer, output: &mut Output) -> Result<(), Failure> {
         clients: offer.limits.flows as usize,
         test: offer.limits.time,
         bytes: offer.limits.bytes,
+        memory_bytes: offer.limits.memory_bytes,
+        networks: (!allowed.is_empty()).then(|| allowed.clone()),
         data_ports: offer.data_ports.clone(),
         passphrase: offer.secret.clone(),
         ..netperf::Limits::default()
@@ -145,6 +166,7 @@ fn offer(arguments: &ServeArguments) -> Result<Offer, Failure> {
             time: Duration::from_secs_f64(arguments.time_limit),
             flows: arguments.connections,
             bytes: arguments.byte_limit.map(Size::bytes),
+            memory_bytes: arguments.memory_limit.bytes(),
         },
         once: arguments.once,
     })

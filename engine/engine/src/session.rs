@@ -8,7 +8,7 @@ use kit::failure::failure;
 use kit::gauges::Gauges;
 use kit::ledger::Totals;
 use kit::place::Place;
-use kit::{clock, inject, program, stop, Device, Ledger, Trial};
+use kit::{clock, inject, program, settling, stop, Device, Ledger, Trial};
 use wire::{
     Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Network, Outcome, Usage,
     PROTOCOL,
@@ -26,7 +26,7 @@ pub fn run(path: Option<&Path>, attended: bool, output: &mut Output) -> ExitCode
         Ok(job) => carry_out(&job, &mut emit),
         Err(failure) => conclude(not_begun(failure), &mut emit),
     };
-    code_of(done)
+    code_of(output.check().and(done))
 }
 
 /// Executes a job. Its events go to `emit`, the last one is an `end`.
@@ -62,7 +62,7 @@ pub fn validate(path: Option<&Path>, output: &mut Output) -> ExitCode {
         }
         Err(failure) => conclude(not_begun(failure), &mut |event| output.event(event)),
     };
-    code_of(done)
+    code_of(output.check().and(done))
 }
 
 /// What the instrument itself costs here, now.
@@ -118,6 +118,7 @@ fn execute(job: &Job, trial: Box<dyn Trial>, emit: &mut dyn FnMut(&Event)) -> En
     let mut pass_on = |event| emit(&event);
     let mut ledger = Ledger::new(&mut pass_on);
     let armed = job.conditions.inject.as_ref().map(inject::arm);
+    settling::set(job.conditions.settle);
     // A defect must not leave files behind either: unwinding removes them.
     let result = catch_unwind(AssertUnwindSafe(|| trial.run(&mut ledger)))
         .unwrap_or_else(|_| Err(failure(FailureKind::Internal, "the engine has a defect")));

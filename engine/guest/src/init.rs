@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{sync, OFlags};
 use rustix::io::Errno;
@@ -13,13 +15,16 @@ use rustix::process::getpid;
 use rustix::system::{finit_module, reboot, RebootCommand};
 use rustix::termios::{isatty, tcgetattr, tcsetattr, OptionalActions};
 
-use crate::mounts::wait_for;
+use crate::mounts::when_there;
 use crate::server::Server;
 
 /// The name under which the kernel starts it.
 const NAME: &str = "init";
 /// Word of the kernel's command line that names the channel.
 const CHANNEL: &str = "tiltyard.channel=";
+/// Word that says for how many seconds the guest is idle before it is ready: what a kernel does
+/// once after its boot is then done. Where instructions are counted, its clock leaps over them.
+const SETTLE: &str = "tiltyard.settle=";
 /// Modules, one path a line, each after those that it needs.
 const MODULES: &str = "/modules/order";
 /// Memory groups, for reads out of a bounded cache, are made below this one.
@@ -50,7 +55,9 @@ pub fn run(engine_version: &str) {
 fn live(engine_version: &str) -> io::Result<()> {
     let mut troubles = mount_all();
     troubles.extend(load_modules());
-    let channel = open_channel(&channel_named(&fs::read_to_string("/proc/cmdline")?)?)?;
+    let command_line = fs::read_to_string("/proc/cmdline")?;
+    let channel = open_channel(&channel_named(&command_line)?)?;
+    thread::sleep(settling_time(&command_line)?);
     let engine = std::env::current_exe()?;
     Server::new(&channel, &channel, &engine).serve(engine_version, troubles)
 }
@@ -99,22 +106,36 @@ fn load(path: &Path) -> io::Result<()> {
 
 /// The channel's device, from the kernel's command line.
 fn channel_named(command_line: &str) -> io::Result<PathBuf> {
-    let named = command_line
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix(CHANNEL));
-    named.map(PathBuf::from).ok_or_else(|| {
-        io::Error::other(format!("the kernel's command line has no {CHANNEL}DEVICE"))
-    })
+    value_of(command_line, CHANNEL)
+        .map(PathBuf::from)
+        .ok_or_else(|| {
+            io::Error::other(format!("the kernel's command line has no {CHANNEL}DEVICE"))
+        })
+}
+
+/// How long the guest settles, from the kernel's command line.
+fn settling_time(command_line: &str) -> io::Result<Duration> {
+    let seconds = value_of(command_line, SETTLE).unwrap_or("0");
+    let refused = |_| io::Error::other(format!("{SETTLE}{seconds} is not whole seconds"));
+    seconds.parse().map(Duration::from_secs).map_err(refused)
+}
+
+/// What follows a word's `=`.
+fn value_of<'l>(command_line: &'l str, word: &str) -> Option<&'l str> {
+    let mut words = command_line.split_whitespace();
+    words.find_map(|found| found.strip_prefix(word))
 }
 
 /// Opens it; a line that would edit what passes through it is told not to.
 fn open_channel(device: &Path) -> io::Result<File> {
-    wait_for(device)?;
-    let channel = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(OFlags::NOCTTY.bits().cast_signed())
-        .open(device)?;
+    // The node of a console is there before its port: virtio_console makes that in the background.
+    let channel = when_there(device, || {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(OFlags::NOCTTY.bits().cast_signed())
+            .open(device)
+    })?;
     if isatty(&channel) {
         let mut line = tcgetattr(&channel)?;
         line.make_raw();
@@ -146,6 +167,15 @@ mod tests {
         assert_eq!(channel_named(line).unwrap(), Path::new("/dev/hvc0"));
         let error = channel_named("quiet").unwrap_err().to_string();
         assert!(error.contains("tiltyard.channel="), "{error}");
+    }
+
+    #[test]
+    fn how_long_it_settles_is_told_there_as_well() {
+        let told = |line| settling_time(line).map(|time| time.as_secs());
+        assert_eq!(told("quiet").unwrap(), 0);
+        assert_eq!(told("quiet tiltyard.settle=60 panic=-1").unwrap(), 60);
+        let error = told("tiltyard.settle=long").unwrap_err().to_string();
+        assert!(error.contains("tiltyard.settle=long"), "{error}");
     }
 
     #[test]

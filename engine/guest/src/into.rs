@@ -27,7 +27,11 @@ const TICK: Timespec = Timespec {
 const CHUNK_BYTES: usize = 1 << 16;
 /// The guest's own lines begin so; those of the engine do not.
 const OWN: &[u8] = b"{\"guest\":";
-const PANIC: &str = "Kernel panic";
+/// Words of whoever knows why a guest cannot go on: the kernel, the engine as its first process,
+/// the initramfs of an operating system. What is said after them is of the end alone.
+const CAUSES: [&str; 3] = ["Kernel panic", "tiltyard-engine: ", "ALERT!"];
+/// What a kernel says as it ends, whyever it does.
+const FAREWELLS: [&str; 2] = ["reboot: ", "Rebooting automatically"];
 
 /// Where a guest is, seen from its host.
 pub struct Guest {
@@ -227,14 +231,43 @@ fn said(line: &[u8]) -> Option<Said> {
         .map(|line: Line| line.guest)
 }
 
-/// Why the guest has ended, if its kernel knew: the panic, else its last line.
+/// Why the guest has ended, if anyone there knew, else the last line before the farewell.
 fn last_words(console: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&fs::read(console).ok()?).into_owned();
-    let mut lines = text
-        .lines()
-        .rev()
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
-    let panic = lines.clone().find(|line| line.contains(PANIC));
-    panic.or_else(|| lines.next()).map(str::to_owned)
+    cause(&text).map(str::to_owned)
+}
+
+fn cause(text: &str) -> Option<&str> {
+    let lines = || {
+        let lines = text.lines().rev().map(str::trim);
+        lines.filter(|line| !line.is_empty())
+    };
+    let told = |words: &[&str], line: &str| words.iter().any(|word| line.contains(word));
+    CAUSES
+        .iter()
+        .find_map(|cause| lines().find(|line| line.contains(cause)))
+        .or_else(|| lines().find(|line| !told(&FAREWELLS, line)))
+        .or_else(|| lines().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_are_the_cause_and_no_farewell() {
+        let of = |lines: &[&str]| cause(&lines.join("\r\n")).map(str::to_owned);
+        let engine = "tiltyard-engine: the guest cannot serve: No such device (os error 19)";
+        let end = "[    1.2] reboot: Power down";
+        assert_eq!(of(&["[ 1.0] hello", engine, end]).unwrap(), engine);
+        let alert = "ALERT!  UUID=1 does not exist.  Dropping to a shell!";
+        let again = "Rebooting automatically due to panic= boot argument";
+        let last = "[   40.1] reboot: machine restart";
+        assert_eq!(of(&[alert, again, last]).unwrap(), alert);
+        assert_eq!(of(&["a disk that ends", last]).unwrap(), "a disk that ends");
+        let panic = "Kernel panic - not syncing: VFS";
+        assert_eq!(of(&[engine, panic, "---[ end", end]).unwrap(), panic);
+        assert_eq!(of(&[end]).unwrap(), end);
+        assert_eq!(of(&[]), None);
+    }
 }

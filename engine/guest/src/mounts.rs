@@ -91,15 +91,38 @@ pub fn unmount_patiently(directory: &Path) -> Result<(), String> {
 /// # Errors
 /// `NotFound`, when it does not come.
 pub fn wait_for(device: &Path) -> io::Result<()> {
+    when_there(device, || fs::metadata(device).map(drop))
+}
+
+/// Opens a device, or whatever `open` does with it, as soon as it can be: its node may be missing
+/// yet, or be there before the driver has what is behind it.
+///
+/// # Errors
+/// `NotFound`, when it does not come; that of `open`, where waiting would not help, or has not.
+pub fn when_there<T>(device: &Path, mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let give_up = Instant::now() + DEVICE_COMES;
-    while !device.exists() {
+    loop {
+        let error = match open() {
+            Err(error) if is_not_yet(&error) => error,
+            other => return other,
+        };
         if Instant::now() > give_up {
-            let message = format!("this machine has no {}", device.display());
-            return Err(io::Error::new(io::ErrorKind::NotFound, message));
+            let what = match error.kind() {
+                io::ErrorKind::NotFound => format!("this machine has no {}", device.display()),
+                _ => format!("{}: {error}", device.display()),
+            };
+            return Err(io::Error::new(error.kind(), what));
         }
         thread::sleep(PAUSE);
     }
-    Ok(())
+}
+
+/// What a device answers that comes in a moment: no node, no port behind it, in use.
+fn is_not_yet(error: &io::Error) -> bool {
+    let told = error.raw_os_error();
+    [Errno::NOENT, Errno::NODEV, Errno::NXIO, Errno::BUSY]
+        .iter()
+        .any(|errno| told == Some(errno.raw_os_error()))
 }
 
 /// Flags and the file system's own options.
@@ -145,6 +168,8 @@ fn made_and_seen(work: &PathBuf) -> io::Result<BTreeMap<String, String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::OpenOptionsExt;
+
     use super::*;
 
     #[test]
@@ -153,6 +178,60 @@ mod tests {
         let (flags, own) = split(&options);
         assert_eq!(flags, MountFlags::NOATIME | MountFlags::RDONLY);
         assert_eq!(own, "data=journal,commit=60");
+    }
+
+    #[test]
+    fn a_device_that_says_not_yet_is_asked_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("port");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let listen = pipe.clone();
+        let mut tries = 0;
+        let mut port = None;
+        // A pipe is made at the second try, and nobody reads it before the fourth: ENOENT, ENXIO.
+        let opened = when_there(&pipe, || {
+            tries += 1;
+            match tries {
+                2 => rustix::fs::mknodat(
+                    rustix::fs::CWD,
+                    &pipe,
+                    rustix::fs::FileType::Fifo,
+                    mode,
+                    0,
+                )?,
+                4 => {
+                    port = Some(
+                        fs::OpenOptions::new()
+                            .read(true)
+                            .custom_flags(nonblock())
+                            .open(&listen)?,
+                    );
+                }
+                _ => {}
+            }
+            fs::OpenOptions::new()
+                .write(true)
+                .custom_flags(nonblock())
+                .open(&pipe)
+        });
+        assert!(opened.is_ok(), "{opened:?}");
+        assert_eq!(tries, 4);
+        assert!(port.is_some());
+    }
+
+    #[test]
+    fn what_waiting_does_not_help_is_told_at_once() {
+        let mut tries = 0;
+        let error = when_there(Path::new("/dev/none"), || -> io::Result<()> {
+            tries += 1;
+            Err(Errno::ACCESS.into())
+        });
+        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(tries, 1);
+    }
+
+    fn nonblock() -> i32 {
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed()
     }
 
     #[test]

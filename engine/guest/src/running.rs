@@ -123,11 +123,13 @@ impl Drop for Running {
     }
 }
 
-/// Reads once; a pipe that is at its end is closed.
+/// Reads once; a pipe that is at its end is closed, not one whose reading a signal has ended.
 fn read(pipe: &mut Option<impl Read>, chunk: &mut [u8]) -> usize {
-    let count = pipe
-        .as_mut()
-        .map_or(0, |pipe| pipe.read(chunk).unwrap_or(0));
+    let read = pipe.as_mut().map_or(Ok(0), |pipe| pipe.read(chunk));
+    if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
+        return 0;
+    }
+    let count = read.unwrap_or(0);
     if count == 0 {
         *pipe = None;
     }
@@ -140,4 +142,30 @@ fn reap_orphans() {
         return;
     }
     while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Is interrupted once, then has a word, then ends.
+    struct Interrupted(u8);
+
+    impl Read for Interrupted {
+        fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                1 => Err(io::ErrorKind::Interrupted.into()),
+                2 => b"word".as_slice().read(chunk),
+                _ => Ok(0),
+            }
+        }
+    }
+
+    #[test]
+    fn a_signal_is_not_the_end_of_a_pipe() {
+        let mut pipe = Some(Interrupted(0));
+        let counts = [(); 3].map(|()| (read(&mut pipe, &mut [0; 8]), pipe.is_some()));
+        assert_eq!(counts, [(0, true), (4, true), (0, false)]);
+    }
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr;
 
@@ -11,12 +12,17 @@ use rustix::io::Errno;
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 use wire::Direct;
 
+use crate::clock;
+
 /// The same number on every architecture; libc has no name for it yet.
 const SYS_CACHESTAT: libc::c_long = 451;
 /// Pages that mincore(2) is asked about at once.
 const WINDOW_PAGES: u64 = 1 << 16;
 /// Read at once to fill the page cache.
 const FETCH_BYTES: usize = 1 << 20;
+/// Accesses after which another one of the same page changes nothing any more, one included that
+/// tells what such a one costs.
+const SETTLED_AFTER: usize = 8;
 
 /// Share of the file's pages that the page cache holds, 0 … 1; 1 for an empty file.
 ///
@@ -119,6 +125,32 @@ pub fn fetch(path: &Path) -> io::Result<()> {
     let mut chunk = vec![0; FETCH_BYTES];
     while file.read(&mut chunk)? > 0 {}
     Ok(())
+}
+
+/// Reads a byte of each page, page after page, until the kernel has done with all of them what it
+/// does at a page's first accesses alone: marked it, counted it, moved it to another list.
+///
+/// Those that age pages by generations (`MGLRU`) count up to five accesses, others three.
+///
+/// Returns the nanoseconds that were spent on the first accesses, beyond what as many later ones
+/// cost.
+///
+/// # Errors
+/// Those of open(2) and read(2).
+pub fn settle(path: &Path) -> io::Result<u64> {
+    let file = File::open(path)?;
+    let size_bytes = file.metadata()?.len();
+    let mut spent_ns = [0; SETTLED_AFTER];
+    for pass_ns in &mut spent_ns {
+        let begun_ns = clock::now_ns();
+        for offset in (0..size_bytes).step_by(rustix::param::page_size()) {
+            file.read_at(&mut [0], offset)?;
+        }
+        *pass_ns = clock::now_ns() - begun_ns;
+    }
+    let [.., last_ns] = spent_ns;
+    let steady_ns = last_ns * SETTLED_AFTER as u64;
+    Ok(spent_ns.iter().sum::<u64>().saturating_sub(steady_ns))
 }
 
 /// Whether the file system of this file does not even open it for direct I/O.

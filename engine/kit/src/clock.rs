@@ -4,6 +4,8 @@ use std::hint::black_box;
 
 use rustix::time::{clock_gettime, ClockId};
 
+use crate::settling;
+
 const BATCHES: usize = 15;
 const READS_PER_BATCH: u64 = 200;
 
@@ -12,6 +14,14 @@ const READS_PER_BATCH: u64 = 200;
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The first instant of a timed region, as [`now_ns`]; after a pause where regions begin settled.
+pub fn begin_ns() -> u64 {
+    if settling::is_wanted() {
+        settling::settle();
+    }
+    now_ns()
 }
 
 /// CPU time that the calling thread has used so far, in ns.

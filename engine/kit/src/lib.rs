@@ -3,6 +3,7 @@
 //! Anything that runs inside a timed region ([`probe`], [`histogram`], [`clock`], [`stop`])
 //! allocates nothing, takes no lock and writes no log.
 
+pub mod append;
 pub mod buffers;
 pub mod cache;
 pub mod calls;
@@ -29,6 +30,7 @@ pub mod place;
 pub mod probe;
 pub mod proc;
 pub mod program;
+pub mod settling;
 pub mod sizes;
 pub mod slices;
 pub mod splitmix;

@@ -19,7 +19,7 @@ pub trait Probe {
     /// Forgets the last region and takes the first instant.
     #[inline]
     fn start(&mut self) {
-        self.start_at(clock::now_ns());
+        self.start_at(clock::begin_ns());
     }
 
     /// As [`Probe::start`], with a first instant that several probes share; the first operation

@@ -12,6 +12,7 @@ pub mod flow;
 pub mod lifeline;
 pub mod near;
 pub mod netperf;
+pub mod networks;
 pub mod placement;
 pub mod region;
 pub mod serve;

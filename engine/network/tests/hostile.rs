@@ -4,7 +4,7 @@
 mod common;
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use network::control::message::{Hello, ToFar, VERSION};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{json, Value};
+use socket2::{Domain, Socket, Type};
 use testing::{allocations, Counting};
 use wire::FarEnd;
 
@@ -333,6 +334,63 @@ fn strangers_where_data_are_awaited() {
     assert_unharmed(&served);
 }
 
+/// The token is known to a third address of this host, and used there first.
+#[test]
+fn data_go_to_nobody_but_the_client() {
+    let served = Served::at("127.0.0.1");
+    let mut client = Stranger::client_at(served.address);
+    let mut sends = work();
+    sends["open"]["transport"] = json!("udp");
+    sends["open"]["role"] =
+        json!({"send": {"messages": {"bytes": 100}, "limit": {"operations": 50}}});
+    client.say(&sends);
+    let ready = client.hear().unwrap()["ready"].clone();
+    let mut data = served.address;
+    data.set_port(ready["ports"][0].as_u64().unwrap() as u16);
+    let words = [ready["token"].as_str().unwrap().as_bytes(), &[0; 4]].concat();
+    let [third, own] = ["127.0.0.9:0", "127.0.0.1:0"].map(|at| UdpSocket::bind(at).unwrap());
+    for socket in [&third, &own] {
+        // In this order they come.
+        socket.send_to(&words, data).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    }
+    assert_eq!(client.hear().unwrap(), json!("connected"));
+    client.say(&json!("begin"));
+    assert_eq!(client.hear().unwrap(), json!("begun"));
+    for _ in 0..50 {
+        assert_eq!(own.recv(&mut [0; 200]).unwrap(), 100);
+    }
+    third.set_nonblocking(true).unwrap();
+    let none = third.recv(&mut [0; 200]).unwrap_err();
+    assert_eq!(none.kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_connection_from_elsewhere_is_no_flow() {
+    let served = Served::at("127.0.0.1");
+    let mut client = Stranger::client_at(served.address);
+    client.say(&work());
+    let ready = client.hear().unwrap()["ready"].clone();
+    let mut data = served.address;
+    data.set_port(ready["ports"][0].as_u64().unwrap() as u16);
+    let words = [ready["token"].as_str().unwrap().as_bytes(), &[0; 4]].concat();
+    let third = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let elsewhere: SocketAddr = "127.0.0.9:0".parse().unwrap();
+    third.bind(&elsewhere.into()).unwrap();
+    third.connect(&data.into()).unwrap();
+    let mut third = TcpStream::from(third);
+    third.set_read_timeout(Some(PATIENCE)).unwrap();
+    third.write_all(&words).unwrap();
+    // Turned away, while the far end waits on for its flow.
+    let said = third.read(&mut [0]);
+    assert!(
+        matches!(&said, Ok(0)) || said.is_err_and(|error| error.kind() != ErrorKind::WouldBlock)
+    );
+    let mut own = Stranger::at(data);
+    own.0.write_all(&words).unwrap();
+    assert_eq!(client.hear().unwrap(), json!("connected"));
+}
+
 #[test]
 fn clients_wait_a_moment_for_the_one_before_and_are_told_when_it_stays() {
     let served = Served::at("127.0.0.1");
@@ -373,4 +431,20 @@ fn who_does_not_know_the_secret_takes_no_place() {
         ..served.far()
     });
     assert!(took < PATIENCE, "{took:?}");
+}
+
+#[test]
+fn an_address_that_others_reach_wants_a_secret() {
+    for address in ["0.0.0.0", "::", "192.0.2.1", "::ffff:192.0.2.1"] {
+        let failure = network::serve::Server::bind(offer(address)).err().unwrap();
+        assert_eq!(failure.parameter.as_deref(), Some("bind"), "{address}");
+        assert!(
+            failure.message.contains("--secret-file"),
+            "{}",
+            failure.message
+        );
+    }
+    for loopback in ["127.0.0.9", "::ffff:127.0.0.1"] {
+        network::serve::Server::bind(offer(loopback)).unwrap();
+    }
 }

@@ -201,6 +201,7 @@ impl Evidence {
         outcome: Result<(), Failure>,
         ledger: &mut Ledger,
     ) -> Result<(), Failure> {
+        ledger.totals.counters.extend(self.warm.counter());
         let access = ledger.totals.access.insert(self.conclude());
         outcome?;
         match access.verdict {

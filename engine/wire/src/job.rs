@@ -96,6 +96,11 @@ pub struct ConditionsWanted {
     /// Keep the CPUs that are not measuring awake with an idle-priority spinner, because waking
     /// a halted virtual CPU can cost more than the I/O that is measured.
     pub keep_awake: bool,
+    /// Before a timed region begins, wait until the kernel has done what it puts off; before reads
+    /// from the page cache are timed, read each page until the kernel does nothing more at it than
+    /// at any later read. Where instructions are counted, neither is part of an operation.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub settle: bool,
     /// A known delay in front of calls, to prove that the instrument sees it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inject: Option<Inject>,

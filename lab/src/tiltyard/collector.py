@@ -22,6 +22,11 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+def no_search_again() -> None:
+    """What there is now stays: it is not searched for cycles again, however long the process."""
+    gc.freeze()
+
+
 def no_search_at_exit() -> None:
     """When the process ends, what is left is not searched for cycles: all of it is given back.
 

@@ -52,6 +52,10 @@ class RefusedError(TiltyardError):
     exit_code = ExitCode.REFUSED
 
 
+class BusyError(RefusedError):
+    """Another run or program has it at this moment; what is refused now may pass later."""
+
+
 class TrialsFailedError(TiltyardError):
     """Trials failed, so the study cannot answer its question."""
 

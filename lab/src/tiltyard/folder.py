@@ -16,14 +16,26 @@ Deleting everything to the right of a stage and running again gives it back.
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
+import re
+import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Final
 
-from tiltyard.errors import UsageError
+from tiltyard.errors import RefusedError, UsageError
+from tiltyard.ownership import insist_ours, insist_plain, insist_plain_inside
+
+PARTIAL: Final = ".partial"
+"""What the name of a file ends in that is not whole yet."""
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHUNK: Final = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -84,12 +96,45 @@ class StudyFolder:
         """Held while a run is going on, so that two runs cannot meet."""
         return self.root / ".lock"
 
+    @property
+    def resumed(self) -> Path:
+        """What a run says that goes on by itself after a boot of the host."""
+        return self.root / "resumed.log"
+
+    def insist_plain(self) -> None:
+        """Refuse a folder where links or devices lie in the place of what we write.
+
+        Raises:
+            RefusedError: it names the first.
+        """
+        files = (self.plan, self.journal, self.findings, self.pilot_findings, self.lock)
+        for file in (*files, self.resumed):
+            insist_plain(file)
+        for directory in (self.trials, self.report, self.work, self.pilot.root):
+            insist_plain(directory, is_directory=True)
+        for directory in (self.trials, self.report):
+            insist_plain_inside(directory)
+        if self.pilot.root.exists():
+            self.pilot.insist_plain()
+
+    def insist_own(self) -> None:
+        """Refuse to write to a folder in which another user has a hand.
+
+        Raises:
+            RefusedError: if it is another user's, or :meth:`insist_plain` raises it.
+        """
+        mend = "name another folder with --folder or --output, or make it yours: chown, chmod o-w"
+        # For an ordinary user names that nobody guesses, and no links, are enough.
+        insist_ours(self.root, mend, others=0 if os.geteuid() else stat.S_IWOTH)
+        self.insist_plain()
+
     @classmethod
     def of(cls, path: Path) -> "StudyFolder":
         """The folder that a person means by a study folder or a file ``study.toml`` in it.
 
         Raises:
             UsageError: if there is no study file.
+            RefusedError: if links lie in it where Tiltyard writes.
         """
         root = path if path.is_dir() else path.parent
         folder = cls(root)
@@ -98,6 +143,7 @@ class StudyFolder:
                 f"{path}: no study here. A study is a folder with a file study.toml; "
                 f'"tiltyard new {root / "my-study"}" makes one'
             )
+        folder.insist_plain()
         return folder
 
 
@@ -113,54 +159,237 @@ def write_whole(path: Path, data: bytes) -> None:
 def write_together(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files that belong together: each appears whole, and none before all are on the disk.
 
+    No link in the folder is followed: what another user lays into it is replaced, or refused.
+
     Args:
         folder: made if it is not there; whoever else writes into it so waits.
         files: path in the folder → its bytes.
 
     Raises:
-        OSError: with the file's name; then every file is as it was before.
+        OSError: with the file's name. Up to the first renaming every file is as it was before;
+            where a renaming itself fails, each file is the old one or the new one, whole.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    partial = {folder / name: (folder / name).with_name(_partial(name)) for name in files}
-    with _alone_in(folder):
+    with alone_in(folder) as (root, is_alone), contextlib.ExitStack() as held:
+        inside = _Inside(folder, root, held)
+        parts: list[_Part] = []
         try:
-            for (path, beside), data in zip(partial.items(), files.values(), strict=True):
-                _write(path, beside, data)
-        except BaseException:
-            for beside in partial.values():
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    beside.unlink()
+            for name, data in files.items():
+                path = folder / name
+                parts.append(_Part(path, inside.directory(Path(name).parent), _partial(path.name)))
+                parts[-1].write(data, sweep=is_alone)
+            for part in parts:
+                part.take_its_place()
+        except BaseException:  # Ctrl-C too
+            for part in parts:
+                part.discard()
             raise
-        for path, beside in partial.items():
-            beside.replace(path)
-        for directory in {path.parent for path in partial}:
-            sync_directory(directory)
+        for directory in {part.directory for part in parts}:
+            os.fsync(directory)
+
+
+def partial_beside(path: Path) -> Path:
+    """Where a file may be until it is whole; nobody can guess its name."""
+    return path.with_name(_partial(path.name))
+
+
+def create_file(path: Path) -> BinaryIO:
+    """Make a file that is not there, in a directory that is none of a link.
+
+    Raises:
+        OSError: with the file's name.
+    """
+    with named_in_errors(path):
+        directory = os.open(path.parent, _DIRECTORY)
+        try:
+            return os.fdopen(os.open(path.name, _NEW, 0o666, dir_fd=directory), "wb")
+        finally:
+            os.close(directory)
+
+
+def open_to_change(path: Path) -> int:
+    """Open a file, or make it, for reading and writing: not through a link, and no other's.
+
+    Raises:
+        RefusedError: if it is a link, no file, or has a second name somewhere else.
+        OSError: with the file's name.
+    """
+    insist_plain(path)
+    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with named_in_errors(path):
+        file = os.open(path, flags, 0o644)
+        found = os.fstat(file)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+        return file
+    os.close(file)
+    raise RefusedError(
+        f"{path}: not written to: it has another name elsewhere. Mend: put a copy in its place"
+    )
+
+
+def append_whole(file: int, path: Path, lines: bytes, end: int | None = None) -> int:
+    """Append to a file of lines, synced: on return all of it is on the disk.
+
+    Args:
+        file: open for reading and writing; nobody else writes to it.
+        path: its name, for errors.
+        lines: ends in a newline.
+        end: where the last line ends that was appended; ``None``: where the last whole one does.
+
+    Returns:
+        Where these lines end.
+
+    Raises:
+        OSError: with the file's name; nothing was added. Where even that could not be brought
+            about, what is there too much is cut off before the next one is written.
+    """
+    with named_in_errors(path):
+        begin = _cut_half_line(file) if end is None else end
+        if os.fstat(file).st_size != begin:
+            os.ftruncate(file, begin)
+        try:
+            write_all(file, lines, begin)
+            os.fsync(file)
+        except BaseException:  # Ctrl-C too
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, begin)
+                os.fsync(file)
+            raise
+    return begin + len(lines)
+
+
+def write_all(file: int, data: bytes | memoryview, offset: int) -> None:
+    """All of it, at that place, however little of it each call takes.
+
+    Raises:
+        OSError: a part of it may be there.
+    """
+    data = memoryview(data)
+    while data:
+        done = os.pwrite(file, data, offset)
+        data, offset = data[done:], offset + done
+
+
+def read_all(file: int, buffer: bytearray | memoryview, offset: int) -> None:
+    """Fill a buffer from that place, however little each call gives.
+
+    Raises:
+        OSError: also if the file ends before.
+    """
+    left = memoryview(buffer)
+    while left:
+        done = os.preadv(file, [left], offset)
+        if not done:
+            raise OSError(errno.EIO, f"ends at byte {offset}")
+        left, offset = left[done:], offset + done
 
 
 def _partial(name: str) -> str:
-    return f".{Path(name).name}.partial"
+    return f".{name}.{secrets.token_hex(8)}{PARTIAL}"
 
 
-def _write(path: Path, beside: Path, data: bytes) -> None:
-    """All of a file under the name of a part of it, synced."""
+@contextlib.contextmanager
+def named_in_errors(path: Path) -> Iterator[None]:
+    """Whatever fails in here is told of that file.
+
+    Raises:
+        OSError: with the file's name.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
+def _cut_half_line(file: int) -> int:
+    """Where the next line begins; what has no newline at its end goes."""
+    end = os.fstat(file).st_size
+    if not end or os.pread(file, 1, end - 1) == b"\n":
+        return end
+    newline = -1
+    while end and newline < 0:
+        begin = max(0, end - _CHUNK)
+        part = bytearray(end - begin)
+        read_all(file, part, begin)
+        newline = part.rfind(b"\n")
+        end = begin
+    os.ftruncate(file, end + newline + 1)
+    return end + newline + 1
+
+
+class _Inside:
+    """Directories in a folder, held open so that no other ones can take their places."""
+
+    def __init__(self, folder: Path, root: int, held: contextlib.ExitStack) -> None:
+        self._folder = folder
+        self._held = held
+        self._open = {Path(): root}
+
+    def directory(self, path: Path) -> int:
+        """Open; made if it is not there."""
+        if path not in self._open:
+            above = self.directory(path.parent)
+            with named_in_errors(self._folder / path):
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(path.name, dir_fd=above)
+                self._open[path] = os.open(path.name, _DIRECTORY, dir_fd=above)
+            self._held.callback(os.close, self._open[path])
+        return self._open[path]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A file under a name of its own, until it is whole."""
+
+    path: Path
+    """What it shall be."""
+    directory: int
+    """Where it is, open."""
+    name: str
+    """What it is called until then."""
+
+    def write(self, data: bytes, *, sweep: bool) -> None:
+        """All of it, synced; ``sweep``: what a dead process left of the same file goes."""
+        with named_in_errors(self.path):
+            for name in self._left_behind() if sweep else ():
+                os.unlink(name, dir_fd=self.directory)
+            with os.fdopen(os.open(self.name, _NEW, 0o666, dir_fd=self.directory), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+
+    def take_its_place(self) -> None:
+        """Replace what is there."""
+        with named_in_errors(self.path):
+            os.replace(
+                self.name, self.path.name, src_dir_fd=self.directory, dst_dir_fd=self.directory
+            )
+
+    def discard(self) -> None:
+        """It goes, if it is still there."""
+        with contextlib.suppress(OSError):
+            os.unlink(self.name, dir_fd=self.directory)
+
+    def _left_behind(self) -> list[str]:
+        own = re.compile(rf"\.{re.escape(self.path.name)}\.[0-9a-f]{{16}}{re.escape(PARTIAL)}")
+        with os.scandir(self.directory) as entries:
+            return [one.name for one in entries if own.fullmatch(one.name) and not one.is_dir()]
+
+
 @contextlib.contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Two that write the same files at once take turns; without locks the later one wins."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def alone_in(folder: Path) -> Iterator[tuple[int, bool]]:
+    """Two that write the same files at once take turns; without locks the later one wins.
+
+    Yields:
+        The folder, open, and whether nobody else writes into it so.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        is_alone = False
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+            is_alone = True
+        yield handle, is_alone
     finally:
         os.close(handle)
 

@@ -25,6 +25,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "1/s": ((1.0, "/s"),),
     "s/B": ((1e-6 / 1024, "µs/KB"),),
     "instr/op": ((1.0, "instr/op"),),
+    "instr": ((1.0, "instr"),),
     "1": ((0.01, "%"),),
 }
 """Unit → what a printed one is worth in base units, from the largest; the first that fits is taken.
@@ -115,7 +116,7 @@ def format_value(value: float, unit: str) -> str:
 
 def digits_of(unit: str) -> int:
     """Significant digits with which values of a unit are printed."""
-    return 4 if unit == "instr/op" else 3
+    return 4 if unit in ("instr/op", "instr") else 3
 
 
 def display_unit(value: float, unit: str) -> tuple[float, str]:

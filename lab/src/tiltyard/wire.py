@@ -13,9 +13,9 @@ from pydantic.dataclasses import dataclass
 
 PROTOCOL = 1
 
-Unit = Literal["B/s", "1/s", "s", "s/B", "1", "instr/op"]
-"""SI base units only; "1" is a share or another ratio. Guest instructions per operation are never
-sent: :mod:`tiltyard.plan.path_length` makes them of what is."""
+Unit = Literal["B/s", "1/s", "s", "s/B", "1", "instr/op", "instr"]
+"""SI base units only; "1" is a share or another ratio. Guest instructions, and those per operation,
+are never sent: :mod:`tiltyard.plan.path_length` makes them of what is."""
 
 
 Call = Literal["read", "write", "sync", "create", "open", "remove", "send", "receive", "connect"]

@@ -2,13 +2,16 @@
 
 import math
 import re
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from support.collections import KB, collection, metric
+from tiltyard.analysis.amounts import coverage
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.analysis.model import Findings
-from tiltyard.collected.model import Kept, Reading
+from tiltyard.analysis.model import Findings, WorkloadFindings
+from tiltyard.collected.model import Kept, PrintedAs, Reading
 
 ROUNDS = tuple(range(1, 9))
 
@@ -156,7 +159,9 @@ def test_a_missing_reading_leaves_a_system_out_of_the_mean_only() -> None:
 
 def test_what_was_kept_is_not_complained_about() -> None:
     kept = Kept(order=True, interleaved=True, cache_state=True, limits=("The host is not known.",))
-    findings = analyse_collection(collection(readings(a=(1.0, 2.0), b=(1.0, 2.0)), kept=kept))
+    findings = analyse_collection(
+        collection(readings(a=(1.0, 2.0, 3.0), b=(1.0, 2.0, 3.0)), kept=kept)
+    )
     assert [notice.text for notice in findings.notices] == ["The host is not known."]
 
 
@@ -182,3 +187,143 @@ def test_nothing_is_said_of_comparisons_where_there_are_none() -> None:
     assert findings.family == 0
     assert "corrected" not in findings.design_sentence
     assert "fewer than two systems have values" in findings.answer
+
+
+def cells_of(seed: int, cells: int, n: int, shared: float) -> Findings:
+    """Two equal systems; the cells of one run share so much of its noise."""
+    rng = np.random.default_rng(seed)
+    own = []
+    for name in ("a", "b"):
+        run = rng.normal(0, math.sqrt(shared), n)
+        noise = run + rng.normal(0, math.sqrt(1 - shared), (cells, n))
+        own += [
+            Reading(
+                metric="throughput", system=name, at={"cell": c}, values=tuple(np.exp(0.03 * row))
+            )
+            for c, row in enumerate(noise)
+        ]
+    return analyse_collection(collection(own))
+
+
+def test_noise_that_the_cells_of_a_run_share_names_no_winner() -> None:
+    """Thirteen cells taken as independent named one in half of such reports."""
+    winners = sum(
+        cells_of(seed, 13, 5, 0.9).workloads[0].index.comparisons[0].verdict != "undecided"
+        for seed in range(100)
+    )
+    assert winners <= 12, "binomial: 5 % of 100 are more than 12 once in a thousand times"
+
+
+def whole_numbers(apart: float, n: int, blocks: bool) -> list[str]:
+    """Verdicts on forty cells of whole numbers around 20 to 50 under a noise of 0.3 %."""
+    rng = np.random.default_rng(7)
+    own = []
+    for cell, level in enumerate(rng.uniform(20, 50, 40)):
+        for name, factor in (("a", 1.0), ("b", apart)):
+            values = np.round(level * factor * np.exp(rng.normal(0, 0.003, n)))
+            own.append(
+                Reading(
+                    metric="rate",
+                    system=name,
+                    at={"cell": cell},
+                    values=tuple(values.tolist()),
+                    blocks=tuple(range(1, n + 1)) if blocks else (),
+                )
+            )
+    whole = PrintedAs(unit="/s", factor=1, decimals=0)
+    findings = analyse_collection(collection(own, [metric("rate", "1/s", whole)]))
+    return [cell.comparisons[0].verdict for cell in findings.workloads[0].cells]
+
+
+@pytest.mark.parametrize(("n", "blocks"), [(2, False), (3, False), (5, False), (10, True)])
+@pytest.mark.parametrize("apart", [1.0, 1.04])
+def test_rounding_makes_neither_a_winner_nor_an_equivalence(
+    apart: float, n: int, blocks: bool
+) -> None:
+    found = whole_numbers(apart, n, blocks)
+    assert not {"equivalent", "slower"} & set(found)
+    assert apart > 1 or "faster" not in found
+
+
+def test_whole_numbers_that_differ_by_more_than_rounding_are_told_apart() -> None:
+    assert set(whole_numbers(1.5, 3, blocks=False)) == {"faster"}
+    assert set(whole_numbers(1.5, 10, blocks=True)) == {"faster"}
+
+
+def grid_of(effects: Sequence[float], n: int = 10) -> WorkloadFindings:
+    """Cells of a noise of 1 %, b so much faster in each; and a metric of one cell beside them."""
+    rng = np.random.default_rng(11)
+    own = []
+    for name in ("a", "b"):
+        for place, effect in enumerate(effects):
+            values = np.exp(rng.normal(0, 0.01, n) + (effect if name == "b" else 0))
+            own.append(
+                Reading(
+                    metric="throughput",
+                    system=name,
+                    at={"cell": place},
+                    values=tuple(values.tolist()),
+                )
+            )
+        own.append(
+            Reading(
+                metric="rate",
+                system=name,
+                at={"cell": 0},
+                values=tuple(np.exp(rng.normal(0, 0.01, n)).tolist()),
+            )
+        )
+    return analyse_collection(collection(own, [metric(), metric("rate", "1/s")])).workloads[0]
+
+
+def test_intervals_of_differences_are_corrected_for_having_been_selected() -> None:
+    workload = grid_of([0.1, 0.1] + [0.0] * 18)
+    pairs = [pair for one in (*workload.cells, workload.by_metric[0]) for pair in one.comparisons]
+    claimed = [pair for pair in pairs if pair.verdict == "faster"]
+    level = 1 - 0.05 * len(claimed) / len(pairs)
+    assert 2 <= len(claimed) < len(pairs)
+    assert [pair.level for pair in claimed] == pytest.approx([level] * len(claimed))
+    assert all(coverage(level) in pair.sentence for pair in claimed)
+    assert all(pair.level == 0.95 for pair in pairs if pair.verdict == "undecided")
+    for pair in claimed:
+        assert pair.low is not None
+        assert pair.low > 1
+
+
+def test_intervals_of_whole_workloads_hold_together() -> None:
+    clear = readings(
+        ext4=(100.0, 101.0, 99.0, 100.5), xfs=(150.0, 151.0, 149.0, 151.3), btrfs=(99.1, 104.0, 101)
+    )
+    index = analyse_collection(collection(clear)).workloads[0].index
+    assert [pair.level for pair in index.comparisons] == pytest.approx([1 - 0.05 / 3] * 3)
+    assert all("98.3 % interval" in pair.sentence for pair in index.comparisons)
+
+
+def test_ranks_are_told_only_where_they_hold_together() -> None:
+    workload = grid_of([0.1, 0.1])
+    assert [s.rank_worst for s in workload.index.standings] == [1, 2]
+    for own in workload.by_metric:
+        assert {(s.rank_best, s.rank_worst) for s in own.standings} == {(None, None)}
+
+
+def test_a_metric_of_one_cell_is_judged_once() -> None:
+    workload = grid_of([0.1, 0.1])
+    (own,) = (cell for cell in workload.cells if cell.metric == "rate")
+    assert workload.by_metric[1].comparisons == own.comparisons
+
+
+def test_a_workload_of_one_cell_has_one_verdict_and_one_interval() -> None:
+    clear = readings(ext4=(100.0, 101.0, 99.0), xfs=(150.0, 151.0, 149.0), btrfs=(100.5, 99.5, 100))
+    findings = analyse_collection(collection(clear))
+    (workload,) = findings.workloads
+    assert workload.cells[0].comparisons == workload.index.comparisons
+    assert findings.family == 0
+    assert "Benjamini" not in findings.design_sentence
+
+
+def test_ratios_beyond_all_floats_are_still_told() -> None:
+    huge = readings(a=(1e-165, 1.1e-165, 1e-165), b=(1e150, 1.1e150, 1e150))
+    (comparison,) = analyse_collection(collection(huge)).workloads[0].index.comparisons
+    assert comparison.ratio is not None
+    assert 1e100 < comparison.ratio < math.inf
+    assert Findings.model_validate_json(analyse_collection(collection(huge)).model_dump_json())

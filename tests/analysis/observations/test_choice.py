@@ -48,6 +48,33 @@ def test_all_workloads_are_one_family():
     assert sentences(made(0.004, claim("x")), *others) == []
 
 
+def test_intervals_are_made_for_having_been_selected():
+    """Two told of forty: each interval has an error rate of 5 % · 2 / 40."""
+    asked = []
+
+    def at(alpha: float) -> Claim:
+        asked.append(alpha)
+        return claim("x", sentence="x by an interval of its level")
+
+    others = (made(0.5, None) for _ in range(38))
+    found = sentences(made(1e-5, claim("x", at=at)), made(1e-5, claim("y")), *others)
+    assert "x by an interval of its level." in found
+    assert asked == [pytest.approx(0.05 * 2 / 40)]
+
+
+def test_what_its_corrected_interval_does_not_show_is_not_told():
+    """And the others are then fewer: their intervals are made anew."""
+    asked = []
+
+    def at(alpha: float) -> Claim:
+        asked.append(alpha)
+        return claim("y")
+
+    lost = claim("x", at=lambda _: None)
+    assert sentences(made(1e-5, lost), made(1e-5, claim("y", at=at))) == ["y differs."]
+    assert asked == [pytest.approx(0.05), pytest.approx(0.025)]
+
+
 def test_a_test_rejects_at_one_percent_at_most():
     assert sentences(made(0.02, claim("x"))) == []
 

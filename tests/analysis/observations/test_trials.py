@@ -40,14 +40,14 @@ def test_fewer_values_only_hint_at_modes_and_are_not_told():
 
 
 def test_drift_says_how_far():
-    logs = noise(10) + 0.1 * np.arange(10)[:, None, None] / 9
+    logs = noise(14) + 0.1 * np.arange(14)[:, None, None] / 13
     found = only("drift", logs)
     assert "values rose over the session" in found.sentence
     assert found.size > np.log(1.05)
 
 
 def test_a_step_is_not_called_a_drift():
-    logs = noise(10)
+    logs = noise(14)
     logs[6:] += 0.1
     found = only("step", logs)
     assert "changed at once by +" in found.sentence

@@ -130,8 +130,10 @@ impl<'a> Report<'a> {
                 phase.rate,
                 self.figure(&found.sample, 1.0),
             );
-            if let ("files_created", Some(data)) = (phase.metric, self.samples.get(DATA)) {
-                let kib = self.figure(&data.sample, KIB as f64);
+            if phase.metric == "files_created" {
+                // Files without bytes have no such rate, and this line all the same.
+                let data = self.samples.get(DATA);
+                let kib = data.map_or(0, |data| self.figure(&data.sample, KIB as f64));
                 text += &format!("\t{DATA_RATE}  {kib}\n");
             }
         }

@@ -9,10 +9,10 @@ mod request;
 mod table;
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
+use kit::append::append;
 use kit::failure::io_failure;
 use wire::Failure;
 
@@ -94,10 +94,6 @@ fn add(text: &str, log: &Path) -> Result<(), Failure> {
     if text.is_empty() {
         return Ok(());
     }
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(log)
-        .and_then(|mut log| log.write_all(text.as_bytes()))
+    append(log, |log| log.write_all(text.as_bytes()))
         .map_err(|error| io_failure("write", log, &error))
 }

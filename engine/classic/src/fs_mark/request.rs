@@ -113,6 +113,8 @@ impl Request {
             return Err(bad_parameter("-d", message));
         }
         request.places = Places::of("-d", &paths)?;
+        // The original makes a name longer than -p says rather than leave out random characters.
+        request.name_length = request.name_length.max(request.random_characters);
         Ok(request)
     }
 
@@ -145,7 +147,7 @@ impl Request {
             "-D" => self.subdirectories = given.value()?,
             "-N" => self.files_per_subdirectory = given.value()?,
             "-p" => self.name_length = given.value()?,
-            "-r" => self.random_characters = given.value()?,
+            "-r" => self.random_characters = random_characters(given)?,
             "-k" => self.is_kept = true,
             "-L" => self.repeat(given.value::<NonZeroU32>()?.get()),
             "-F" => self.repeat(0),
@@ -186,6 +188,14 @@ impl Default for Request {
             log: "fs_log.txt".into(),
             is_verbose: false,
         }
+    }
+}
+
+fn random_characters(given: &Given) -> Result<u64, Failure> {
+    match given.value()? {
+        0 => Err(given
+            .wrong("without random characters all files of a second have one name; use 1 or more")),
+        number => Ok(number),
     }
 }
 
@@ -244,6 +254,20 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_as_long_as_its_random_characters() {
+        for (line, length, random) in [
+            ("-d s -p 5 -r 7", 7, 7),
+            ("-d s -r 7 -p 0", 7, 7),
+            ("-d s -p 12 -r 8", 12, 8),
+            ("-d s -r 50", 50, 50),
+        ] {
+            let parameters = request(line).unwrap().parameters();
+            let found = [&parameters["name_length"], &parameters["random_characters"]];
+            assert_eq!(found, [length, random], "{line}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_names_the_option() {
         for (line, option) in [
             ("", "-d"),
@@ -251,6 +275,7 @@ mod tests {
             ("-d s -S 7", "-S"),
             ("-d s -n many", "-n"),
             ("-d s -L 0", "-L"),
+            ("-d s -r 0", "-r"),
         ] {
             let failure = request(line).err().unwrap();
             assert_eq!(failure.parameter.as_deref(), Some(option), "{line}");

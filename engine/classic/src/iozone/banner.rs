@@ -1,6 +1,9 @@
 //! What is printed before the table.
 
+use std::env::consts::{ARCH, OS};
 use std::fs;
+
+use rustix::time::{clock_getres, ClockId};
 
 use super::choices::CHOICES;
 use super::request::{Figures, Request};
@@ -8,13 +11,21 @@ use super::request::{Figures, Request};
 const STRIDE: u64 = 17;
 const LINE_BYTES: u64 = 32;
 
+/// Who prints, and the lines by which programs learn whose table it is and for what it was built.
+pub fn version() -> String {
+    format!(
+        "\tIozone command line of Tiltyard {}, with the table of\n\
+         \t        Version $Revision: 3.498 $\n\
+         \t\tCompiled for {} bit mode.\n\
+         \t\tBuild: {OS}-{ARCH} \n\n",
+        env!("CARGO_PKG_VERSION"),
+        usize::BITS,
+    )
+}
+
 /// The lines before the table. `line` is the command line.
 pub fn of(request: &Request, line: &str) -> String {
-    let mut text = format!(
-        "\tIozone command line of Tiltyard {}\n\
-         \tTable laid out as by Version $Revision: 3.498 $\n\n",
-        env!("CARGO_PKG_VERSION")
-    );
+    let mut text = version();
     for given in &request.options {
         let about = CHOICES.iter().find(|choice| choice.name == given.name);
         let about = about.map_or("", |choice| choice.about);
@@ -27,6 +38,9 @@ pub fn of(request: &Request, line: &str) -> String {
     }
     text += &format!("\tCommand line used: {line}\n");
     text += &format!("\tOutput is in {}\n", unit(request.figures));
+    let step = clock_getres(ClockId::Monotonic);
+    let step_s = step.tv_sec as f64 + step.tv_nsec as f64 / 1e9;
+    text += &format!("\tTime Resolution = {step_s:.9} seconds.\n");
     let stride = request
         .parameters
         .get("stride")

@@ -56,9 +56,7 @@ impl Tool for Iozone {
         let request = Request::read(arguments)?;
         match request.asks {
             Some(Asks::Help) => bench.print(&help::of(self)),
-            Some(Asks::Version) => {
-                bench.print(&format!("Tiltyard {}\n", env!("CARGO_PKG_VERSION")))
-            }
+            Some(Asks::Version) => bench.print(&banner::version()),
             None => {
                 prepare_spreadsheet(&request, bench)?;
                 match request.is_throughput() {

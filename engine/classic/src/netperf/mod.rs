@@ -46,6 +46,7 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("burst", "-b"),
     ("client_ports", "-p"),
     ("count", "-l"),
+    ("data_port", "-P"),
     ("far align", "-A"),
     ("far offset", "-O"),
     ("far size", "-m or -M"),
@@ -108,10 +109,9 @@ impl Tool for Netperf {
     }
 }
 
-/// What -V prints.
+/// What -V prints: one version, for those who look for one.
 pub fn version(name: &str) -> String {
-    let own = env!("CARGO_PKG_VERSION");
-    format!("{name} version {RELEASE} (Tiltyard {own})\n")
+    format!("{name} version {RELEASE} (Tiltyard)\n")
 }
 
 /// There is no job whose events could be written.

@@ -1,10 +1,11 @@
 //! A session: commands are obeyed one after another, and what was set stays set.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use kit::append::append;
 use kit::failure::{bad_parameter, failure, interrupted, io_failure};
 use kit::stop;
 use wire::{Failure, FailureKind};
@@ -133,11 +134,7 @@ impl<'a, 'b> Session<'a, 'b> {
             self.bench.print(text);
             return Ok(());
         };
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
+        append(path, |file| file.write_all(text.as_bytes()))
             .map_err(|error| io_failure("write", path, &error))
     }
 }

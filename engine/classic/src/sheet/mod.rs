@@ -3,7 +3,7 @@
 mod biff2;
 mod xlsx;
 
-use std::fs::OpenOptions;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
@@ -49,12 +49,14 @@ impl Sheet {
             })?,
             false => biff2::encode(self),
         };
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .and_then(|mut file| file.write_all(&bytes))
-            .map_err(|error| io_failure("write", path, &error))
+        let failed = |error| io_failure("write", path, &error);
+        let mut file = File::create_new(path).map_err(failed)?;
+        let written = file.write_all(&bytes).and_then(|()| file.sync_all());
+        written.map_err(|error| {
+            // A part of it would be in the way of the next one, and is of use to nobody.
+            let _ = fs::remove_file(path);
+            failed(error)
+        })
     }
 
     /// The cells that hold something, with row and column.

@@ -1,7 +1,8 @@
 //! `tiotest`: its options and its two tables, of three versions.
 //!
 //! Differences from the original: files have other names, and one in the way is refused; files
-//! that no write phase makes are laid out, where 0.3.3 stops and the later versions read holes;
+//! that no write phase makes are laid out before they are read, where 0.3.3 stops and the later
+//! versions read holes;
 //! random blocks are the same each time; CPU time is that of the whole process in each version,
 //! and where 0.3.3 counts it once for each thread, so does its table. Where the version of 2017
 //! credits bytes that were not moved, its table does too, and people are told.

@@ -84,6 +84,18 @@ fn programs_are_counted_by_whole_seconds_as_in_the_original() {
 }
 
 #[test]
+fn files_without_bytes_have_a_rate_of_data_too() {
+    for shape in ["-l 1 -d 1 -f 0", "-l 1 -d 1 -f 2 -s 0"] {
+        for mode in ["", "--in-process"] {
+            let bench = Bench::new("fdtree");
+            let report = bench.text(&format!("{shape} {mode}"), "");
+            assert_eq!(outline(&without_dates(&report)), PHASES.concat(), "{shape}");
+            assert_eq!(figure(&report, "KiB per second"), 0);
+        }
+    }
+}
+
+#[test]
 fn a_tree_left_behind_is_removed_by_its_name() {
     let bench = Bench::new("fdtree");
     let shape = "-l 1 -d 2 -f 2 -s 1 --in-process --root old";

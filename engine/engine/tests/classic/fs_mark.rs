@@ -62,6 +62,20 @@ fn a_line_of_the_phoronix_profiles_gives_the_table_and_keeps_the_files() {
     );
 }
 
+/// Names of the original with these options: 6J00WKL, P19SBRQ.
+#[test]
+fn names_that_are_to_be_shorter_than_their_random_characters_are_not() {
+    let bench = Bench::new("fs_mark");
+    let table = bench.text("-d scratch -p 5 -r 7 -n 3 -s 10 -k", "");
+    assert!(
+        table.contains("names: 7 bytes long: 0 with the time, 7 at random"),
+        "{table}"
+    );
+    let names = names_in(&bench.work().join("scratch"));
+    assert_eq!(names.len(), 3);
+    assert!(names.iter().all(|name| name.len() == 7), "{names:?}");
+}
+
 #[test]
 fn files_go_and_tables_are_added_to_the_log() {
     let bench = Bench::new("fs_mark");
@@ -108,6 +122,7 @@ fn what_is_wrong_names_the_option_and_leaves_nothing() {
         ("-n 5", "option -d: name the directory"),
         ("-d s -S 9", "option -S: 9 is none of 0 to 6"),
         ("-d s -N 3", "option -N: parameter"),
+        ("-d s -r 0", "option -r: without random characters"),
         ("-d a -d b -t 3", "option -t: parameter"),
         ("-d a -d a", "option -d: parameter"),
         (

@@ -29,6 +29,10 @@ fn a_file_that_is_kept_fills_thirteen_columns() {
     let heading = text.find(HEADING).expect("the heading");
     assert!(text[..heading].contains("\tCommand line used: iozone -s 2m -r 64k -C -c -e -w -x"));
     assert!(text[..heading].contains("\tOutput is in kBytes/sec\n"));
+    assert!(
+        text[..heading].contains("\tTime Resolution = 0.0"),
+        "{text}"
+    );
     let figures = row(&text, 2048, 64);
     assert_eq!(figures.len(), 13);
     assert!(figures.iter().all(|&figure| figure > 0), "{text}");
@@ -42,6 +46,20 @@ fn a_file_that_is_kept_fills_thirteen_columns() {
         .contains("--force"));
     bench.text("-s 2m -i 0 -f FILE --force", "");
     assert!(names_in(&bench.work()).is_empty());
+}
+
+/// In the places where programs that read the original's output look for them.
+#[test]
+fn the_version_and_what_it_was_built_for_are_on_lines_of_their_own() {
+    let bench = bench();
+    let version = bench.text("-v", "");
+    let lines: Vec<&str> = version.lines().map(str::trim).collect();
+    assert!(lines.contains(&"Version $Revision: 3.498 $"), "{version}");
+    assert!(lines.contains(&"Compiled for 64 bit mode."), "{version}");
+    let build = lines.iter().find_map(|line| line.strip_prefix("Build: "));
+    assert!(build.is_some_and(|build| build.starts_with("linux-")));
+    let text = bench.text("-s 64k -r 16k -i 0", "");
+    assert!(text.starts_with(&version), "{text}");
 }
 
 #[test]

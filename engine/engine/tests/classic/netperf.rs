@@ -306,9 +306,10 @@ fn what_is_printed_without_a_test() {
         assert!(help.contains(words), "{words}");
     }
     assert_eq!(bench.text("-- -h", ""), help);
-    assert!(bench
-        .text("-V", "")
-        .starts_with("Netperf version 2.7.1 (Tiltyard "));
+    for (tool, name) in [("netperf", "Netperf"), ("netserver", "Netserver")] {
+        let version = Bench::new(tool).text("-V", "");
+        assert_eq!(version, format!("{name} version 2.7.1 (Tiltyard)\n"));
+    }
     let selectors = bench.text("-- -O ?", "");
     assert_eq!(selectors.lines().count(), 173);
     assert_eq!(

@@ -65,6 +65,23 @@ fn an_injected_delay_is_in_every_call_that_was_named_and_no_other() {
 }
 
 #[test]
+fn first_reads_of_pages_are_counted_where_it_is_asked_for_and_nowhere_else() {
+    let directory = scratch_directory();
+    let parameters = json!({
+        "file": "1M", "block": "4k", "operations": 50, "read_percent": 100, "access": "in-cache",
+    });
+    let mut job = job("random", parameters, directory.path());
+    let mut counters = |conditions: Value| {
+        job["conditions"] = conditions;
+        let output = run(&["run"], &job);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        end(&output).counters
+    };
+    assert!(!counters(json!({})).contains_key("FirstTouchesNs"));
+    assert!(counters(json!({"settle": true})).contains_key("FirstTouchesNs"));
+}
+
+#[test]
 fn validate_resolves_and_does_nothing() {
     let directory = scratch_directory();
     let written = run(

@@ -6,4 +6,5 @@ mod hostile;
 mod jobs;
 mod out_of_cache;
 mod serve;
+mod serve_limits;
 mod trouble;

@@ -1,7 +1,7 @@
 //! What happens when things go wrong in the middle: nothing may be left behind, and the exit
 //! code says what it was.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -114,6 +114,97 @@ fn the_death_of_the_starter_ends_the_trial() {
     assert!(left_in(directory.path()).is_empty());
 }
 
+/// What is lost on the way out is no success, and what it was is told once.
+#[test]
+fn an_output_that_cannot_be_written_is_told_by_words_and_code() {
+    let directory = scratch_directory();
+    let small = iozone(directory.path(), json!({"file": "64k", "record": "4k"}));
+    let classic = ["classic", "iozone", "-s", "64k", "-r", "4k", "-i", "0"];
+    for arguments in [
+        &["run"][..],
+        &["validate"],
+        &["describe"],
+        &["floor"],
+        &classic,
+    ] {
+        let mut command = command(arguments);
+        command.current_dir(directory.path()).stdin(Stdio::piped());
+        command.stdout(full()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // Not everyone reads a job.
+        let _ = child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(small.to_string().as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(5), "{arguments:?}: {words}");
+        assert!(
+            words.contains("cannot write to standard output: No space"),
+            "{words}"
+        );
+        assert_eq!(words.lines().count(), 1, "{arguments:?}: {words}");
+        assert!(left_in(directory.path()).is_empty());
+    }
+}
+
+#[test]
+fn the_exit_code_is_the_same_where_nobody_can_be_told() {
+    for (arguments, code) in [(&["run"][..], 2), (&["classic", "iozone", "-s", "big"], 2)] {
+        let mut command = command(arguments);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(full());
+        assert_eq!(
+            command.status().unwrap().code(),
+            Some(code),
+            "{arguments:?}"
+        );
+    }
+}
+
+/// Whoever made the pipe may have made it so that a write which finds no room fails.
+#[test]
+fn a_pipe_that_does_not_wait_is_waited_for() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).unwrap();
+    let mut child = command(&["describe"]).stdout(writer).spawn().unwrap();
+    // It can have written no more than the pipe holds: then it waits, or has ended.
+    let is_idle = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        [") S ", ") Z "].iter().any(|state| stat.contains(state))
+    };
+    wait_until(|| is_idle(child.id()), "it does not wait");
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    serde_json::from_str::<wire::Catalogue>(&text).unwrap();
+}
+
+/// The kernel takes a ring apart behind the back of the process that had it.
+#[test]
+fn a_file_system_can_be_unmounted_when_the_engine_has_ended() {
+    for _ in 0..12 {
+        let Some(tmpfs) = Tmpfs::mount("size=1m") else {
+            return;
+        };
+        let parameters = json!({"file": "64k", "block": "4k", "threads": 2, "backend": "uring"});
+        let output = run(&["run"], &job("stream", parameters, tmpfs.path()));
+        // The host may have no io_uring.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    }
+}
+
+/// A device on which there is never room.
+fn full() -> std::fs::File {
+    std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap()
+}
+
 #[test]
 fn a_full_file_system_is_told_and_cleaned() {
     let Some(tmpfs) = Tmpfs::mount("size=1m") else {
@@ -132,6 +223,37 @@ fn a_full_file_system_is_told_and_cleaned() {
         let failure = end(&output).failure.unwrap();
         assert_eq!(failure.kind, FailureKind::NoSpace, "{failure:?}");
         assert!(left_in(tmpfs.path()).is_empty());
+    }
+}
+
+/// A page is left of what people keep, which takes a part of what is added, and none for a new file.
+#[test]
+fn what_people_keep_is_never_written_by_half() {
+    let Some(tmpfs) = Tmpfs::mount("size=8k") else {
+        return;
+    };
+    let directory = scratch_directory();
+    let [full, log, sheet] = ["full", "log", "sheet.xls"].map(|name| tmpfs.path().join(name));
+    let kept = "kept\n".repeat(800);
+    std::fs::write(&full, [0; 4_096]).unwrap();
+    std::fs::write(&log, &kept).unwrap();
+    let table = format!("fs_mark -d s -n 1 -s 0 -l {}", log.display());
+    let cells = format!("iozone -s 4k -r 4k -i 0 -b {}", sheet.display());
+    let report = format!("postmark {}", directory.path().join("commands").display());
+    let commands = format!("set transactions 1\nset number 1\nrun {}\n", log.display());
+    std::fs::write(directory.path().join("commands"), commands).unwrap();
+    for line in [table, cells, report] {
+        let output = command(&["classic"])
+            .args(line.split(' '))
+            .current_dir(directory.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(5), "{line}: {words}");
+        assert!(words.contains("No space left"), "{line}: {words}");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), kept, "{line}");
+        assert!(!sheet.exists(), "{line}");
     }
 }
 

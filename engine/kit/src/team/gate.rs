@@ -53,7 +53,7 @@ impl<'r> Gate<'r> {
         waiting.arrived += 1;
         if waiting.arrived == self.members && waiting.failure.is_none() {
             match (self.ready)() {
-                Ok(()) => waiting.opened_ns = Some(clock::now_ns()),
+                Ok(()) => waiting.opened_ns = Some(clock::begin_ns()),
                 Err(failure) => waiting.failure = Some(failure),
             }
             self.changed.notify_all();

@@ -2,7 +2,7 @@
 //! stop.
 
 use std::io::{self, ErrorKind, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -172,6 +172,14 @@ impl Line {
     /// For who waits for several sockets at once.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
+    }
+
+    /// The address of the other end, without its port; one of IPv4 is told as such.
+    ///
+    /// # Errors
+    /// Those of getpeername(2).
+    pub fn peer_ip(&self) -> io::Result<IpAddr> {
+        Ok(self.stream.peer_addr()?.ip().to_canonical())
     }
 
     /// Whether this end is to stop.

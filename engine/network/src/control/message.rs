@@ -196,10 +196,10 @@ impl Messages {
     ///
     /// # Errors
     /// `BadJob` when they would be too large; `HostLacks` without memory.
-    pub fn ring(self, socket_bytes: u64) -> Result<Ring, Failure> {
+    pub fn ring(self, socket_bytes: u64, ring_bytes: u64) -> Result<Ring, Failure> {
         let width = self
             .width
-            .unwrap_or(Ring::width_for(socket_bytes, self.bytes));
+            .unwrap_or(Ring::width_for(socket_bytes, self.bytes, ring_bytes));
         Ring::new(self.bytes, width).map_err(no_memory)
     }
 }

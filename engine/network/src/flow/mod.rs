@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use socket2::{SockAddr, Socket};
 
+use self::ring::USUAL_BYTES_MAX;
 use crate::socket;
 
 /// What a loop counted beside operations and bytes, by name; in the report of its end it stands
@@ -38,6 +39,8 @@ pub struct Flow {
     /// What its buffers for sending and receiving held before it was connected; TCP makes them
     /// larger from then on. Rings of buffers are as large.
     pub buffer_bytes: [u64; 2],
+    /// Bytes that a ring may have, where nobody says how many buffers are in it.
+    pub ring_bytes: u64,
     /// What has been moved so far, for those who look on.
     pub tally: Arc<Tally>,
 }
@@ -48,6 +51,7 @@ impl Flow {
         Self {
             number,
             buffer_bytes: socket::buffer_bytes(&socket),
+            ring_bytes: USUAL_BYTES_MAX,
             socket: Arc::new(socket),
             peer: None,
             tally: Arc::default(),
@@ -81,6 +85,14 @@ impl Flow {
         let _ = self.socket.set_linger(Some(Duration::ZERO));
         // A socket that has no connection any more (or never had: UDP) is woken all the same.
         let _ = self.socket.shutdown(Shutdown::Both);
+    }
+}
+
+/// Shares out `memory_bytes` among the rings of `flows`, each of which has one.
+pub fn share_memory(flows: &mut [Flow], memory_bytes: u64) {
+    let share = memory_bytes / flows.len().max(1) as u64;
+    for flow in flows {
+        flow.ring_bytes = share.min(USUAL_BYTES_MAX);
     }
 }
 

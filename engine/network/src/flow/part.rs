@@ -85,8 +85,8 @@ pub fn receive<'f, P: Probe>(
 ) -> Result<Notes, Failure> {
     let broken = |error: io::Error| refused("receive data", &error);
     let receiver = |flow: &'f Flow| {
-        let socket_bytes = flow.buffer_bytes[1];
-        let mut receiver = Receiver::new(flow, part.messages.ring(socket_bytes)?);
+        let ring = part.messages.ring(flow.buffer_bytes[1], flow.ring_bytes)?;
+        let mut receiver = Receiver::new(flow, ring);
         if part.skip_copy {
             receiver.skip_copy(transport == Transport::Tcp);
         }
@@ -132,12 +132,14 @@ impl<'f> Sending<'_, 'f> {
         let bytes = self.part.call_bytes();
         let sender = |flow: &'f Flow| {
             let socket_bytes = flow.buffer_bytes[0];
-            let fitting = Ring::width_for(socket_bytes, bytes);
+            // Of a ring without copies the number of buffers is rounded up to a power of two.
+            let ring_bytes = flow.ring_bytes >> u32::from(self.part.zerocopy);
+            let fitting = Ring::width_for(socket_bytes, bytes, ring_bytes);
             let messages = Messages {
                 bytes,
                 width: Some(width(self.part.messages.width.unwrap_or(fitting))),
             };
-            let ring = messages.ring(socket_bytes)?;
+            let ring = messages.ring(socket_bytes, ring_bytes)?;
             of(flow, ring).map_err(|error| refused(format!("prepare {what}"), &error))
         };
         self.flows.iter().map(sender).collect()

@@ -10,7 +10,7 @@ use kit::Buffer;
 pub const RING_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of all buffers of a ring together, at most, where nobody says how many there are: more
 /// than any cache that is near.
-const USUAL_BYTES_MAX: u64 = 8 << 20;
+pub const USUAL_BYTES_MAX: u64 = 8 << 20;
 /// Each buffer begins on a cache line.
 const LINE_BYTES: u64 = 64;
 /// What buffers are filled with.
@@ -50,12 +50,12 @@ impl Ring {
         })
     }
 
-    /// As many buffers of `message_bytes` as fill a socket's buffer, and one more; two at least.
-    /// Very small messages do not each get a cache line of [`USUAL_BYTES_MAX`] and more.
-    pub fn width_for(socket_bytes: u64, message_bytes: u64) -> u64 {
+    /// As many buffers of `message_bytes` as fill a socket's buffer, and one more; together no more
+    /// than `ring_bytes`, but two at least. A very small message has a cache line all the same.
+    pub fn width_for(socket_bytes: u64, message_bytes: u64, ring_bytes: u64) -> u64 {
         let message_bytes = message_bytes.max(1);
         let lines = message_bytes.div_ceil(LINE_BYTES);
-        let most = USUAL_BYTES_MAX / lines.saturating_mul(LINE_BYTES);
+        let most = ring_bytes / lines.saturating_mul(LINE_BYTES);
         (socket_bytes / message_bytes + 1).min(most).max(2)
     }
 
@@ -106,11 +106,12 @@ mod tests {
 
     #[test]
     fn a_ring_has_a_width_and_a_limit() {
-        assert_eq!(Ring::width_for(16_384, 16_384), 2);
-        assert_eq!(Ring::width_for(131_072, 64), 2_049);
-        assert_eq!(Ring::width_for(100, 0), 101);
-        assert_eq!(Ring::width_for(4 << 20, 1), (8 << 20) / 64);
-        assert_eq!(Ring::width_for(4 << 20, u64::MAX), 2);
+        assert_eq!(Ring::width_for(16_384, 16_384, USUAL_BYTES_MAX), 2);
+        assert_eq!(Ring::width_for(131_072, 64, USUAL_BYTES_MAX), 2_049);
+        assert_eq!(Ring::width_for(100, 0, USUAL_BYTES_MAX), 101);
+        assert_eq!(Ring::width_for(4 << 20, 1, 8 << 20), (8 << 20) / 64);
+        assert_eq!(Ring::width_for(4 << 20, 1, 1 << 20), (1 << 20) / 64);
+        assert_eq!(Ring::width_for(4 << 20, u64::MAX, USUAL_BYTES_MAX), 2);
         assert!(Ring::new(u64::MAX, 2).is_err());
         assert!(Ring::new(1 << 30, 1).is_err());
     }

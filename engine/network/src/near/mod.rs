@@ -19,10 +19,11 @@ use crate::control::message::{
 };
 use crate::control::{frame, secret};
 use crate::failure::{far, refused};
-use crate::flow::{Flow, Notes};
+use crate::flow::{self, Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement::{self, Neighbour};
 use crate::region::{self, Region};
+use crate::serve::MEMORY_BYTES;
 use crate::socket::{self, SocketOptions};
 use crate::stop::Stop;
 
@@ -141,8 +142,9 @@ impl Far {
             far: address,
             local: self.local,
         };
-        let (flows, connects) = meet::connect(part, &ready, place, &own.options)
+        let (mut flows, connects) = meet::connect(part, &ready, place, &own.options)
             .map_err(|failure| self.caused(FailureKind::Far, failure))?;
+        flow::share_memory(&mut flows, MEMORY_BYTES);
         if part.transport == Transport::Udp {
             meet::insist(&flows, &ready, place, self.control.line())?;
         }

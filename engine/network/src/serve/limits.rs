@@ -13,8 +13,8 @@ use crate::socket::SocketOptions;
 
 /// Longest message or transaction, in bytes.
 pub const MESSAGE_BYTES_MAX: u64 = 16 << 20;
-/// Most memory of all buffers of one measurement together, in bytes.
-pub const BUFFERS_BYTES_MAX: u64 = 1 << 30;
+/// Most memory of all buffers together, in bytes, unless it is said.
+pub const MEMORY_BYTES: u64 = 1 << 30;
 /// Most datagrams that one call hands over.
 const SEGMENTS_MAX: u64 = 64;
 /// Slowest pace, in bytes per second.
@@ -42,6 +42,8 @@ pub struct Limits {
     pub flows: u32,
     /// Most bytes of one measurement, where there is a limit.
     pub bytes: Option<u64>,
+    /// Most memory of all buffers of one measurement together, in bytes.
+    pub memory_bytes: u64,
 }
 
 impl Default for Limits {
@@ -50,6 +52,7 @@ impl Default for Limits {
             time: Duration::from_secs(3_600),
             flows: 256,
             bytes: None,
+            memory_bytes: MEMORY_BYTES,
         }
     }
 }
@@ -86,8 +89,8 @@ impl Limits {
 
     fn check_role(&self, work: &Work) -> Result<(), Failure> {
         match &work.role {
-            Role::Receive(part) => check_messages(&part.messages, work.flows),
-            Role::Respond(exchange) => check_exchange(*exchange, work.flows),
+            Role::Receive(part) => self.check_messages(&part.messages, work.flows),
+            Role::Respond(exchange) => self.check_exchange(*exchange, work.flows),
             Role::Accept(exchange) => {
                 if work.transport != Transport::Tcp {
                     return Err(far(
@@ -96,7 +99,7 @@ impl Limits {
                 }
                 let (threads, flows) = (work.threads.into(), work.flows.into());
                 within("threads", threads, flows, flows, "one for each flow")?;
-                check_exchange(*exchange, work.flows)
+                self.check_exchange(*exchange, work.flows)
             }
             Role::Send(part) => {
                 let segments = part.segments.into();
@@ -108,7 +111,7 @@ impl Limits {
                         false => part.messages.width,
                     },
                 };
-                check_messages(&messages, work.flows)?;
+                self.check_messages(&messages, work.flows)?;
                 if !part.rate.is_none_or(|rate| rate >= RATE_MIN) {
                     let asked = part.rate.unwrap_or_default();
                     return Err(refused(
@@ -125,6 +128,32 @@ impl Limits {
         }
     }
 
+    /// Sizes, and the memory that they need at least. Where nobody says how many buffers there are,
+    /// there are as many more as there is memory for: see [`crate::flow::share_memory`].
+    fn check_messages(&self, messages: &Messages, flows: u32) -> Result<(), Failure> {
+        let allowed = "bytes of a message";
+        within("message", messages.bytes, 1, MESSAGE_BYTES_MAX, allowed)?;
+        let buffers = messages.width.unwrap_or(2).max(1);
+        let memory = buffers.saturating_mul(messages.bytes.next_multiple_of(64));
+        self.check_memory(memory, flows)
+    }
+
+    /// Sizes, and the memory that they need.
+    fn check_exchange(&self, exchange: Exchange, flows: u32) -> Result<(), Failure> {
+        for (name, bytes) in [
+            ("request", exchange.request),
+            ("response", exchange.response),
+        ] {
+            within(name, bytes, 1, MESSAGE_BYTES_MAX, "bytes of a message")?;
+        }
+        self.check_memory(exchange.bytes(), flows)
+    }
+
+    fn check_memory(&self, flow_bytes: u64, flows: u32) -> Result<(), Failure> {
+        let memory = flow_bytes.saturating_mul(flows.into());
+        within("buffers", memory, 1, self.memory_bytes, MEMORY_LIMIT)
+    }
+
     /// What is known beforehand to be more than the limit is refused beforehand.
     fn check_sum(&self, limit: Limit, message_bytes: u64, flows: u32) -> Result<(), Failure> {
         match (limit, self.bytes) {
@@ -138,32 +167,10 @@ impl Limits {
     }
 }
 
+/// Where the limit on memory comes from.
+const MEMORY_LIMIT: &str = "bytes of memory for all flows; serve --memory-limit";
 /// Where the limit on bytes comes from.
 pub const BYTE_LIMIT: &str = "serve --byte-limit";
-
-/// Sizes, and the memory that they need.
-fn check_messages(messages: &Messages, flows: u32) -> Result<(), Failure> {
-    let allowed = "bytes of a message";
-    within("message", messages.bytes, 1, MESSAGE_BYTES_MAX, allowed)?;
-    let buffers = messages.width.unwrap_or(2).max(1);
-    let memory = buffers.saturating_mul(messages.bytes.next_multiple_of(64));
-    let memory = memory.saturating_mul(flows.into());
-    let allowed = "bytes of memory for all flows";
-    within("buffers", memory, 1, BUFFERS_BYTES_MAX, allowed)
-}
-
-/// Sizes, and the memory that they need.
-fn check_exchange(exchange: Exchange, flows: u32) -> Result<(), Failure> {
-    for (name, bytes) in [
-        ("request", exchange.request),
-        ("response", exchange.response),
-    ] {
-        within(name, bytes, 1, MESSAGE_BYTES_MAX, "bytes of a message")?;
-    }
-    let memory = exchange.bytes().saturating_mul(flows.into());
-    let allowed = "bytes of memory for all flows";
-    within("buffers", memory, 1, BUFFERS_BYTES_MAX, allowed)
-}
 
 fn check_limit(limit: Limit, longest_s: f64) -> Result<(), Failure> {
     match limit {

@@ -11,6 +11,12 @@ use crate::failure::refused;
 /// A port that is free at one address may be taken at the next: so often others are tried.
 const ATTEMPTS: usize = 16;
 
+/// The first of `addresses` that other hosts may reach.
+pub fn open_to_others(addresses: &[IpAddr]) -> Option<&IpAddr> {
+    let is_open = |address: &&IpAddr| !address.to_canonical().is_loopback();
+    addresses.iter().find(is_open)
+}
+
 /// Listens at all of `addresses`, at one port; 0: any that is free at all of them.
 ///
 /// # Errors

@@ -16,9 +16,10 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use kit::failure::bad_parameter;
 use wire::Failure;
 
-pub use self::limits::Limits;
+pub use self::limits::{Limits, MEMORY_BYTES};
 
 use self::door::Door;
 use crate::control::channel::Channel;
@@ -54,8 +55,15 @@ impl Server {
     /// Listens at all addresses of the offer.
     ///
     /// # Errors
-    /// See [`listen::at`].
+    /// `BadJob` for an address that other hosts reach without a secret; see also [`listen::at`].
     pub fn bind(offer: Offer) -> Result<Self, Failure> {
+        if let (Some(address), None) = (listen::open_to_others(&offer.bind), &offer.secret) {
+            let message = format!(
+                "--bind {address}: whoever reaches that address could use this far end. Mend: add \
+                 --secret-file FILE, or bind a loopback address"
+            );
+            return Err(bad_parameter("bind", message));
+        }
         let listeners = listen::at(&offer.bind, offer.port)?;
         Ok(Self {
             offer: Arc::new(offer),

@@ -16,7 +16,7 @@ use crate::control::channel::Channel;
 use crate::control::frame;
 use crate::control::message::{Report, Role, ToFar, ToNear, Work};
 use crate::failure::{far, refused};
-use crate::flow::{connect, exchange, part, Flow, Notes};
+use crate::flow::{self, connect, exchange, part, Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement::{self, Placement};
 use crate::region::{self, Region};
@@ -76,7 +76,8 @@ impl Session<'_> {
             .map_err(|error| refused("find the own address", &error))?;
         let meeting = Meeting::open(work, at, self.offer.data_ports.as_ref())?;
         self.say(&ToNear::Ready(meeting.ready.clone()))?;
-        let flows = meeting.gather(self.channel.line())?;
+        let mut flows = meeting.gather(self.channel.line())?;
+        flow::share_memory(&mut flows, self.offer.limits.memory_bytes);
         self.say(&ToNear::Connected)?;
         match self.hear()? {
             ToFar::Begin => {}

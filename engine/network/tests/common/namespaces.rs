@@ -6,12 +6,15 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 
-use network::serve::Server;
+use network::serve::{Offer, Server};
 use network::stop::Stop;
 use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 use wire::FarEnd;
 
 use super::offer;
+
+/// What a far end wants to hear that others could reach.
+const SECRET: &str = "in the lists";
 
 /// Address of the near end.
 pub const NEAR: &str = "10.77.0.1";
@@ -83,7 +86,14 @@ impl Pair {
     /// A far end there.
     pub fn serve(&self) -> FarThere {
         let server = self
-            .far(|| Server::bind(offer(FAR)).unwrap())
+            .far(|| {
+                let secret = Some(SECRET.to_owned());
+                let offer = Offer {
+                    secret,
+                    ..offer(FAR)
+                };
+                Server::bind(offer).unwrap()
+            })
             .join()
             .unwrap();
         let (address, stop) = (server.addresses()[0], server.stop());
@@ -117,7 +127,7 @@ impl FarThere {
         FarEnd {
             address: self.address.ip().to_string(),
             port: self.address.port(),
-            secret: None,
+            secret: Some(SECRET.to_owned()),
             local: None,
         }
     }

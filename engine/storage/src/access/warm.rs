@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use kit::cache;
 use kit::failure::io_failure;
+use kit::{cache, settling};
 use wire::{AccessVerdict, Failure};
 
 /// Share of a file that must be resident before a read from the cache.
@@ -23,10 +23,14 @@ pub struct Warm {
     pub resident: Option<f64>,
     /// Largest share of a file that was lacking before, and was read in.
     lacking: f64,
+    /// Spent, untimed, on the first accesses of pages by reads, where those are settled.
+    first_touches_ns: Option<u64>,
 }
 
 impl Warm {
-    /// Reads in what the cache lacks of `file`, and makes sure that nothing is lacking.
+    /// Reads in what the cache lacks of `file` and makes sure that nothing is lacking. Where it is
+    /// asked for, its pages are no news to the kernel either: some do work at the first reads of
+    /// a page, so that an operation would cost the less the more of them there are.
     ///
     /// What was written or read a moment ago may be gone: kernels also reclaim memory while there
     /// is enough (DAMON).
@@ -52,7 +56,17 @@ impl Warm {
             };
         }
         self.note(resident);
+        if settling::is_wanted() {
+            let spent_ns = cache::settle(file)
+                .map_err(|error| io_failure("read in the page cache", file, &error))?;
+            *self.first_touches_ns.get_or_insert(0) += spent_ns;
+        }
         Ok(enough(resident))
+    }
+
+    /// What first accesses cost as a counter of the trial; none where they were not settled.
+    pub fn counter(&self) -> Option<(String, u64)> {
+        Some(("FirstTouchesNs".to_owned(), self.first_touches_ns?))
     }
 
     /// Notes what a read test finds.

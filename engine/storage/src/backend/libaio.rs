@@ -135,6 +135,8 @@ pub struct Context {
     queued: Vec<Request>,
     /// Where the queued requests are, in the form that io_submit wants; rebuilt for each call.
     addresses: Vec<u64>,
+    /// Taken by the kernel and not reaped.
+    in_flight: usize,
     completions: Vec<Completion>,
 }
 
@@ -151,6 +153,7 @@ impl Context {
             id,
             queued: Vec::with_capacity(depth as usize),
             addresses: Vec::with_capacity(depth as usize),
+            in_flight: 0,
             completions: vec![Completion::default(); depth as usize],
         })
     }
@@ -187,7 +190,20 @@ impl Context {
         // it returns; that their buffers live was promised to `push`.
         let taken = check(unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, start) })?;
         self.queued.drain(..taken);
+        self.in_flight += taken;
         Ok(taken)
+    }
+
+    /// Hands all queued requests to the kernel.
+    ///
+    /// # Errors
+    /// As for [`Context::submit`].
+    #[inline]
+    pub fn submit_all(&mut self) -> io::Result<()> {
+        while !self.queued.is_empty() {
+            self.submit()?;
+        }
+        Ok(())
     }
 
     /// Waits for at least `min` completions and gives up to `max`.
@@ -200,22 +216,36 @@ impl Context {
         let start = self.completions.as_mut_ptr();
         let no_timeout = ptr::null::<libc::timespec>();
         loop {
+            #[cfg(test)]
+            queue::refusals::next()?;
             // SAFETY: there is room for `max` completions at `start`.
             let status = unsafe {
                 libc::syscall(libc::SYS_io_getevents, self.id, min, max, start, no_timeout)
             };
             match check(status) {
-                Ok(reaped) => return Ok(&self.completions[..reaped]),
+                Ok(reaped) => {
+                    self.in_flight -= reaped;
+                    return Ok(&self.completions[..reaped]);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
     }
+
+    /// Waits until the kernel has none of the requests any more, and forgets those that are
+    /// queued. Aborts the process when the kernel does not give them back.
+    pub fn drain(&mut self) {
+        self.queued.clear();
+        let reap = |context: &mut Self| context.reap(1, usize::MAX).map(|_| ());
+        queue::reap_all(self, |context| context.in_flight, reap);
+    }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context is ours. It can only fail for one that does not exist.
+        // SAFETY: the context is ours. It can only fail for one that does not exist, and waits
+        // for what is in flight.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
     }
 }
@@ -259,6 +289,34 @@ mod tests {
         let completion = context.reap(1, 1).unwrap()[0];
         assert_eq!((completion.tag, completion.moved().unwrap()), (7, 3));
         assert_eq!(&word, b"six\0\0");
+    }
+
+    /// A request that is in flight until the pipe has something: IOCB_CMD_POLL for POLLIN.
+    #[test]
+    fn a_context_waits_on_when_waiting_is_refused_for_a_moment() {
+        const POLL: u16 = 5;
+        let (reader, writer) = io::pipe().unwrap();
+        let mut context = Context::setup(2).unwrap();
+        let (file, events) = (reader.as_fd(), libc::POLLIN as usize as *const u8);
+        // SAFETY: what would be the address of a buffer is a set of events here.
+        unsafe { context.push(Request::new(POLL, file, events, 0, 0, 0)) };
+        context.submit_all().unwrap();
+        // SAFETY: never handed over.
+        unsafe { context.push(Request::new(POLL, file, events, 0, 0, 1)) };
+        queue::refusals::arm(&[libc::EAGAIN, libc::EBUSY]);
+        let written = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            io::Write::write_all(&mut { writer }, b"word").unwrap();
+        });
+        context.drain();
+        assert_eq!((context.in_flight, context.queued.len()), (0, 0));
+        assert_eq!(queue::refusals::left(), 0);
+        let mut found = [0; 4];
+        rustix::io::ioctl_fionread(&reader)
+            .map(|ready| assert_eq!(ready, 4))
+            .unwrap();
+        io::Read::read_exact(&mut { reader }, &mut found).unwrap();
+        written.join().unwrap();
     }
 
     #[test]

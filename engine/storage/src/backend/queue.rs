@@ -1,8 +1,10 @@
 //! Many transfers at once between one file and memory known beforehand: what a workload with a
 //! depth needs, whichever interface of the kernel carries them out.
 
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::time::Duration;
+use std::{process, thread};
 
 use super::libaio::{Context, Request};
 
@@ -47,6 +49,44 @@ pub(super) fn moved(result: i64) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
 }
 
+/// The pause before the kernel is asked again for what it refused for a moment.
+const AGAIN: Duration = Duration::from_millis(1);
+
+/// Reaps until nothing is in flight, whatever is refused meanwhile: before that, the kernel may
+/// write to the memory of `queue`. If it refuses for good, the process aborts, because only its
+/// end takes that memory from the kernel.
+pub(super) fn reap_all<Q>(
+    queue: &mut Q,
+    in_flight: impl Fn(&Q) -> usize,
+    reap: impl Fn(&mut Q) -> io::Result<()>,
+) {
+    while in_flight(queue) > 0 {
+        match reap(queue) {
+            Ok(()) => {}
+            Err(error) if passes(&error) => thread::sleep(AGAIN),
+            Err(error) => abandon(&error),
+        }
+    }
+}
+
+/// Whether the same call may succeed later.
+fn passes(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ENOMEM)
+    )
+}
+
+#[cold]
+fn abandon(error: &io::Error) -> ! {
+    let _ = writeln!(
+        io::stderr(),
+        "tiltyard-engine: the kernel does not give back transfers in flight ({error}) and may \
+         still write to their memory: aborted"
+    );
+    process::abort()
+}
+
 /// Something asked of the kernel that makes a queue faster, and whether it was granted.
 pub type Grant = (&'static str, bool);
 
@@ -80,6 +120,10 @@ pub trait Queue: Sized {
     /// Those of the system calls; an interrupted wait ends early instead.
     fn exchange(&mut self, min: usize) -> io::Result<()>;
 
+    /// Waits until the kernel has nothing of it any more; what was not handed over never is, and
+    /// completions are lost. Aborts the process when that cannot be brought about.
+    fn drain(&mut self);
+
     /// The next completion that the last exchange brought.
     fn completion(&mut self) -> Option<Completion>;
 
@@ -98,7 +142,6 @@ pub trait Queue: Sized {
 pub struct Libaio {
     context: Context,
     file: RawFd,
-    queued: usize,
     /// Completions of the last exchange, and how many of them were taken.
     ended: Vec<Completion>,
     taken: usize,
@@ -109,7 +152,6 @@ impl Queue for Libaio {
         Ok(Self {
             context: Context::setup(depth)?,
             file: file.as_raw_fd(),
-            queued: 0,
             ended: Vec::with_capacity(depth as usize),
             taken: 0,
         })
@@ -135,15 +177,11 @@ impl Queue for Libaio {
         let request = Request::of(file, &transfer);
         // SAFETY: promised by the caller.
         unsafe { self.context.push(request) };
-        self.queued += 1;
     }
 
     #[inline]
     fn submit(&mut self) -> io::Result<()> {
-        while self.queued > 0 {
-            self.queued -= self.context.submit()?;
-        }
-        Ok(())
+        self.context.submit_all()
     }
 
     #[inline]
@@ -159,6 +197,10 @@ impl Queue for Libaio {
         Ok(())
     }
 
+    fn drain(&mut self) {
+        self.context.drain();
+    }
+
     #[inline]
     fn completion(&mut self) -> Option<Completion> {
         let next = self.ended.get(self.taken).copied();
@@ -166,3 +208,8 @@ impl Queue for Libaio {
         next
     }
 }
+
+#[cfg(test)]
+pub(crate) mod refusals;
+#[cfg(test)]
+mod tests;

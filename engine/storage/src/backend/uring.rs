@@ -15,7 +15,7 @@ use io_uring::{opcode, squeue, types, EnterFlags, IoUring};
 use kit::inject::before;
 use wire::Call;
 
-use super::queue::{Completion, Grant, Queue, Transfer};
+use super::queue::{self, Completion, Grant, Queue, Transfer};
 use super::Card;
 
 pub(super) const CARD: Card = Card {
@@ -60,17 +60,19 @@ pub struct Uring {
 }
 
 impl Uring {
-    /// One io_uring_enter(2): hands over what is queued and, if `flags` say so, brings in what has
-    /// ended, at least `min`.
+    /// One io_uring_enter(2): hands over the first `count` of what is queued and, if `flags` say
+    /// so, brings in what has ended, at least `min`.
     #[inline]
-    fn enter(&mut self, min: usize, flags: EnterFlags) -> io::Result<()> {
+    fn enter(&mut self, count: u32, min: usize, flags: EnterFlags) -> io::Result<()> {
+        #[cfg(test)]
+        queue::refusals::next()?;
         // SAFETY: the ring is ours; that the memory of what is queued lives was promised to
         // `push`. No argument follows, so that none is read.
         let taken = unsafe {
             libc::syscall(
                 libc::SYS_io_uring_enter,
                 self.entrance,
-                self.queued,
+                count,
                 min,
                 (self.by_number | flags).bits(),
                 ptr::null::<libc::c_void>(),
@@ -182,7 +184,7 @@ impl Queue for Uring {
     #[inline]
     fn submit(&mut self) -> io::Result<()> {
         while self.queued > 0 {
-            match self.enter(0, EnterFlags::empty()) {
+            match self.enter(self.queued, 0, EnterFlags::empty()) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
@@ -193,12 +195,22 @@ impl Queue for Uring {
     #[inline]
     fn exchange(&mut self, min: usize) -> io::Result<()> {
         loop {
-            match self.enter(min, EnterFlags::GETEVENTS) {
+            match self.enter(self.queued, min, EnterFlags::GETEVENTS) {
                 Ok(()) if self.queued > 0 => {}
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Hands over nothing, so that nothing but the wait can be refused.
+    fn drain(&mut self) {
+        let in_flight = |ring: &Self| ring.pending - ring.queued as usize;
+        queue::reap_all(self, in_flight, |ring| {
+            ring.enter(0, 1, EnterFlags::GETEVENTS)?;
+            while ring.completion().is_some() {}
+            Ok(())
+        });
     }
 
     #[inline]
@@ -217,11 +229,14 @@ impl Queue for Uring {
 }
 
 impl Drop for Uring {
-    /// Closing a ring does not wait for what is in flight.
+    /// Closing a ring waits neither for what is in flight nor until the kernel has let go of the
+    /// file: after the end of the process, its file system could not be unmounted for a while.
     fn drop(&mut self) {
-        while self.pending > 0 && self.exchange(1).is_ok() {
-            while self.completion().is_some() {}
-        }
+        self.drain();
+        let submitter = self.ring.submitter();
+        // Refused where nothing was registered.
+        let _ = submitter.unregister_files();
+        let _ = submitter.unregister_buffers();
     }
 }
 

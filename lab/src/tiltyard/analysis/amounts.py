@@ -7,6 +7,9 @@ from typing import Final
 DOUBLE: Final = 2.0
 """From this ratio on a difference is told as a factor, below it in percent."""
 
+NO_WIDTH: Final = 1e-7
+"""In percent, or of a factor: an interval of no more width is of values that are all the same."""
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -45,8 +48,11 @@ def scale_of_doubt(low: float, high: float) -> Scale:
 
 def _scale(factor: bool, low: float, high: float) -> Scale:
     width = (high - low) * (1 if factor else 100)
-    digits = 1 - math.floor(math.log10(width)) if width > 0 else 1
-    return Scale(factor, min(3, max(1 if factor else 0, digits)))
+    if width <= NO_WIDTH:
+        # The same in every block, as counts are: so many digits that a difference shows.
+        width = 1.0 if factor else min(1.0, 100 * max(abs(low - 1), abs(high - 1)))
+    digits = 1 - math.floor(math.log10(width)) if width > NO_WIDTH else 1
+    return Scale(factor, min(3 if factor else 9, max(1 if factor else 0, digits)))
 
 
 def compatible(low: float, high: float) -> str:

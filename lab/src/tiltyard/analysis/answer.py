@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.analysis.amounts import compatible, scale_of_difference, span
+from tiltyard.analysis.amounts import compatible, coverage, scale_of_difference, span
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Index
 from tiltyard.analysis.network import between_hosts
@@ -45,7 +45,7 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
     if reason := rivals.against[0].withheld:
         return f"No verdict on {topic} {here}: {reason}."
     if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
-        return _too_early(topic, rivals, design, here)
+        return _too_early(topic, rivals, family.first_look(design), here)
     parts = [
         _open(topic, rivals, family),
         _equivalent(topic, rivals, design),
@@ -61,10 +61,13 @@ def _here(plan: Plan) -> str:
     return "between these hosts" if between_hosts(plan) else "on this host"
 
 
-def _too_early(topic: str, rivals: Rivals, design: Design, here: str) -> str:
+def _too_early(topic: str, rivals: Rivals, first: int | None, here: str) -> str:
+    """``first``: blocks of the first look that has an interval for so many comparisons."""
+    if first is None:
+        return f"No verdict on {topic} {here}: the plan has too few blocks for its comparisons."
     blocks = min(len(contrast.differences) for contrast in rivals.against)
     return (
-        f"No verdict yet on {topic} {here}: {blocks} of the {design.looks[0].blocks} blocks "
+        f"No verdict yet on {topic} {here}: {blocks} of the {first} blocks "
         "of the first look are there."
     )
 
@@ -85,7 +88,8 @@ def _possible(contrast: Contrast, family: Family) -> str:
     possible = compatible(math.exp(interval.low), math.exp(interval.high))
     excludes = not interval.low <= 0 <= interval.high
     yet = f", not yet certain among {family.size} comparisons" if excludes else ""
-    return f" ({possible} after {interval.blocks} blocks{yet})"
+    level = coverage(interval.level)
+    return f" ({possible} after {interval.blocks} blocks, {level} interval{yet})"
 
 
 def _equivalent(topic: str, rivals: Rivals, design: Design) -> str:

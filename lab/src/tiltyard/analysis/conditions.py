@@ -30,12 +30,21 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float, effec
         "Lehmann, the intervals are exact signed-rank intervals that hold together "
         f"{_looks(design)} (error rate {100 * design.alpha:.2g} % for one comparison)."
         f"{_by_t(design)} A comparison that is decided stops. "
+        f"{_grid(design, family)}the {headlines} of the workloads as a whole by Holm at "
+        f"{100 * level:g} %, with intervals that hold together{_effects(effects)}. Systems that "
+        f"differ by less than {100 * design.equivalent_within:g} % count as equivalent, each "
+        "comparison by itself."
+    )
+
+
+def _grid(design: Design, family: int) -> str:
+    """How cells are corrected; workloads of one cell have no such comparisons."""
+    if not family:
+        return "Corrected are "
+    return (
         f"The {family} comparisons of the grid are corrected together by "
         f"Benjamini–Hochberg at {100 * design.false_discovery_rate:g} %, intervals of differences "
         "for having been selected (false coverage rate); "
-        f"the {headlines} of the workloads as a whole by Holm at {100 * level:g} %, with intervals "
-        f"that hold together{_effects(effects)}. Systems that differ by less than "
-        f"{100 * design.equivalent_within:g} % count as equivalent."
     )
 
 

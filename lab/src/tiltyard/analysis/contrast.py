@@ -27,6 +27,8 @@ from tiltyard.stats.types import BoolArray, FloatArray
 
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
+FARTHEST: Final = 300.0
+"""Log ratios end there: a larger one tells no more, and its ratio might be no float."""
 _SAME_WORDS: Final[dict[int, Verdict]] = {
     UNDECIDED: "undecided",
     FUTILE: "undecided",
@@ -60,6 +62,11 @@ class Contrast:
     def attempted(self) -> int:
         """Blocks in which both systems had their trial."""
         return len(self.differences) + self.failed
+
+    @property
+    def fails_too_often(self) -> bool:
+        """Whether too large a share of its blocks has failed so far for any claim."""
+        return self.failed > MAX_FAILED_SHARE * self.attempted
 
     @property
     def is_open(self) -> bool:
@@ -136,6 +143,7 @@ def judge(
     adjust: Callable[[FloatArray], FloatArray],
     level: float,
     together: bool = False,
+    to_come: int | None = None,
 ) -> tuple[Judged, ...]:
     """Verdicts on every pair of systems in every quantity, corrected as one family.
 
@@ -150,6 +158,7 @@ def judge(
         level: adjusted p-values up to this one are rejections.
         together: intervals hold together, as fits Holm's adjustment; else those of differences
             are corrected for having been selected. See :mod:`tiltyard.stats.family`.
+        to_come: blocks that may still be made; if not given, those up to the last look.
     """
     pairs = list(pairs_of(systems))
     if not quantities or not pairs:
@@ -160,7 +169,9 @@ def judge(
         for later, earlier in pairs
     ]
     differences, failed = _paired(quantities, pairs)
-    contrasts = iter(judge_rows(asked, differences, failed, design, adjust, level, together))
+    contrasts = iter(
+        judge_rows(asked, differences, failed, design, adjust, level, together, to_come)
+    )
     return tuple(Judged(q, tuple(islice(contrasts, len(pairs)))) for q in quantities)
 
 
@@ -172,6 +183,7 @@ def judge_rows(
     adjust: Callable[[FloatArray], FloatArray],
     level: float,
     together: bool = False,
+    to_come: int | None = None,
 ) -> list[Contrast]:
     """Verdicts on one family of differences, whatever they are differences of.
 
@@ -183,6 +195,7 @@ def judge_rows(
         adjust: p-values to adjusted ones.
         level: adjusted p-values up to this one are rejections.
         together: intervals hold together.
+        to_come: blocks that may still be made.
     """
     rules = FamilyRules(
         spending=design.spending,
@@ -193,7 +206,7 @@ def judge_rows(
         futility=design.futility,
         max_failed_share=MAX_FAILED_SHARE,
     )
-    verdicts = judge_family(differences, failed, rules)
+    verdicts = judge_family(differences, failed, rules, to_come)
     return list(_contrasts(asked, differences, failed, verdicts))
 
 
@@ -208,7 +221,8 @@ def _paired(
     for row, quantity in enumerate(quantities):
         values, tried = quantity.log_values, quantity.attempted
         own = len(values)
-        differences[row, :, :own] = (values[:, later] - values[:, earlier]).T
+        found = (values[:, later] - values[:, earlier]).T
+        differences[row, :, :own] = np.clip(found, -FARTHEST, FARTHEST)
         attempted[row, :, :own] = (tried[:, later] & tried[:, earlier]).T
     failed = attempted & ~np.isfinite(differences)
     return differences.reshape(-1, blocks), failed.reshape(-1, blocks)

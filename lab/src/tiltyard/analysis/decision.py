@@ -22,14 +22,16 @@ class Decision:
 def decision(findings: Findings) -> Decision:
     """Stop when no comparison is open, or when the last look has been reached.
 
+    What lacks blocks there because trials failed goes on, as long as there are spares.
+
     A comparison that is decided stays so. Its trials go on only as long as they yield something
     that is open too: a trial yields all of its cells at once.
     """
     comparisons = all_comparisons(findings)
     still_open = tuple(found for found in comparisons if found.is_open)
-    at_end = findings.blocks_done >= findings.design.looks[-1].blocks
-    done = at_end or bool(comparisons and not still_open)
-    return Decision(done, still_open, _reason(findings, comparisons), _going_on(findings))
+    return Decision(
+        findings.complete, still_open, _reason(findings, comparisons), _going_on(findings)
+    )
 
 
 def _reason(findings: Findings, comparisons: Sequence[Comparison]) -> str:
@@ -37,18 +39,33 @@ def _reason(findings: Findings, comparisons: Sequence[Comparison]) -> str:
     family, done = len(comparisons), findings.blocks_done
     undecided = sum(found.verdict == "undecided" for found in comparisons)
     still_open = sum(found.is_open for found in comparisons)
+    invalid = sum(found.verdict == "invalid" for found in comparisons)
+    decided = family - undecided - invalid
+    beside = f", and {invalid} are invalid" if invalid else ""
     last = findings.design.looks[-1].blocks
+    if comparisons and not decided and not undecided:
+        return f"all {family} comparisons are invalid: too many trials have failed"
     if comparisons and not undecided:
-        return f"all {family} comparisons are decided after {findings.look} blocks"
+        which = f"{decided} of" if invalid else "all"
+        return f"{which} {family} comparisons are decided after {findings.look} blocks{beside}"
+    if not comparisons:
+        reached = ", and the last look is reached" if done >= last else ""
+        return f"nothing can be compared after {done} blocks{reached}: no trials of two systems"
+    if done >= last and not findings.complete:
+        lacking = sum(_is_lacking(found, last) for found in comparisons)
+        return (
+            f"{lacking} of {family} comparisons lack blocks in which trials failed; "
+            "replacement blocks follow"
+        )
     if done >= last:
         return (
             f"the last look, after {last} blocks, is reached; "
-            f"{undecided} of {family} comparisons stay undecided"
+            f"{undecided} of {family} comparisons stay undecided{beside}"
         )
     if comparisons and not still_open:
         return (
-            f"{family - undecided} of {family} comparisons are decided after {findings.look} "
-            f"blocks; the other {undecided} could hardly be by the last look, after {last}"
+            f"{decided} of {family} comparisons are decided after {findings.look} "
+            f"blocks{beside}; the other {undecided} could hardly be by the last look, after {last}"
         )
     coming = next(look.blocks for look in findings.design.looks if look.blocks > done)
     return (
@@ -64,17 +81,22 @@ def _going_on(findings: Findings) -> frozenset[tuple[str, str]]:
         for workload in findings.workloads
         for table in workload.compared
         for found in table.comparisons
-        if found.is_open
+        if _is_lacking(found, findings.design.looks[-1].blocks)
         for system in (found.system, found.against)
     )
 
 
+def _is_lacking(found: Comparison, last: int) -> bool:
+    """Whether it is open and has fewer blocks than the last look."""
+    return found.is_open and len(found.differences) < last
+
+
 def all_comparisons(findings: Findings) -> tuple[Comparison, ...]:
-    """Every comparison of the study: indices, then metrics, then cells, then latencies."""
+    """Every comparison of the study once: indices, then metrics, then cells, then latencies."""
     tables = (
         *(workload.index for workload in findings.workloads),
         *(index for workload in findings.workloads for index in workload.by_metric),
-        *(cell for workload in findings.workloads for cell in workload.cells),
+        *(cell for own in findings.workloads if len(own.cells) > 1 for cell in own.cells),
         *(table for workload in findings.workloads for table in workload.latency_tables),
     )
     return tuple(comparison for table in tables for comparison in table.comparisons)

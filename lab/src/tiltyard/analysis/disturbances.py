@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tiltyard.analysis.model import Notice
-from tiltyard.analysis.order import foreign_share
+from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.plan.model import Plan
-from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.record import Prepared, RunRecord, TrialRecord
 from tiltyard.wire import Usage
 
 FOREIGN_SHARE: Final = 0.03
@@ -25,6 +25,7 @@ def disturbances(plan: Plan, run: RunRecord) -> Iterator[Notice]:
     """
     trials = run.trials
     yield from _failed(trials)
+    yield from _boots(run.prepared)
     yield from _access(trials)
     if plan.clock == "time":
         yield from _of_time(plan, run)
@@ -55,6 +56,21 @@ def _failed(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
                 f"{key.system} in block {key.block}, {reason}."
             ),
             advice="The table of trials has every reason. A failed trial is never counted as slow.",
+        )
+
+
+def _boots(prepared: Sequence[Prepared]) -> Iterator[Notice]:
+    """Boots that were made again: no trial of them counts, and all are told."""
+    again = [(turn, why) for turn in prepared for why in turn.failed_boots]
+    if again:
+        turn, why = again[0]
+        boots = "1 boot" if len(again) == 1 else f"{len(again)} boots"
+        yield Notice(
+            severity="warning",
+            deviation=True,
+            text=f"{boots} failed before a trial began, of {len(prepared) + len(again)}, and were "
+            f"made again. The first: {turn.system} in block {turn.block}, {why}.",
+            advice="The console's text in consoles/ has all that the guest said.",
         )
 
 
@@ -110,7 +126,7 @@ def _foreign(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
 
 
 def _steal(trials: Sequence[TrialRecord]) -> Iterator[Notice]:
-    shares = [_per_second(trial, usage.steal_s or 0.0) for trial, usage in _usages(trials)]
+    shares = [steal_share(trial) or 0.0 for trial in trials if trial.end]
     disturbed = [share for share in shares if share > STEAL_SHARE]
     if disturbed:
         yield Notice(

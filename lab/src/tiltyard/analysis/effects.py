@@ -17,12 +17,20 @@ from tiltyard.units import format_ratio
 
 
 def with_effects(
-    workloads: Sequence[WorkloadFindings], plan: Plan, judged: Sequence[JudgedWorkload]
+    workloads: Sequence[WorkloadFindings],
+    plan: Plan,
+    judged: Sequence[JudgedWorkload],
+    to_come: int,
 ) -> tuple[WorkloadFindings, ...]:
-    """The workloads with their effects: of the index, then of each metric; one family together."""
+    """The workloads with their effects: of the index, then of each metric; one family together.
+
+    ``to_come``: blocks that may still be made.
+    """
     tables = [(one, table) for one in judged for table in (one.index, *one.by_metric)]
-    found = judge_effects([table.quantity for _, table in tables], plan, benjamini_hochberg)
-    family = Family(sum(map(len, found)), BENJAMINI_HOCHBERG)
+    quantities = [table.quantity for _, table in tables]
+    found = judge_effects(quantities, plan, benjamini_hochberg, to_come)
+    claimed = sum(one.contrast.verdict in ("faster", "slower") for terms in found for one in terms)
+    family = Family(sum(map(len, found)), BENJAMINI_HOCHBERG, claimed)
     effects: dict[str, list[Effect]] = {}
     for (one, table), terms in zip(tables, found, strict=True):
         own = effects.setdefault(one.measured.workload.spec.name, [])

@@ -101,6 +101,7 @@ def judge_effects(
     quantities: Sequence[Quantity],
     plan: Plan,
     adjust: Callable[[FloatArray], FloatArray],
+    to_come: int | None = None,
 ) -> list[list[JudgedTerm]]:
     """Verdicts on every effect in every quantity, corrected as one family.
 
@@ -108,6 +109,7 @@ def judge_effects(
         quantities: what was measured; the columns are the systems of the plan.
         plan: names the factors and the rules.
         adjust: p-values to adjusted ones, e.g. Benjamini–Hochberg's.
+        to_come: blocks that may still be made; if not given, those up to the last look.
 
     Returns:
         For each quantity the effects in the order of :func:`terms_of`.
@@ -124,7 +126,8 @@ def judge_effects(
     effects, attempted = map(np.stack, zip(*rows, strict=True))
     failed = attempted & ~np.isfinite(effects)
     rate = plan.design.false_discovery_rate
-    judged = iter(judge_rows(asked, effects, failed, plan.design, adjust, rate))
+    rows_judged = judge_rows(asked, effects, failed, plan.design, adjust, rate, to_come=to_come)
+    judged = iter(rows_judged)
     return [[JudgedTerm(term, next(judged)) for term in terms] for _ in quantities]
 
 

@@ -4,22 +4,24 @@ Rules that hold for the whole study:
 
 * The unit is the block. A comparison takes the blocks in which both systems have a value, and its
   interval rests on the first ones up to the largest look; further blocks wait for the next look.
+  Where none is to come, the last look takes what is there.
 * Cells and the means over a metric's grid are one family, corrected by Benjamini–Hochberg at the
-  rate of the study; the indices of the workloads are the other one, corrected by Holm.
+  rate of the study; the indices of the workloads are the other one, corrected by Holm. The only
+  cell of a workload is its index, and is judged once.
 * A comparison stops by itself: once decided it keeps its verdict, interval and p-value, also
   where its trials go on because they yield other cells that are open. Intervals of cells that
   differ are corrected for having been selected; those of the indices hold together.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from tiltyard import __version__
 from tiltyard.analysis.conditions import conditions_sentence, design_sentence, gates_sentence
-from tiltyard.analysis.contrast import Judged, Withheld, judge
+from tiltyard.analysis.contrast import Contrast, Judged, Withheld, judge
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.notices import notices
@@ -39,7 +41,7 @@ from tiltyard.analysis.workload import (
 )
 from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Plan
-from tiltyard.run.course import counted, course_of
+from tiltyard.run.course import blocks_to_come, counted, course_of
 from tiltyard.run.differences import differences
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
@@ -56,26 +58,28 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     """
     everything, run = run, counted(plan, run)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
-    judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))])
+    to_come = blocks_to_come(plan, everything)
+    judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))], to_come)
     withheld = too_many_spoiled(plan, everything)
     judged = withhold(judged, withheld) if withheld else judged
     headlines = sum(len(found.index.contrasts) for found in judged)
     family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
-    workloads = _tell(plan, run, measured, judged, Family(headlines, HOLM), family, withheld)
+    workloads = _tell(plan, run, measured, judged, headlines, family, withheld)
     if not withheld:
-        workloads = with_effects(workloads, plan, judged)
+        workloads = with_effects(workloads, plan, judged, to_come)
         workloads = _with_observations(workloads, observe(measured, run, plan, judged))
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
-    blocks_done = len(course_of(plan, everything).counted)
+    course = course_of(plan, everything)
+    blocks_done = len(course.counted)
     contrasts = [contrast for found in judged for contrast in found.contrasts]
     look = max((found.interval.blocks for found in contrasts if found.interval), default=0)
-    is_open = not contrasts or any(found.is_open for found in contrasts)
     return Findings(
         format=FORMAT,
         tiltyard=__version__,
         engine=plan.engine,
         plan_hash=plan.hash,
+        seal=run.seal,
         seed=plan.seed,
         question=plan.question,
         decide=plan.decide,
@@ -108,7 +112,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         clock=plan.clock,
         other_hosts=run.other_hosts,
         record=record_under_test(run.record, systems),
-        complete=not is_open or blocks_done >= plan.design.looks[-1].blocks,
+        complete=_is_complete(plan, blocks_done, course.to_come, contrasts),
     )
 
 
@@ -122,18 +126,32 @@ def _with_observations(
     )
 
 
-def _judge_all(plan: Plan, found: Sequence[Quantities]) -> list[JudgedWorkload]:
+def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Sequence[Contrast]) -> bool:
+    """Whether no further block could decide anything.
+
+    After the last look only spares come, for what lacks blocks because trials failed.
+    """
+    last = plan.design.looks[-1].blocks
+    if not contrasts:
+        return blocks_done >= last
+    lacking = any(found.is_open and len(found.differences) < last for found in contrasts)
+    return not lacking or to_come == 0
+
+
+def _judge_all(plan: Plan, found: Sequence[Quantities], to_come: int) -> list[JudgedWorkload]:
     """Verdicts on everything that is compared, each family corrected as a whole."""
     systems = [system.name for system in plan.systems]
-    indices = _judge_indices(plan, found)
+    indices = _judge_indices(plan, found, to_come)
     grid: list[Quantity] = [quantity for q in found for quantity in q.family]
     rate = plan.design.false_discovery_rate
-    judged = iter(judge(grid, systems, plan.design, benjamini_hochberg, rate))
+    judged = iter(judge(grid, systems, plan.design, benjamini_hochberg, rate, to_come=to_come))
     return [
         JudgedWorkload(
             measured=q.measured,
             index=index,
-            cells=tuple(next(judged) for _ in q.measured.cells),
+            cells=tuple(next(judged) for _ in q.measured.cells)
+            if len(q.measured.cells) > 1
+            else (index,),
             metrics=tuple(next(judged) for _ in q.metrics),
             latencies=tuple(next(judged) for _ in q.latencies),
         )
@@ -141,10 +159,11 @@ def _judge_all(plan: Plan, found: Sequence[Quantities]) -> list[JudgedWorkload]:
     ]
 
 
-def _judge_indices(plan: Plan, found: Sequence[Quantities]) -> tuple[Judged, ...]:
+def _judge_indices(plan: Plan, found: Sequence[Quantities], to_come: int) -> tuple[Judged, ...]:
     """Verdicts on the workloads as wholes."""
     systems = [system.name for system in plan.systems]
-    return judge([q.index for q in found], systems, plan.design, holm, HEADLINE_LEVEL, True)
+    indices = [q.index for q in found]
+    return judge(indices, systems, plan.design, holm, HEADLINE_LEVEL, True, to_come)
 
 
 def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:
@@ -152,7 +171,8 @@ def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:
     measured = (collect(plan, run, workload) for workload in plan.workloads)
     found = [quantities for m in measured if (quantities := quantities_of(m))]
     names = (quantities.measured.workload.spec.name for quantities in found)
-    return dict(zip(names, _judge_indices(plan, found), strict=True))
+    judged = _judge_indices(plan, found, blocks_to_come(plan, run))
+    return dict(zip(names, judged, strict=True))
 
 
 def _tell(
@@ -160,19 +180,30 @@ def _tell(
     run: RunRecord,
     measured: Sequence[Measured],
     judged: Sequence[JudgedWorkload],
-    headline: Family,
+    headlines: int,
     family: int,
     withheld: Withheld | None,
 ) -> tuple[WorkloadFindings, ...]:
     """The findings of each workload, in the order of the plan."""
     told = {found.measured.workload.spec.name: found for found in judged}
-    index_teller = Teller(plan.design, headline)
-    grid_teller = Teller(plan.design, Family(family, BENJAMINI_HOCHBERG))
+    claimed = _claimed(found.index for found in judged)
+    index_teller = Teller(plan.design, Family(headlines, HOLM, claimed))
+    claimed = _claimed(judgement for found in judged for judgement in found.family)
+    grid_teller = Teller(plan.design, Family(family, BENJAMINI_HOCHBERG, claimed))
     return tuple(
         workload_findings(told[m.workload.spec.name], plan, run, index_teller, grid_teller)
         if m.workload.spec.name in told
         else unmeasured(m, withheld)
         for m in measured
+    )
+
+
+def _claimed(judgements: Iterable[Judged]) -> int:
+    """Comparisons that are decided to differ."""
+    return sum(
+        contrast.verdict in ("faster", "slower")
+        for judgement in judgements
+        for contrast in judgement.contrasts
     )
 
 

@@ -32,13 +32,14 @@ class LookForecast(Frozen):
     blocks: int
     elapsed_s: float
     """From the start of the study, if nothing stops before."""
-    half_width: float
-    """Of the interval of the ratio, as a fraction; median."""
+    half_width: float | None
+    """Of the simultaneous interval of the ratio, as a fraction; median. ``None``: too few blocks
+    for so many comparisons."""
     difference: float | None
     """The smallest difference found by then with the power asked for; ``None``: with so many
     comparisons nothing can be claimed yet."""
     decided: float
-    """Chance of a decision by then, were the difference what it was in the data."""
+    """Chance of a decision by then, from all that the data leave open: difference and noise."""
 
 
 class PairForecast(Frozen):
@@ -57,10 +58,10 @@ class PairForecast(Frozen):
     """95 % interval of it: few blocks know their own noise badly."""
     deviation_high: float
     looks: tuple[LookForecast, ...]
-    blocks_within: int
+    blocks_within: int | None
     """Blocks until the interval is expected to be as narrow as asked: a look of the design, or
-    more than its last one."""
-    elapsed_within_s: float
+    more than its last one. ``None``: no look has an interval for so many comparisons."""
+    elapsed_within_s: float | None
     blocks_to_find: int
     """Blocks that find a difference of that size with the power asked for (normal formula)."""
 
@@ -166,8 +167,7 @@ def forecast(plan: Plan, known: Mapping[str, Basis], source: str, asked: Asked) 
 def _block_s(plan: Plan, known: Mapping[str, Basis]) -> float:
     """What a block takes in which every system meets every workload."""
     return len(plan.systems) * sum(
-        found.turn_s + (plan.workload(name).spec.trials or 1) * found.trial_s
-        for name, found in known.items()
+        found.turn_s + plan.workload(name).trials * found.trial_s for name, found in known.items()
     )
 
 
@@ -211,7 +211,7 @@ def _pair(
         deviation_high=high,
         looks=tuple(_look(one, terms.block_s) for one in looks),
         blocks_within=needed,
-        elapsed_within_s=needed * terms.block_s,
+        elapsed_within_s=None if needed is None else needed * terms.block_s,
         blocks_to_find=blocks_to_find(deviation, asked.within, asked.power),
     )
 
@@ -221,18 +221,21 @@ def _look(expected: Expected, block_s: float) -> LookForecast:
     return LookForecast(
         blocks=expected.blocks,
         elapsed_s=expected.blocks * block_s,
-        half_width=math.expm1(expected.half_width),
+        half_width=None if expected.half_width is None else math.expm1(expected.half_width),
         difference=None if expected.difference is None else math.expm1(expected.difference),
         decided=expected.decided,
     )
 
 
-def _blocks_within(looks: Sequence[Expected], target: float) -> int:
+def _blocks_within(looks: Sequence[Expected], target: float) -> int | None:
     """The first look that is narrow enough, else blocks beyond the last one."""
     for look in looks:
-        if look.half_width <= target:
+        if look.half_width is not None and look.half_width <= target:
             return look.blocks
-    return blocks_for_half_width(looks[-1].blocks, looks[-1].half_width, target)
+    last = looks[-1]
+    if last.half_width is None:
+        return None
+    return blocks_for_half_width(last.blocks, last.half_width, target)
 
 
 def _budget(pairs: Sequence[PairForecast], budget_s: float, block_s: float) -> Budget:

@@ -54,12 +54,11 @@ class Comparison(Frozen):
     level: float = 0.95
     """Coverage of the interval by itself, over all looks: 0.95 for one comparison alone. More for
     differences that were picked among many (at most 5 % of those intervals are then expected to
-    miss, FCR), and for the indices of workloads (1 − 0.05/m each, so that all m of them hold
-    together with 95 %; 0.95 at a look too early for such an interval)."""
+    miss, FCR), and 1 − 0.05/m for the m indices of workloads, which so hold together with 95 %."""
     p: float | None
     """Sequential p-value."""
     p_adjusted: float | None
-    """After Benjamini–Hochberg over its family; Holm for a workload's index."""
+    """After Benjamini–Hochberg over its family; Holm for a workload's index and its only cell."""
     verdict: Verdict
     futile: bool = False
     """Stopped, undecided, because it could hardly be decided by the last look."""
@@ -72,8 +71,7 @@ class Comparison(Frozen):
     sentence: str
     """The verdict in words, with its interval and number of blocks."""
     differences: tuple[float, ...]
-    """Ratio in each block, in block order; those beyond ``blocks`` came when it had stopped, or
-    wait for the next look."""
+    """Ratio in each block, in order; those beyond ``blocks`` came later or wait for a look."""
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
     """Two heaps of values from elsewhere (Welch on the log scale): ``blocks`` counts those of the
     smaller one, and ``differences`` is empty."""
@@ -301,8 +299,12 @@ class WorkloadFindings(Frozen):
 
     @property
     def compared(self) -> tuple[Cell | Index, ...]:
-        """Every table with verdicts: the index, then metrics, then cells, then latencies."""
-        return (self.index, *self.by_metric, *self.cells, *self.latency_tables)
+        """Every table with verdicts: the index, then metrics, then cells, then latencies.
+
+        A cell that is the only one has the verdicts of the index, and is not told again.
+        """
+        cells = self.cells if len(self.cells) > 1 else ()
+        return (self.index, *self.by_metric, *cells, *self.latency_tables)
 
     @property
     def latency_tables(self) -> tuple[Cell | Index, ...]:
@@ -392,6 +394,8 @@ class Findings(Frozen):
     tiltyard: str
     engine: str
     plan_hash: str
+    seal: str = Field("", exclude_if=lambda seal: not seal)
+    """Hash that stands for the journal and all trials; empty of results from elsewhere."""
     seed: int
     question: str
     decide: str | None

@@ -12,6 +12,7 @@ from tiltyard.analysis.model import Notice
 from tiltyard.analysis.network import ends_notice, network_notices
 from tiltyard.analysis.path_length import path_length_notices
 from tiltyard.analysis.steadiness import unsteady
+from tiltyard.analysis.words import HOLM, Family
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
@@ -20,6 +21,8 @@ from tiltyard.units import format_number
 
 NOISE_LEVEL: Final = 0.05
 """Level of the test whether the noise changed during the session."""
+EMULATED: Final = "QEMU emulation"
+"""A guest's fact "virtual machine" begins so where no processor executes it."""
 NO_HYPERVISOR: Final = frozenset({"", "none", "no", "none seen", "not available"})
 
 
@@ -38,7 +41,7 @@ def notices(
     yield from network_notices(run, [found.measured for found in judged])
     yield from unsteady(run, plan.workloads)
     if not withheld or contrasts:
-        yield from _looks(plan, contrasts, over=run.stopped is not None)
+        yield from _looks(plan, judged, over=run.stopped is not None)
     yield from _undecided(contrasts)
     yield from _resumed(run)
     yield from _changed(run)
@@ -50,7 +53,28 @@ def notices(
     if plan.clock == "instructions":
         yield from path_length_notices([found.measured for found in judged])
     else:
+        yield from _emulated(run)
         yield from _limits(plan, run)
+
+
+def _emulated(run: RunRecord) -> Iterator[Notice]:
+    """Time in a guest whose every instruction is translated is not that of a processor."""
+    machines = {turn.system: turn.facts.get("virtual machine", "") for turn in run.prepared}
+    emulated = [system for system, machine in machines.items() if machine.startswith(EMULATED)]
+    if emulated:
+        yield Notice(
+            severity="warning",
+            text=f"The processor of {_named(emulated)} was emulated. Times are those of an "
+            "emulator: system calls take some 3 times as long as on hardware, and bulk "
+            "copies 20 times; what caches, branches and disks cost is not in them. Differences "
+            "need not be those of a real machine, in size or in sign.",
+            advice='Confirm on hardware or with backend = "kvm"; to compare code alone, '
+            'clock = "instructions".',
+        )
+
+
+def _named(systems: Sequence[str]) -> str:
+    return systems[0] if len(systems) == 1 else f"{len(systems)} systems"
 
 
 def _withheld(withheld: Withheld | None) -> Iterator[Notice]:
@@ -64,18 +88,31 @@ def _withheld(withheld: Withheld | None) -> Iterator[Notice]:
         )
 
 
-def _looks(plan: Plan, contrasts: Sequence[Contrast], *, over: bool) -> Iterator[Notice]:
+def _looks(plan: Plan, judged: Sequence[JudgedWorkload], *, over: bool) -> Iterator[Notice]:
     """What waits for a look; ``over``: the run has ended for good."""
     again = "Run the study again"
     first = plan.design.looks[0].blocks
+    contrasts = [contrast for found in judged for contrast in found.contrasts]
     early = [found for found in contrasts if not found.interval and found.verdict != "invalid"]
-    if early or not contrasts:
-        fewest = min((len(contrast.differences) for contrast in early), default=0)
+    fewest = min((len(contrast.differences) for contrast in early), default=0)
+    if (early or not contrasts) and fewest < first:
         yield Notice(
             severity="warning",
             text=f"{fewest} blocks of the {first} that the first look needs: {len(early)} "
             "comparisons have no interval yet.",
             advice=None if over else f"{again}: it goes on where it stopped.",
+        )
+    elif early:
+        headlines = sum(len(found.index.contrasts) for found in judged)
+        needed = Family(headlines, HOLM).first_look(plan.design)
+        yield Notice(
+            severity="warning",
+            text=f"{headlines} comparisons of workloads as a whole have no simultaneous intervals "
+            f"before {needed} blocks."
+            if needed
+            else f"{headlines} comparisons of workloads as a whole are too many for simultaneous "
+            f"intervals within the {plan.design.looks[-1].blocks} blocks of the plan.",
+            advice=None if over or not needed else f"{again}: it goes on where it stopped.",
         )
     beyond = max(
         (

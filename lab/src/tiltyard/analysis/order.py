@@ -1,5 +1,6 @@
 """The trials in the order in which they ran: how typical each was, and whether anything drifted."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -14,8 +15,8 @@ from tiltyard.stats.types import FloatArray
 DRIFT_LEVEL: Final = 0.01
 DRIFT_PERCENT: Final = 1.0
 """A drift is stated when it is both significant at the level and larger than this."""
-DRIFT_TRIALS: Final = 10
-"""Fewer trials of a workload say nothing about drift."""
+DRIFT_BLOCKS: Final = 7
+"""Fewer blocks of a workload say nothing about drift."""
 
 
 def relative_log_values(measured: Measured) -> FloatArray:
@@ -74,19 +75,31 @@ def _line(trial: TrialRecord, relative: float) -> TrialLine:
 
 def foreign_share(trial: TrialRecord) -> float | None:
     """CPU time of other processes as a share of the trial's wall time; 1 is one whole core."""
-    if trial.end is None or trial.end.elapsed_s <= 0:
+    if trial.end is None or trial.watched_s <= 0:
         return None
-    return trial.foreign_s / trial.end.elapsed_s
+    return trial.foreign_s / trial.watched_s
+
+
+def steal_share(trial: TrialRecord) -> float | None:
+    """The same of the time that the hypervisor gave to others; ``None`` where it is not told."""
+    if trial.end is None or trial.end.usage.steal_s is None or trial.watched_s <= 0:
+        return None
+    return trial.end.usage.steal_s / trial.watched_s
 
 
 def drifts(lines: Sequence[TrialLine]) -> Iterator[Drift]:
-    """For each workload with enough trials: did its values move with the place in the order?"""
+    """For each workload with enough blocks: did its values move with the place in the order?"""
     for workload in dict.fromkeys(line.workload for line in lines):
         own = [line for line in lines if line.workload == workload]
         turns = [line for line in own if line.repeat == 1]
-        points = [(line.slot, np.log(line.relative)) for line in turns if line.relative is not None]
+        blocks = defaultdict(list)
+        for line in turns:
+            if line.relative is not None:
+                blocks[line.block].append((line.slot, np.log(line.relative)))
+        # Trials of one block share what happened to it: blocks are the unit.
+        points = sorted(np.mean(own, axis=0).tolist() for own in blocks.values())
         slots, residuals = np.array(points, dtype=np.float64).reshape(-1, 2).T
-        found = trend(slots, residuals) if len(points) >= DRIFT_TRIALS else None
+        found = trend(slots, residuals) if len(points) >= DRIFT_BLOCKS else None
         if found is None:
             continue
         change = float(100 * np.expm1(found.slope * np.ptp(slots)))
@@ -95,7 +108,7 @@ def drifts(lines: Sequence[TrialLine]) -> Iterator[Drift]:
             spearman=found.spearman,
             p=found.p,
             change_percent=change,
-            sentence=_drift_sentence(workload, found.p, change, len(points)),
+            sentence=_drift_sentence(workload, found.p, change, sum(map(len, blocks.values()))),
         )
 
 

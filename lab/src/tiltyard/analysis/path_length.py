@@ -7,6 +7,8 @@ import numpy as np
 
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.quantity import Measured
+from tiltyard.plan.path_length import STRING_MOVES
+from tiltyard.units import format_number
 
 EXACT: Final = 0.01
 """Counts that differ by more between blocks hold a wait for something outside of the guest."""
@@ -15,15 +17,54 @@ EXACT: Final = 0.01
 def path_length_notices(measured: Sequence[Measured]) -> Iterator[Notice]:
     """How well the counts of each workload repeat, then how far any claim on them reaches."""
     for own in measured:
-        spread = _largest_spread(own)
+        name, spread = own.workload.spec.name, _largest_spread(own)
         if spread is not None:
-            yield _repeats(own.workload.spec.name, spread)
+            yield _repeats(name, spread)
+        yield _amounts(name, twice=own.workload.doubled is not None)
+        yield from _string_moves(own)
     yield Notice(
         severity="note",
         text="A path length is no time: what an instruction costs, and what waits for memory or a "
         "device cost, is not in it. Fewer instructions can still take longer.",
         advice='Compare times too: the same study with clock = "time".',
     )
+
+
+def _amounts(name: str, *, twice: bool) -> Notice:
+    """Whether what is paid once is among the path lengths."""
+    if twice:
+        return Notice(
+            severity="note",
+            text=f"{name} was measured with its work as planned and with twice as much: path "
+            "lengths are what each operation adds; what is paid once stands in a row of its own.",
+        )
+    return Notice(
+        severity="warning",
+        text=f"{name} was measured with one amount of work: what is paid once for a file, a page "
+        "or a boot is divided among its operations, and the path length depends on how many there "
+        "are.",
+    )
+
+
+def _string_moves(measured: Measured) -> Iterator[Notice]:
+    """How much of the path lengths is repetitions, which are no code."""
+    own = {cell.metric.name: cell for cell in measured.details}
+    for cell in measured.cells:
+        moves = own.get(cell.metric.name + STRING_MOVES)
+        if moves is None or not np.isfinite(moves.values).any():
+            continue
+        moved, whole = float(np.nanmedian(moves.values)), float(np.nanmedian(cell.values))
+        if not moved or moved > whole:
+            continue
+        yield Notice(
+            severity="warning",
+            text=f"Of the {format_number(whole, 4)} instructions of an operation of "
+            f"{cell.quantity.metric}, {format_number(moved, 4)} are string moves: the emulator "
+            "counts one for each byte that the kernel copies, where a processor has one for all. "
+            f"The other {format_number(whole - moved, 4)} are code, and a difference is the larger "
+            "part of them.",
+        )
+        return
 
 
 def _largest_spread(measured: Measured) -> float | None:

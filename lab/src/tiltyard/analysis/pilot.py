@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Final
 
+from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.analysis.replication import components_of, values_of_trials
 from tiltyard.analysis.warm_up import all_series_of, warm_up_of
 from tiltyard.plan.model import Plan, PlannedWorkload
@@ -12,7 +13,7 @@ from tiltyard.plan.pilot import BLOCKS, TRIALS, Pilot, PilotWorkload, hash_of_sy
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.replication import optimal_counts
 from tiltyard.stats.types import FloatArray
-from tiltyard.wire import Usage
+from tiltyard.wire import End
 
 MOST_TRIALS: Final = 5
 """In a turn, however little the turns differ in a pilot: a study begins with seven turns at least,
@@ -87,19 +88,21 @@ def _telemetry(run: RunRecord) -> dict[str, float]:
     for trial in run.trials:
         if trial.end is None or trial.end.elapsed_s <= 0:
             continue
-        for name, seconds in _signals(trial, trial.end.usage).items():
-            if seconds is not None:
-                shares.setdefault(name, []).append(seconds / trial.end.elapsed_s)
+        for name, share in _shares(trial, trial.end).items():
+            if share is not None:
+                shares.setdefault(name, []).append(share)
     return {name: median(found) for name, found in shares.items()}
 
 
-def _signals(trial: TrialRecord, usage: Usage) -> dict[str, float | None]:
-    """Seconds that others took, or in which tasks waited; ``None`` where the kernel is silent."""
-    pressure = usage.pressure
+def _shares(trial: TrialRecord, end: End) -> dict[str, float | None]:
+    """What others took, and how much of the time tasks waited; ``None`` where nothing is told."""
+    waits = end.usage.pressure
+    waited_s = (waits.cpu_s, waits.io_s, waits.memory_s) if waits else (None, None, None)
     return {
-        "foreign_cpu": trial.foreign_s,
-        "steal": usage.steal_s,
-        "pressure_cpu": pressure.cpu_s if pressure else None,
-        "pressure_io": pressure.io_s if pressure else None,
-        "pressure_memory": pressure.memory_s if pressure else None,
+        "foreign_cpu": foreign_share(trial),
+        "steal": steal_share(trial),
+        **{
+            f"pressure_{name}": None if seconds is None else seconds / end.elapsed_s
+            for name, seconds in zip(("cpu", "io", "memory"), waited_s, strict=True)
+        },
     }

@@ -130,7 +130,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     found: dict[tuple[int, int], Readings] = {}
     for (block, system), trials in turns.items():
         place = row_of[block], column_of[system]
-        attempted[place] = len(trials) == (workload.spec.trials or 1)
+        attempted[place] = len(trials) == workload.trials
         if readings := readings_of_turn(trials, workload, reader):
             found[place] = readings
     cells = tuple(_cells(workload, found, attempted))
@@ -195,7 +195,9 @@ def _cells_of(
     name, label = workload.spec.name, metric.label
     named = label if label.startswith(f"{name} ") else f"{name} {label}"
     axes = spoken_axes(dict(at) for at in points)
-    # A rate or time of zero has no logarithm: it counts as a trial without that value.
+    # A rate or time of zero has no logarithm: it counts as a trial without that value, and so does
+    # an infinite one.
+    values = np.where(np.isfinite(values), values, np.nan)
     if metric.role == "headline":
         values = np.where(values > 0, values, np.nan)
     log_values = np.log(values, out=np.full(values.shape, np.nan), where=values > 0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tiltyard.analysis.model import Replication
 from tiltyard.analysis.warm_up import samples_after_warm_up
-from tiltyard.plan.model import Plan, PlannedWorkload
+from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.replication import VarianceComponents, variance_components, without_shared
 from tiltyard.stats.types import FloatArray
@@ -22,17 +22,21 @@ def values_of_trials(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> F
     trial failed or did not yield every cell.
     """
     name = workload.spec.name
+
+    def place_of(key: TrialKey) -> int:
+        return (key.repeat - 1) // workload.amounts
+
     own = [trial for trial in run.trials if trial.key.workload == name]
     read = {trial.key: _log_values(trial, workload) for trial in own if trial.outcome == "done"}
     cells = {place for found in read.values() for place in found}
     systems = {system.name: place for place, system in enumerate(plan.systems)}
     numbers = sorted({trial.key.block for trial in own})
     blocks = {number: place for place, number in enumerate(numbers)}
-    repeats = max((trial.key.repeat for trial in own), default=1)
+    repeats = max((place_of(trial.key) for trial in own), default=0) + 1
     values = np.full((len(systems), len(blocks), repeats), np.nan)
     for key, found in read.items():
         if found.keys() == cells and found:
-            at = systems[key.system], blocks[key.block], key.repeat - 1
+            at = systems[key.system], blocks[key.block], place_of(key)
             values[at] = np.mean(list(found.values()))
     return values
 

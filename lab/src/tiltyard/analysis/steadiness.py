@@ -35,8 +35,8 @@ def steadiness(run: RunRecord, workload: PlannedWorkload) -> Steadiness | None:
             "was removed, and whether it was steady cannot be told",
         )
     long = [
-        one for one in series if len(one.rates) >= LEAST_SLICES
-        and one.total_s >= LEAST_S
+        one for one in series if one.total_s >= LEAST_S
+        and len(one.rates) >= LEAST_SLICES
     ]  # fmt: skip
     if not long:
         return _untold(

@@ -21,8 +21,7 @@ def readings_of_turn(
         workload: how many there were to be, and what of each is warm-up.
         reader: of this workload.
     """
-    if len(trials) < (workload.spec.trials or 1) or any(
-        trial.outcome != "done" for trial in trials
-    ):
+    if len(trials) < workload.trials or any(trial.outcome != "done" for trial in trials):
         return None
-    return mean_of([reader.read(samples_after_warm_up(trial, workload)) for trial in trials])
+    measured = [trial for trial in trials if workload.completes(trial.key.repeat)]
+    return mean_of([reader.read(samples_after_warm_up(trial, workload)) for trial in measured])

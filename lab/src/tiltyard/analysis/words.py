@@ -15,11 +15,9 @@ from tiltyard.analysis.amounts import (
 from tiltyard.analysis.contrast import Contrast
 from tiltyard.plan.model import Design
 from tiltyard.plan.path_length import PATH_LENGTH
-from tiltyard.stats.planning import blocks_needed
-from tiltyard.stats.sequential import RepeatedInterval
-
-MANY_BLOCKS: Final = 1000
-"""Beyond this a number of blocks to come says only that it is hopeless."""
+from tiltyard.plan.prospect import earliest_difference
+from tiltyard.stats.planning import LIKELY, MANY_BLOCKS, blocks_needed
+from tiltyard.stats.sequential import LEVEL, RepeatedInterval
 
 SAME: Final = 1e-9
 """On the log scale: an interval of no more width is of differences that are all the same."""
@@ -35,6 +33,19 @@ class Family:
     size: int
     correction: str
     """``BENJAMINI_HOCHBERG``, or ``HOLM``: verdicts and intervals then hold together."""
+    claimed: int = 0
+    """Those that are decided to differ."""
+
+    def next_level(self, design: Design) -> float:
+        """Error rate over all looks at which one more comparison would be claimed."""
+        if self.correction == HOLM:
+            return LEVEL / max(1, self.size - self.claimed)
+        return min(LEVEL, design.false_discovery_rate * (self.claimed + 1) / max(1, self.size))
+
+    def first_look(self, design: Design) -> int | None:
+        """Blocks of the first look that has an interval for this family; ``None``: no look has."""
+        comparisons = self.size if self.correction == HOLM else 1
+        return earliest_difference(design, comparisons)
 
 
 def sentence(contrast: Contrast, design: Design, family: Family) -> str:
@@ -45,7 +56,9 @@ def sentence(contrast: Contrast, design: Design, family: Family) -> str:
     if contrast.verdict == "invalid":
         return _invalid(contrast)
     if interval is None:
-        return _too_early(contrast, design)
+        return _too_early(contrast, design, family)
+    if contrast.verdict == "undecided" and contrast.fails_too_often:
+        return _failing(contrast)
     if contrast.verdict == "equivalent":
         return _equivalent(contrast, interval, design)
     if contrast.verdict == "undecided":
@@ -61,19 +74,33 @@ def _withheld(contrast: Contrast) -> str:
 
 
 def _invalid(contrast: Contrast) -> str:
-    share_percent = 100 * contrast.failed / contrast.attempted
     return (
         f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: invalid; "
-        f"{contrast.failed} of {contrast.attempted} blocks ({share_percent:.0f} %) failed."
+        f"{_failures(contrast)}."
     )
 
 
-def _too_early(contrast: Contrast, design: Design) -> str:
+def _failing(contrast: Contrast) -> str:
     return (
         f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: undecided; "
-        f"{len(contrast.differences)} blocks of {design.looks[0].blocks} "
-        "that the first look needs."
+        f"{_failures(contrast)}, too many for a verdict unless further blocks succeed."
     )
+
+
+def _failures(contrast: Contrast) -> str:
+    share_percent = 100 * contrast.failed / contrast.attempted
+    return f"{contrast.failed} of {contrast.attempted} blocks ({share_percent:.0f} %) failed"
+
+
+def _too_early(contrast: Contrast, design: Design, family: Family) -> str:
+    head = f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: undecided; "
+    first, done = family.first_look(design), len(contrast.differences)
+    if first is None:
+        last = design.looks[-1].blocks
+        return f"{head}{last} blocks are too few for {family.size} simultaneous intervals."
+    if first > design.looks[0].blocks:
+        return f"{head}{done} blocks of {first} that {family.size} simultaneous intervals need."
+    return f"{head}{done} blocks of {first} that the first look needs."
 
 
 def _equivalent(contrast: Contrast, interval: RepeatedInterval, design: Design) -> str:
@@ -98,36 +125,39 @@ def _undecided(
         f"undecided after {interval.blocks} blocks; "
     )
     possible = compatible(math.exp(interval.low), math.exp(interval.high))
+    level = coverage(interval.level)
     if not interval.low <= 0 <= interval.high:
         return (
-            f"{head}the interval, {possible}, excludes equality, but not once the "
+            f"{head}the {level} interval, {possible}, excludes equality, but not once the "
             f"{family.size} comparisons are corrected for ({family.correction})."
         )
-    compatible_with = f"{head}anything from {possible} is compatible; "
+    compatible_with = f"{head}anything from {possible} is compatible ({level} interval); "
     if contrast.futile:
-        return f"{compatible_with}stopped there, because {_too_many(interval, design)}."
-    return f"{compatible_with}{outlook(interval, design)}."
+        return f"{compatible_with}stopped there, because {_too_many(interval, design, family)}."
+    return f"{compatible_with}{outlook(interval, design, family)}."
 
 
-def _too_many(interval: RepeatedInterval, design: Design) -> str:
+def _too_many(interval: RepeatedInterval, design: Design, family: Family) -> str:
     """Why more blocks were not made."""
-    needed = _needed(interval, design)
-    blocks = f"about {needed}" if needed <= MANY_BLOCKS else f"more than {MANY_BLOCKS}"
-    return f"a decision needs {blocks} blocks and the last look is after {design.looks[-1].blocks}"
+    needed = _needed(interval, design, family)
+    blocks = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed}"
+    return (
+        f"a decision needs {blocks} blocks ({100 * LIKELY:.0f} % chance) and the last look is "
+        f"after {design.looks[-1].blocks}"
+    )
 
 
-def _needed(interval: RepeatedInterval, design: Design) -> int:
-    """Blocks that would likely decide."""
+def _needed(interval: RepeatedInterval, design: Design, family: Family) -> int | None:
     rope = math.log1p(design.equivalent_within)
-    return blocks_needed(interval.blocks, interval.estimate, interval.low, interval.high, rope)
+    return blocks_needed(design.spending, interval, rope, family.next_level(design))
 
 
-def outlook(interval: RepeatedInterval, design: Design) -> str:
-    """How many more blocks would likely decide."""
-    needed = _needed(interval, design)
-    if needed > MANY_BLOCKS:
-        return f"even {MANY_BLOCKS} blocks would hardly decide"
-    return f"about {max(1, needed - interval.blocks)} more blocks would likely decide"
+def outlook(interval: RepeatedInterval, design: Design, family: Family) -> str:
+    """How many more blocks are needed for a decision."""
+    needed = _needed(interval, design, family)
+    if needed is None:
+        return f"more than {MANY_BLOCKS} more blocks needed ({100 * LIKELY:.0f} % chance)"
+    return f"≈ {needed - interval.blocks} more blocks needed ({100 * LIKELY:.0f} % chance)"
 
 
 def _different(contrast: Contrast, interval: RepeatedInterval, design: Design) -> str:

@@ -33,8 +33,12 @@ class Quantities:
 
     @property
     def family(self) -> tuple[Quantity, ...]:
-        """Cells, metrics, latencies: what is corrected by the false discovery rate."""
-        return (*(cell.quantity for cell in self.measured.cells), *self.metrics, *self.latencies)
+        """Cells, metrics, latencies: what is corrected by the false discovery rate.
+
+        A cell that is the only one is the index, and judged there.
+        """
+        cells = self.measured.cells if len(self.measured.cells) > 1 else ()
+        return (*(cell.quantity for cell in cells), *self.metrics, *self.latencies)
 
 
 @dataclass(frozen=True)
@@ -44,13 +48,14 @@ class JudgedWorkload:
     measured: Measured
     index: Judged
     cells: tuple[Judged, ...]
+    """Of a single cell the index itself: one verdict and one interval."""
     metrics: tuple[Judged, ...]
     latencies: tuple[Judged, ...]
 
     @property
     def family(self) -> tuple[Judged, ...]:
         """All but the index, in the order of :attr:`Quantities.family`."""
-        return (*self.cells, *self.metrics, *self.latencies)
+        return (*(self.cells if len(self.cells) > 1 else ()), *self.metrics, *self.latencies)
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
@@ -125,7 +130,8 @@ def workload_findings(
     """
     measured = judged.measured
     name = measured.workload.spec.name
-    cells = cells_of(measured, measured.cells, map(grid.comparisons, judged.cells))
+    of_cells = headline if len(judged.cells) == 1 else grid
+    cells = cells_of(measured, measured.cells, map(of_cells.comparisons, judged.cells))
     index = index_of(
         name, judged.index.quantity.topic, judged.index, headline, plan.baseline, cells
     )
@@ -136,7 +142,7 @@ def workload_findings(
         by_metric=_by_metric(judged, cells, plan.baseline, grid),
         cells=cells,
         latencies=_latencies(judged, plan.baseline, grid),
-        losses=_losses(index, judged, grid),
+        losses=_losses(index, judged, of_cells),
         ends=what_ends_saw(run, name),
     ).model_copy(
         update={

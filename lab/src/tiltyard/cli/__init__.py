@@ -31,6 +31,7 @@ from tiltyard.cli.status import status
 from tiltyard.cli.tuning import tuning
 from tiltyard.cli.workloads import workloads
 from tiltyard.errors import ExitCode, TiltyardError
+from tiltyard.printable import one_line, visible
 
 VERBS: tuple[Callable[..., int | None], ...] = (
     compare,
@@ -91,7 +92,7 @@ def main() -> None:
         verb = " ".join(("tiltyard", *(error.command_chain or ())))
         code = _fail(f"{error} ({verb} --help)", ExitCode.USAGE)
     except TiltyardError as error:
-        code = _fail(str(error), error.exit_code)
+        code = _fail(one_line(str(error)), error.exit_code)
     except KeyboardInterrupt:
         code = _fail("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
@@ -112,8 +113,8 @@ def main() -> None:
 
 
 def _fail(message: str, code: ExitCode) -> ExitCode:
-    """Print one line for people."""
-    sys.stderr.write(f"tiltyard: {message}\n")
+    """Print a message for people; nothing in it is for their terminal."""
+    sys.stderr.write(f"tiltyard: {visible(message)}\n")
     return code
 
 

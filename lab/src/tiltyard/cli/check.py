@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tiltyard.folder import StudyFolder
     from tiltyard.plan.model import Plan
+    from tiltyard.run.trust import Bringing
+    from tiltyard.study.model import SystemSpec
 
 
 def check(
@@ -23,6 +27,9 @@ def check(
     Reads the study, lets the engine check every parameter, says what so many blocks cannot decide,
     asks each system what it lacks, brings each one up and takes it down again, and says what
     differs between them beyond the factors.
+
+    What the study itself brings, programs and options that start one, is named, and not executed:
+    systems that need it are not asked and not brought up.
 
     ```
     tiltyard check spool
@@ -40,15 +47,20 @@ def check(
     """
     from tiltyard.cli.session import frozen, rehearsal_of
     from tiltyard.executors.engine import Engine
+    from tiltyard.run.trust import Bringing
     from tiltyard.study.scaling import parse_scale
 
     fraction = None if scale is None else parse_scale(scale)
     with rehearsal_of(study) as (source, folder):
-        plan = frozen(source, Engine.find(), fraction)
-        return _check(plan, folder, bring_up=rehearse, only_tell=dry_run)
+        engine = Engine.find()
+        plan = frozen(source, engine, fraction)
+        bringing = Bringing.of(plan, engine.describe(), folder)
+        return _check(plan, folder, bringing, bring_up=rehearse, only_tell=dry_run)
 
 
-def _check(plan: "Plan", folder: "StudyFolder", *, bring_up: bool, only_tell: bool) -> int:
+def _check(
+    plan: "Plan", folder: "StudyFolder", bringing: "Bringing", *, bring_up: bool, only_tell: bool
+) -> int:
     """What would go wrong with a study, said line by line; an exit code."""
     from tiltyard.cli.console import say
     from tiltyard.errors import ExitCode
@@ -71,10 +83,14 @@ def _check(plan: "Plan", folder: "StudyFolder", *, bring_up: bool, only_tell: bo
         say(f"Boots     this host is booted before each turn, up to {number} times")
     for limit in prospects(plan):
         say(f"Limit     {limit}")
-    refresh = any((workload.spec.trials or 1) > 1 for workload in plan.workloads)
+    for item, owners in bringing.items.items():
+        say(f"Brings    {item.key}: {item.what} ({', '.join(owners)})")
+    trusted = bringing.is_trusted
+    systems = [system for system in plan.systems if system.name not in bringing.by_system]
     if only_tell:
-        return _tell(folder, plan)
-    found = rehearse_systems(folder, plan.systems, bring_up=bring_up, refresh=refresh)
+        return _refused(_tell(folder, systems), trusted=trusted)
+    refresh = any(workload.trials > 1 for workload in plan.workloads)
+    found = rehearse_systems(folder, systems, bring_up=bring_up, refresh=refresh)
     for line in found.recovered:
         say(f"Restored  {line}")
     here = host_facts(host_record(folder.root, plan.engine))
@@ -86,17 +102,34 @@ def _check(plan: "Plan", folder: "StudyFolder", *, bring_up: bool, only_tell: bo
             say(f"{problem.severity.capitalize():9} {system}: {problem.text}{remedy}")
     if any(problem.severity == "error" for each in found.problems.values() for problem in each):
         return ExitCode.HOST_LACKS
-    say("Ready     nothing would go wrong that can be seen from here")
-    return ExitCode.DONE
+    if trusted:
+        untried = "; what the study brings was not tried" if bringing.items else ""
+        say(f"Ready     nothing would go wrong that can be seen from here{untried}")
+    return _refused(ExitCode.DONE, trusted=trusted)
 
 
-def _tell(folder: "StudyFolder", plan: "Plan") -> int:
+def _refused(code: int, *, trusted: bool) -> int:
+    """The exit code, if nothing was held back; else that of a refusal, and why."""
+    from tiltyard.cli.console import say
+    from tiltyard.errors import ExitCode
+
+    if trusted:
+        return code
+    say(
+        "Refused   This study brings programs, or options that start them: nothing of them was "
+        "executed. Mend: look at each line above that begins with Brings; then "
+        "tiltyard run with --trust"
+    )
+    return ExitCode.REFUSED
+
+
+def _tell(folder: "StudyFolder", systems: "Sequence[SystemSpec]") -> int:
     """What would be executed, as a shell would show it."""
     from tiltyard.cli.console import say
     from tiltyard.errors import ExitCode
     from tiltyard.run.dry_run import dry_run
 
-    parts = dry_run(folder, plan.systems)
+    parts = dry_run(folder, systems)
     for told in parts:
         say(f"Dry run   {told.system}{': ' if told.system else ''}{told.part}")
         for line in told.lines:

@@ -27,7 +27,7 @@ def compare(
     ```
 
     A study folder is written, named after the workloads and systems; the same command again goes
-    on with it.
+    on with it. What is typed here, such as a tuning profile, is trusted as it is typed.
 
     Args:
         systems: File systems (made on a fresh loop-backed image in each block; needs root),
@@ -48,7 +48,8 @@ def compare(
     from tiltyard.cli.run import carry_out
     from tiltyard.cli.session import part_of, place_study
     from tiltyard.executors.engine import Engine
-    from tiltyard.folder import StudyFolder
+    from tiltyard.folder import StudyFolder, sha256
+    from tiltyard.run.trust import Bringing
     from tiltyard.study.compare import compare_study
     from tiltyard.study.load import read_study
     from tiltyard.study.scaling import parse_scale
@@ -74,8 +75,11 @@ def compare(
     fraction = None if scale is None else parse_scale(scale)
     target = StudyFolder(folder or Path(_name(systems, workload) + part_of(fraction)))
     # A study that cannot be carried out must not stand in the way of the corrected command.
-    read_study(text, target.study, catalogue, KINDS)
+    study = read_study(text, target.study, catalogue, KINDS)
     place_study(target, text.encode())
+    # What was typed here is trusted as typed; a plan that was in the folder before is not.
+    hash_ = sha256(text.encode())
+    Bringing.among(hash_, study.systems, study.workloads, catalogue, target).trust()
     remark(f"Study    {target.root}/")
     return carry_out(target, scale=fraction)
 

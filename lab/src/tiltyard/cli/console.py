@@ -1,14 +1,25 @@
 """Where output goes: results to stdout, words for people about the work to stderr."""
 
 import sys
+from collections.abc import Iterator
 from functools import cache
 from typing import NoReturn
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from tiltyard.printable import visible, visible_in_json
 
 
 class _Console(Console):
     """A console whose reader may go away (`| head`) without an error being made of it."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """What a terminal would obey is shown: texts come from studies, engines, other hosts."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
 
     def on_broken_pipe(self) -> NoReturn:
         """Let the command line end the process, with the code for that."""
@@ -36,12 +47,12 @@ def emit(data: bytes) -> None:
 
 def emit_json(text: str) -> None:
     """A JSON document to stdout: in UTF-8, as every reader of JSON expects it."""
-    emit(f"{text}\n".encode())
+    emit(f"{visible_in_json(text)}\n".encode())
 
 
 def say(text: str) -> None:
     """Plain text to stdout, never wrapped, markup not interpreted."""
-    out().print(text, markup=False, soft_wrap=True)
+    out().print(visible(text), markup=False, soft_wrap=True)
 
 
 def show(renderable: RenderableType) -> None:
@@ -51,4 +62,4 @@ def show(renderable: RenderableType) -> None:
 
 def remark(text: str) -> None:
     """A line for people, to stderr."""
-    err().print(text, markup=False, soft_wrap=True)
+    err().print(visible(text), markup=False, soft_wrap=True)

@@ -41,7 +41,7 @@ def export(
     from tiltyard.cli.reporting import findings_of, named
     from tiltyard.collected.published import is_published
     from tiltyard.exporters import EXPORTERS
-    from tiltyard.folder import StudyFolder, write_whole
+    from tiltyard.folder import StudyFolder, write_together
 
     exporter = named(to, {one.name: one for one in EXPORTERS}, "an export format")
     if output == "-":
@@ -50,13 +50,15 @@ def export(
         return
     if output is not None:
         path = free_file(Path(output))
+        home, name = path.parent, path.name
     elif is_published(study):
-        path = Path(exporter.file)
+        home, name = Path(), exporter.file
     else:
-        root = study if study.is_dir() else study.parent
-        path = StudyFolder(root).report / exporter.file
-    write_whole(path, exporter.render(findings_of(study)))
-    say(str(path))
+        folder = StudyFolder(study if study.is_dir() else study.parent)
+        folder.insist_own()
+        home, name = folder.root, f"{folder.report.name}/{exporter.file}"
+    write_together(home, {name: exporter.render(findings_of(study))})
+    say(str(home / name))
 
 
 def _refuse_terminal(exporter: "Exporter") -> None:

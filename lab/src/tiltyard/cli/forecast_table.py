@@ -11,7 +11,7 @@ from tiltyard.units import format_duration
 def table(found: Forecast) -> Table:
     """One line for each comparison: its noise, and what each look is expected to show."""
     made = Table(
-        title="Half-width of the 95 % interval in %, as expected after so many blocks",
+        title="Half-width of the simultaneous 95 % interval in %, as expected after so many blocks",
         title_justify="left",
     )
     made.add_column("")
@@ -25,8 +25,10 @@ def table(found: Forecast) -> Table:
         made.add_row(
             f"{pair.workload}\n{pair.system} / {pair.against}",
             _number(pair.cv),
-            *(_number(look.half_width) for look in pair.looks),
-            f"{pair.blocks_within}\n{format_duration(pair.elapsed_within_s)}",
+            *("–" if look.half_width is None else _number(look.half_width) for look in pair.looks),
+            "–"
+            if pair.blocks_within is None or pair.elapsed_within_s is None
+            else f"{pair.blocks_within}\n{format_duration(pair.elapsed_within_s)}",
             f"{pair.blocks_to_find}\n{format_duration(pair.blocks_to_find * found.block_s)}",
         )
     return made

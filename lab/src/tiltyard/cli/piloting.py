@@ -19,19 +19,22 @@ from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.course import counted
 from tiltyard.run.estimate import Pace
 from tiltyard.run.history import History
-from tiltyard.run.journal import read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
+from tiltyard.run.trust import Bringing
 
 
-def run_pilot(folder: StudyFolder, engine: Engine, scale: Fraction | None = None) -> None:
+def run_pilot(
+    folder: StudyFolder, engine: Engine, scale: Fraction | None = None, *, trust: bool = False
+) -> None:
     """Carry the pilot out, or go on with it, and write down what it found.
 
     Raises:
+        RefusedError: if what the study brings is not trusted.
         InterruptedRunError: after Ctrl-C; the same command goes on.
         UsageError: if there is the pilot of another study.
     """
-    plan = _planned_pilot(folder, engine, scale)
+    plan = _planned_pilot(folder, engine, scale, trust=trust)
     enough = Decision(done=True, open=(), reason="the pilot is complete", going_on=frozenset())
     try:
         with LiveDisplay(decides=False) as display:
@@ -42,9 +45,9 @@ def run_pilot(folder: StudyFolder, engine: Engine, scale: Fraction | None = None
             f"Go on with: tiltyard plan {folder.root} --pilot"
         ) from None
     run = read_run(folder.pilot, plan)
-    history = History(read_journal(folder.pilot.journal))
+    history = History.read(folder.pilot.journal)
     pace = Pace.of(history)
-    found = pilot_of(plan, run, pace.overhead_s, pace.workloads, history.entries[-1].at)
+    found = pilot_of(plan, run, pace.overhead_s, pace.workloads, history.last_at)
     write_whole(folder.pilot_findings, found.document())
     remark(f"Pilot    {folder.pilot_findings} ({found.hash[:12]})")
     if failed := sum(trial.outcome != "done" for trial in run.trials):
@@ -54,7 +57,9 @@ def run_pilot(folder: StudyFolder, engine: Engine, scale: Fraction | None = None
         remark("Pilot    the plan of this study is frozen already: it stays as it is")
 
 
-def _planned_pilot(folder: StudyFolder, engine: Engine, scale: Fraction | None) -> Plan:
+def _planned_pilot(
+    folder: StudyFolder, engine: Engine, scale: Fraction | None, *, trust: bool
+) -> Plan:
     """The plan of the pilot; frozen now if it has none."""
     pilot, text = folder.pilot, folder.study.read_bytes()
     if pilot.plan.exists():
@@ -63,8 +68,11 @@ def _planned_pilot(folder: StudyFolder, engine: Engine, scale: Fraction | None) 
                 f"{pilot.root}: this pilot was made before {folder.study} was changed. "
                 "Delete that folder to make another one"
             )
-        return at_scale(pilot, scale)
+        plan = at_scale(pilot, scale)
+        Bringing.of(plan, engine.describe(), pilot).insist_trusted(folder.root, trust=trust)
+        return plan
     plan = frozen(folder.study, engine, scale)
+    Bringing.of(plan, engine.describe(), pilot).insist_trusted(folder.root, trust=trust)
     write_whole(pilot.study, text)
     write_plan(pilot, plan_of_pilot(plan))
     return read_plan(pilot)
@@ -93,7 +101,7 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
             f"tiltyard plan {folder.root} --pilot measures it"
         )
     run = counted(plan, read_run(folder, plan))
-    pace = Pace.of(History(read_journal(folder.journal)))
+    pace = Pace.of(History.read(folder.journal))
     systems = [system.name for system in plan.systems]
     known = {}
     for workload in plan.workloads:

@@ -13,6 +13,7 @@ def plan(
     power: float = 0.9,
     json: bool = False,
     scale: str | None = None,
+    trust: bool = False,
 ) -> None:
     """Say how many blocks and how long a precision takes, and what precision a time buys.
 
@@ -34,6 +35,8 @@ def plan(
         power: Chance with which a difference is to be found, more than 0.5 and less than 1.
         json: Print all of it as JSON.
         scale: Foresee the study as a run with this `--scale` will carry it out: "1/64".
+        trust: With `--pilot`: let what the study brings be executed, programs and options that
+            start one, as `tiltyard check` names them. Kept, so that it is said once for a study.
     """
     from tiltyard.analysis.forecast import Asked, forecast
     from tiltyard.cli.console import emit_json, say, show
@@ -52,7 +55,7 @@ def plan(
     budget_s = _seconds(budget)
     fraction = None if scale is None else parse_scale(scale)
     if pilot:
-        run_pilot(folder, engine, fraction)
+        run_pilot(folder, engine, fraction, trust=trust)
     planned = plan_to_foresee(folder, engine, fraction)
     known, source = known_of(folder, planned)
     try:

@@ -14,6 +14,7 @@ def report(
     format: Annotated[tuple[str, ...], Parameter(consume_multiple=(1, None))] = (),
     output: Path | None = None,
     json: bool = False,
+    seal: str | None = None,
 ) -> None:
     """Analyse what is there and write findings and report anew.
 
@@ -28,6 +29,7 @@ def report(
     tiltyard report spool --format pdf xlsx --style whitepaper
     tiltyard report published/netperf-rhel6 --format all
     tiltyard report spool --json | jq .answer
+    tiltyard report spool --seal 5a1f…      # only if journal and trials are those that it names
     ```
 
     Args:
@@ -37,13 +39,17 @@ def report(
         output: Folder for the report and its findings, so that nothing is written to the study's;
             by default that and `report/` in it, of a printed study a folder of its name here.
         json: Print the findings as JSON instead of the verdict table.
+        seal: The seal that a run or a report of this study has printed: refuse to report if the
+            journal or a trial is not what it was then.
     """
     from tiltyard.cli.console import emit_json, show
-    from tiltyard.cli.reporting import concluded, formats_of, write_report
+    from tiltyard.cli.reporting import concluded, formats_of, insist_on_seal, write_report
     from tiltyard.report.terminal import verdicts
 
     formats = formats_of(format)
     found = concluded(study, style, output)
+    if seal is not None:
+        insist_on_seal(study, found.findings, seal)
     pages = write_report(found, formats)
     if json:
         emit_json(found.findings.model_dump_json(indent=2))

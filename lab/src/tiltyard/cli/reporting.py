@@ -1,5 +1,6 @@
 """From a folder, whatever kind of study it holds, to its report in the forms asked for."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -65,6 +66,7 @@ def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
 
     Raises:
         UsageError: if there is no such study or style, or no report can go to that folder.
+        RefusedError: if it would go to a study folder in which another user has a hand.
     """
     if is_published(study):
         chosen = _style_of(study, read_publication(study), style)
@@ -75,7 +77,30 @@ def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
     if output is not None:
         target = free_folder(output)
         return Concluded(findings_of(study), chosen, target, target)
+    folder.insist_own()
     return Concluded(findings_of(study), chosen, folder.root, folder.report)
+
+
+def insist_on_seal(study: Path, findings: Findings, seal: str) -> None:
+    """The journal and the trials are those that a seal was printed for.
+
+    Raises:
+        UsageError: if they are not, or if it is no seal.
+    """
+    wanted = seal.strip().lower()
+    if not re.fullmatch("[0-9a-f]{64}", wanted):
+        raise UsageError(
+            f'--seal: "{seal}" is no seal: 64 hexadecimal digits, as "tiltyard run" and reports '
+            'print them after "seal"'
+        )
+    if not findings.seal:
+        raise UsageError(f"{study}: was not run here and has no journal: there is no seal of it")
+    if findings.seal != wanted:
+        raise UsageError(
+            f"{StudyFolder.of(study).journal}: its seal is {findings.seal}, not {wanted}: since "
+            "that was printed the study has gone on, or its journal or trials were changed. Mend: "
+            "put the folder back from a copy, or leave out --seal"
+        )
 
 
 def _style_of(study: Path, publication: Publication, style: str | None) -> Style:

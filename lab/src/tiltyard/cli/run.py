@@ -7,7 +7,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from tiltyard.analysis.model import Findings
+    from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
+    from tiltyard.plan.model import Plan
 
 
 def run(
@@ -18,7 +20,9 @@ def run(
     stop_on_failure: bool = False,
     require_decision: bool = False,
     allow_reboot: bool = False,
+    wait: str | None = None,
     scale: str | None = None,
+    trust: bool = False,
 ) -> int:
     """Carry a study out; the same command again goes on where it stopped.
 
@@ -40,12 +44,23 @@ def run(
             undecided, or invalid because too many of its blocks failed or were spoiled.
         allow_reboot: Boot this host before each turn of systems with reset = "reboot". The run
             ends with code 9 each time and goes on by itself after the boot.
+        wait: How long to wait, each time, for what another run or another program has at the
+            moment: a setting, a device. By default 10 min. After that the run ends with code 4, and
+            the same command goes on; "0 s" does not wait.
         scale: Make sizes, counts and durations smaller by this fraction before the plan is frozen:
             more than 0, at most 1, as "1/64" or "0.01". Plan and report say what became of them.
+        trust: Let what the study brings be executed: programs, and options that start one, as
+            `tiltyard check` names them. Kept, so that it is said once for a study.
     """
     from tiltyard.cli.session import open_study
+    from tiltyard.errors import UsageError
     from tiltyard.study.scaling import parse_scale
+    from tiltyard.units import parse_duration
 
+    try:
+        wait_s = None if wait is None else parse_duration(wait)
+    except ValueError as error:
+        raise UsageError(f"--wait: {error}") from None
     fraction = None if scale is None else parse_scale(scale)
     return carry_out(
         open_study(study, folder, fraction),
@@ -53,6 +68,8 @@ def run(
         stop_on_failure=stop_on_failure,
         require_decision=require_decision,
         allow_reboot=allow_reboot,
+        wait_s=wait_s,
+        trust=trust,
     )
 
 
@@ -63,18 +80,25 @@ def carry_out(
     stop_on_failure: bool = False,
     require_decision: bool = False,
     allow_reboot: bool = False,
+    wait_s: float | None = None,
+    trust: bool = False,
 ) -> int:
     """Run a placed study to its end, show the verdicts, write findings and report.
 
     Raises:
+        RefusedError: if what the study brings is not trusted.
         HostLacksError: if the study folder cannot be written any more.
     """
     from tiltyard.cli.console import show
+    from tiltyard.cli.session import planned
     from tiltyard.errors import HostLacksError
+    from tiltyard.executors.engine import Engine
     from tiltyard.report.terminal import verdicts
 
     try:
-        findings = _run_and_conclude(folder, scale, stop_on_failure, allow_reboot)
+        engine = Engine.find()
+        plan = planned(folder, engine, scale, trust=trust)
+        findings = _run_and_conclude(folder, plan, engine, stop_on_failure, allow_reboot, wait_s)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -87,7 +111,12 @@ def carry_out(
 
 
 def _run_and_conclude(
-    folder: "StudyFolder", scale: "Fraction | None", stop_on_failure: bool, allow_reboot: bool
+    folder: "StudyFolder",
+    plan: "Plan",
+    engine: "Engine",
+    stop_on_failure: bool,
+    allow_reboot: bool,
+    wait_s: float | None,
 ) -> "Findings":
     """From the plan to the findings, with the display of a person."""
     from tiltyard.analysis.decision import decision
@@ -95,12 +124,8 @@ def _run_and_conclude(
     from tiltyard.cli.console import remark
     from tiltyard.cli.display import LiveDisplay
     from tiltyard.cli.reporting import conclude
-    from tiltyard.cli.session import planned
-    from tiltyard.executors.engine import Engine
     from tiltyard.run.runner import run_study
 
-    engine = Engine.find()
-    plan = planned(folder, engine, scale)
     if plan.scaled:
         remark(f"Scale    {plan.scaled.sentence}")
     with LiveDisplay() as display:
@@ -112,6 +137,7 @@ def _run_and_conclude(
             display,
             stop_on_failure=stop_on_failure,
             allow_reboot=allow_reboot,
+            wait_s=wait_s,
         )
     if reason != display.decision:
         remark(f"Ended    {reason}")

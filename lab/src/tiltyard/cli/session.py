@@ -14,7 +14,8 @@ from tiltyard.host.changes.change import PREFIX
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
-from tiltyard.study.load import load_study
+from tiltyard.run.trust import Bringing
+from tiltyard.study.load import load_study, read_text
 from tiltyard.study.scaling import scaled
 from tiltyard.systems import KINDS
 
@@ -36,7 +37,7 @@ def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) 
     else:
         source = StudyFolder.of(study).study
         target = StudyFolder(folder or source.parent)
-    place_study(target, source.read_bytes())
+    place_study(target, read_text(source).encode())
     return target
 
 
@@ -74,10 +75,12 @@ def place_study(folder: StudyFolder, text: bytes) -> None:
 
     Raises:
         UsageError: if another study is there.
+        RefusedError: if another user has a hand in the folder.
     """
+    folder.insist_own()
     if not folder.study.exists():
         write_whole(folder.study, text)
-    elif folder.study.read_bytes() != text:
+    elif read_text(folder.study).encode() != text:
         raise UsageError(
             f"{folder.study}: another study is in this folder. Choose one with --folder, "
             f"or go on with that one: tiltyard run {folder.root}"
@@ -97,16 +100,28 @@ def frozen(source: Path, engine: Engine, scale: Fraction | None) -> Plan:
     return freeze(study, source, catalogue, engine.validate, datetime.now(UTC))
 
 
-def planned(folder: StudyFolder, engine: Engine, scale: Fraction | None = None) -> Plan:
-    """The plan of a study; frozen now if it has none.
+def planned(
+    folder: StudyFolder, engine: Engine, scale: Fraction | None = None, *, trust: bool = False
+) -> Plan:
+    """The plan of a study that is to be carried out; frozen now if it has none.
+
+    Args:
+        folder: The study.
+        engine: Checks every parameter.
+        scale: By how much the study is made smaller; ``None``: as it was, or not.
+        trust: A person says that what the study brings may be executed.
 
     Raises:
+        RefusedError: if that is not trusted; nothing is written.
         UsageError: if it was frozen at another scale than the one that is asked for.
     """
     if folder.plan.exists():
-        return at_scale(folder, scale)
-    plan = frozen(folder.study, engine, scale)
-    write_plan(folder, plan)
+        plan = at_scale(folder, scale)
+    else:
+        plan = frozen(folder.study, engine, scale)
+    Bringing.of(plan, engine.describe(), folder).insist_trusted(folder.root, trust=trust)
+    if not folder.plan.exists():
+        write_plan(folder, plan)
     return plan
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tiltyard.plan.model import Plan
     from tiltyard.run.history import History
-    from tiltyard.run.record import RunRecord
 
 
 def status(study: Path = Path(), /) -> None:
@@ -23,21 +22,18 @@ def status(study: Path = Path(), /) -> None:
     from tiltyard.cli.console import say
     from tiltyard.folder import StudyFolder
     from tiltyard.plan.store import read_plan
-    from tiltyard.run.history import History
-    from tiltyard.run.journal import read_journal
     from tiltyard.run.lock import running_pid
-    from tiltyard.run.read import read_run
+    from tiltyard.run.read import read_history
 
     folder = StudyFolder.of(study)
     plan = read_plan(folder)
-    history = History(read_journal(folder.journal))
-    record = read_run(folder, plan)
+    history = read_history(folder, plan)
     pid = running_pid(folder)
     say(f"Question {plan.question}")
-    for line in (*_blocks(plan, history), *_failed(record)):
+    for line in (*_blocks(plan, history), *_failed(history)):
         say(line)
-    if record.stopped is not None:
-        say(f"State    {record.stopped}")
+    if history.stopped is not None:
+        say(f"State    {history.stopped}")
         return
     for line in _left(plan, history):
         say(line)
@@ -63,9 +59,9 @@ def _blocks(plan: "Plan", history: "History") -> Iterator[str]:
         yield f"Open     {going_on} of {everything} pairs of system and workload go on"
 
 
-def _failed(record: "RunRecord") -> Iterator[str]:
+def _failed(history: "History") -> Iterator[str]:
     """Every trial that failed, with its reason."""
-    failed = [trial for trial in record.trials if trial.outcome != "done"]
+    failed = [trial for trial in history.finished.values() if trial.outcome != "done"]
     yield f"Failed   {len(failed)}"
     for trial in failed:
         where = f"block {trial.key.block} {trial.key.system} {trial.key.workload}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
 from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, read_events
@@ -53,6 +53,8 @@ class ConditionsWanted(BaseModel):
     cpus: tuple[int, ...] = ()
     unpinned: bool = False
     keep_awake: bool = False
+    settle: bool = Field(False, exclude_if=lambda settle: not settle)
+    """Let the kernel do, before a region is timed, what it puts off and what first reads cost."""
     numa: int | None = None
     inject: Inject | None = None
 

@@ -4,13 +4,15 @@ import contextlib
 import os
 import selectors
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 
 from pydantic import ValidationError
 
 from tiltyard.errors import TiltyardError
+from tiltyard.executors.local import LINE_BYTES
+from tiltyard.executors.words import MESSAGE, Words
+from tiltyard.units import format_size
 from tiltyard.wire import PROTOCOL, Listening, ListeningLine
 
 _BEGINS_S = 60.0
@@ -18,6 +20,8 @@ _BEGINS_S = 60.0
 whose CPUs are not free."""
 _ENDS_S = 20.0
 """How long it may take to end at the end of its input; no figure of a trial waits for that."""
+_WORDS_S = 2.0
+"""How long what it has started may hold its standard error open."""
 _CHUNK = 4096
 
 
@@ -37,14 +41,19 @@ class FarEngine:
         Raises:
             TiltyardError: if it does not listen; the message has its own words.
         """
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed in stop()
-        self._process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            start_new_session=True,
-        )
+        self._words = Words()
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._words.into,
+                start_new_session=True,
+            )
+        except BaseException:
+            self._words.abandon()
+            raise
+        self._words.begin()
         try:
             self._say(first_words)
             self.listening = self._await()
@@ -71,7 +80,6 @@ class FarEngine:
                 end()
         self._process.wait()
         self._process.stdout.close()
-        self._stderr.close()
 
     def _say(self, words: bytes) -> None:
         """Write to its input; one that has ended already is found out by its silence."""
@@ -86,7 +94,7 @@ class FarEngine:
         try:
             listening = ListeningLine.model_validate_json(line).data
         except ValidationError:
-            said = line.decode(errors="replace").strip() or self._complaint()
+            said = line.decode(errors="replace").strip()[:MESSAGE] or self._complaint()
             raise TiltyardError(f"the far end does not listen: {said}") from None
         if listening.protocol != PROTOCOL:
             raise TiltyardError(
@@ -108,6 +116,9 @@ class FarEngine:
                 if not (chunk := os.read(stdout, _CHUNK)):
                     return line
                 line += chunk
+                if len(line) > LINE_BYTES:
+                    most = format_size(LINE_BYTES)
+                    raise TiltyardError(f"the far end does not listen: it says more than {most}")
         return line
 
     def _complaint(self) -> str:
@@ -116,6 +127,4 @@ class FarEngine:
             ended = f"it ended with status {self._process.wait(_ENDS_S)}"
         except subprocess.TimeoutExpired:
             ended = "it says nothing"
-        self._stderr.seek(0)
-        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
-        return lines[0] if lines else ended
+        return self._words.line(0, _WORDS_S) or ended

@@ -5,15 +5,26 @@ import os
 import selectors
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
+from tiltyard.executors.words import Words
+from tiltyard.units import format_size
+
+LINE_BYTES: Final = 2**20
+"""Longest line: a sample with the whole histogram of its latency has less than a tenth of it."""
+STREAM_BYTES: Final = 256 * 2**20
+STREAM_LINES: Final = 10**6
+"""Longest output: more could not be read back in a reasonable time, and no workload has as much."""
+KEPT_BYTES: Final = 2**20
+"""Of an output that is longer, only its beginning is kept."""
 _GRACE_S = 15.0
 """How long an engine may take to remove its files after SIGTERM."""
 _TICK_S = 0.5
 """How often deadlines are looked at while the engine says nothing."""
+_WORDS_S = 2.0
+"""How long what an engine has started may hold its standard error open."""
 _CHUNK = 1 << 16
 
 
@@ -48,20 +59,28 @@ class LocalTrial:
         """
         self._attended = attended
         self._keep = keep
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed when the trial has ended
-        self._said = b""
+        self._words = Words()
         self._began = time.monotonic()
         self._limit_s = limit_s
         self._stopped_at: float | None = None
+        self._said_bytes = 0
+        self._lines = 0
         self.timed_out = False
-        self._process = subprocess.Popen(
-            (*prefix, *engine, "run", *(("--attended",) if attended else ())),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            start_new_session=True,
-            pass_fds=tuple(hold),
-        )
+        self.excess: str | None = None
+        """What there was too much of; it was stopped at that, and its beginning is kept."""
+        try:
+            self._process = subprocess.Popen(
+                (*prefix, *engine, "run", *(("--attended",) if attended else ())),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._words.into,
+                start_new_session=True,
+                pass_fds=tuple(hold),
+            )
+        except BaseException:
+            self._words.abandon()
+            raise
+        self._words.begin()
         self._hand_over(job)
 
     def _hand_over(self, job: bytes) -> None:
@@ -78,11 +97,19 @@ class LocalTrial:
 
         A torn last line (of an engine that was killed) is kept in the file and not yielded.
         """
-        rest = b""
+        rest: list[bytes] = []
+        rest_bytes = 0
         try:
             for chunk in self._chunks():
+                *whole, last = chunk.split(b"\n")
+                if whole:
+                    whole[0], rest, rest_bytes = b"".join((*rest, whole[0])), [], 0
+                rest.append(last)
+                rest_bytes += len(last)
+                if self._is_too_much(chunk, max((rest_bytes, *map(len, whole))), len(whole)):
+                    rest.clear()
+                    continue
                 self._keep.write(chunk)
-                *whole, rest = (rest + chunk).split(b"\n")
                 yield from whole
         except BaseException:
             self.stop()
@@ -106,8 +133,25 @@ class LocalTrial:
 
     def last_words(self) -> str:
         """The last line that it wrote for people, if any."""
-        lines = self._said.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else ""
+        return self._words.line(-1, _WORDS_S)
+
+    def _is_too_much(self, chunk: bytes, line_bytes: int, lines: int) -> bool:
+        """Whether there is too much of the output; then it is stopped, and what comes is ignored.
+
+        Args:
+            chunk: what has come.
+            line_bytes: the longest line in it, or its unfinished last one.
+            lines: whole lines in it.
+        """
+        self._said_bytes += len(chunk)
+        self._lines += lines
+        if self.excess is None:
+            self.excess = _excess(line_bytes, self._said_bytes, self._lines)
+            if self.excess is not None:
+                self._keep.truncate(min(KEPT_BYTES, self._said_bytes - len(chunk)))
+                self._keep.seek(0, os.SEEK_END)
+                self.stop()
+        return self.excess is not None
 
     def _chunks(self) -> Iterator[bytes]:
         """Output as it comes, with an eye on the deadlines."""
@@ -153,6 +197,12 @@ class LocalTrial:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        with self._stderr:
-            self._stderr.seek(0)
-            self._said = self._stderr.read()
+
+
+def _excess(line_bytes: int, stream_bytes: int, lines: int) -> str | None:
+    """What there is too much of, if there is."""
+    if line_bytes > LINE_BYTES:
+        return f"a line of its output is longer than {format_size(LINE_BYTES)}"
+    if stream_bytes > STREAM_BYTES:
+        return f"its output is longer than {format_size(STREAM_BYTES)}"
+    return f"its output has more than {STREAM_LINES} lines" if lines > STREAM_LINES else None

@@ -17,6 +17,7 @@ UNITS: Final = {
     "s": "seconds",
     "s/B": "seconds_per_byte",
     "instr/op": "instructions_per_operation",
+    "instr": "instructions",
     "1": "ratio",
 }
 """Base unit → its name in metrics: OpenMetrics wants it in words, at the end."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tiltyard.folder import sha256, write_whole
-from tiltyard.host.ledger import state_directory
+from tiltyard.host.ledger import own_state_directory
 
 _MACHINE_ID = Path("/etc/machine-id")
 _DIGITS = 12
@@ -71,4 +71,4 @@ def _kept(directory: Path) -> Iterator[KeptCalibration]:
 
 
 def _directory(state: Path | None) -> Path:
-    return (state or state_directory()) / "calibrations"
+    return own_state_directory(state) / "calibrations"

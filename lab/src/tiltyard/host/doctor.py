@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, kvm
 from tiltyard.host.facts import NONE_SEEN, virtualisation
-from tiltyard.host.ledger import state_directory
+from tiltyard.host.ledger import own_state_directory, state_directory
 from tiltyard.host.mounts import mounts
 from tiltyard.host.namespaces import why_not
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
@@ -144,6 +144,10 @@ def _state() -> Check:
     """The ledger must be writable, or nothing may be changed on the host."""
     directory = state_directory()
     existing = next(path for path in (directory, *directory.parents) if path.exists())
+    try:
+        own_state_directory()
+    except RefusedError as error:
+        return Check("record of changes", "missing", str(error))
     if os.access(existing, os.W_OK):
         return Check("record of changes", "ok", f"kept in {directory}")
     return Check(

@@ -11,22 +11,26 @@ import contextlib
 import fcntl
 import os
 import secrets
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.ledger_file import append, read_ledger
+from tiltyard.host.ledger_file import append, read_ledger, told_of_broken
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process
 from tiltyard.host.recovery import PutBack, put_back
+from tiltyard.ownership import insist_ours
 
 C = TypeVar("C", bound=Change)
+_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+"""Bits of a mode that let others write."""
 
 
 def state_directory() -> Path:
@@ -39,6 +43,22 @@ def state_directory() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "tiltyard"
 
 
+def own_state_directory(state: Path | None = None) -> Path:
+    """The state directory, or another one, in which no other user has a hand.
+
+    What a ledger names is executed to put things back, so that it must be from us.
+
+    Raises:
+        RefusedError: if another user owns or may write to it, or to a ledger in it.
+    """
+    directory = state or state_directory()
+    mend = f"chown and chmod go-w {directory}, or name another one: TILTYARD_STATE"
+    insist_ours(directory, mend, others=_OTHERS)
+    for path in directory.glob("*.jsonl"):
+        insist_ours(path, f"look what it says, then remove it: {path}", others=_OTHERS)
+    return directory
+
+
 class Ledger:
     """The ledger of this process. Use it in a ``with`` block: leaving it takes everything back."""
 
@@ -47,8 +67,10 @@ class Ledger:
 
         Raises:
             HostLacksError: if the state directory cannot be written.
+            RefusedError: if another user has a hand in it.
+            TiltyardError: if the ledger that was kept is not whole.
         """
-        self._directory = state or state_directory()
+        self._directory = own_state_directory(state)
         self._outstanding: dict[int, Change] = {}
         self._number = 0
         self._last_ns = 0
@@ -59,13 +81,23 @@ class Ledger:
                 self.token, self.path, self._file = _new(self._directory)
             else:
                 self.token, self.path, self._file = self._take_up(kept)
+            self._begin(is_new=kept is None)
         except OSError as error:
             raise HostLacksError(
                 f"{self._directory}: cannot keep the record of changes here ({error.strerror}); "
                 "TILTYARD_STATE names another directory"
             ) from None
-        append(self._file, {"owner": Process.current().model_dump()})
-        sync_directory(self._directory)
+
+    def _begin(self, *, is_new: bool) -> None:
+        """Write down whose it is; nothing is left of a new one where that fails."""
+        try:
+            self._append({"owner": Process.current().model_dump()})
+            sync_directory(self._directory)
+        except OSError:
+            if is_new:
+                self.path.unlink()
+            os.close(self._file)
+            raise
 
     def __enter__(self) -> Self:
         """The ledger itself."""
@@ -87,11 +119,15 @@ class Ledger:
         return f"{PREFIX}{self.token}-{use}"
 
     def record(self, change: C) -> C:
-        """Write down a change that is about to be made; on return it is on disk."""
+        """Write down a change that is about to be made; on return it is on disk.
+
+        Raises:
+            OSError: with the ledger's name, if it is not; the change must not be made.
+        """
         self._number += 1
         self._last_ns = max(self._last_ns + 1, time.time_ns())
         is_change = change.model_dump(mode="json")
-        append(self._file, {"change": self._number, "at_ns": self._last_ns, "is": is_change})
+        self._append({"change": self._number, "at_ns": self._last_ns, "is": is_change})
         self._outstanding[self._number] = change
         return change
 
@@ -112,6 +148,16 @@ class Ledger:
                     for recorded in read_ledger(path).outstanding.values():
                         yield int(path.name.partition("-")[0]), recorded.change
 
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """No other process is in such a block of its own meanwhile."""
+        directory = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(directory)
+
     def undo(self, change: Change) -> str | None:
         """Take one change back and say what was done; harmless if it is not outstanding.
 
@@ -122,9 +168,12 @@ class Ledger:
         if number is None:
             return None
         said = change.undo()
-        append(self._file, {"undone": number})
+        self._append({"undone": number})
         del self._outstanding[number]
         return said
+
+    def _append(self, line: dict[str, object]) -> None:
+        append(self._file, self.path, line)
 
     def unmake(self, change: Change) -> None:
         """Take a change back that is made again at once: the ledger knows of it all the time.
@@ -181,7 +230,7 @@ class Ledger:
             TiltyardError: if something could not be taken back.
         """
         self._undo_all(keep=True)
-        append(self._file, {"kept_for": str(study.resolve())})
+        self._append({"kept_for": str(study.resolve())})
         os.close(self._file)
         self._closed = True
 
@@ -203,15 +252,24 @@ class Ledger:
             os.close(self._file)
 
     def _undo_all(self, *, keep: bool = False) -> None:
-        """Take changes back, last one first; ``keep``: without those kept over a boot."""
+        """Take changes back, last one first; ``keep``: without those kept over a boot.
+
+        Where there is no room to write down that one is undone, the removal of the ledger says it.
+        """
         errors: list[Exception] = []
-        for change in reversed(list(self._outstanding.values())):
+        for number, change in reversed(list(self._outstanding.items())):
             if keep and change.is_kept_over_boot:
                 continue
             try:
-                self.undo(change)
+                change.undo()
             except (TiltyardError, OSError) as error:
                 errors.append(error)
+                continue
+            del self._outstanding[number]
+            try:
+                self._append({"undone": number})
+            except OSError as error:
+                errors += [error] if keep else []
         if errors:
             away = all(isinstance(error, UnreachableError) for error in errors)
             text = f"{'; '.join(map(str, errors))}; try: tiltyard restore"
@@ -220,9 +278,12 @@ class Ledger:
     def _take_up(self, kept: Path) -> tuple[str, Path, int]:
         """Go on with a ledger that was kept over a boot: its token, path and file."""
         token = kept.stem.partition("-")[2]
-        file = os.open(kept, os.O_WRONLY)
+        file = os.open(kept, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
         fcntl.flock(file, fcntl.LOCK_EX)
         content = read_ledger(kept)
+        if content.broken:
+            os.close(file)
+            raise TiltyardError(told_of_broken(kept, content.broken))
         self._outstanding = {n: one.change for n, one in content.outstanding.items()}
         self._number = content.last_number
         self._last_ns = max((one.at_ns for one in content.outstanding.values()), default=0)
@@ -237,13 +298,13 @@ def recover(state: Path | None = None) -> list[str]:
     Returns:
         What was done and what could not be done, one sentence each; empty if there was nothing.
     """
-    found = put_back(state or state_directory())
+    found = put_back(own_state_directory(state))
     return [*found.done, *found.left]
 
 
 def restore(state: Path | None = None) -> PutBack:
     """The same, as a person asks for it: what a run keeps for after a boot is taken back too."""
-    return put_back(state or state_directory(), kept=True)
+    return put_back(own_state_directory(state), kept=True)
 
 
 def _new(directory: Path) -> tuple[str, Path, int]:
@@ -257,7 +318,7 @@ def _new(directory: Path) -> tuple[str, Path, int]:
     while True:
         token = secrets.token_hex(4)
         path = directory / f"{os.getpid()}-{token}.jsonl"
-        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND, 0o600)
         fcntl.flock(file, fcntl.LOCK_EX)
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_ino == os.fstat(file).st_ino:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host.ledger_file import Recorded, append, read_ledger
+from tiltyard.host.ledger_file import Content, Recorded, append, read_ledger, told_of_broken
 from tiltyard.host.processes import boot_id
 
 _ORPHANS_END_S = 30.0
@@ -60,18 +60,20 @@ def put_back(directory: Path, *, kept: bool = False) -> PutBack:
             else:
                 ledger.undo(recorded, done, left)
         for ledger in dead:
-            ledger.remove_if_done()
+            ledger.remove_if_done(left)
     return PutBack(done=(*_told_of_boot(gone), *done), left=tuple(left))
 
 
 class _Dead:
     """A locked ledger whose process is dead; a context, which lets go of the lock."""
 
-    def __init__(self, path: Path, file: int, outstanding: Sequence[Recorded]) -> None:
-        self.outstanding = outstanding
+    def __init__(self, path: Path, file: int, content: Content) -> None:
+        self.outstanding = tuple(content.outstanding.values())
         self._path = path
         self._file = file
-        self._left = len(outstanding)
+        self._broken = content.broken
+        self._left = len(self.outstanding)
+        self._unmarked: OSError | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -91,28 +93,41 @@ class _Dead:
             done.append(f"an earlier run was killed: {said}")
 
     def mark(self, recorded: Recorded) -> None:
-        """Write down that a change is undone."""
-        append(self._file, {"undone": recorded.number})
+        """Write down that a change is undone; without room the ledger's removal says it."""
         self._left -= 1
+        try:
+            append(self._file, self._path, {"undone": recorded.number})
+        except OSError as error:
+            self._unmarked = error
 
-    def remove_if_done(self) -> None:
-        """The ledger stays while something in it is to be undone."""
-        if not self._left:
-            self._path.unlink()
+    def remove_if_done(self, left: list[str]) -> None:
+        """The ledger stays while something in it is to be undone, or to be looked at."""
+        if self._broken:
+            left.append(told_of_broken(self._path, self._broken))
+        if not self._left and not self._broken:
+            try:
+                self._path.unlink()
+            except OSError as error:
+                left.append(f"{error}: all of it is put back, but it could not be removed")
+        elif self._unmarked:
+            left.append(f"{self._unmarked.strerror}: {self._path} cannot tell what was put back")
 
 
 def _of_the_dead(path: Path, left: list[str], *, kept: bool) -> _Dead | None:
     """A ledger, locked, if it is for us to take back; why it is not, if a person should know."""
     try:
-        file = os.open(path, os.O_RDWR)
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
     except FileNotFoundError:
+        return None
+    except OSError as error:
+        left.append(f"could not take back what an earlier run left: {error}")
         return None
     try:
         if _lock(file, path, left) and path.exists():
             content = read_ledger(path)
             if kept or content.kept_for is None:
-                return _Dead(path, file, tuple(content.outstanding.values()))
-    except TiltyardError as error:
+                return _Dead(path, file, content)
+    except (TiltyardError, OSError) as error:
         left.append(f"could not take back what an earlier run left: {error}")
     os.close(file)
     return None

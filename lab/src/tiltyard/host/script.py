@@ -64,6 +64,11 @@ class Script(Ledger):
         """What others changed is seen by the run itself."""
         return iter(())
 
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nothing is recorded."""
+        yield
+
     def undo(self, change: Change) -> str | None:
         """Tell how it would be taken back."""
         if change in self._changes:

@@ -1,12 +1,13 @@
 """Steps that change a host: each is in the ledger before it is taken, and can be taken back."""
 
+import contextlib
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from tiltyard.errors import RefusedError
+from tiltyard.errors import BusyError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.ledger import Ledger
@@ -45,16 +46,29 @@ class Steps:
         self._changes.append(change)
         return self.ledger.record(change)
 
-    def insist_alone(self, same: Callable[[Change], bool], what: str) -> None:
+    @contextlib.contextmanager
+    def alone(self, same: Callable[[Change], bool], what: str) -> Iterator[None]:
         """Make sure that no other run has changed the same thing: it could not be put back.
 
+        As long as the block lasts none can find out the same, so a change is recorded in it.
+
         Raises:
-            RefusedError: if one has.
+            BusyError: if one has.
+        """
+        with self.ledger.locked():
+            self.insist_alone(same, what)
+            yield
+
+    def insist_alone(self, same: Callable[[Change], bool], what: str) -> None:
+        """The same, where something else keeps others away.
+
+        Raises:
+            BusyError: if another run has changed the same thing.
         """
         for pid, change in self.ledger.elsewhere():
             if same(change):
-                raise RefusedError(
-                    f"{what} is set by another run (process {pid}); wait for its end. "
+                raise BusyError(
+                    f"{what} is taken by another run (process {pid}); wait for its end. "
                     "If it was killed: tiltyard restore"
                 )
 

@@ -10,8 +10,18 @@ _ROOT = Path("/proc/sys")
 
 
 def path_of(key: str) -> Path:
-    """The file of a key such as ``net.core.rmem_max``."""
-    return _ROOT.joinpath(*key.split("."))
+    """The file of a key such as ``net.core.rmem_max``; ``/`` in a name stands for a dot."""
+    return _ROOT.joinpath(*_steps(key))
+
+
+def is_key(text: str) -> bool:
+    """Whether a text can name a parameter, and no file outside of them."""
+    return all(step.strip(".") for step in _steps(text))
+
+
+def _steps(key: str) -> list[str]:
+    """As sysctl(8) has it, for the names of devices: ``net.ipv4.conf.eth0/100.forwarding``."""
+    return [step.replace("/", ".") for step in key.split(".")]
 
 
 def normal(value: str) -> str:

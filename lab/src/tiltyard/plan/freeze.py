@@ -12,9 +12,9 @@ from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
-from tiltyard.plan.path_length import path_length_cards
+from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
-from tiltyard.stats.sequential import critical_values, looks, overall_alpha
+from tiltyard.stats.sequential import looks, overall_alpha
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.study.model import Clock, Precision, Study, WorkloadSpec
 from tiltyard.wire import Catalogue, Hello
@@ -43,9 +43,9 @@ def freeze(
 ) -> Plan:
     """The plan of a study: systems, effective parameters, constants, and the order of all trials.
 
-    Blocks are drawn up to the last look; a run may stop at an earlier one. Where spoiled blocks
-    are replaced, spares are drawn after them from the same seed, as many as keep the share of
-    spoiled blocks at :data:`MAX_SPOILED_SHARE` or below.
+    Blocks are drawn up to the last look; a run may stop at an earlier one. Spares are drawn after
+    them from the same seed, for blocks that are spoiled or in which trials fail: as many as keep
+    the share of such blocks at :data:`MAX_SPOILED_SHARE` or below.
 
     Args:
         study: What the file means.
@@ -65,11 +65,10 @@ def freeze(
     clock = study.systems[0].clock
     # What others do on the host spoils times; it does not change what a guest executes.
     gates = study.gates if clock == "time" else None
-    spares = spares_for(planned) if gates and gates.spoiled == "replace" else 0
     blocks = draw_blocks(
         [system.name for system in study.systems],
         [workload.name for workload in study.workloads],
-        planned + spares,
+        planned + spares_for(planned),
         seed,
     )
     return Plan(
@@ -112,10 +111,7 @@ def _design(precision: Precision) -> Design:
     return Design(
         profile=precision.profile,
         strict=precision.strict,
-        looks=tuple(
-            Look(blocks=blocks, c=c, t=t)
-            for (blocks, c), t in zip(looks(*asked), critical_values(*asked), strict=True)
-        ),
+        looks=tuple(Look(blocks=blocks, c=c) for blocks, c in looks(*asked)),
         alpha=overall_alpha(*asked),
         equivalent_within=precision.equivalent_within,
         false_discovery_rate=precision.false_discovery_rate,
@@ -143,11 +139,12 @@ def _planned(
             raise parameter_error(
                 study_path, text, place, refused.parameter, refused.message
             ) from refused
-        metrics = tuple(card.metrics)
+        metrics, twice = tuple(card.metrics), None
         if clock == "instructions":
             if hello.effective.get("access", _COUNTED_ACCESS) != _COUNTED_ACCESS:
                 raise parameter_error(study_path, text, place, "access", _WAITS)
-            metrics = path_length_cards(metrics)
+            twice = doubled(spec.parameters, hello.effective, card.parameters)
+            metrics = path_length_cards(metrics, hello.effective, twice=twice is not None)
         planned.append(
             PlannedWorkload(
                 spec=spec,
@@ -159,6 +156,7 @@ def _planned(
                 metrics=metrics,
                 grid=tuple(card.grid),
                 target=card.target,
+                doubled=twice,
             )
         )
     return tuple(planned)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from tiltyard.folder import sha256
 from tiltyard.study.model import (
@@ -88,6 +88,27 @@ class PlannedWorkload(Frozen):
     """What it works on. A directory is not written down, so that older plans keep their hash."""
     warm_up_s: float = Field(0.0, exclude_if=lambda warm_up_s: not warm_up_s)
     """Left out at the start of each trial, as a pilot found; 0: nothing."""
+    doubled: dict[str, JsonValue] | None = Field(None, exclude_if=lambda doubled: doubled is None)
+    """Parameters for twice the work, where instructions are counted: every other trial has them.
+    ``None`` where they are not, where no amount can be doubled, and in older plans."""
+
+    @property
+    def amounts(self) -> int:
+        """How many trials make one measurement."""
+        return 1 if self.doubled is None else 2
+
+    @property
+    def trials(self) -> int:
+        """Trials in each turn."""
+        return (self.spec.trials or 1) * self.amounts
+
+    def parameters(self, repeat: int) -> dict[str, JsonValue]:
+        """Those of one trial of a turn, counted from 1."""
+        return self.doubled if self.doubled and repeat % 2 == 0 else self.spec.parameters
+
+    def completes(self, repeat: int) -> bool:
+        """Whether a measurement is complete with that trial of a turn."""
+        return repeat % self.amounts == 0
 
 
 class TrialKey(Frozen):
@@ -129,7 +150,8 @@ class Plan(Frozen):
     blocks: tuple[Block, ...]
     """All blocks up to the last look, in order."""
     spares: tuple[Block, ...] = Field((), exclude_if=lambda spares: not spares)
-    """Blocks that take the place of spoiled ones, in order; their numbers go on from the last."""
+    """Blocks that take the place of spoiled ones and make up for failed trials, in order; their
+    numbers go on from the last."""
     gates: GatesSpec | None = Field(None, exclude_if=lambda gates: gates is None)
     """``None`` in older plans: nothing spoils a block."""
     scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
@@ -162,6 +184,11 @@ class Plan(Frozen):
         """The workload of that name."""
         return next(workload for workload in self.workloads if workload.spec.name == name)
 
+    @property
+    def trials_in_a_turn(self) -> dict[str, int]:
+        """Name of each workload → how many trials it has in a turn."""
+        return {workload.spec.name: workload.trials for workload in self.workloads}
+
     def trials_of(self, block: Block) -> Iterator[TrialKey]:
         """The trials of a block in the order in which they run."""
         for turn in block.turns:
@@ -169,8 +196,8 @@ class Plan(Frozen):
 
     def trials_in(self, block: int, turn: Turn) -> Iterator[TrialKey]:
         """The trials of a turn in order: every workload once, then those that have more trials."""
-        trials = {name: self.workload(name).spec.trials or 1 for name in turn.workloads}
-        for repeat in range(1, max(trials.values(), default=0) + 1):
+        trials = self.trials_in_a_turn
+        for repeat in range(1, max((trials[name] for name in turn.workloads), default=0) + 1):
             for name in turn.workloads:
                 if repeat <= trials[name]:
                     yield TrialKey(block=block, system=turn.system, workload=name, repeat=repeat)

@@ -1,54 +1,200 @@
 """Path lengths: instructions per operation, where a guest's clock counts instructions.
 
 The clock of such a guest goes on by one nanosecond with each instruction that it executes, so what
-the engine takes for elapsed time is how many there were: with *n* operations in a timed region,
+the engine takes for elapsed time is how many there were: all of the guest's, its kernel's and the
+engine's. A workload is measured at two amounts, in two trials of a turn: as the study has it, and
+with its amounts of work doubled. With *t* and *t'* seconds for *n* and *n'* operations,
 
-    path length = elapsed_s · 10⁹ / n   instructions per operation
+    path length = (t' - t) · 10⁹ / (n' - n)     instructions per operation
+    once        = t · 10⁹ - path length · n     instructions, however many operations there are
 
-all of the guest's instructions, its kernel's and the engine's. It is not a time, and nothing that
-the guest calls one is kept: latencies, time slices, connections, and metrics that are times.
+What is paid once for a file, a page or a boot is therefore not divided among operations. It is not
+a time, and nothing that the guest calls one is kept: latencies, time slices, connections, and
+metrics that are times.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from tiltyard.wire import MetricCard, Sample, Unit
+from pydantic import JsonValue
+
+from tiltyard.units import parse_size
+from tiltyard.wire import End, MetricCard, Sample, Unit
 
 INSTRUCTIONS_PER_S: Final = 10**9
 PATH_LENGTH: Final[Unit] = "instr/op"
+INSTRUCTIONS: Final[Unit] = "instr"
+ONCE: Final = "_once"
+STRING_MOVES: Final = "_string_moves"
+FIRST_TOUCHES: Final = "first_touches"
+_COUNTER: Final = "FirstTouchesNs"
+"""As the engine calls it."""
 _RATES: Final = frozenset({"B/s", "1/s"})
+_COPIED_BY_US: Final = frozenset({"mmap", "null"})
+"""Backends whose kernel copies nothing."""
+_AMOUNTS: Final = ("count", "seconds", "bytes")
+"""Sorts of amounts; the first of which a workload has one is doubled, and the others stay."""
 
 
-def path_length_cards(cards: Iterable[MetricCard]) -> tuple[MetricCard, ...]:
-    """What a workload yields by such a clock: of each headline rate the path length."""
-    return tuple(
-        card.model_copy(
+def doubled(
+    parameters: Mapping[str, JsonValue], effective: Mapping[str, Any], schema: Mapping[str, Any]
+) -> dict[str, JsonValue] | None:
+    """A workload's parameters for twice the work; ``None`` where no amount of it is in force.
+
+    Args:
+        parameters: as the study has them.
+        effective: what the engine makes of them.
+        schema: of the workload's parameters, which says what is an amount.
+    """
+    for sort in _AMOUNTS:
+        found = {
+            name: _twice(effective[name], sort)
+            for name, each in schema.get("properties", {}).items()
+            if each.get("amount") == sort and effective.get(name) is not None
+        }
+        if found:
+            return {**parameters, **found}
+    return None
+
+
+def _twice(value: Any, sort: str) -> JsonValue:
+    """An amount, or each of several that make a grid."""
+    if isinstance(value, list):
+        return [_twice(one, sort) for one in value]
+    amount: float = parse_size(value) if sort == "bytes" else value
+    return 2 * amount
+
+
+def path_length_cards(
+    cards: Iterable[MetricCard], effective: Mapping[str, Any] | None = None, *, twice: bool = False
+) -> tuple[MetricCard, ...]:
+    """What a workload yields by such a clock: of each headline rate the path length.
+
+    Args:
+        cards: of the workload.
+        effective: its parameters, which say whether the kernel copies what is moved.
+        twice: whether it is measured at two amounts.
+    """
+    rates = [card for card in cards if card.role == "headline" and card.unit in _RATES]
+    of_each = [card for rate in rates for card in _cards_of(rate, effective or {}, twice=twice)]
+    return (*of_each, _first_touches_card()) if twice else tuple(of_each)
+
+
+def _cards_of(
+    rate: MetricCard, effective: Mapping[str, Any], *, twice: bool
+) -> Iterator[MetricCard]:
+    """The path length of a rate, and what stands beside it."""
+    made = rate.model_copy(
+        update={
+            "unit": PATH_LENGTH,
+            "direction": "lower",
+            "about": f"Instructions of the guest for each operation. By time: {rate.about}",
+        }
+    )
+    yield made
+    if not twice:
+        return
+    beside = {"direction": "lower", "role": "detail"}
+    yield made.model_copy(
+        update={
+            **beside,
+            "name": rate.name + ONCE,
+            "label": f"{rate.label}, once",
+            "unit": INSTRUCTIONS,
+            "about": "Instructions of the guest beside those of each operation, however many "
+            "operations there are: a file, a page, the beginning and the end.",
+        }
+    )
+    if effective.get("backend") not in _COPIED_BY_US:
+        yield made.model_copy(
             update={
-                "unit": PATH_LENGTH,
-                "direction": "lower",
-                "about": f"Instructions of the guest for each operation. By time: {card.about}",
+                **beside,
+                "name": rate.name + STRING_MOVES,
+                "label": f"{rate.label}, string moves in it",
+                "about": "Repetitions of string moves among the instructions of each operation: "
+                "an emulator counts one for each byte that the kernel copies.",
             }
         )
-        for card in cards
-        if card.role == "headline" and card.unit in _RATES
+
+
+def _first_touches_card() -> MetricCard:
+    return MetricCard(
+        name=FIRST_TOUCHES,
+        label="first reads of cached pages",
+        unit=INSTRUCTIONS,
+        direction="lower",
+        role="detail",
+        about="Instructions of the guest that the first reads of all pages of the files cost "
+        "beyond later ones; before the timed region.",
     )
 
 
 def path_length_samples(
     samples: Iterable[Sample], cards: Iterable[MetricCard]
 ) -> tuple[Sample, ...]:
-    """The path lengths among a trial's samples: of the metrics in ``cards``, where any was done."""
+    """Path lengths of one trial alone, what is paid once among them.
+
+    Args:
+        samples: of the trial.
+        cards: of the metrics that are kept, where any operation was done.
+    """
     names = {card.name for card in cards}
     return tuple(
-        replace(
-            sample,
-            value=sample.elapsed_s * INSTRUCTIONS_PER_S / sample.operations,
-            unit=PATH_LENGTH,
-            direction="lower",
-            native=None,
-            latency_ns=None,
-        )
+        _counted(sample, sample.elapsed_s * INSTRUCTIONS_PER_S / sample.operations)
         for sample in samples
         if sample.metric in names and sample.operations
     )
+
+
+def slope_samples(
+    usual: Sequence[Sample], twice: Sequence[Sample], end: End | None, cards: Iterable[MetricCard]
+) -> tuple[Sample, ...]:
+    """Path lengths of two trials, of which the second did twice the work of the first.
+
+    A metric whose operations were not more in the second trial is that of the first alone.
+
+    Args:
+        usual: samples of the first.
+        twice: those of the second.
+        end: the last line of the first.
+        cards: of the metrics that are kept.
+    """
+    by_name = {card.name: card for card in cards}
+    found = [made for pair in _pairs(usual, twice) for made in _slope(*pair, by_name)]
+    touches = end.counters.get(_COUNTER) if end else None
+    if found and touches is not None and FIRST_TOUCHES in by_name:
+        whole = replace(found[0], metric=FIRST_TOUCHES, at={}, operations=1, bytes=0)
+        found.append(_counted(whole, float(touches), INSTRUCTIONS))
+    return tuple(found)
+
+
+def _pairs(usual: Sequence[Sample], twice: Sequence[Sample]) -> Iterator[tuple[Sample, Sample]]:
+    """What was measured at the same place: in the second, a grid of files has larger ones."""
+    for name in dict.fromkeys(sample.metric for sample in usual):
+        own, others = ([s for s in side if s.metric == name] for side in (usual, twice))
+        if len(own) == len(others):
+            yield from zip(own, others, strict=True)
+
+
+def _slope(one: Sample, two: Sample, cards: Mapping[str, MetricCard]) -> Iterator[Sample]:
+    """The samples that both make."""
+    more = two.operations - one.operations
+    if one.metric not in cards or not one.operations:
+        return
+    taken = one.elapsed_s * INSTRUCTIONS_PER_S
+    if more <= 0:
+        yield _counted(one, taken / one.operations)
+    else:
+        each = (two.elapsed_s - one.elapsed_s) * INSTRUCTIONS_PER_S / more
+        yield _counted(one, each)
+        once = replace(one, metric=one.metric + ONCE)
+        yield _counted(once, taken - each * one.operations, INSTRUCTIONS)
+    if one.metric + STRING_MOVES in cards and one.bytes:
+        moved = replace(one, metric=one.metric + STRING_MOVES)
+        yield _counted(moved, one.bytes / one.operations)
+
+
+def _counted(sample: Sample, value: float, unit: Unit = PATH_LENGTH) -> Sample:
+    """A sample without anything that would be taken for a time."""
+    return replace(sample, value=value, unit=unit, direction="lower", native=None, latency_ns=None)

@@ -13,8 +13,10 @@ def write_plan(folder: StudyFolder, plan: Plan) -> None:
     """Write the plan of a folder that has none.
 
     Raises:
-        RefusedError: if there is a plan; trials may rest on it.
+        RefusedError: if there is a plan, on which trials may rest; or if another user has a hand in
+            the folder.
     """
+    folder.insist_own()
     if folder.plan.exists():
         raise RefusedError(
             f"{folder.plan}: this study has a plan already, and a plan is frozen once. "

@@ -20,7 +20,7 @@ from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, signs
 from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
 from tiltyard.study.model import Clock
-from tiltyard.units import digits_of, display_unit, format_number
+from tiltyard.units import digits_of, display_unit, format_number, format_value
 
 _SYSTEMS_ABREAST = 3
 _SENTENCES = 3
@@ -43,7 +43,7 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
     """
     parts: list[RenderableType] = []
     for workload in findings.workloads:
-        parts += [_ranked(workload, findings), Text()]
+        parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
         if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
             parts += [_by_line(workload, findings), Text()]
     return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports))
@@ -75,6 +75,17 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
         table,
         *(together if head != PLAIN_HEAD else ()),
     )
+
+
+def _counted_beside(workload: WorkloadFindings, findings: Findings) -> Iterator[Text]:
+    """What is counted beside the path lengths, a row each: it is no part of the ranking."""
+    if findings.clock == "instructions":
+        for cell in workload.details:
+            values = ", ".join(
+                f"{own.system} {format_value(own.median, cell.unit)}" for own in cell.summaries
+            )
+            label = ", ".join(filter(None, (cell.label, cell.at_label)))
+            yield Text(f"  {label}: {values}", style="dim")
 
 
 def _by_line(workload: WorkloadFindings, findings: Findings) -> Group:
@@ -139,9 +150,10 @@ def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[Renderable
         table.add_row(Text(head, style="bold"), Text(text))
     yield table
     indent = max(len(head) for head, _ in lines) + 3
-    for path in reports:
-        line = Text("Report".ljust(indent), style="bold", no_wrap=True, overflow="ignore")
-        yield line.append(str(path), style="not bold")
+    ends = [("Seal", findings.seal)] if findings.seal else []
+    for head, text in (*ends, *(("Report", str(path)) for path in reports)):
+        line = Text(head.ljust(indent), style="bold", no_wrap=True, overflow="ignore")
+        yield line.append(text, style="not bold")
 
 
 def _lines(findings: Findings) -> Iterator[tuple[str, str]]:

@@ -1,9 +1,10 @@
 """Clear up the trials of a run that was killed: keep what is whole, throw away what is not."""
 
+import os
 from pathlib import Path
 
 from tiltyard.errors import UsageError
-from tiltyard.folder import StudyFolder, sha256
+from tiltyard.folder import PARTIAL, StudyFolder, sha256
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished
@@ -22,34 +23,45 @@ def adopt_trials(folder: StudyFolder, plan: Plan, history: History) -> list[Tria
     Raises:
         UsageError: if there is a trial that was never started according to the journal.
     """
-    for partial in folder.trials.glob("*.partial"):
-        partial.unlink()
-    finished = history.finished
-    keys = (key for block in plan.sequence for key in plan.trials_of(block))
-    orphans = (key for key in keys if key not in finished)
+    names = _names_in(folder.trials)
+    for name in names:
+        if name.endswith(PARTIAL):
+            (folder.trials / name).unlink()
+    known = {event.file for event in history.finished.values()}
+    whole = (name for name in names if not name.endswith(PARTIAL))
+    there = {f"{folder.trials.name}/{name}" for name in whole} - known
+    keys = (key for block in plan.sequence for key in plan.trials_of(block)) if there else ()
     return [
-        _adopt(path, key, history, folder)
-        for key in orphans
-        if (path := folder.root / file_of(key)).exists()
+        _adopt(folder.root / file_of(key), key, history, folder)
+        for key in keys
+        if key not in history.finished and file_of(key) in there
     ]
+
+
+def _names_in(directory: Path) -> list[str]:
+    """Without a path for each: there may be 100,000. None if there is no such directory."""
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.name for entry in entries]
+    except FileNotFoundError:
+        return []
 
 
 def _adopt(path: Path, key: TrialKey, history: History, folder: StudyFolder) -> TrialFinished:
     """What the journal would have said of a trial."""
-    started = history.last_start_of(key)
-    if started is None:
+    begun = history.begun.get(key)
+    if begun is None:
         raise UsageError(
             f"{path}: {folder.journal.name} knows nothing of this trial; "
             "move the file out of the study folder"
         )
-    entry, event = started
     data = path.read_bytes()
     stream = read_stream(data)
     outcome, reason = stream.outcome
     return TrialFinished(
         key=key,
-        slot=event.slot,
-        started=entry.at,
+        slot=begun.slot,
+        started=begun.at,
         elapsed_s=stream.end.elapsed_s if stream.end else 0,
         outcome=outcome,
         reason=reason,

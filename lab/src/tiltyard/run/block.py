@@ -1,5 +1,6 @@
 """One block: every system's turn between two canaries, and then the gates."""
 
+from tiltyard.errors import TrialsFailedError
 from tiltyard.plan.model import Block
 from tiltyard.run.boot import boot_before_turn
 from tiltyard.run.canary import run_canary
@@ -9,27 +10,42 @@ from tiltyard.run.gates import check_block
 from tiltyard.run.journal import BlockChecked
 from tiltyard.run.read import read_trial
 from tiltyard.run.record import told_briefly
-from tiltyard.run.turn import run_turn
+from tiltyard.run.turn import Missed, run_turn
 from tiltyard.systems.kind import System
 
 
 def run_block(context: Context, systems: dict[str, System], block: Block) -> None:
     """Run what is still to be run of a block, in its order, and hold it against the gates once.
 
-    A system that has nothing left to run is not brought up.
+    A system that has nothing left to run is not brought up. One that does not come up fails its
+    trials, if another one of the block does: otherwise it may be the host, and not the system.
+
+    Raises:
+        TrialsFailedError: if no system of the block came up; its trials stay to be run.
     """
     left = context.course.left_of(block)
     if left:
         boot_before_turn(context, block.number, left[0].system)
-        upcoming = context.course.up_to(next_look(context.plan, context.history))
-        last = max(block.number, *(each.number for each in upcoming))
-        context.observer.block_started(block.number, last)
+        upcoming = context.course.ahead(next_look(context.plan, context.history))
+        context.observer.block_started(block.number, max(block.number, upcoming.last))
         run_canary(context, block.number, "before")
+    missed: list[Missed] = []
     for turn in block.turns:
         if keys := [key for key in left if key.system == turn.system]:
             boot = boot_before_turn(context, block.number, turn.system)
-            run_turn(context, systems[turn.system], keys, boot)
+            run_turn(context, systems[turn.system], keys, boot, missed)
+    if missed:
+        raise TrialsFailedError(_nothing_came_up(block, [reason for _, reason in missed]))
     _check(context, block)
+
+
+def _nothing_came_up(block: Block, reasons: list[str]) -> str:
+    """What a person reads when the run ends."""
+    others = f", and {len(reasons) - 1} more did not" if len(reasons) > 1 else ""
+    return (
+        f"block {block.number}: no system came up: {reasons[0]}{others}. Nothing of that is "
+        "written down as a result; mend it, and the same command goes on"
+    )
 
 
 def _check(context: Context, block: Block) -> None:
@@ -41,7 +57,7 @@ def _check(context: Context, block: Block) -> None:
         return
     run_canary(context, block.number, "after")
     history = context.history
-    finished = [event for key, event in history.finished.items() if key.block == block.number]
+    finished = (history.finished[key] for key in context.course.trials_of(block))
     records = [read_trial(context.folder, event) for event in finished]
     reasons = check_block(history, plan, block.number, records)
     context.journal.append(BlockChecked(block=block.number, reasons=reasons))

@@ -97,13 +97,15 @@ def _boot(context: Context, block: int, name: str) -> None:
 
     The journal is told last: what is not told has not been asked for.
     """
-    root = context.folder.root.resolve()
+    folder = StudyFolder(context.folder.root.resolve())
+    root = folder.root
     ledger = context.ledger
-    flags = (ALLOW, *(("--stop-on-failure",) if context.stop_on_failure else ()))
+    stop = ("--stop-on-failure",) if context.stop_on_failure else ()
+    flags = (ALLOW, "--wait", f"{context.wait_s:g} s", *stop)
     command = (sys.executable, "-m", "tiltyard", "run", str(root), *flags)
     made = ledger.record(resumption(ledger.name("resume")))
     about = f"Tiltyard goes on with the study in {root}"
-    made.make(command, environment_of_ours(), root / "resumed.log", about)
+    made.make(command, environment_of_ours(), folder.resumed, about)
     ledger.keep_for(root)
     boot = boot_command()
     asked = BootAsked(block=block, system=name, boot=boot_id(), command=" ".join(boot))

@@ -20,7 +20,6 @@ from pydantic import JsonValue
 from tiltyard.executors.engine import Job
 from tiltyard.executors.local import LocalTrial
 from tiltyard.run.context import Context
-from tiltyard.run.history import History
 from tiltyard.run.journal import CanaryRun
 from tiltyard.run.record import Reason
 from tiltyard.run.stream import read_stream
@@ -95,11 +94,6 @@ def _time_s(context: Context, workload: str, parameters: dict[str, JsonValue]) -
         return None
     regions_s = [event.data.elapsed_s for event in stream.events if isinstance(event, SampleEvent)]
     return max(regions_s, default=0.0) or None
-
-
-def canaries(history: History) -> tuple[CanaryRun, ...]:
-    """Every canary of a run so far, in order."""
-    return tuple(entry.event for entry in history.entries if isinstance(entry.event, CanaryRun))
 
 
 def check_canary(runs: Sequence[CanaryRun], block: int, limit: float) -> Iterator[Reason]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from tiltyard.executors.engine import ConditionsWanted, Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
-from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.plan.model import Plan
 from tiltyard.run.course import Course
 from tiltyard.run.estimate import outlook
-from tiltyard.run.history import History
+from tiltyard.run.history import History, Slots
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.journal import Journal, TrialFinished
 from tiltyard.run.observer import Observer, Outlook
@@ -23,22 +23,21 @@ class Context:
     plan: Plan
     engine: Engine
     journal: Journal
+    history: History
+    """What the journal says now: it is told each line."""
     ledger: Ledger
     interrupt: Interrupt
     observer: Observer
-    slots: dict[TrialKey, int]
+    slots: Slots
     stop_on_failure: bool
+    wait_s: float
+    """How long to wait for what others have at the moment."""
 
     @property
     def conditions(self) -> ConditionsWanted:
         """What the engine shall bring about; isolation is the lab's own matter."""
         asked = self.plan.conditions.model_dump(exclude={"isolate"})
-        return ConditionsWanted(**asked)
-
-    @property
-    def history(self) -> History:
-        """What the journal says now."""
-        return History(self.journal.entries)
+        return ConditionsWanted(**asked, settle=self.plan.clock == "instructions")
 
     @property
     def course(self) -> Course:

@@ -12,7 +12,7 @@ from typing import Final
 
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan, TrialKey
-from tiltyard.run.canary import canaries, check_canary
+from tiltyard.run.canary import check_canary
 from tiltyard.run.history import History
 from tiltyard.run.record import Reason, TrialRecord
 from tiltyard.study.model import GatesSpec
@@ -48,7 +48,7 @@ def evidence_of(record: TrialRecord) -> Evidence | None:
         return None
     return Evidence(
         key=record.key,
-        elapsed_s=record.end.elapsed_s,
+        elapsed_s=record.watched_s,
         foreign_s=record.foreign_s,
         steal_s=record.end.usage.steal_s,
         telemetry=record.telemetry or Telemetry(elapsed_s=record.elapsed_s),
@@ -71,7 +71,7 @@ def check_block(
     evidence = [found for record in records if (found := evidence_of(record))]
     return (
         *check_evidence(evidence, plan.gates),
-        *check_canary(canaries(history), block, plan.gates.canary),
+        *check_canary(history.canaries, block, plan.gates.canary),
     )
 
 

@@ -1,16 +1,24 @@
-"""What a journal amounts to: which trials are finished, how often it was started, how it ended."""
+"""What a journal amounts to: which trials are finished, how often it was started, how it ended.
+
+A history is told each entry once, as it is read or appended, and keeps what is asked of it. So no
+question about a run costs more the longer the run has lasted.
+"""
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple, Self
 
 from tiltyard.host.record import changes
-from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.plan.model import Block, Plan, TrialKey
 from tiltyard.run.course import Course
 from tiltyard.run.journal import (
     BlockChecked,
     BootAsked,
+    CanaryRun,
     Entry,
+    Event,
     Isolated,
     Looked,
     OtherHost,
@@ -19,20 +27,137 @@ from tiltyard.run.journal import (
     SystemPrepared,
     TrialFinished,
     TrialStarted,
+    follow_journal,
 )
-from tiltyard.run.record import IsolationNote, Reason
+from tiltyard.run.record import IsolationNote, Prepared, Reason
+from tiltyard.run.times import Times
 
 
-@dataclass(frozen=True)
+class Begun(NamedTuple):
+    """A trial that was started and has not ended."""
+
+    at: str
+    """UTC, ISO 8601."""
+    slot: int
+    stretch: int
+    """The stretch of the run that it belongs to, counted from 0."""
+
+
 class History:
     """A journal, read."""
 
-    entries: Sequence[Entry]
-
-    @property
-    def starts(self) -> list[Started]:
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        """With the entries so far; :meth:`add` goes on."""
+        self.starts: list[Started] = []
         """Each start of the run."""
-        return [entry.event for entry in self.entries if isinstance(entry.event, Started)]
+        self.other_hosts: dict[str, dict[str, dict[str, str]]] = {}
+        """Name of another host → its system record, as it was taken first."""
+        self.isolation: IsolationNote | None = None
+        """What became of isolation at the last start, if it was asked for."""
+        self.prepared: list[Prepared] = []
+        """Each time a system was brought up."""
+        self.begun: dict[TrialKey, Begun] = {}
+        """Trials that have not ended; of each the last time that it was started."""
+        self.finished: dict[TrialKey, TrialFinished] = {}
+        """Finished trials in the order in which they were run."""
+        self.times: defaultdict[tuple[str, str], Times] = defaultdict(Times)
+        """(system, workload) → durations of its finished trials."""
+        self.times_of_workload: defaultdict[str, Times] = defaultdict(Times)
+        """The same over all systems."""
+        self.longest_done_s: dict[str, float] = {}
+        """Workload → the longest of its trials that are done."""
+        self.in_trials_s = 0.0
+        """Sum of these durations."""
+        self.canaries: list[CanaryRun] = []
+        """Every canary, in order."""
+        self.checked: dict[int, tuple[Reason, ...]] = {}
+        """Number of each block that was held against the gates → what spoils it, if anything."""
+        self.narrowed: dict[int, frozenset[tuple[str, str]]] = {}
+        """Number of the block after a look → (system, workload) that are run from it on."""
+        self.stopped: str | None = None
+        """Why the run has ended for good."""
+        self.last_at = ""
+        """When the last entry was written: UTC, ISO 8601."""
+        self.seal = ""
+        """Of the journal when it was read (:mod:`tiltyard.run.chain`)."""
+        self._looks: dict[int, Looked] = {}
+        self._boots: dict[tuple[int, str], BootAsked] = {}
+        self._spent_before_s = 0.0
+        self._last_s = 0.0
+        self._stretch = 0
+        self._booted = False
+        self._stretches: defaultdict[int, set[int]] = defaultdict(set)
+        self._last_block = 0
+        self._course: Course | None = None
+        for entry in entries:
+            self.add(entry)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Of the journal in a file, with its seal; empty if there is none.
+
+        Raises:
+            UsageError: if a line cannot be read, or does not follow from those before it.
+        """
+        history = cls()
+        history.seal = follow_journal(path, history.add)
+        return history
+
+    def add(self, entry: Entry) -> None:
+        """What a further line says."""
+        event = entry.event
+        if isinstance(event, Started):
+            self._spent_before_s += self._last_s
+            self._stretch += not self._booted
+            self.starts.append(event)
+        self._last_s, self.last_at, self._booted = entry.t_s, entry.at, False
+        if isinstance(event, TrialStarted):
+            self.begun[event.key] = Begun(entry.at, event.slot, self._stretch)
+        elif isinstance(event, TrialFinished):
+            self._add_finished(event)
+        elif isinstance(event, SystemPrepared):
+            self.prepared.append(event.prepared)
+        elif isinstance(event, CanaryRun):
+            self.canaries.append(event)
+        else:
+            self._add_rare(event)
+
+    def _add_finished(self, event: TrialFinished) -> None:
+        key = event.key
+        begun = self.begun.pop(key, None)
+        stretch = begun.stretch if begun else self._stretch
+        self._stretches[key.block].add(stretch)
+        self._last_block = key.block
+        self.finished[key] = event
+        self.times[key.system, key.workload].add(event.elapsed_s)
+        self.times_of_workload[key.workload].add(event.elapsed_s)
+        if event.outcome == "done":
+            before_s = self.longest_done_s.get(key.workload, 0.0)
+            self.longest_done_s[key.workload] = max(before_s, event.elapsed_s)
+        self.in_trials_s += event.elapsed_s
+        if self._course is not None:
+            self._course.end(key)
+
+    def _add_rare(self, event: Event) -> None:
+        """What happens once a block at most."""
+        if isinstance(event, BlockChecked):
+            self.checked[event.block] = event.reasons
+            if event.reasons and self._course is not None:
+                self._course.spoil(event.block)
+        elif isinstance(event, Looked):
+            self._looks.setdefault(event.blocks, event)
+            if event.going_on is not None:
+                self.narrowed[self._last_block + 1] = frozenset(event.going_on)
+                self._course = None
+        elif isinstance(event, Isolated):
+            self.isolation = event.note
+        elif isinstance(event, OtherHost):
+            self.other_hosts.setdefault(event.name, event.record)
+        elif isinstance(event, BootAsked):
+            self._boots.setdefault((event.block, event.system), event)
+            self._booted = True
+        elif isinstance(event, Stopped) and self.stopped is None:
+            self.stopped = event.reason
 
     @property
     def host_changes(self) -> tuple[str, ...]:
@@ -44,123 +169,58 @@ class History:
         )
 
     @property
-    def other_hosts(self) -> dict[str, dict[str, dict[str, str]]]:
-        """Name of another host → its system record, as it was taken first."""
-        found: dict[str, dict[str, dict[str, str]]] = {}
-        for entry in self.entries:
-            if isinstance(entry.event, OtherHost):
-                found.setdefault(entry.event.name, entry.event.record)
-        return found
-
-    @property
-    def isolation(self) -> IsolationNote | None:
-        """What became of isolation at the last start, if it was asked for."""
-        events = (entry.event for entry in reversed(self.entries))
-        return next((event.note for event in events if isinstance(event, Isolated)), None)
-
-    @property
-    def finished(self) -> dict[TrialKey, TrialFinished]:
-        """Finished trials in the order in which they were run."""
-        events = (entry.event for entry in self.entries)
-        return {event.key: event for event in events if isinstance(event, TrialFinished)}
-
-    @property
-    def prepared(self) -> list[SystemPrepared]:
-        """Each time a system was brought up."""
-        return [entry.event for entry in self.entries if isinstance(entry.event, SystemPrepared)]
-
-    @property
-    def stopped(self) -> str | None:
-        """Why the run has ended for good."""
-        events = (entry.event for entry in self.entries)
-        return next((event.reason for event in events if isinstance(event, Stopped)), None)
-
-    @property
     def spent_s(self) -> float:
         """Time that all starts took together, as far as the journal saw it."""
-        last: dict[int, float] = {}
-        for start, entry in self._with_start():
-            last[start] = entry.t_s
-        return sum(last.values())
+        return self._spent_before_s + self._last_s
 
     @property
     def resumed_blocks(self) -> tuple[int, ...]:
         """Blocks whose finished trials were not made in one go; a boot asked for is part of one."""
-        starts_of: dict[int, set[int]] = {}
-        started: dict[TrialKey, int] = {}
-        for start, entry in self._with_stretch():
-            if isinstance(entry.event, TrialStarted):
-                started[entry.event.key] = start
-            elif isinstance(entry.event, TrialFinished):
-                key = entry.event.key
-                starts_of.setdefault(key.block, set()).add(started.get(key, start))
-        return tuple(block for block, starts in sorted(starts_of.items()) if len(starts) > 1)
-
-    @property
-    def checked(self) -> dict[int, tuple[Reason, ...]]:
-        """Number of each block that was held against the gates → what spoils it, if anything."""
-        events = (entry.event for entry in self.entries)
-        return {e.block: e.reasons for e in events if isinstance(e, BlockChecked)}
+        return tuple(block for block, own in sorted(self._stretches.items()) if len(own) > 1)
 
     @property
     def spoiled(self) -> dict[int, tuple[Reason, ...]]:
         """Number of each block that a gate has spoiled, with the reasons."""
         return {block: reasons for block, reasons in self.checked.items() if reasons}
 
-    @property
-    def narrowed(self) -> dict[int, frozenset[tuple[str, str]]]:
-        """Number of the block after a look → (system, workload) that are run from it on."""
-        found: dict[int, frozenset[tuple[str, str]]] = {}
-        block = 0
-        for entry in self.entries:
-            if isinstance(entry.event, TrialFinished):
-                block = entry.event.key.block
-            elif isinstance(entry.event, Looked) and entry.event.going_on is not None:
-                found[block + 1] = frozenset(entry.event.going_on)
-        return found
-
     def course(self, plan: Plan) -> Course:
-        """How far the plan is carried out."""
-        return Course(plan, self.finished.keys(), self.spoiled.keys(), self.narrowed)
+        """How far the plan is carried out; it goes on with this history until a look narrows it."""
+        if self._course is None or self._course.plan is not plan:
+            self._course = Course(plan, self.finished, self.spoiled, self.narrowed)
+        return self._course
 
     def boot_asked(self, block: int, system: str) -> BootAsked | None:
         """That the host was to be booted for a turn."""
-        events = (entry.event for entry in self.entries if isinstance(entry.event, BootAsked))
-        return next((e for e in events if (e.block, e.system) == (block, system)), None)
-
-    def last_start_of(self, key: TrialKey) -> tuple[Entry, TrialStarted] | None:
-        """When a trial was last started."""
-        for entry in reversed(self.entries):
-            if isinstance(entry.event, TrialStarted) and entry.event.key == key:
-                return entry, entry.event
-        return None
+        return self._boots.get((block, system))
 
     def look_after(self, blocks: int) -> Looked | None:
         """The look that was taken after so many blocks."""
-        events = (entry.event for entry in self.entries)
-        return next((e for e in events if isinstance(e, Looked) and e.blocks == blocks), None)
-
-    def _with_start(self) -> Iterator[tuple[int, Entry]]:
-        """Each entry with the number of the start that it belongs to."""
-        start = 0
-        for entry in self.entries:
-            start += isinstance(entry.event, Started)
-            yield start, entry
-
-    def _with_stretch(self) -> Iterator[tuple[int, Entry]]:
-        """The same, but a start after a boot that the run asked for goes on with the one before."""
-        stretch, booted = 0, False
-        for entry in self.entries:
-            stretch += isinstance(entry.event, Started) and not booted
-            booted = isinstance(entry.event, BootAsked)
-            yield stretch, entry
+        return self._looks.get(blocks)
 
 
-def slots(plan: Plan) -> dict[TrialKey, int]:
+class Slots:
     """The place of each trial in the order of the whole run, counted from 1.
 
     Spares come after all planned blocks. Trials that a look leaves out keep their place, so that a
     place never changes.
     """
-    keys = (key for block in plan.sequence for key in plan.trials_of(block))
-    return {key: number for number, key in enumerate(keys, start=1)}
+
+    def __init__(self, plan: Plan) -> None:
+        """By the trials of each block; they are numbered when a block's are asked for."""
+        trials = plan.trials_in_a_turn
+        self._plan = plan
+        self._blocks: dict[int, tuple[Block, int]] = {}
+        self._own: dict[TrialKey, int] = {}
+        """Of the block that was asked for last."""
+        before = 0
+        for block in plan.sequence:
+            self._blocks[block.number] = block, before
+            before += sum(trials[name] for turn in block.turns for name in turn.workloads)
+
+    def __getitem__(self, key: TrialKey) -> int:
+        """The place of one trial of the plan."""
+        if key not in self._own:
+            block, before = self._blocks[key.block]
+            keys = self._plan.trials_of(block)
+            self._own = {own: place for place, own in enumerate(keys, start=before + 1)}
+        return self._own[key]

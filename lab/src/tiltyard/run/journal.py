@@ -1,18 +1,21 @@
 """The journal of a run: what happened, appended line by line, each synced before the next step."""
 
+import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
+from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
-from tiltyard.folder import sync_directory
+from tiltyard.folder import append_whole, open_to_change, sync_directory
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
+from tiltyard.run.chain import BrokenChainError, Chain
 from tiltyard.run.record import CalibrationNote, IsolationNote, Prepared, Reason
 from tiltyard.study.model import Frozen
 
@@ -173,34 +176,46 @@ class Entry(Frozen):
     event: Event
 
 
-class Journal:
-    """An open journal, with everything that it says so far."""
+_parsed = TypeAdapter(Entry).validator.validate_json
+"""An entry of a text: :meth:`Entry.model_validate_json` without what that costs of each line."""
 
-    def __init__(self, path: Path, entries: Sequence[Entry], file: int) -> None:
+Listener = Callable[[Entry], object]
+
+
+class Journal:
+    """An open journal."""
+
+    def __init__(self, path: Path, chain: Chain, file: int, listen: Listener, end: int) -> None:
         """Use :meth:`open`."""
-        self.entries = list(entries)
         self._path = path
+        self._chain = chain
         self._file = file
+        self._end = end
+        self._listen = listen
         self._began = time.monotonic()
 
     @classmethod
-    def open(cls, path: Path) -> tuple[Self, int]:
+    def open(cls, path: Path, listen: Listener = lambda _: None) -> tuple[Self, int]:
         """Open a journal to go on with, or begin one.
+
+        Args:
+            path: where it is.
+            listen: is told each entry, those that are there and those that are appended.
 
         Returns:
             The journal, and the number of bytes of a torn last line that were cut off.
 
         Raises:
-            UsageError: if a line before the last cannot be read.
+            UsageError: if a line cannot be read, or does not follow from those before it.
         """
-        entries, whole = _read(path)
-        file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
+        chain, whole = _follow(path, listen)
+        file = open_to_change(path)
         torn = os.fstat(file).st_size - whole
         if torn:
             os.ftruncate(file, whole)
             os.fsync(file)
         sync_directory(path.parent)
-        return cls(path, entries, file), torn
+        return cls(path, chain, file, listen, whole), torn
 
     def __enter__(self) -> Self:
         """The journal itself."""
@@ -211,21 +226,45 @@ class Journal:
         os.close(self._file)
 
     def append(self, event: Event) -> Entry:
-        """Write one line; on return it is on disk."""
+        """Write one line; on return it is on disk.
+
+        Raises:
+            OSError: with the file's name, if it could not be written; then nothing of it is there.
+        """
         entry = Entry(at=now(), t_s=round(time.monotonic() - self._began, 4), event=event)
-        os.write(self._file, entry.model_dump_json().encode() + b"\n")
-        os.fsync(self._file)
-        self.entries.append(entry)
+        line, seal = self._chain.link(entry.model_dump_json().encode())
+        # A whole line may be there that was not acknowledged: the chain does not go on from it.
+        self._end = append_whole(self._file, self._path, line + b"\n", self._end)
+        self._chain.lengthen(seal)
+        self._listen(entry)
         return entry
+
+
+def follow_journal(path: Path, listen: Listener) -> str:
+    """Read all whole lines of a journal, checking its chain.
+
+    Args:
+        path: where it is; there need not be one.
+        listen: is told each entry, in order.
+
+    Returns:
+        Its seal (:mod:`tiltyard.run.chain`); empty if it has no line.
+
+    Raises:
+        UsageError: if a line cannot be read, or does not follow from those before it.
+    """
+    return _follow(path, listen)[0].seal
 
 
 def read_journal(path: Path) -> list[Entry]:
     """All whole lines of a journal; empty if there is none.
 
     Raises:
-        UsageError: if a line before the last cannot be read.
+        UsageError: as :func:`follow_journal`.
     """
-    return _read(path)[0]
+    entries: list[Entry] = []
+    follow_journal(path, entries.append)
+    return entries
 
 
 def now() -> str:
@@ -233,25 +272,48 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _read(path: Path) -> tuple[list[Entry], int]:
-    """Whole entries, and the bytes that they take.
+def _follow(path: Path, listen: Listener) -> tuple[Chain, int]:
+    """The chain, and the bytes that its lines take.
 
     A process that is killed while it writes, or a power failure, can damage only the last line:
-    every line before it was synced before the next one was begun.
+    every line before it was synced before the next one was begun. What is missing of a line that
+    has its end are whole pages, which read as zeros.
     """
-    data = path.read_bytes() if path.exists() else b""
-    lines = data.splitlines(keepends=True)
-    entries: list[Entry] = []
-    whole = 0
-    for number, line in enumerate(lines, start=1):
+    chain, whole = Chain(), 0
+    with contextlib.ExitStack() as stack:
         try:
-            if not line.endswith(b"\n"):
+            file = stack.enter_context(path.open("rb"))
+        except FileNotFoundError:
+            return chain, whole
+        stack.enter_context(collector_paused())
+        for number, line in enumerate(file, start=1):
+            if _is_damaged(line) and not file.read(1):
                 break
-            entries.append(Entry.model_validate_json(line))
-        except ValidationError as error:
-            if number == len(lines):
-                break
-            what = error.errors()[0]["msg"]
-            raise UsageError(f"{path}:{number}: not a line of a journal: {what}") from None
-        whole += len(line)
-    return entries, whole
+            try:
+                entry = _parsed(chain.follow(line[:-1]))
+            except ValueError as error:
+                raise UsageError(_unreadable(path, number, error)) from None
+            listen(entry)
+            whole += len(line)
+    return chain, whole
+
+
+def _is_damaged(line: bytes) -> bool:
+    """Whether a kill or a power failure can have left such a line, if it is the last one."""
+    return not line.endswith(b"\n") or b"\0" in line
+
+
+def _unreadable(path: Path, number: int, error: ValueError) -> str:
+    """What is wrong with a line, and what to do."""
+    where = f"{path}:{number}"
+    if isinstance(error, BrokenChainError):
+        return (
+            f"{where}: {error}: this line, or one before it, was changed, moved or taken out. "
+            "Mend: put the journal back from a copy"
+        )
+    what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+    return (
+        f"{where}: not a line of a journal: {what}. Mend: put the journal back from a copy; or cut "
+        f"it off before that line (head -n {number - 1}), move the trials that it then lacks out "
+        "of trials/, and run again: what was cut off is measured anew"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tiltyard.errors import RefusedError
-from tiltyard.folder import StudyFolder
+from tiltyard.folder import StudyFolder, named_in_errors, open_to_change, write_all
 
 
 @contextmanager
@@ -14,9 +14,11 @@ def hold_lock(folder: StudyFolder) -> Iterator[None]:
     """Hold the study folder's lock; the kernel frees it however the process ends.
 
     Raises:
-        RefusedError: if another run holds it; the message names its process.
+        RefusedError: if another run holds it, the message names its process; or if another user
+            has a hand in the folder.
     """
-    file = os.open(folder.lock, os.O_CREAT | os.O_RDWR, 0o644)
+    folder.insist_own()
+    file = open_to_change(folder.lock)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -24,8 +26,9 @@ def hold_lock(folder: StudyFolder) -> Iterator[None]:
             raise RefusedError(
                 f"{folder.root}: process {_pid(file)} is running this study already"
             ) from None
-        os.ftruncate(file, 0)
-        os.pwrite(file, str(os.getpid()).encode(), 0)
+        with named_in_errors(folder.lock):
+            os.ftruncate(file, 0)
+            write_all(file, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(file)
@@ -34,7 +37,7 @@ def hold_lock(folder: StudyFolder) -> Iterator[None]:
 def running_pid(folder: StudyFolder) -> int | None:
     """The process that runs this study now, if there is one."""
     try:
-        file = os.open(folder.lock, os.O_RDONLY)
+        file = os.open(folder.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:

@@ -1,16 +1,17 @@
 """Read a run back from its study folder, verifying every byte that the analysis will rest on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, sha256
-from tiltyard.plan.model import Plan
-from tiltyard.plan.path_length import path_length_samples
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.plan.path_length import path_length_samples, slope_samples
 from tiltyard.run.history import History
-from tiltyard.run.journal import TrialFinished, read_journal
+from tiltyard.run.journal import TrialFinished
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.stream import EMPTY, read_stream
+from tiltyard.wire import Sample
 
 
 @collector_paused()
@@ -21,11 +22,8 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         UsageError: if the journal belongs to another plan or lacks lines, or a trial's file is
             missing or is not what was written; the message names the file.
     """
-    history = History(read_journal(folder.journal))
+    history = read_history(folder, plan)
     starts = history.starts
-    if any(start.plan_hash != plan.hash for start in starts):
-        raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
-    _insist_on_checked_blocks(folder, plan, history)
     return RunRecord(
         host=starts[0].host if starts else {},
         record=starts[0].record if starts else {},
@@ -37,17 +35,41 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         narrowed=history.narrowed,
         calibration=starts[-1].calibration if starts else None,
         isolation=history.isolation,
-        prepared=tuple(event.prepared for event in history.prepared),
+        prepared=tuple(history.prepared),
         trials=tuple(_in_the_plans_units(folder, plan, history)),
         stopped=history.stopped,
+        seal=history.seal,
     )
+
+
+def read_history(folder: StudyFolder, plan: Plan) -> History:
+    """What the journal tells; no trial's file is read.
+
+    Raises:
+        UsageError: if it was changed, belongs to another plan, or lacks lines.
+    """
+    history = History.read(folder.journal)
+    insist_on_plan(folder, plan, history)
+    _insist_on_checked_blocks(folder, plan, history)
+    return history
+
+
+def insist_on_plan(folder: StudyFolder, plan: Plan, history: History) -> None:
+    """A journal goes with one plan.
+
+    Raises:
+        UsageError: if a start of the run names another one.
+    """
+    found = {start.plan_hash for start in history.starts}
+    if found and found != {plan.hash}:
+        raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
 
 
 def _insist_on_checked_blocks(folder: StudyFolder, plan: Plan, history: History) -> None:
     """A block is held against the gates when all of its trials have ended."""
-    course, checked = history.course(plan), history.checked
+    course = history.course(plan)
     for block in plan.sequence:
-        if block.number in checked and not course.is_complete(block):
+        if block.number in history.checked and not course.is_complete(block):
             raise UsageError(
                 f"{folder.journal}: lines are missing: block {block.number} was complete, and not "
                 "all of its trials are here. Put it back from a copy"
@@ -56,28 +78,34 @@ def _insist_on_checked_blocks(folder: StudyFolder, plan: Plan, history: History)
 
 def _in_the_plans_units(folder: StudyFolder, plan: Plan, history: History) -> Iterator[TrialRecord]:
     """The finished trials; where the clock counts instructions, with path lengths."""
-    for event in history.finished.values():
-        trial = read_trial(folder, event)
-        yield trial if plan.clock == "time" else counted_in_instructions(trial, plan)
+    trials = (read_trial(folder, event) for event in history.finished.values())
+    return trials if plan.clock == "time" else counted_in_instructions(trials, plan)
 
 
-def counted_in_instructions(trial: TrialRecord, plan: Plan) -> TrialRecord:
-    """A trial whose clock counted instructions, without anything that would be taken for a time."""
-    cards = plan.workload(trial.key.workload).metrics
-    return trial.model_copy(
-        update={
-            "samples": path_length_samples(trial.samples, cards),
-            "intervals": (),
-            "connections": (),
-        }
-    )
+def counted_in_instructions(trials: Iterable[TrialRecord], plan: Plan) -> Iterator[TrialRecord]:
+    """Trials whose clock counted instructions, without anything that would be taken for a time.
+
+    Where two trials make one measurement, the second has its samples, and the first has none.
+    """
+    usual: dict[TrialKey, TrialRecord] = {}
+    for trial in trials:
+        workload = plan.workload(trial.key.workload)
+        samples: tuple[Sample, ...] = ()
+        if workload.doubled is None:
+            samples = path_length_samples(trial.samples, workload.metrics)
+        elif not workload.completes(trial.key.repeat):
+            usual[trial.key] = trial
+        elif first := usual.get(trial.key.model_copy(update={"repeat": trial.key.repeat - 1})):
+            samples = slope_samples(first.samples, trial.samples, first.end, workload.metrics)
+        yield trial.model_copy(update={"samples": samples, "intervals": (), "connections": ()})
 
 
 def read_trial(folder: StudyFolder, finished: TrialFinished) -> TrialRecord:
     """One finished trial with its stream.
 
     Raises:
-        UsageError: if its file is missing or was changed.
+        UsageError: if its file is missing or was changed, also where the journal agrees: a value
+            is not what its operations and its time make, or the trial did not end well.
     """
     if not finished.file:
         return EMPTY.record(finished)
@@ -90,4 +118,10 @@ def read_trial(folder: StudyFolder, finished: TrialFinished) -> TrialRecord:
         raise UsageError(
             f"{path}: was changed after the trial: its SHA-256 is not the journal's. Put it back"
         )
-    return read_stream(data).record(finished)
+    stream = read_stream(data)
+    if finished.outcome == "done" and stream.outcome[0] != "done":
+        raise UsageError(
+            f"{path}: was changed after the trial, and the journal with it: {stream.outcome[1]}. "
+            "Mend: put both back from a copy"
+        )
+    return stream.record(finished)

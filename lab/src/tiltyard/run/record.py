@@ -24,6 +24,8 @@ class Prepared(Frozen):
     commands: tuple[Command, ...]
     facts: dict[str, str]
     """Names as a reader knows them: ``mount options``, ``block size``, ``device`` …"""
+    failed_boots: tuple[str, ...] = Field((), exclude_if=lambda failed: not failed)
+    """Why each boot failed that was made again before this one, a sentence each."""
 
 
 class TrialRecord(Frozen):
@@ -57,6 +59,18 @@ class TrialRecord(Frozen):
         seen_s = self.end.usage.foreign_s if self.end else 0.0
         served_s = self.telemetry.servers_s if self.telemetry else None
         return max(0.0, seen_s - (served_s or 0.0))
+
+    @property
+    def watched_s(self) -> float:
+        """Wall time over which ``foreign_s`` and the steal were counted.
+
+        Here it is the whole time of the trial by this host's clock: that of a guest stands still
+        while the emulator works for it, and leaves out what goes on around the engine. Another
+        host counts while its engine runs, and tells how long that was.
+        """
+        if self.telemetry and not self.telemetry.host:
+            return self.telemetry.elapsed_s
+        return self.end.elapsed_s if self.end else 0.0
 
 
 class Reason(Frozen):
@@ -127,3 +141,5 @@ class RunRecord(Frozen):
     """In the order in which they were run."""
     stopped: str | None
     """Why the run ended, in words; ``None`` while it has not."""
+    seal: str = ""
+    """Hash of the last line of the journal (:mod:`tiltyard.run.chain`): 64 hexadecimal digits."""

@@ -1,9 +1,11 @@
 """Carry a plan out: block by block, resumable at any moment, with nothing left behind."""
 
 import os
+from functools import partial
 
 from tiltyard import __version__
-from tiltyard.errors import HostLacksError, InterruptedRunError, UsageError
+from tiltyard.collector import collector_paused, no_search_again
+from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
@@ -18,13 +20,14 @@ from tiltyard.run.boot import arrive, insist_allowed
 from tiltyard.run.calibrated import calibration_note
 from tiltyard.run.context import Context
 from tiltyard.run.ending import ending_before, ending_of
-from tiltyard.run.history import History, slots
+from tiltyard.run.history import History, Slots
 from tiltyard.run.host_record import host_record
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.journal import Interrupted, Isolated, Journal, Looked, Started, Stopped
 from tiltyard.run.lock import hold_lock
 from tiltyard.run.observer import Decide, Observer
-from tiltyard.run.read import read_run
+from tiltyard.run.patience import WAIT_S, patiently
+from tiltyard.run.read import insist_on_plan, read_run
 from tiltyard.run.record import IsolationNote
 from tiltyard.run.workshop import open_systems, workshop
 from tiltyard.systems.kind import System
@@ -39,6 +42,7 @@ def run_study(
     *,
     stop_on_failure: bool = False,
     allow_reboot: bool = False,
+    wait_s: float | None = None,
 ) -> str:
     """Carry a plan out, or go on with it; finished trials are never run again.
 
@@ -50,6 +54,8 @@ def run_study(
         observer: is told what goes on.
         stop_on_failure: stop at the first failed trial.
         allow_reboot: boot this host, where the study asks for it.
+        wait_s: how long to wait, each time, for what another run or program has at the moment;
+            10 minutes if it is not said.
 
     Returns:
         Why the run ended, in words; at once, if it had ended earlier.
@@ -57,30 +63,42 @@ def run_study(
     Raises:
         InterruptedRunError: after Ctrl-C or SIGTERM; everything is taken down.
         RefusedError: if the study is being run already, or would boot this host unasked.
+        BusyError: if others still have what a system needs after ``wait_s``; the plan stays open.
+        TrialsFailedError: if no system of a block has come up; the plan stays open.
         BootingError: if this host is being booted; the run goes on by itself.
         HostLacksError: if a system cannot come up here; nothing was changed.
     """
     go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.root}"
     with hold_lock(folder), workshop(folder), Interrupt(go_on) as interrupt:
         recovered = recover()
-        journal, torn = Journal.open(folder.journal)
+        history = History()
+        journal, torn = Journal.open(folder.journal, history.add)
         with journal:
             for note in (*recovered, *_torn_note(folder, torn)):
                 observer.note(note)
-            history = History(journal.entries)
-            _insist_on_plan(folder, plan, history)
+            insist_on_plan(folder, plan, history)
             if history.stopped is not None:
+                _tell_unmeasured(history, folder, observer)
                 return history.stopped
             insist_allowed(folder, plan, allowed=allow_reboot)
             with Ledger(study=folder.root) as ledger:
                 arrive(ledger)
                 context = Context(
-                    folder, plan, engine, journal, ledger, interrupt, observer, slots(plan),
-                    stop_on_failure,
+                    folder, plan, engine, journal, history, ledger, interrupt, observer,
+                    _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
                 )  # fmt: skip
                 reason = _carry_on(context, decide, tuple(recovered))
                 _let_go(ledger, observer)
                 return reason
+
+
+def _places(plan: Plan, history: History) -> Slots:
+    """The place of each trial; with it, all that grows with plan and journal is in memory."""
+    with collector_paused():
+        places = Slots(plan)
+        history.course(plan)
+    no_search_again()
+    return places
 
 
 def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> str:
@@ -92,7 +110,8 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         context.interrupt.check,
         context.observer.note,
     )
-    _insist_on_host(systems, context.observer)
+    for name, system in systems.items():
+        patiently(context, name, partial(_insist_on_host, name, system, context.observer))
     _begin(context, recovered)
     _isolate(context)
     try:
@@ -161,14 +180,12 @@ def _run_blocks(context: Context, systems: dict[str, System], decide: Decide) ->
         if reason := ending_before(context, block):
             return reason
         run_block(context, systems, block)
-        course = context.course
-        if block.number not in course.counted:
+        done = context.course.count_at(block)
+        if done is None:
             continue
-        done = course.counted.index(block.number) + 1
-        if done in looks and (looked := _look(context, decide, done)).done:
+        is_look = done in looks or done > looks[-1]
+        if is_look and (looked := _look(context, decide, done)).done:
             return looked.reason
-        if done == looks[-1]:
-            break
     return ending_of(context.course)
 
 
@@ -188,20 +205,24 @@ def _look(context: Context, decide: Decide, blocks: int) -> Looked:
     return looked
 
 
-def _insist_on_host(systems: dict[str, System], observer: Observer) -> None:
+def _insist_on_host(name: str, system: System, observer: Observer) -> None:
     """Refuse to begin what cannot end well."""
-    for name, system in systems.items():
-        for problem in system.problems():
-            text = f"{name}: {problem.text}" + (f"; {problem.remedy}" if problem.remedy else "")
-            if problem.severity == "error":
-                raise HostLacksError(text)
-            observer.note(text)
+    for problem in system.problems():
+        if problem.passes:
+            raise BusyError(problem.text)
+        text = f"{name}: {problem.text}" + (f"; {problem.remedy}" if problem.remedy else "")
+        if problem.severity == "error":
+            raise HostLacksError(text)
+        observer.note(text)
 
 
-def _insist_on_plan(folder: StudyFolder, plan: Plan, history: History) -> None:
-    """A journal goes with one plan."""
-    if any(start.plan_hash != plan.hash for start in history.starts):
-        raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
+def _tell_unmeasured(history: History, folder: StudyFolder, observer: Observer) -> None:
+    """A study of an earlier version may have ended although nothing of it was measured."""
+    if history.finished and all(not trial.file for trial in history.finished.values()):
+        observer.note(
+            "this study has ended, and no system of it ever came up. To measure it: "
+            f"tiltyard run {folder.study} --folder a new one"
+        )
 
 
 def _torn_note(folder: StudyFolder, torn_bytes: int) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.journal import TrialFinished
+from tiltyard.run.recomputed import contradiction
 from tiltyard.run.record import TrialRecord
 from tiltyard.wire import (
     ConnectionEvent,
@@ -72,12 +73,18 @@ def read_stream(data: bytes) -> Stream:
     """Read a trial's file as far as it can be read; a flaw is told, not raised."""
     *lines, rest = data.split(b"\n")
     events: list[Event] = []
+    workload = ""
     for number, line in enumerate(lines, start=1):
         try:
-            events.append(read_event(line))
+            event = read_event(line)
         except ValueError as error:
             flaw = f"line {number} of the engine's output is not an event: {error}"
             return Stream(tuple(events), " ".join(flaw.split()))
+        if isinstance(event, HelloEvent):
+            workload = event.data.workload
+        if isinstance(event, SampleEvent) and (why := contradiction(event.data, workload)):
+            return Stream(tuple(events), f"line {number} of the engine's output: {why}")
+        events.append(event)
     return Stream(tuple(events), "the engine was killed while it wrote" if rest else None)
 
 

@@ -1,23 +1,31 @@
 """One trial: run the engine, keep its output verbatim, and have it on disk before anything else.
 
-The output goes to ``NAME.partial``, is synced, renamed, and only then told to the journal. So a
+The output goes to a file ``.partial``, is synced, renamed, and only then told to the journal. So a
 file with its final name is a finished trial, even if we were killed before the journal knew; such
 a file is adopted at the next start, and anything ``.partial`` is thrown away.
 """
 
+import contextlib
+import math
 import os
 import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from tiltyard.executors.engine import Job
 from tiltyard.executors.local import LocalTrial
-from tiltyard.folder import sha256, sync_directory
+from tiltyard.folder import (
+    create_file,
+    named_in_errors,
+    partial_beside,
+    sha256,
+    sync_directory,
+)
 from tiltyard.host.place import SSH_FAILED
 from tiltyard.host.telemetry import Telemetry, watch
-from tiltyard.plan.model import TrialKey
+from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished, TrialStarted, now
@@ -26,10 +34,15 @@ from tiltyard.run.settle import settle
 from tiltyard.run.stream import file_of, read_stream
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Up
+from tiltyard.units import format_duration
 from tiltyard.wire import ProgressEvent, read_event
 
 _LEAST_LIMIT_S = 600.0
 _LIMIT_FACTOR = 20
+FIRST_LIMIT_S: Final = 24 * 3600.0
+"""Of a workload of which nothing is known."""
+_SHOWN_EVERY_S = 0.05
+_PROGRESS = b'"type":"progress"'
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,7 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     at = context.journal.append(started).at
     context.observer.trial_started(key, slot, context.outlook)
     path = context.folder.root / file_of(key)
-    partial = path.with_name(path.name + ".partial")
+    partial = partial_beside(path)
     path.parent.mkdir(exist_ok=True)
     try:
         ended = _execute(context, key, up, partial)
@@ -103,7 +116,7 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
 
 def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     """Run the engine to its end; its output is in ``partial``, synced."""
-    spec = context.plan.workload(key.workload).spec
+    workload = context.plan.workload(key.workload)
     conditions = context.conditions
     if up.cpus:
         conditions = conditions.model_copy(update={"cpus": up.cpus, "unpinned": False})
@@ -111,10 +124,13 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     if inject := kind(system.kind).inject(system.settings):
         conditions = conditions.model_copy(update={"inject": inject})
     job = Job(
-        workload=spec.use, parameters=spec.parameters, target=up.target, conditions=conditions
+        workload=workload.spec.use,
+        parameters=workload.parameters(key.repeat),
+        target=up.target,
+        conditions=conditions,
     )
-    limit_s = _limit_s(context.history, key.workload)
-    with partial.open("wb") as keep, watch(up.place, _watched(up), up.servers()) as watching:
+    limit_s, why = _limit_s(context.history, context.plan, key.workload)
+    with create_file(partial) as keep, watch(up.place, _watched(up), up.servers()) as watching:
         began = time.monotonic()
         trial = LocalTrial(
             up.engine or (str(context.engine.path),),
@@ -126,16 +142,18 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
             attended=bool(up.place.ssh),
         )
         with context.interrupt.stops(trial.stop):
-            for line in trial.lines():
-                _show(context.observer, line)
+            _follow(trial, context.observer)
         elapsed_s = time.monotonic() - began
         telemetry = watching.telemetry()
-        keep.flush()
-        os.fsync(keep.fileno())
+        with named_in_errors(partial):
+            keep.flush()
+            os.fsync(keep.fileno())
     stream = read_stream(partial.read_bytes())
     outcome, reason = stream.outcome
     if trial.timed_out:
-        outcome, reason = "failed", f"stopped after {limit_s:.0f} s: far longer than before"
+        outcome, reason = "failed", f"stopped after {format_duration(limit_s)}: {why}"
+    elif trial.excess is not None:
+        outcome, reason = "failed", f"the engine was stopped: {trial.excess}"
     elif stream.end is None:
         reason = _death(trial, up, heard=stream.hello is not None)
     if outcome == "failed" and up.served and not up.servers():
@@ -168,17 +186,41 @@ def _death(trial: LocalTrial, up: Up, *, heard: bool) -> str:
     return f"the engine ended with status {trial.exit_status}: {said}"
 
 
-def _show(observer: Observer, line: bytes) -> None:
-    """Pass progress on; whether the stream as a whole is sound is judged when it has ended."""
-    try:
-        event = read_event(line)
-    except ValueError:
-        return
-    if isinstance(event, ProgressEvent):
-        observer.progress(event.data.done, event.data.what)
+def _follow(trial: LocalTrial, observer: Observer) -> None:
+    """Hear a trial to its end and pass progress on, as often as a person can see it.
+
+    Whether the stream as a whole is sound is judged when it has ended.
+    """
+    shown_s = -_SHOWN_EVERY_S
+    for line in trial.lines():
+        if _PROGRESS in line and time.monotonic() - shown_s >= _SHOWN_EVERY_S:
+            shown_s = time.monotonic()
+            with contextlib.suppress(ValueError):
+                event = read_event(line)
+                if isinstance(event, ProgressEvent):
+                    observer.progress(event.data.done, event.data.what)
 
 
-def _limit_s(history: History, workload: str) -> float | None:
-    """When a trial must be taken for hung; ``None`` before the workload has been seen once."""
-    seen = [event.elapsed_s for key, event in history.finished.items() if key.workload == workload]
-    return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * max(seen)) if seen else None
+def _limit_s(history: History, plan: Plan, workload: str) -> tuple[float, str]:
+    """When a trial must be taken for hung, and why then.
+
+    Before a trial of the workload is done, what it is told to take and what the study may take
+    are all that is known.
+    """
+    if longest_s := history.longest_done_s.get(workload):
+        return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * longest_s), "far longer than before"
+    if told_s := _told_s(plan.workload(workload)):
+        return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * told_s), "far longer than it was told to take"
+    if budget_s := plan.budget_s:
+        return max(_LEAST_LIMIT_S, budget_s), "longer than the budget of the whole study"
+    return FIRST_LIMIT_S, "nothing is known of how long it takes, and that is the longest"
+
+
+def _told_s(workload: PlannedWorkload) -> float | None:
+    """How long a workload over a network is told to take; others lay their files out before."""
+    effective = workload.effective
+    seconds = effective.get("seconds")
+    instead = effective.get("bytes") or effective.get("transactions")
+    if workload.target != "far" or instead or not isinstance(seconds, int | float):
+        return None
+    return seconds * math.prod(len(each) for each in effective.values() if isinstance(each, list))

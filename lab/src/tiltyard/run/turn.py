@@ -7,30 +7,46 @@ caches is gone, what they left on the disk is not.
 
 from collections.abc import Mapping
 
-from tiltyard.errors import InterruptedRunError, TiltyardError, TrialsFailedError
+from tiltyard.errors import BusyError, InterruptedRunError, TiltyardError, TrialsFailedError
 from tiltyard.host.caches import drop_caches
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, take
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
+from tiltyard.run.patience import patiently
 from tiltyard.run.record import Prepared
 from tiltyard.run.trial import fail_trial, run_trial
 from tiltyard.run.under_test import facts_of
 from tiltyard.systems.kind import System, Up
 
+Missed = tuple[list[TrialKey], str]
+"""Trials of a turn whose system did not come up, and why."""
+
 
 def run_turn(
-    context: Context, system: System, keys: list[TrialKey], boot: Mapping[str, str]
+    context: Context,
+    system: System,
+    keys: list[TrialKey],
+    boot: Mapping[str, str],
+    missed: list[Missed],
 ) -> None:
     """Run the trials of a turn; all are of one system and one block.
 
-    ``boot``: facts about the boot of this host that the turn began with, if it did.
+    A system that cannot be refreshed fails the trials of the turn that are still to be run, with
+    the reason, and the study goes on. So does one that does not come up, if another one of the
+    block does.
 
-    A system that does not come up, or cannot be refreshed, fails the trials of the turn that are
-    still to be run, with the reason, and the study goes on.
+    Args:
+        context: what every step needs.
+        system: whose turn it is.
+        keys: the trials that are still to be run.
+        boot: facts about the boot of this host that the turn began with, if it did.
+        missed: turns of the block whose systems did not come up, and that are not written down
+            yet; ours is added, or all are written down and taken out.
 
     Raises:
+        BusyError: if others had what the system needs for longer than the run waits.
         InterruptedRunError: if a signal came; the system is down.
         TiltyardError: if the system cannot be taken down: nothing may run on such a host. Another
             host that is not reached is told, and what is left there stays recorded.
@@ -40,20 +56,41 @@ def run_turn(
     context.interrupt.check()
     context.observer.preparing(name)
     try:
-        up = system.bring_up()
-    except InterruptedRunError:
+        up = patiently(context, name, system.bring_up)
+    except (InterruptedRunError, BusyError):
         raise
     except (TiltyardError, OSError) as error:
-        _fail(context, keys, f"{name} did not come up: {error}")
+        missed.append((keys, f"{name} did not come up: {error}"))
+        if context.stop_on_failure or _came_up(context, block):
+            _write_down(context, missed)
         return
     try:
         facts = {**facts_of(up), **boot, **_caches(context, name)}
-        prepared = Prepared(system=name, block=block, commands=up.commands, facts=facts)
+        prepared = Prepared(
+            system=name,
+            block=block,
+            commands=up.commands,
+            facts=facts,
+            failed_boots=up.failed_boots,
+        )
         context.journal.append(SystemPrepared(prepared=prepared))
+        _write_down(context, missed)
         _record_other_host(context, up)
         _run_trials(context, system, keys, up)
     finally:
         _take_down(context, name, system)
+
+
+def _came_up(context: Context, block: int) -> bool:
+    """Whether a system did in a block, in this start of the run or in an earlier one."""
+    prepared = context.history.prepared
+    return bool(prepared) and prepared[-1].block == block
+
+
+def _write_down(context: Context, missed: list[Missed]) -> None:
+    """Turns that were missed because of their systems: others do come up."""
+    while missed:
+        _fail(context, *missed.pop(0))
 
 
 def _take_down(context: Context, name: str, system: System) -> None:
@@ -111,7 +148,11 @@ def _caches(context: Context, name: str) -> dict[str, str]:
 
 
 def _fail(context: Context, keys: list[TrialKey], reason: str) -> None:
-    """Trials that cannot be run."""
+    """Write down trials that could not be run.
+
+    Raises:
+        TrialsFailedError: if the run is to stop at a failed trial.
+    """
     for key in keys:
         fail_trial(context, key, reason)
         _insist(context, key)

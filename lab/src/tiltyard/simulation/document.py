@@ -6,6 +6,7 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 
 from tiltyard.simulation.designs import STANDARD
+from tiltyard.simulation.imports import PAIRS
 from tiltyard.simulation.others import RULES
 from tiltyard.simulation.rates import EFFECTS, Rates
 from tiltyard.simulation.results import Range, Results
@@ -46,6 +47,8 @@ def document(results: Results) -> str:
         levels=_levels(results),
         orders=_orders(results),
         families=_families(results),
+        imports=_imports(results),
+        rounded=_rounded(results),
     )
 
 
@@ -139,6 +142,45 @@ def _families(results: Results) -> str:
             f"{found.blocks:.1f}",
         )
         for found in results.families
+    ]
+    return _table(head, rows)
+
+
+def _imports(results: Results) -> str:
+    first = results.imports[0]
+    head = (
+        "values of each side",
+        "ρ",
+        *(f"{n} values" for n in first.values),
+        f"{PAIRS} paired",
+        *(f"{n}, means only" for n in first.summarised),
+        *(f"{n}, cells taken as independent" for n in first.as_independent),
+    )
+    rows = [
+        (
+            found.law,
+            f"{found.shared:g}",
+            *(_percent(share) for share in found.values.values()),
+            _percent(found.paired),
+            *(_percent(share) for share in found.summarised.values()),
+            *(_percent(share, 0) for share in found.as_independent.values()),
+        )
+        for found in results.imports
+    ]
+    return _table(head, rows)
+
+
+def _rounded(results: Results) -> str:
+    head = ("values of each side", "equal: any false claim, %", "were they exact, %",
+            "4 % apart: cells called equivalent, %")  # fmt: skip
+    rows = [
+        (
+            f"{found.values}, paired" if found.paired else f"{found.values}",
+            _percent(found.false),
+            _percent(found.as_exact, 0),
+            _percent(found.equivalent),
+        )
+        for found in results.rounded
     ]
     return _table(head, rows)
 

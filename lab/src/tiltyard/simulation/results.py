@@ -7,6 +7,7 @@ import numpy as np
 
 from tiltyard.simulation.families import FamilyRates, family_rates
 from tiltyard.simulation.growth import GrowthRates, growth_rates
+from tiltyard.simulation.imports import RoundedRates, SharedRates, rounded_rates, shared_rates
 from tiltyard.simulation.laws import LawRates, law_rates
 from tiltyard.simulation.portfolio import PortfolioRates, portfolio_rates
 from tiltyard.simulation.rates import Rates, rates
@@ -21,6 +22,8 @@ SEED: Final = 20_261_120
 _PATHS_A_FAMILY: Final = 50
 """A family has many comparisons, and a study hundreds: there are fewer of them than of paths."""
 _PATHS_A_STUDY: Final = 20
+_PATHS_AN_IMPORT: Final = 10
+_PATHS_A_ROUNDED_REPORT: Final = 200
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Results:
     orders: tuple[OrderRates, ...]
     families: tuple[FamilyRates, ...]
     studies: StudyRates
+    imports: tuple[SharedRates, ...]
+    rounded: tuple[RoundedRates, ...]
 
     @property
     def scenarios(self) -> tuple[str, ...]:
@@ -70,6 +75,27 @@ class Results:
         return _range([found.covered for found in self.rates if found.design == design])
 
     @property
+    def reports(self) -> int:
+        """Imports of each kind."""
+        return max(1, self.paths // _PATHS_AN_IMPORT)
+
+    @property
+    def rounded_reports(self) -> int:
+        """Imports of whole numbers of each kind."""
+        return max(1, self.paths // _PATHS_A_ROUNDED_REPORT)
+
+    @property
+    def imported(self) -> Range:
+        """False winners of imported headlines from values, from means and from pairs."""
+        return _range(
+            [
+                share
+                for found in self.imports
+                for share in (*found.values.values(), *found.summarised.values(), found.paired)
+            ]
+        )
+
+    @property
     def error(self) -> float:
         """Two standard errors of a share near 5 %."""
         return float(2 * np.sqrt(0.05 * 0.95 / self.paths))
@@ -82,7 +108,7 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         paths: comparisons of each kind; :data:`QUICK_PATHS` for a first impression.
         seed: of every part; each has a stream of its own.
     """
-    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(7)]
+    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(9)]
     found = rates(paths, own[0])
     return Results(
         paths=paths,
@@ -95,6 +121,8 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         orders=order_rates(paths, own[3]),
         families=family_rates(max(1, paths // _PATHS_A_FAMILY), own[4]),
         studies=study_rates(max(1, paths // _PATHS_A_STUDY), own[5]),
+        imports=shared_rates(max(1, paths // _PATHS_AN_IMPORT), own[7]),
+        rounded=rounded_rates(max(1, paths // _PATHS_A_ROUNDED_REPORT), own[8]),
     )
 
 

@@ -5,6 +5,11 @@ the p-values of the *whole* family are corrected together (1 for those before th
 last one for those that have stopped), and what is decided stops with its evidence. So a verdict,
 once given, is never taken back, and the result up to any block depends on no later block.
 
+Blocks fail. While more than the allowed share of the blocks of a comparison has failed, nothing
+is claimed of it; it is invalid only where the blocks to come cannot bring the share down. Where no
+block is to come, the last look takes the blocks that there are, at its own level: a look is spent
+once, whatever its number of blocks, and fewer blocks correlate more with the looks before.
+
 Intervals agree with verdicts. Differences that are *selected* by the false discovery rate have
 intervals of level 1 − q·R/m, R of m being selected: the share of them that miss is at most q
 (Benjamini and Yekutieli, "False discovery rate-adjusted multiple confidence intervals for selected
@@ -18,6 +23,7 @@ Looks, RCI and futility: Jennison and Turnbull, "Group Sequential Methods" (2000
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -39,6 +45,8 @@ FUTILE_FROM: Final = 12
 """Blocks before which, as before the second look, nothing is given up."""
 FUTILE_WIDTH: Final = 1.5
 """Given up is what would be so many times too wide at the last look."""
+_NEVER: Final = np.iinfo(np.intp).max
+"""Number of a block that is never made."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,8 @@ class FamilyRules:
     rate: float
     """Adjusted p-values up to this one are rejections."""
     together: bool
-    """Intervals hold together (Holm); else those of selected differences are corrected."""
+    """Intervals are simultaneous (Holm): a look too early for such intervals is left out. Else
+    those of selected differences are corrected."""
     futility: bool
     max_failed_share: float
     """With a larger share of failed blocks a comparison is invalid."""
@@ -78,18 +87,25 @@ class FamilyVerdicts:
     p_adjusted: FloatArray
 
 
-def judge_family(differences: FloatArray, failed: BoolArray, rules: FamilyRules) -> FamilyVerdicts:
+def judge_family(
+    differences: FloatArray, failed: BoolArray, rules: FamilyRules, to_come: int | None = None
+) -> FamilyVerdicts:
     """Verdicts on all comparisons of a family.
 
     Args:
         differences: shape (m, blocks) in time order; nan where a block has no difference.
         failed: shape (m, blocks); blocks that were attempted without a difference.
         rules: how to judge.
+        to_come: blocks that may still be made; if not given, those up to the last look.
     """
     state = _Family(differences, failed, rules)
     for block in state.events():
         state.look(block)
-    return state.verdicts()
+    if to_come is None:
+        to_come = max(0, rules.spending.looks[-1][0] - differences.shape[1])
+    if not to_come:
+        state.last_look()
+    return state.verdicts(to_come)
 
 
 class _Family:
@@ -106,11 +122,16 @@ class _Family:
         counted = usable.cumsum(axis=1)
         # Shape (m, looks): after how many blocks there is enough for the look, or too many.
         self.reached = np.stack([(counted < n).sum(axis=1) + 1 for n in self.needed], axis=1)
+        # A look that has no interval of the family's level is none.
+        self.reached[:, [not self._has_interval(k, n) for k, n in enumerate(self.needed)]] = _NEVER
+        self.usable = usable.sum(axis=1)
         self.attempts = (usable | failed).cumsum(axis=1)
         self.failures = failed.cumsum(axis=1)
         self.outcome = np.full(m, UNDECIDED)
         # Place of the latest look in the looks; −1 before the first.
         self.place = np.full(m, -1)
+        # Blocks of the latest look.
+        self.rested_on = np.zeros(m, dtype=np.intp)
         self.estimate, self.low, self.high = np.full((3, m), np.nan)
         self.p_at_look, self.smallest_share = np.full((2, m), np.inf)
         self.p, self.p_adjusted = np.ones((2, m))
@@ -126,25 +147,30 @@ class _Family:
         for place in range(len(self.needed)):
             rows = np.flatnonzero(is_open & (self.reached[:, place] == block))
             if len(rows):
-                self._observe(place, rows)
+                self._observe(place, int(self.needed[place]), rows)
                 looked[rows] = True
-        invalid = is_open & self._is_invalid(block)
-        self._correct(is_open, invalid)
-        ready = is_open & ~invalid & (self.place >= 0)
-        rope = self.rules.rope
-        equivalent = ready & (-rope < self.low) & (self.high < rope) & self._holds()
-        self.outcome[equivalent] = EQUIVALENT
-        self.outcome[self._different(ready & ~equivalent)] = DIFFERENT
+        self._decide(is_open, block)
         if self.rules.futility:
             self.outcome[looked & (self.outcome == UNDECIDED) & self._futile()] = FUTILE
 
-    def verdicts(self) -> FamilyVerdicts:
+    def last_look(self) -> None:
+        """Judge what is there, no block being to come: the last look of what lacks blocks."""
+        last = len(self.needed) - 1
+        is_open = self.outcome == UNDECIDED
+        waiting = is_open & (self.place < last) & (self.usable > self.rested_on)
+        for blocks in np.unique(self.usable[waiting]):
+            if self._has_interval(last, int(blocks)):
+                self._observe(last, int(blocks), np.flatnonzero(waiting & (self.usable == blocks)))
+        if waiting.any():
+            self._decide(is_open, self.blocks)
+
+    def verdicts(self, to_come: int) -> FamilyVerdicts:
         """The evidence with the intervals that belong to the verdicts."""
         if self.blocks:
-            self.outcome[(self.outcome == UNDECIDED) & self._is_invalid(self.blocks)] = INVALID
+            invalid = self._has_failed(self.blocks, to_come)
+            self.outcome[(self.outcome == UNDECIDED) & invalid] = INVALID
         self.p_adjusted[self.outcome == INVALID] = 1.0
-        levels = np.array([self._level(place) for place in range(len(self.needed))])
-        level = np.where(self.place >= 0, levels[self.place], np.nan)
+        level = np.where(self.place >= 0, self._level, np.nan)
         different = self.outcome == DIFFERENT
         if self.rules.together:
             self._cut_at_zero(different)
@@ -154,7 +180,7 @@ class _Family:
         unseen = self.place < 0
         return FamilyVerdicts(
             outcome=self.outcome,
-            blocks=np.where(unseen, 0, self.needed[self.place]),
+            blocks=self.rested_on,
             estimate=self.estimate,
             low=self.low,
             high=self.high,
@@ -163,12 +189,21 @@ class _Family:
             p_adjusted=np.where(unseen, np.nan, self.p_adjusted),
         )
 
-    def _observe(self, place: int, rows: IntArray) -> None:
-        """The evidence of a look."""
+    def _decide(self, is_open: BoolArray, block: int) -> None:
+        """Verdicts on what is open after so many blocks, too many failed ones apart."""
+        failing = is_open & self._has_failed(block)
+        self._correct(is_open, failing)
+        ready = is_open & ~failing & (self.place >= 0)
+        rope = self.rules.rope
+        equivalent = ready & (-rope < self.low) & (self.high < rope)
+        self.outcome[equivalent] = EQUIVALENT
+        self.outcome[self._different(ready & ~equivalent)] = DIFFERENT
+
+    def _observe(self, place: int, blocks: int, rows: IntArray) -> None:
+        """The evidence of a look at so many blocks."""
         spending = self.rules.spending
-        pieces = self.packed[rows, : self.needed[place]]
-        found = spending.evidence(place, pieces, self._level(place))
-        self.place[rows] = place
+        found = spending.evidence(place, self.packed[rows, :blocks], self._level)
+        self.place[rows], self.rested_on[rows] = place, blocks
         self.estimate[rows], self.low[rows], self.high[rows] = found.estimate, found.low, found.high
         self.p_at_look[rows] = found.p
         shares = np.minimum(self.smallest_share[rows], found.p / spending.shares[place])
@@ -205,33 +240,29 @@ class _Family:
         corrected = rate / (m - count + 1) if self.rules.together else rate * count / m
         return min(LEVEL, corrected)
 
-    def _level(self, place: int) -> float:
-        """Error rate of the other intervals; that of one alone where a look has no such."""
-        together = self._level_together()
-        return together if self.rules.spending.has_interval(place, together) else LEVEL
-
-    def _level_together(self) -> float:
+    @cached_property
+    def _level(self) -> float:
+        """Error rate of the intervals of what is not selected."""
         if not self.rules.together:
             return LEVEL
-        return min(LEVEL, self.rules.rate / max(1, len(self.outcome)))
+        return min(LEVEL, self.rules.rate / max(1, len(self.packed)))
 
-    def _holds(self) -> BoolArray:
-        """Whose interval is one by which sameness may be claimed."""
-        together = self._level_together()
-        holding = [self._level(place) == together for place in range(len(self.needed))]
-        holds: BoolArray = np.array(holding)[self.place]
-        return holds
+    def _has_interval(self, place: int, blocks: int) -> bool:
+        return self.rules.spending.has_interval(place, self._level, blocks)
 
-    def _is_invalid(self, block: int) -> BoolArray:
-        """Too many blocks failed; asked only from the first look on, when shares mean something."""
+    def _has_failed(self, block: int, to_come: int = 0) -> BoolArray:
+        """Too many of the blocks so far failed, even if all blocks to come did not.
+
+        Asked only from the first look on, when shares mean something.
+        """
         attempts = self.attempts[:, block - 1]
-        too_many = self.failures[:, block - 1] > self.rules.max_failed_share * attempts
-        invalid: BoolArray = (attempts >= self.needed[0]) & too_many
-        return invalid
+        allowed = self.rules.max_failed_share * (attempts + to_come)
+        failed: BoolArray = (attempts >= self.needed[0]) & (self.failures[:, block - 1] > allowed)
+        return failed
 
     def _futile(self) -> BoolArray:
         """What would still be too wide at the last look, were the estimate to stay where it is."""
-        blocks = self.needed[self.place]
+        blocks = self.rested_on
         projected = (self.high - self.low) / 2 * np.sqrt(blocks / self.needed[-1])
         size = np.abs(self.estimate)
         target = np.maximum(size, self.rules.rope - size)
@@ -242,12 +273,12 @@ class _Family:
 
     def _correct_intervals(self, different: BoolArray, level: FloatArray) -> None:
         """Give selected differences the intervals of their level, at the look that showed them."""
-        for place in range(len(self.needed)):
-            rows = np.flatnonzero(different & (self.place == place))
-            if len(rows):
-                pieces = self.packed[rows, : self.needed[place]]
-                found = self.rules.spending.evidence(place, pieces, level[rows[0]])
-                self.low[rows], self.high[rows] = found.low, found.high
+        looks = np.stack([self.place, self.rested_on], axis=1)
+        for place, blocks in np.unique(looks[different], axis=0):
+            rows = np.flatnonzero(different & (looks == (place, blocks)).all(axis=1))
+            pieces = self.packed[rows, :blocks]
+            found = self.rules.spending.evidence(int(place), pieces, level[rows[0]])
+            self.low[rows], self.high[rows] = found.low, found.high
 
     def _cut_at_zero(self, different: BoolArray) -> None:
         """Differences that Holm's procedure shows, and intervals that hold together do not."""

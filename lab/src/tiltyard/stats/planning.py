@@ -9,13 +9,18 @@ Maricq et al., "Taming Performance Variability", OSDI (2018), for resampling.
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
 
-from tiltyard.stats.sequential import Spending
+from tiltyard.stats.sequential import RepeatedInterval, Spending
 from tiltyard.stats.types import BoolArray, FloatArray
 
+LIKELY: Final = 0.8
+"""Chance with which the blocks that are said to be needed decide."""
+MANY_BLOCKS: Final = 1000
+"""More blocks to come say only that it is hopeless."""
 _EXTRA_BLOCKS: Final = 3
 _DRAWS: Final = 1000
 _WALSH_VALUES: Final = 40_000_000
@@ -63,14 +68,71 @@ def blocks_for_half_width(blocks: int, half_width: float, target: float) -> int:
     return math.ceil(blocks * (half_width / target) ** 2 - 1e-9)
 
 
-def blocks_needed(blocks: int, estimate: float, low: float, high: float, rope: float) -> int:
-    """Blocks that would likely decide, the estimate staying where it is (all on the log scale).
+def blocks_needed(
+    spending: Spending,
+    interval: RepeatedInterval,
+    rope: float,
+    claim_level: float,
+) -> int | None:
+    """Blocks by which a comparison is decided with a chance of :data:`LIKELY`.
 
-    The half-width shrinks with the root of the number of blocks, until it is smaller than the
-    distance to equality, or than what is left of the region of equivalence.
+    ``None``: more than :data:`MANY_BLOCKS` after the last look.
+
+    The mean of so many blocks is predicted from those that there are: around the estimate, by
+    Student's t, ``s sqrt(1/n - 1/N)`` wide. It decides outside the interval's half-width then, or
+    as far within the region of equivalence. The deviation s is what makes a t interval of the
+    blocks that there are as wide as the interval is. Looks of the design come first; beyond the
+    last one all blocks may be one, at that look's level.
+
+    Source: Hahn and Meeker, "Statistical Intervals" (1991), chapter 4, for the prediction.
+
+    Args:
+        spending: the looks and what each may spend.
+        interval: at the latest look, log scale.
+        rope: half-width of the region of equivalence, log scale.
+        claim_level: error rate over all looks at which the family would claim the comparison.
     """
-    target = max(abs(estimate), rope - abs(estimate))
-    return blocks_for_half_width(blocks, (high - low) / 2, target)
+    from scipy.special import stdtr
+
+    n, last, estimate = interval.blocks, len(spending.looks) - 1, interval.estimate
+    place = next((k for k, (blocks, _) in enumerate(spending.looks) if blocks == n), last)
+    level = 1 - interval.level
+    half_width = (interval.high - interval.low) / 2
+    deviation = half_width / _half_widths(spending, (place,), (n,), level)[0]
+    places = (*range(place + 1, last + 1), *(last for _ in range(MANY_BLOCKS)))
+    blocks = (
+        *(spending.looks[later][0] for later in range(place + 1, last + 1)),
+        *(spending.looks[last][0] + more for more in range(1, MANY_BLOCKS + 1)),
+    )
+    claim, alone = (
+        deviation * _half_widths(spending, places, blocks, rate) for rate in (claim_level, level)
+    )
+    spread = max(deviation, 1e-300) * np.sqrt(1 / n - 1 / np.array(blocks))
+    inside = np.maximum(0.0, rope - alone)
+    decided = (
+        stdtr(n - 1, (estimate - claim) / spread)
+        + stdtr(n - 1, (-estimate - claim) / spread)
+        + stdtr(n - 1, (inside - estimate) / spread)
+        - stdtr(n - 1, (-inside - estimate) / spread)
+    )
+    enough = np.flatnonzero(decided >= LIKELY)
+    return blocks[enough[0]] if len(enough) else None
+
+
+@cache
+def _half_widths(
+    spending: Spending, places: tuple[int, ...], blocks: tuple[int, ...], level: float
+) -> FloatArray:
+    """Half-widths of t intervals of so many blocks, in deviations; infinite where there is none."""
+    from scipy.special import stdtrit
+
+    nominal = {
+        place: spending.nominal_level(place, level) if spending.has_interval(place, level) else 0.0
+        for place in set(places)
+    }
+    n, alpha = np.array(blocks), np.array([nominal[place] for place in places])
+    found: FloatArray = -stdtrit(n - 1, alpha / 2) / np.sqrt(n)
+    return found
 
 
 def deviation_interval(deviation: float, n: int, level: float = 0.05) -> tuple[float, float]:
@@ -111,13 +173,13 @@ class Expected:
     """What a look is expected to show of one comparison; on the log scale."""
 
     blocks: int
-    half_width: float
-    """Median half-width of the interval."""
+    half_width: float | None
+    """Median half-width of the interval; ``None``: with so many comparisons the look has none."""
     difference: float | None
     """The smallest true difference that is found by then with the power asked for; ``None``:
     with so many comparisons no look so far can claim any."""
     decided: float
-    """Share of draws with a decision by then, were the difference what it was in the sample."""
+    """Chance of a decision by then, from all that the sample leaves open: difference and noise."""
 
 
 def expected_looks(
@@ -131,14 +193,20 @@ def expected_looks(
 ) -> tuple[Expected, ...]:
     """What each look is expected to show, by resampling measured differences.
 
+    Few blocks know neither the difference nor the noise, so both are drawn from their law: the
+    deviation from that of s (chi-squared), the mean from that around its estimate (which is
+    Student's t). Residuals have a random sign, as differences of equal systems have, and in
+    part, the less the more blocks there are, come from a normal law (smoothed bootstrap): of a
+    handful of values the tails are unknown.
+
     Source: Maricq et al., "Taming performance variability", OSDI 2018 (CONFIRM).
 
     Args:
         differences: log ratios of the blocks of a pilot or an earlier run, shape (n,), n >= 2.
         spending: the looks of the design and what each may spend.
         rope: half-width of the region of equivalence, log scale.
-        level: at which one comparison is claimed: that of the family over its size, which holds
-            under Holm and Benjamini–Hochberg alike.
+        level: of each interval: that of the family over its size, by which Holm's procedure makes
+            intervals and claims a comparison that differs alone.
         power: chance with which a difference is to be found.
         seed: of the draws.
 
@@ -148,25 +216,32 @@ def expected_looks(
     n = len(differences)
     if n < 2:
         raise ValueError("two blocks at least are needed to foresee more of them")
-    centre = differences.mean()
     # Draws from n values vary by (n - 1) / n too little around their mean.
-    noise = (differences - centre) * math.sqrt(n / (n - 1))
+    noise = (differences - differences.mean()) * math.sqrt(n / (n - 1))
     rng = np.random.default_rng(seed)
     last = spending.looks[-1][0]
     draws = max(40, min(_DRAWS, _WALSH_VALUES // (last * (last + 1) // 2)))
-    drawn = rng.choice(noise, (draws, last))
+    deviation = float(noise.std())
+    smooth = 1 / math.sqrt(n)
+    drawn = rng.choice(noise, (draws, last)) * rng.choice(np.array([-1.0, 1.0]), (draws, last))
+    drawn = math.sqrt(1 - smooth) * drawn
+    drawn += rng.normal(0, deviation * math.sqrt(smooth), (draws, last))
+    scale = np.sqrt((n - 1) / rng.chisquare(n - 1, (draws, 1)))
+    drawn *= scale
+    around = (deviation / math.sqrt(n) * scale * rng.standard_normal((draws, 1)))[:, 0]
+    centre = differences.mean() + around
     reach = np.full(draws, np.inf)
     decided: BoolArray = np.zeros(draws, dtype=np.bool_)
     expected = []
     for place, (blocks, _) in enumerate(spending.looks):
-        alone = spending.evidence(place, drawn[:, :blocks])
-        decided |= (alone.low + centre > -rope) & (alone.high + centre < rope)
+        half_width = None
         if spending.has_interval(place, level):
-            claimed = spending.evidence(place, drawn[:, :blocks], level)
+            found = spending.evidence(place, drawn[:, :blocks], level)
             # A true difference above this is claimed: the interval then ends above zero.
-            reach = np.minimum(reach, -claimed.low)
-            decided |= (claimed.low + centre > 0) | (claimed.high + centre < 0)
-        found = float(np.quantile(reach, power)) if np.isfinite(reach).all() else None
-        half_width = float(np.median((alone.high - alone.low) / 2))
-        expected.append(Expected(blocks, half_width, found, float(decided.mean())))
+            reach = np.minimum(reach, -found.low)
+            low, high = found.low + centre, found.high + centre
+            decided |= (low > 0) | (high < 0) | ((low > -rope) & (high < rope))
+            half_width = float(np.median((found.high - found.low) / 2))
+        size = float(np.quantile(reach, power)) if np.isfinite(reach).all() else None
+        expected.append(Expected(blocks, half_width, size, float(decided.mean())))
     return tuple(expected)

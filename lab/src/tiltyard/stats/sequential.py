@@ -9,8 +9,8 @@ joint error rate is at most 5 % (Monte Carlo, :mod:`tiltyard.stats.sequential_ta
 rate assumes that the noise level does not move during the session; the *strict* constants need no
 assumption, because the levels of their looks add up to less than 5 % (Bonferroni).
 
-All looks are by signed ranks, exact for any noise, but the first one of the ``fast`` profile: five
-blocks say something only with a model, so it is a t-test at 1 % that takes the noise for normal.
+All looks are by signed ranks, exact for any noise, but the first one of the retired ``fast``
+profile, a t-test at 1 % that takes the noise for normal; plans that were frozen with it keep it.
 
 Sources: Jennison and Turnbull, "Repeated confidence intervals for group sequential clinical
 trials", Controlled Clinical Trials 5 (1984); Pocock, Biometrika 64 (1977).
@@ -36,7 +36,7 @@ from tiltyard.stats.looks import (
     nominal_levels_of,
 )
 from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_ranks
-from tiltyard.stats.student import critical_t, paired_ts
+from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
 
 __all__ = [
@@ -49,7 +49,6 @@ __all__ = [
     "RepeatedInterval",
     "SequentialTable",
     "Spending",
-    "critical_values",
     "looks",
     "overall_alpha",
     "repeated_interval",
@@ -92,14 +91,6 @@ def overall_alpha(profile: str, strict: bool, blocks: int | None) -> float:
     if strict or len(levels) == 1:
         return sum(levels)
     return table_of(profile).alpha
-
-
-def critical_values(profile: str, strict: bool, blocks: int | None) -> tuple[float | None, ...]:
-    """What ``|t|`` has to exceed at each look that is a t-test; ``None`` for looks by rank."""
-    chosen = looks(profile, strict, blocks)
-    if profile not in FIRST_BY_T:
-        return (None,) * len(chosen)
-    return (critical_t(chosen[0][0], FIRST_BY_T[profile]), *(None for _ in chosen[1:]))
 
 
 @cache
@@ -184,10 +175,15 @@ class Spending:
         table = self._table
         return self.shares[place] * (table.quantile(level) if table else level) * _ROUNDING
 
-    def has_interval(self, place: int, level: float) -> bool:
-        """Whether a look has an interval of coverage ``1 - level``; few blocks may have none."""
+    def has_interval(self, place: int, level: float, blocks: int | None = None) -> bool:
+        """Whether a look has an interval of coverage ``1 - level``; few blocks may have none.
+
+        ``blocks``: of the last look, where it has to take fewer than it was planned with.
+        """
         nominal = self.nominal_level(place, level)
-        return nominal > 0 if self._by_t(place) else nominal >= nominal_p(self.looks[place][0], 0)
+        if self._by_t(place):
+            return nominal > 0
+        return nominal >= nominal_p(blocks or self.looks[place][0], 0)
 
     def smallest_p(self, place: int) -> float:
         """The sequential p-value of differences that all point the same way, at a look."""
@@ -199,28 +195,29 @@ class Spending:
 
         Args:
             place: of the look, from 0.
-            differences: shape (m, blocks of the look).
+            differences: shape (m, blocks of the look); fewer at the last look, if no more come.
             level: above 5 % the constants are those of 5 %.
 
         Raises:
             ValueError: if the look has no such interval; ask :meth:`has_interval`.
         """
-        if not self.has_interval(place, level):
-            raise ValueError(
-                f"{self.looks[place][0]} blocks have no interval of level {1 - level:g}"
-            )
+        blocks = differences.shape[1]
+        if not self.has_interval(place, level, blocks):
+            raise ValueError(f"{blocks} blocks have no interval of level {1 - level:g}")
         if self._by_t(place):
             t = paired_ts(differences, self.nominal_level(place, level))
             return Evidence(t.estimate, t.low, t.high, t.p)
-        ranks = signed_ranks(differences, self._c(place, level))
+        ranks = signed_ranks(differences, self._c(place, level, blocks))
         return Evidence(ranks.estimate, ranks.low, ranks.high, ranks.p)
 
     def _by_t(self, place: int) -> bool:
         return place == 0 and self.profile in FIRST_BY_T
 
-    def _c(self, place: int, level: float) -> int:
+    def _c(self, place: int, level: float, blocks: int) -> int:
         """Walsh averages cut off at either end; never more than at 5 %."""
-        blocks, c = self.looks[place]
+        planned, c = self.looks[place]
+        if blocks != planned:
+            return largest_c(blocks, self.nominal_level(place, level))
         return c if level >= LEVEL else min(c, largest_c(blocks, self.nominal_level(place, level)))
 
 

@@ -62,14 +62,28 @@ def welch(first: Moments, second: Moments, alpha: float = 0.05) -> MeanDifferenc
     from scipy.stats import t
 
     estimate = first.mean - second.mean
-    parts = first.error**2, second.error**2
-    error = np.sqrt(parts[0] + parts[1])
-    spread = parts[0] ** 2 / (first.n - 1) + parts[1] ** 2 / (second.n - 1)
-    # Also where the variances are so small that their squares are no floats any more.
-    flat = spread == 0
-    freedom = np.where(flat, 1.0, error**4 / np.where(flat, 1.0, spread))
+    error, freedom = error_and_freedom(first, second)
+    flat = error == 0
     reach = t.ppf(1 - alpha / 2, freedom) * error
     p = 2 * t.sf(np.abs(estimate) / np.where(flat, 1.0, error), freedom)
     return MeanDifferences(
         estimate, estimate - reach, estimate + reach, np.where(flat, (estimate == 0) * 1.0, p)
     )
+
+
+def error_and_freedom(first: Moments, second: Moments) -> tuple[FloatArray, FloatArray]:
+    """Standard error of every difference of means, and its degrees of freedom; shape (m,)."""
+    parts = first.error**2, second.error**2
+    error = np.sqrt(parts[0] + parts[1])
+    # As shares of the whole: squares of small variances are no floats any more.
+    whole = np.where(error > 0, error**2, 1.0)
+    spread = (parts[0] / whole) ** 2 / (first.n - 1) + (parts[1] / whole) ** 2 / (second.n - 1)
+    return error, 1 / np.where(spread > 0, spread, 1.0)
+
+
+def pooled_error(first: Moments, second: Moments) -> FloatArray:
+    """Standard error of every difference of means if both variances are one; shape (m,)."""
+    squares = (first.n - 1) * first.variance + (second.n - 1) * second.variance
+    variance = squares / (first.n + second.n - 2)
+    error: FloatArray = np.sqrt(variance * (1 / first.n + 1 / second.n))
+    return error

@@ -1,18 +1,20 @@
 """From factors to systems: every combination of levels is one system."""
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from tiltyard.study.bounds import SYSTEMS_MAX
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import KIND, Kind
 from tiltyard.study.levels import UNSPOKEN, Given, Level, levels_of
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.problems import Flaw
+from tiltyard.study.problems import FLAWS_MAX, Flaw
 from tiltyard.study.wording import flaws_of
 
 
@@ -48,6 +50,12 @@ def combine(file: StudyFile, known: Set[str], flaws: list[Flaw]) -> tuple[Combin
     if file.systems.kind is not None:
         shared[KIND] = Given(file.systems.kind, ("systems", KIND), ("systems", KIND))
     flaws.extend(_set_twice(shared, factors))
+    if (systems := math.prod(map(len, factors))) > SYSTEMS_MAX:
+        text = (
+            f"the levels combine to {systems} systems, and no more than {SYSTEMS_MAX} can be "
+            "compared; take out levels, or a factor"
+        )
+        flaws.append(Flaw(("factors",), text))
     if len(flaws) > before:
         return ()
     return tuple(
@@ -93,6 +101,8 @@ def _set_twice(shared: dict[str, Given], factors: Sequence[Sequence[Level]]) -> 
 
 def _system(kind: Kind, combination: Combination, flaws: list[Flaw]) -> SystemSpec | None:
     """One system; ``None``, with flaws added, if its settings are not right."""
+    if len(flaws) >= FLAWS_MAX:
+        return None
     given = {key: each for key, each in combination.settings.items() if key != KIND}
     try:
         settings = kind.Settings.model_validate({key: each.value for key, each in given.items()})

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from tiltyard.study.levels import Given
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import Clock
-from tiltyard.study.problems import Flaw, not_a, one_of, perhaps
+from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of, perhaps
 
 
 class Kind(Protocol):
@@ -102,6 +102,8 @@ def _kind_of(system: Mapping[str, Given], kinds: Sequence[Kind], flaws: list[Fla
             named, kinds, flaws
         )
     used = system.keys() - {KIND}
+    if len(flaws) >= FLAWS_MAX:
+        return None
     fitting = [kind for kind in kinds if used <= _settings(kind)]
     if fitting:
         return fitting[0]
@@ -137,7 +139,7 @@ def _unfitting(
     nearest = [kind for kind in kinds if len(used & _settings(kind)) == most]
     known = {key: None for kind in nearest for key in _settings(kind)}
     unknown = used - known.keys()
-    for key in unknown or used - _settings(nearest[0]):
+    for key in sorted(unknown or used - _settings(nearest[0]))[:FLAWS_MAX]:
         if unknown and (not most or len(nearest) == len(kinds) > 1):
             every = ", ".join(kind.name for kind in kinds)
             text = f"no kind of system has such a setting ({every}).{perhaps(key, known)}"

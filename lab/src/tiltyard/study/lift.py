@@ -1,7 +1,9 @@
 """From what was typed to what it means: every default resolved, every name looked up."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from tiltyard.stats.sequential import looks
+from tiltyard.study.bounds import TRIALS_MAX
 from tiltyard.study.factors import combine, lift_systems
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
 from tiltyard.study.kinds import TARGETS, Kind, kinds_of, names_of, same_target
@@ -13,7 +15,7 @@ from tiltyard.study.model import (
     SystemSpec,
     WorkloadSpec,
 )
-from tiltyard.study.problems import Flaw, not_a, one_of
+from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of
 from tiltyard.wire import Card, Catalogue
 
 
@@ -41,6 +43,8 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     workloads = _workloads(file.workload, catalogue, kind, flaws)
     precision = _precision(file.precision, flaws)
     conditions = _conditions(file.conditions, flaws)
+    if not flaws:
+        flaws += _beyond(precision, systems, workloads)
     if flaws:
         raise FlawsError(flaws)
     return Study(
@@ -86,7 +90,7 @@ def _workloads(
         if kind is not None and card.target != kind.target:
             flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))
         known = card.parameters.get("properties", {})
-        for name in table.parameters.keys() - known.keys():
+        for name in sorted(table.parameters.keys() - known.keys())[: FLAWS_MAX - len(flaws)]:
             text = f"there is no such parameter of {table.use}. {one_of(name, known)}"
             flaws.append(Flaw((*path, name), text))
         name = table.name or table.use
@@ -118,9 +122,6 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
     if table.blocks is not None and table.profile is not None:
         text = f'fixes the number of blocks, profile = "{table.profile}" does not; choose one'
         flaws.append(Flaw(("precision", "blocks"), text))
-    if table.strict and table.profile == "fast":
-        text = 'holds without a model of the noise, profile = "fast" rests on one; choose one'
-        flaws.append(Flaw(("precision", "strict"), text))
     return Precision(
         profile="fixed" if table.blocks is not None else table.profile or "standard",
         strict=table.strict,
@@ -130,6 +131,20 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
         budget_s=table.budget,
         futility=table.futility,
     )
+
+
+def _beyond(
+    precision: Precision, systems: Sequence[SystemSpec], workloads: Sequence[WorkloadSpec]
+) -> Iterator[Flaw]:
+    """More trials than a study can have."""
+    blocks = looks(precision.profile, precision.strict, precision.blocks)[-1][0]
+    trials = blocks * len(systems) * sum(workload.trials or 1 for workload in workloads)
+    if trials > TRIALS_MAX:
+        text = (
+            f"{blocks} blocks of {trials // blocks} trials are {trials}, and no more than "
+            f"{TRIALS_MAX} can be planned; take fewer systems, workloads, trials or blocks"
+        )
+        yield Flaw(("precision", "blocks") if precision.blocks else ("workload",), text)
 
 
 def _conditions(table: ConditionsTable, flaws: list[Flaw]) -> ConditionsSpec:

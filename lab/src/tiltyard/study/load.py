@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tiltyard.errors import UsageError
+from tiltyard.study.bounds import BYTES_MAX, beyond
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import Kind
 from tiltyard.study.lift import FlawsError, lift
@@ -22,6 +23,7 @@ from tiltyard.study.locate import KeyPath, locate
 from tiltyard.study.model import Study
 from tiltyard.study.problems import Flaw, Problem, StudyFileError, located
 from tiltyard.study.wording import flaws_of
+from tiltyard.units import format_size
 from tiltyard.wire import Catalogue
 
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
@@ -83,10 +85,19 @@ def read_text(path: Path) -> str:
     """The text of a study file, byte for byte: line ends are kept, so that its hash is the file's.
 
     Raises:
-        UsageError: if there is no such file, or it is not text.
+        UsageError: if there is no such file, it is too large, or it is not text.
     """
     try:
-        return path.read_bytes().decode()
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UsageError(f"{path}: not a regular file")
+        with path.open("rb") as file:
+            text = file.read(BYTES_MAX + 1)
+        if len(text) > BYTES_MAX:
+            raise UsageError(
+                f"{path}: larger than {format_size(BYTES_MAX)}: no study is, and reading it takes "
+                "minutes. Mend: leave out what is not the study"
+            )
+        return text.decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not a text file in UTF-8") from error
     except OSError as error:
@@ -97,8 +108,11 @@ def parsed(text: str, source: Path) -> dict[str, Any]:
     """The TOML document of a text; ``source`` is for messages only.
 
     Raises:
-        StudyFileError: if it is not TOML; it names the line where one is to blame.
+        StudyFileError: if it is not TOML, or beyond :mod:`tiltyard.study.bounds`; it names the line
+            where one is to blame.
     """
+    if problems := list(beyond(text)):
+        raise StudyFileError(source, problems)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -13,7 +13,7 @@ KeyPath = tuple[str | int, ...]
 """Keys from the top; a number is a place in a list, counted from 0."""
 
 _SPACE = re.compile(r"[ \t]*")
-_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_BLANK = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _STRING = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}'
@@ -60,6 +60,8 @@ class _Scanner:
         self.lines: dict[KeyPath, int] = {}
         self.tables_in: dict[KeyPath, int] = {}
         """How many ``[[tables]]`` an array has so far."""
+        self._lines_before = 0
+        self._counted_to = 0
 
     def document(self) -> None:
         """Headers and the pairs under them, to the end of the text."""
@@ -179,7 +181,10 @@ class _Scanner:
         return match[0]
 
     def _line(self) -> int:
-        return self.text.count("\n", 0, self.at) + 1
+        """Counted on from where it was asked for last: the scanner never goes back."""
+        self._lines_before += self.text.count("\n", self._counted_to, self.at)
+        self._counted_to = self.at
+        return self._lines_before + 1
 
     def _note(self, path: KeyPath, line: int) -> None:
         """Remember where a path, and all that it implies, was seen first."""

@@ -48,7 +48,7 @@ class WorkloadSpec(Frozen):
 class Precision(Frozen):
     """When to stop, and what counts as the same."""
 
-    profile: Literal["standard", "quick", "rigorous", "fast", "fixed"]
+    profile: Literal["standard", "quick", "rigorous", "fixed"]
     strict: bool
     """Use constants whose error rate holds even if the noise level drifts (method: union bound)."""
     blocks: int | None

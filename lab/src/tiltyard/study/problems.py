@@ -11,6 +11,8 @@ from tiltyard.study.locate import KeyPath, Lines
 from tiltyard.study.toml import toml_key
 
 _VALUE_LENGTH_MAX = 60
+FLAWS_MAX = 100
+"""When so many are found, no more are looked for."""
 
 
 @dataclass(frozen=True)

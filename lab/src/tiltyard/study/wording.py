@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from tiltyard.study.locate import KeyPath
-from tiltyard.study.problems import Flaw, not_a, one_of, shown
+from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of, shown
 
 Schema = Mapping[str, Any]
 
@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 def flaws_of(error: ValidationError, model: type[BaseModel]) -> Iterator[Flaw]:
     """Each thing that pydantic found wrong with a document of that model."""
     schema = model.model_json_schema()
-    for detail in error.errors(include_url=False):
+    for detail in error.errors(include_url=False)[:FLAWS_MAX]:
         yield Flaw(detail["loc"], _text(detail, schema))
 
 

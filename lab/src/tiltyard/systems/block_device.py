@@ -15,20 +15,21 @@ from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
-from tiltyard.errors import RefusedError
+from tiltyard.errors import BusyError, RefusedError
 from tiltyard.folder import sha256
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.devices import FormattedDevice
 from tiltyard.host.changes.settings import MountedAt, SetFile
+from tiltyard.host.devices.block_devices import number_under
 from tiltyard.host.devices.contents import forget_cache, signatures
 from tiltyard.host.devices.facts import device_facts
 from tiltyard.host.devices.loops import queue_setting
-from tiltyard.host.devices.safety import Held, Wanted, hold, insist_blank, insist_unused, refusals
+from tiltyard.host.devices.safety import Held, Wanted, hold, insist_blank, insist_unused, refusal
 from tiltyard.systems.image_checks import check_filesystem
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
-from tiltyard.systems.volume import Volume, VolumeSettings, redraws
+from tiltyard.systems.volume import Volume, VolumeSettings, brings, redraws
 from tiltyard.units import format_size
 
 _STABLE = Path("/dev/disk")
@@ -124,9 +125,26 @@ class BlockDeviceVolume(Volume):
             )
             found.append(Problem("error", text, "a larger device"))
         if os.geteuid() == 0:
-            found += [Problem("error", reason) for reason in refusals(self._wanted)]
+            found += self._refusals()
         found += self._state_problems(size_bytes)
         return found
+
+    def _refusals(self) -> list[Problem]:
+        """Why the device would be refused now, if it would."""
+        try:
+            self._insist_alone()
+            error = refusal(self._wanted)
+        except BusyError as busy:
+            error = busy
+        return [Problem("error", str(error), passes=isinstance(error, BusyError))] if error else []
+
+    def _insist_alone(self) -> None:
+        """No other run has a file system on it, be it mounted now or not."""
+        number = number_under(self._wanted.given)
+        self._steps.insist_alone(
+            lambda one: isinstance(one, FormattedDevice) and number_under(one.given) == number,
+            str(self._wanted.given),
+        )
 
     def _prepare(self) -> tuple[commands.Command, ...]:
         """From the first check to the mount the device is held open."""
@@ -156,6 +174,7 @@ class BlockDeviceVolume(Volume):
 
     def _attach(self) -> str:
         """The device, if it may be used."""
+        self._insist_alone()
         insist_unused(self._held, self._wanted)
         if self._ours is None or self._makes_anew:
             insist_blank(self._held)
@@ -227,4 +246,5 @@ KIND = Kind(
     target="directory",
     open=BlockDeviceVolume,
     redraws=redraws,
+    brings=brings,
 )

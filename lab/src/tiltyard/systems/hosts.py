@@ -19,6 +19,7 @@ from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
 from tiltyard.host.steps import Steps
 from tiltyard.study.problems import shown
+from tiltyard.systems import brought
 from tiltyard.systems.ends import both
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.other_host import SSH, HostName, OtherHost
@@ -179,4 +180,5 @@ KIND = Kind(
     target="far",
     open=Hosts,
     redraws=lambda _: "fresh connections",
+    brings=lambda settings, _: brought.ssh("far", settings.far, settings.ssh_options),
 )

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tiltyard.folder import write_all
 from tiltyard.host.devices.extents import extents
 
 _CHUNK = 4 * 2**20
@@ -53,10 +54,7 @@ def _write_zeros(file: int, start: int, end: int, check: Callable[[], None]) -> 
     """Zeros in a range, synced; the page cache does not keep them."""
     for offset in range(start, end, _CHUNK):
         check()
-        chunk = memoryview(_ZEROS)[: min(_CHUNK, end - offset)]
-        while chunk:
-            written = os.pwrite(file, chunk, offset)
-            chunk, offset = chunk[written:], offset + written
+        write_all(file, memoryview(_ZEROS)[: min(_CHUNK, end - offset)], offset)
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 

@@ -1,7 +1,7 @@
 """What a kind of system is: settings a study may vary, and a way up and down again."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypeVar
@@ -21,6 +21,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE, Place
 from tiltyard.study.model import Clock
 from tiltyard.study.problems import not_a, shown
+from tiltyard.systems.brought import Brought
 from tiltyard.tuning.load import is_path, ready_names
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
@@ -144,6 +145,8 @@ class Problem:
     text: str
     remedy: str | None = None
     """The one command or change that mends it."""
+    passes: bool = False
+    """Whether it may pass by itself: somebody else has what is needed at the moment."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,8 @@ class Up:
     """What was executed, in order."""
     facts: dict[str, str]
     """What the kernel says of it, in names that a reader knows."""
+    failed_boots: tuple[str, ...] = ()
+    """Why each boot failed that was made again, a sentence each."""
     prefix: tuple[str, ...] = ()
     """Command that starts the measuring engine where its end of the system is."""
     engine: tuple[str, ...] = ()
@@ -233,6 +238,9 @@ class Kind(Generic[S]):
     """What each turn makes anew, in words; what varies with it is the noise between turns."""
     clock: Callable[[S], Clock] = lambda _: "time"
     """What the clock of its systems counts."""
+    brings: Callable[[S, Path], Iterable[Brought]] = lambda _settings, _root: ()
+    """What of the settings would be executed, or chooses what is, with the study folder that paths
+    begin at. It only looks: nothing of it is executed before the study is trusted."""
 
     def system(self, name: str, settings: Mapping[str, JsonValue], site: Site) -> System:
         """The system that a plan describes.

@@ -17,7 +17,7 @@ from tiltyard.host.devices import loops, throttles
 from tiltyard.systems.image_checks import check_host
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size
-from tiltyard.systems.volume import Volume, VolumeSettings, redraws
+from tiltyard.systems.volume import Volume, VolumeSettings, brings, redraws
 from tiltyard.units import format_size
 
 
@@ -117,4 +117,5 @@ KIND = Kind(
     target="directory",
     open=LoopImage,
     redraws=redraws,
+    brings=brings,
 )

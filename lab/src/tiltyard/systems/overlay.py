@@ -7,6 +7,7 @@ Source: Documentation/filesystems/overlayfs.rst of the kernel, fuse-overlayfs(1)
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,8 @@ from pydantic import Field
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.packages import Tool
+from tiltyard.systems import brought
+from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, server_problems
 from tiltyard.systems.kind import Kind, Problem, Site
 from tiltyard.systems.mount.checks import knows_how_to_mount, rights_to_mount
@@ -113,6 +116,12 @@ def _given(site: Site, path: Path | None) -> Path | None:
     return (site.root / path.expanduser()).resolve() if path else None
 
 
+def _brings(settings: OverlaySettings, _root: Path) -> Iterator[Brought]:
+    """The kernel takes options for what they are."""
+    if settings.driver == SERVER.command:
+        yield from brought.server_options("mount", SERVER.command, settings.mount)
+
+
 KIND = Kind(
     name="overlay",
     about="layers over each other; without root where users may have namespaces",
@@ -120,4 +129,5 @@ KIND = Kind(
     target="directory",
     open=Overlay,
     redraws=lambda _: "new layers",
+    brings=_brings,
 )

@@ -70,11 +70,11 @@ def allow_congestion_control(steps: Steps, name: str) -> None:
 
 def _set(steps: Steps, key: str, value: str) -> None:
     """One of them."""
-    before = sysctls.read(key)
-    if before == value:
-        return
-    steps.insist_alone(lambda one: isinstance(one, SetSysctl) and one.key == key, key)
-    steps.record(SetSysctl(key=key, before=before, value=value))
+    with steps.alone(lambda one: isinstance(one, SetSysctl) and one.key == key, key):
+        before = sysctls.read(key)
+        if before == value:
+            return
+        steps.record(SetSysctl(key=key, before=before, value=value))
     steps.run(("sysctl", "-q", "-w", f"{key}={value}"))
     if (now := sysctls.read(key)) != value:
         sysctls.path_of(key).write_text(before)

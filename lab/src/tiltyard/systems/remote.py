@@ -15,6 +15,7 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.mounts import mount_over, parse_mounts
 from tiltyard.host.steps import Steps
+from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
 from tiltyard.systems.other_host import HostName, OtherHost
 from tiltyard.units import format_size
@@ -128,4 +129,5 @@ KIND = Kind(
     target="directory",
     open=Remote,
     redraws=lambda _: "a new subdirectory",
+    brings=lambda settings, _: brought.ssh("host", settings.host, settings.ssh_options),
 )

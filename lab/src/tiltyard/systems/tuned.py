@@ -7,20 +7,28 @@ have the next one.
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from tiltyard.errors import HostLacksError
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.steps import Steps
+from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings, Up
 from tiltyard.systems.volume import queue_facts
+from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import load_profiles
 from tiltyard.tuning.scene import Scene
 from tiltyard.tuning.setting import Outcome, apply, look
 from tiltyard.tuning.telling import grouped, sentence, told
+
+_STARTED_BY_KERNEL: Final = frozenset(
+    ("kernel.core_pattern", "kernel.hotplug", "kernel.modprobe", "kernel.poweroff_cmd")
+)
+"""Parameters whose value is a command that the kernel starts as root."""
+_HANDLERS: Final = "fs.binfmt_misc."
 
 
 def tunable(kind: AnyKind) -> AnyKind:
@@ -31,7 +39,18 @@ def tunable(kind: AnyKind) -> AnyKind:
             name, settings, site
         )  # fmt: skip
 
-    return replace(kind, open=opened)
+    def brings(settings: Any, root: Path) -> Iterator[Brought]:
+        if not settings.tuning:
+            yield from kind.brings(settings, root)
+            return
+        profile = load_profiles(settings.tuning, root)
+        yield from kind.brings(settings.tuned(profile)[0], root)
+        table = profile.table(SysctlTable)
+        for key, amount in table.parameters.items() if table else ():
+            if key in _STARTED_BY_KERNEL or key.startswith(_HANDLERS):
+                yield Brought("tuning", f"command of the kernel parameter {key}: {amount.text}")
+
+    return replace(kind, open=opened, brings=brings)
 
 
 class Tuned(System):

@@ -6,6 +6,7 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 
 import functools
 from abc import abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Self
 
@@ -21,8 +22,11 @@ from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import Tool
 from tiltyard.host.record.geometry import geometry
 from tiltyard.host.steps import Steps
+from tiltyard.systems import brought
+from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
+from tiltyard.systems.filesystems.server import ServerDriver
 from tiltyard.systems.kind import Problem, Site, Size, System, SystemSettings, Up
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
@@ -309,6 +313,13 @@ def redraws(settings: VolumeSettings) -> str:
     """What each turn makes anew, in words."""
     words = {"mkfs": "a fresh format", "reboot": "a boot, a fresh format", "remount": "a remount"}
     return words.get(settings.reset, "")
+
+
+def brings(settings: VolumeSettings, _root: Path) -> Iterator[Brought]:
+    """Words for mkfs that name a path, and for a server what is more than a mount option."""
+    yield from brought.paths_among("mkfs", "mkfs", settings.mkfs)
+    if isinstance(filesystem(settings.filesystem).driver, ServerDriver):
+        yield from brought.server_options("mount", settings.filesystem, settings.mount)
 
 
 def queue_facts(device: str) -> dict[str, str]:

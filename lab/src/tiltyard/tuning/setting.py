@@ -104,12 +104,17 @@ def apply(setting: Setting, steps: Steps) -> Outcome:
     """Set it, unless it is so already; what cannot be set here is skipped.
 
     Raises:
-        RefusedError: if another run has set it.
+        BusyError: if another run has set it.
         TiltyardError: if it can neither be set nor put back.
     """
     steps.check()
     # Also of what is so already: that run would put it back in the middle of our turn.
-    steps.insist_alone(setting.is_same, setting.name)
+    with steps.alone(setting.is_same, setting.name):
+        return _apply(setting, steps)
+
+
+def _apply(setting: Setting, steps: Steps) -> Outcome:
+    """What nobody else has set."""
     outcome = look(setting)
     if outcome.status == "set" and steps.dry:
         said = f"set {setting.name} to {outcome.value} until the turn ends; it is {outcome.before}"

@@ -29,7 +29,24 @@ impl Request {
                 || self.take_without_effect(given);
             assert!(is_taken, "{} is in the table and nowhere else", given.name);
         }
+        self.set_paces();
         Ok(())
+    }
+
+    /// As in the original an interval paces nothing unless operations are given for it.
+    fn set_paces(&mut self) {
+        let ends = [&mut self.test.near, &mut self.test.far];
+        for (said, end) in self.paces.iter().zip(ends) {
+            let operations = said.burst.filter(|&operations| operations > 0);
+            end.pace = operations.map(|operations| Burst {
+                operations,
+                every: said.interval.unwrap_or(USUAL_INTERVAL),
+            });
+            if operations.is_none() && said.interval.is_some() {
+                self.remarks
+                    .push("option -w: paces nothing without -b for the same end".into());
+            }
+        }
     }
 
     fn take_connection(&mut self, given: &Given) -> Result<bool, Failure> {
@@ -164,21 +181,17 @@ impl Request {
             "-S" => self.test.keep_alive = true,
             "-b" => {
                 let pair = Pair::separate(&text);
-                for (text, end) in [(pair.first, near), (pair.second, far)] {
+                for (text, end) in [pair.first, pair.second].into_iter().zip(&mut self.paces) {
                     if let Some(text) = text {
-                        let every = end.pace.map_or(USUAL_INTERVAL, |pace| pace.every);
-                        let operations = fitting(given, text)?;
-                        end.pace = Some(Burst { operations, every });
+                        end.burst = Some(fitting(given, text)?);
                     }
                 }
             }
             "-w" => {
                 let pair = Pair::separate(&text);
-                for (text, end) in [(pair.first, near), (pair.second, far)] {
+                for (text, end) in [pair.first, pair.second].into_iter().zip(&mut self.paces) {
                     if let Some(text) = text {
-                        let every = interval(given, text)?;
-                        let operations = end.pace.map_or(1, |pace| pace.operations);
-                        end.pace = Some(Burst { operations, every });
+                        end.interval = Some(interval(given, text)?);
                     }
                 }
             }

@@ -10,6 +10,7 @@ mod specific;
 mod values;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use kit::failure::bad_parameter;
 use network::netperf::client::{Extent, Kind, Test};
@@ -44,6 +45,8 @@ pub struct Request {
     /// Until when the test is repeated; `None` for once.
     pub goal: Option<Goal>,
     result_only: bool,
+    /// What -b and -w say, of the near end and the far end.
+    paces: [SaidPace; 2],
     /// The CPU to run on.
     pub cpu: Option<u32>,
     /// The unit that was asked for.
@@ -52,6 +55,13 @@ pub struct Request {
     pub asks: Option<Asks>,
     /// What people are to be told of options that have no effect.
     pub remarks: Vec<String>,
+}
+
+/// Operations of an interval, and the interval, as far as they are said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct SaidPace {
+    burst: Option<u32>,
+    interval: Option<Duration>,
 }
 
 /// The control connection.
@@ -144,6 +154,7 @@ impl Request {
             far_data: Place::default(),
             goal: None,
             result_only: false,
+            paces: Default::default(),
             cpu: None,
             unit: None,
             output: Output::default(),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use network::netperf::client::Burst;
+use network::netperf::client::{Burst, End};
 
 use super::*;
 use crate::netperf::confidence::Level;
@@ -41,6 +41,25 @@ fn both_sides_of_the_dashes_have_letters_of_their_own() {
     assert_eq!(test.far.send_buffer, None);
     assert_eq!(test.far.receive_buffer, Some(1 << 20));
     assert_eq!((test.request_size, test.response_size), (100, 200));
+}
+
+/// As in the original: 10 ms between what number of sends?
+#[test]
+fn an_interval_alone_paces_nothing() {
+    let paces = |line| {
+        let request = request(line);
+        let pace = |end: &End| {
+            end.pace
+                .map(|pace| (pace.operations, pace.every.as_micros()))
+        };
+        let paces = [pace(&request.test.near), pace(&request.test.far)];
+        (paces, request.remarks.len())
+    };
+    assert_eq!(paces("-w 10"), ([None, None], 1));
+    assert_eq!(paces("-b 3 -w ,5ms"), ([Some((3, 1_000)), None], 1));
+    assert_eq!(paces("-w 10ms -b ,2"), ([None, Some((2, 1_000))], 1));
+    assert_eq!(paces("-w 10 -b 3"), ([Some((3, 10_000)), None], 0));
+    assert_eq!(paces("-b 0"), ([None, None], 0));
 }
 
 #[test]

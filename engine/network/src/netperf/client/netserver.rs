@@ -1,11 +1,11 @@
 //! A netserver, and what is said to it.
 
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use kit::failure::{failure, interrupted};
+use kit::failure::{bad_parameter, failure, interrupted};
 use kit::{clock, pace, stop};
 use socket2::{Domain, Protocol, Socket, Type as SocketType};
 use wire::{Failure, FailureKind};
@@ -33,6 +33,12 @@ const RESULTS: Patience = Patience {
     begin: Duration::from_secs(120),
     whole: Duration::from_secs(5),
     after_stop: Duration::from_secs(10),
+};
+/// After it has ended the data path too early it tells why within this, if at all.
+const REASON: Patience = Patience {
+    begin: Duration::from_secs(5),
+    whole: Duration::from_secs(5),
+    after_stop: Duration::ZERO,
 };
 /// Its errno for a type of request that it has never heard of.
 const UNKNOWN_TEST: i32 = 998;
@@ -64,10 +70,7 @@ impl Netserver {
     /// # Errors
     /// `Far` when there is none to be had.
     pub fn connect(site: Site) -> Result<Self, Failure> {
-        let stream = dial(&site).map_err(|error| {
-            let message = format!("no netserver answers at {}: {error}", site.far);
-            failure(FailureKind::Far, message)
-        })?;
+        let stream = dial(&site)?;
         let control = Control::new(stream, site.generation);
         let control = control.map_err(|error| {
             let message = format!("control connection to {}: {error}", site.far);
@@ -100,6 +103,7 @@ impl Netserver {
         let far = self.data_address(test)?;
         let local = self.control.local();
         let local = local.map_err(|error| self.complaint(error))?;
+        check_ports(test, far.ip(), local.ip())?;
         let mut near = NearEnd::prepare(test, far, local.ip())?;
         let (test_type, request) = request_of(test, self.site.generation, near.bound(), far)?;
         self.is_spent = test_type != TestType::Omni;
@@ -111,9 +115,11 @@ impl Netserver {
         near.far.set_port(port);
         wait(test.wait)?;
         let measured = run::run(&mut near, test_type, self.control.as_fd(), observer);
-        let mut outcome = measured.map_err(|why| self.failure_of(why))?;
+        let mut outcome = measured.map_err(|why| self.cause_of(why))?;
         let results = match self.hear(RESULTS) {
-            Ok(results) => results.to_results(test_type, self.site.generation),
+            Ok(results) => {
+                self.sensible(test, results.to_results(test_type, self.site.generation))?
+            }
             // One that was cut off while it sent may not tell; what has come is known here.
             Err(_) if outcome.was_stopped && !test.kind.sends() => Results::default(),
             Err(failure) => return Err(failure),
@@ -135,11 +141,29 @@ impl Netserver {
         match message.status {
             0 => Ok(message),
             UNKNOWN_TEST => Err(self.complaint("it does not know this test".to_owned())),
-            errno => {
-                let error = io::Error::from_raw_os_error(errno);
-                Err(self.complaint(format!("it reports an error of its own: {error}")))
-            }
+            errno => Err(self.reported(errno)),
         }
+    }
+
+    /// Results whose numbers are numbers.
+    fn sensible(&self, test: &Test, results: Results) -> Result<Results, Failure> {
+        // Shares of CPU time that nobody asked for are nothing in particular.
+        let has_cpu = test.far.measure_cpu && results.cpu_method > 0;
+        let cpu = results
+            .cpu
+            .percents()
+            .into_iter()
+            .chain([results.peak_percent]);
+        let mut told = cpu.filter(|_| has_cpu).chain([results.elapsed_s]);
+        match told.all(f32::is_finite) {
+            true => Ok(results),
+            false => Err(self.complaint("a time or share that it tells is no number")),
+        }
+    }
+
+    fn reported(&self, errno: i32) -> Failure {
+        let error = io::Error::from_raw_os_error(errno);
+        self.complaint(format!("it reports an error of its own: {error}"))
     }
 
     /// Why nothing was heard, and what may be behind it.
@@ -155,6 +179,18 @@ impl Netserver {
             _ => "",
         };
         self.complaint(format!("{why}{hint}"))
+    }
+
+    /// A test that came to nothing; a netserver that ended it may tell why.
+    fn cause_of(&mut self, why: Why) -> Failure {
+        let told = match why {
+            Why::Far(_) => self.control.receive(REASON).ok(),
+            Why::Call(_) => None,
+        };
+        match told.map(|message| message.status) {
+            None | Some(0) => self.failure_of(why),
+            Some(errno) => self.reported(errno),
+        }
     }
 
     /// A test that came to nothing.
@@ -185,18 +221,52 @@ impl Netserver {
     }
 }
 
-fn dial(site: &Site) -> io::Result<TcpStream> {
-    let socket = Socket::new(
-        Domain::for_address(site.far),
-        SocketType::STREAM,
-        Some(Protocol::TCP),
-    )?;
+fn dial(site: &Site) -> Result<TcpStream, Failure> {
+    let silent = |error: io::Error| {
+        let message = format!("no netserver answers at {}: {error}", site.far);
+        failure(FailureKind::Far, message)
+    };
+    let domain = Domain::for_address(site.far);
+    let socket = Socket::new(domain, SocketType::STREAM, Some(Protocol::TCP)).map_err(silent)?;
     if let Some(near) = site.near {
-        socket.set_reuse_address(true)?;
-        socket.bind(&near.into())?;
+        let bound = socket.set_reuse_address(true);
+        let bound = bound.and_then(|()| socket.bind(&near.into()));
+        bound.map_err(|error| own_end(near, &error))?;
     }
-    socket.connect_timeout(&site.far.into(), CONNECT_TIMEOUT)?;
+    let connected = socket.connect_timeout(&site.far.into(), CONNECT_TIMEOUT);
+    connected.map_err(|error| match (site.near, error.raw_os_error()) {
+        // The connection before this one, between the same ports, is remembered for a minute.
+        (Some(near), Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL)) => own_end(near, &error),
+        _ => silent(error),
+    })?;
     Ok(socket.into())
+}
+
+/// It is this end that cannot be where it was told to.
+fn own_end(near: SocketAddr, error: &io::Error) -> Failure {
+    let message = format!(
+        "the near end's own address {near} of the control connection cannot be used: {error}. \
+         Mend: name another port or address of this host, none, or wait a minute"
+    );
+    failure(FailureKind::HostLacks, message)
+}
+
+/// A TCP socket that is bound to a port, and connected to the same one of the same host, finds
+/// itself there.
+fn check_ports(test: &Test, far: IpAddr, local: IpAddr) -> Result<(), Failure> {
+    let port = test.near.port;
+    let is_one_host = test.near.address.unwrap_or(local) == far;
+    let is_same = !test.kind.is_udp() && port > 0 && test.far.port == port && is_one_host;
+    match is_same && !test.kind.is_connection_test() {
+        true => Err(bad_parameter(
+            "data_port",
+            format!(
+                "data_port: {port} at both ends of one host connects the near end with itself. \
+                 Mend: name two ports, {port} and another"
+            ),
+        )),
+        false => Ok(()),
+    }
 }
 
 fn port_of(response: &Response) -> Option<u16> {

@@ -1,7 +1,7 @@
 //! One end of a data path: system calls on its socket, and nothing else.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use kit::{clock, stop};
@@ -29,8 +29,13 @@ enum Way {
     Connected,
     /// Every datagram goes there.
     To(SocketAddrAny),
-    /// Every datagram goes to where the last one came from.
-    Reply(Option<SocketAddrAny>),
+    /// Every datagram goes to where the last one came from, which is always this host.
+    Reply(IpAddr, Option<SocketAddrAny>),
+}
+
+/// Whether a datagram that came `from` there was sent by the host `address`.
+pub fn is_from(from: SocketAddrAny, address: IpAddr) -> bool {
+    SocketAddr::try_from(from).is_ok_and(|from| from.ip().to_canonical() == address)
 }
 
 impl Link {
@@ -50,11 +55,12 @@ impl Link {
         }
     }
 
-    /// A UDP socket that answers whoever sent it the last datagram.
-    pub fn replying(socket: Socket) -> Self {
+    /// A UDP socket that answers where `host` sent the last datagram from. Those of others are
+    /// thrown away: their addresses may be invented.
+    pub fn replying(socket: Socket, host: IpAddr) -> Self {
         Self {
             socket,
-            way: Way::Reply(None),
+            way: Way::Reply(host, None),
         }
     }
 
@@ -66,22 +72,25 @@ impl Link {
     pub fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
         match &self.way {
             Way::Connected => send(&self.socket, bytes, SendFlags::NOSIGNAL),
-            Way::To(to) | Way::Reply(Some(to)) => {
+            Way::To(to) | Way::Reply(_, Some(to)) => {
                 sendto(&self.socket, bytes, SendFlags::NOSIGNAL, to)
             }
-            Way::Reply(None) => Err(Errno::DESTADDRREQ),
+            Way::Reply(_, None) => Err(Errno::DESTADDRREQ),
         }
     }
 
     /// Receives, in one call.
     ///
     /// # Errors
-    /// Those of recv(2).
+    /// Those of recv(2); `EINTR` after a datagram that is thrown away.
     #[inline]
     pub fn receive(&mut self, bytes: &mut [u8]) -> Result<usize, Errno> {
-        if let Way::Reply(last) = &mut self.way {
+        if let Way::Reply(host, last) = &mut self.way {
             let (_, received, from) = recvfrom(&self.socket, bytes, RecvFlags::empty())?;
-            *last = from;
+            let Some(from) = from.filter(|from| is_from(from.clone(), *host)) else {
+                return Err(Errno::INTR);
+            };
+            *last = Some(from);
             return Ok(received);
         }
         let (_, received) = recv(&self.socket, bytes, RecvFlags::empty())?;
@@ -93,7 +102,7 @@ impl Link {
     /// # Errors
     /// Those of connect(2).
     pub fn connect(&mut self) -> io::Result<()> {
-        if let Way::To(to) | Way::Reply(Some(to)) = &self.way {
+        if let Way::To(to) | Way::Reply(_, Some(to)) = &self.way {
             rustix::net::connect(&self.socket, to)?;
             self.way = Way::Connected;
         }

@@ -38,6 +38,12 @@ impl Shape {
         (u64::from(self.size) + u64::from(self.offset)).next_multiple_of(align)
     }
 
+    /// Bytes that a ring of it takes.
+    pub fn bytes(self) -> u64 {
+        let buffers = self.stride().saturating_mul(self.width.into());
+        buffers.saturating_add(self.align.into())
+    }
+
     /// This shape with so many buffers as hold `bytes` and one more, at least two, as far as a
     /// ring may have them.
     pub fn wide_enough_for(self, bytes: u64) -> Self {

@@ -20,6 +20,21 @@ pub struct CpuPercent {
     pub softirq: f32,
 }
 
+impl CpuPercent {
+    /// All of them.
+    pub fn percents(&self) -> [f32; 6] {
+        let Self {
+            busy,
+            user,
+            system,
+            iowait,
+            irq,
+            softirq,
+        } = *self;
+        [busy, user, system, iowait, irq, softirq]
+    }
+}
+
 /// The sums of the far end. A classic test's results carry only some of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {

@@ -5,18 +5,20 @@ use std::time::Duration;
 
 use kit::{clock, stop};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::net::{recvfrom, RecvFlags};
 use rustix::param::clock_ticks_per_second;
 use socket2::Socket;
 
 use super::door;
+use super::hall::{Hall, Share};
 use super::plan::{Errno, Plan};
-use super::play::play;
-use super::Limits;
+use super::play::{play, Done};
 use crate::netperf::control::Control;
 use crate::netperf::data::call::CallError;
-use crate::netperf::data::ring::Ring;
+use crate::netperf::data::link::is_from;
+use crate::netperf::data::ring::{Ring, Shape};
 use crate::netperf::data::socket;
-use crate::netperf::message::{flag, Message, Request, Response, Results, TestType};
+use crate::netperf::message::{flag, Message, Request, Response, TestType};
 
 /// The first data come within this, or the client has forgotten us.
 const FIRST_DATA: Duration = Duration::from_secs(60);
@@ -27,7 +29,7 @@ const LOOK: Timespec = Timespec {
 };
 
 /// Everything that is ready before the client is answered.
-pub struct Stage {
+pub struct Stage<'a> {
     /// What is to be done.
     pub plan: Plan,
     /// Bytes or transactions after which this end has done its part.
@@ -40,6 +42,8 @@ pub struct Stage {
     pub send: Option<Ring>,
     /// What is received into.
     pub receive: Option<Ring>,
+    /// The memory of both.
+    _share: Share<'a>,
 }
 
 /// Does this end's part of `test`, and tells the client.
@@ -50,27 +54,31 @@ pub fn conduct(
     test: TestType,
     request: &Request,
     control: &mut Control,
-    limits: &Limits,
+    hall: &Hall,
 ) -> Result<(), Errno> {
-    let mut stage = Stage::set(test, request, control, limits)?;
+    let mut stage = Stage::set(test, request, control, hall)?;
     let response = Message::response(test, &stage.response(request));
     control.send(&response).map_err(|_| Errno(libc::EPIPE))?;
-    let (results, _link) = if stage.has_visitor(control) {
-        play(&mut stage, control, limits).map_err(|error| Errno(error.errno()))?
-    } else {
-        (Results::default(), None)
+    let mut done = Done::default();
+    if stage.has_visitor(control) {
+        let played = play(&mut stage, control, hall.limits);
+        done = played.map_err(|error| Errno(error.errno()))?;
+    }
+    let results = match done.cut {
+        None => Message::results(test, &done.results, control.generation),
+        Some(Errno(errno)) => Message::new(test.response(), errno),
     };
-    let results = Message::results(test, &results, control.generation);
     control.send(&results).map_err(|_| Errno(libc::EPIPE))
 }
 
-impl Stage {
+impl<'a> Stage<'a> {
     fn set(
         test: TestType,
         request: &Request,
         control: &Control,
-        limits: &Limits,
+        hall: &'a Hall,
     ) -> Result<Self, Errno> {
+        let limits = hall.limits;
         let told = |error: CallError| Errno(error.errno());
         let gone = |_| Errno(libc::ENOTCONN);
         let peer = control.peer().map_err(gone)?.ip().to_canonical();
@@ -79,25 +87,18 @@ impl Stage {
         let plan = Plan::of(test, request, (peer, local), limits)?;
         let socket = door::open(&plan, limits)?;
         let buffers = socket::buffers(&socket).map_err(told)?;
-        let ring = |moves, message, buffer| {
-            let shape = plan.shape(moves, message, buffer)?;
-            Ring::new(shape, &[]).map_err(|_| Errno(libc::ENOMEM))
-        };
-        let send = plan
-            .sends
-            .then(|| ring(&request.send, request.response_size, buffers.0))
-            .transpose()?;
-        let receive = plan
-            .receives
-            .then(|| ring(&request.receive, request.request_size, buffers.1))
-            .transpose()?;
+        let [send, receive] = plan.shapes(request, buffers)?;
+        let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
+        let share = hall.memory.take(bytes.sum()).ok_or(Errno(libc::ENOMEM))?;
+        let ring = |shape| Ring::new(shape, &[]).map_err(|_| Errno(libc::ENOMEM));
         Ok(Self {
             limit: plan.limit(request, limits),
             plan,
             socket,
             buffers,
-            send,
-            receive,
+            send: send.map(ring).transpose()?,
+            receive: receive.map(ring).transpose()?,
+            _share: share,
         })
     }
 
@@ -148,10 +149,30 @@ impl Stage {
             // An interrupted poll is repeated like one that has seen nothing.
             let _ = poll(&mut watched, Some(&LOOK));
             let [data, control] = watched.map(|fd| !fd.revents().is_empty());
-            if data || control {
+            if control || data && !self.is_from_a_stranger() {
                 return data;
             }
         }
         false
+    }
+
+    /// Whether what has come is a datagram of somebody else than the client; it is thrown away.
+    fn is_from_a_stranger(&self) -> bool {
+        let receive = |flags| {
+            let flags = flags | RecvFlags::DONTWAIT;
+            recvfrom(&self.socket, &mut [0u8; 1][..], flags)
+        };
+        if !self.plan.is_udp {
+            return false;
+        }
+        let Ok((.., Some(from))) = receive(RecvFlags::PEEK) else {
+            // A checksum that was wrong: nothing is there after all.
+            return true;
+        };
+        let is_stranger = !is_from(from, self.plan.peer);
+        if is_stranger {
+            let _ = receive(RecvFlags::empty());
+        }
+        is_stranger
     }
 }

@@ -1,46 +1,46 @@
-//! The far end: driven by a stock netperf, or ours. Every client has a control connection and a
-//! thread of its own; what it asks for is held to limits before anything is allocated.
+//! The far end: driven by a stock netperf, or ours. Every client has a control connection and,
+//! once it has said something, a thread of its own; what it asks for is held to limits before anything is allocated.
 //!
 //! A file named by a client is never opened: it would be sent back to whoever asks.
 
 mod conduct;
 mod door;
+mod entrance;
+mod hall;
 mod plan;
 mod play;
 mod session;
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use kit::failure::failure;
 use kit::stop;
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use wire::{Failure, FailureKind};
 
-use super::control::Control;
-use super::message::{Generation, Message};
+use self::entrance::Entrance;
+use self::hall::Hall;
+use self::plan::Plan;
+use super::data::ring::Shape;
+use super::message::{Generation, Message, TestType};
+use crate::networks::Network;
 
-/// Between two looks for a stop.
-const LOOK: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 100_000_000,
-};
-
-/// After an error that passes, so that it is not met ever again in a tight loop.
-const NAP: Duration = Duration::from_millis(10);
-
-/// A client too many is told so with this errno: "Device or resource busy".
-const TOO_MANY: i32 = libc::EBUSY;
+/// Bytes of all rings together, at most, unless it is said.
+const MEMORY_BYTES: u64 = 1 << 30;
 
 /// What clients may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// So many at a time. Each may take two rings of buffers, 64 MiB each at most.
+    /// So many at a time; of which one host has three quarters at most.
     pub clients: usize,
+    /// Bytes of the rings of buffers of all clients together. Each may have two, 64 MiB each at
+    /// most; one for whose rings not enough is left is refused.
+    pub memory_bytes: u64,
+    /// The only ones whose clients are served; all, unless given.
+    pub networks: Option<Vec<Network>>,
     /// A control connection may be open so long.
     pub session: Duration,
     /// A test may take so long; one that asks for more is refused.
@@ -58,7 +58,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            clients: 16,
+            clients: 32,
+            memory_bytes: MEMORY_BYTES,
+            networks: None,
             session: Duration::from_secs(24 * 3_600),
             test: Duration::from_secs(3_600),
             bytes: None,
@@ -67,6 +69,20 @@ impl Default for Limits {
             generation: Generation::default(),
         }
     }
+}
+
+/// What a server with `limits` would take for `message`, read as a request of `test` by a client of
+/// this host: bytes of its rings, if it would do it. Nothing is opened or allocated.
+pub fn consider(test: TestType, message: &Message, limits: &Limits) -> Option<u64> {
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+    let request = message.to_request(test);
+    let plan = Plan::of(test, &request, (local.ip(), local), limits).ok()?;
+    // As large as the kernel makes them unless it is told otherwise.
+    let [send, receive] = plan.shapes(&request, (212_992, 212_992)).ok()?;
+    let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
+    plan.client
+        .is_none_or(|client| client.ip() == local.ip())
+        .then(|| bytes.sum())
 }
 
 /// Serves whoever comes to `listeners`, until a stop is asked for.
@@ -84,79 +100,19 @@ pub fn serve(listeners: &[TcpListener], limits: &Limits) -> Result<(), Failure> 
         // One of several may have lost its client before we get to it.
         listener.set_nonblocking(true).map_err(broken)?;
     }
-    let serving = AtomicUsize::new(0);
+    let hall = &Hall::new(limits);
+    let mut entrance = Entrance::new(hall);
     thread::scope(|scope| {
         while !stop::requested() {
-            for stream in arrivals(listeners).map_err(broken)? {
-                let Some(place) = Place::take(&serving, limits.clients) else {
-                    refuse(stream, limits);
-                    continue;
-                };
+            for (stream, place) in entrance.attend(listeners).map_err(broken)? {
                 let client = thread::Builder::new().name("netperf client".to_owned());
                 // Without a thread the connection is closed, and the client told by that.
                 let _ = client.spawn_scoped(scope, move || {
-                    session::attend(stream, limits);
+                    session::attend(stream, hall);
                     drop(place);
                 });
             }
         }
         Ok(())
     })
-}
-
-/// Those who have come within a tenth of a second.
-fn arrivals(listeners: &[TcpListener]) -> io::Result<Vec<TcpStream>> {
-    let mut watched: Vec<_> = listeners
-        .iter()
-        .map(|listener| PollFd::new(listener, PollFlags::IN))
-        .collect();
-    match poll(&mut watched, Some(&LOOK)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let mut arrived = Vec::new();
-    for listener in listeners {
-        match listener.accept() {
-            Ok((stream, _)) => arrived.push(stream),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) if is_broken(&error) => return Err(error),
-            // The client has gone again, or there is nothing left to hold it with, for now.
-            Err(_) => thread::sleep(NAP),
-        }
-    }
-    Ok(arrived)
-}
-
-/// Whether it is the listener, not what came to it.
-fn is_broken(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::EBADF | libc::EINVAL | libc::ENOTSOCK | libc::EOPNOTSUPP)
-    )
-}
-
-/// The client reads it as the answer to whatever it is about to ask.
-fn refuse(stream: TcpStream, limits: &Limits) {
-    let answer = Message::new(0, TOO_MANY);
-    if let Ok(mut control) = Control::new(stream, limits.generation) {
-        // It may have gone already.
-        let _ = control.send(&answer);
-    }
-}
-
-/// One of the places for clients.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(serving: &'a AtomicUsize, places: usize) -> Option<Self> {
-        let before = serving.fetch_add(1, Ordering::Relaxed);
-        let place = Self(serving);
-        (before < places).then_some(place)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }

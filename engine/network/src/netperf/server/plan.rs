@@ -48,6 +48,8 @@ pub struct Plan {
     pub connects: bool,
     /// Where data are waited for; port zero for any.
     pub address: SocketAddr,
+    /// The host that datagrams come from.
+    pub peer: IpAddr,
     /// Where datagrams go that nobody has asked for.
     pub client: Option<SocketAddr>,
     /// Operations in an interval, for a paced sender.
@@ -82,11 +84,19 @@ impl Plan {
         {
             return Err(Errno(libc::EINVAL));
         }
+        let address = bind_address(request, local)?;
+        let peer = match is_udp {
+            true => data_peer(request, peer, address)?,
+            false => peer,
+        };
         let client = if is_udp && sends && !receives {
             Some(client_of(request, peer)?)
         } else {
             None
         };
+        if !is_udp && !is_connection_test && is_its_own_client(request, peer, address) {
+            return Err(Errno(libc::EADDRINUSE));
+        }
         Ok(Self {
             is_udp,
             sends,
@@ -95,7 +105,8 @@ impl Plan {
             extent: extent_of(test, request, limits)?,
             options: options_of(request, is_udp, sends),
             connects: is_set(flag::CONNECTED),
-            address: bind_address(request, local)?,
+            address,
+            peer,
             client,
             pace: pace_of(request),
             measures_cpu: request.measures_cpu(),
@@ -112,12 +123,30 @@ impl Plan {
         self.is_exchange() || self.is_connection_test
     }
 
+    /// The rings for what is sent and for what is received, as far as there are any, beside buffers
+    /// of the socket of these sizes, in bytes.
+    ///
+    /// # Errors
+    /// `EINVAL` for one that may not be.
+    pub fn shapes(
+        &self,
+        request: &Request,
+        (send_buffer, receive_buffer): (u32, u32),
+    ) -> Result<[Option<Shape>; 2], Errno> {
+        let send = || self.shape(&request.send, request.response_size, send_buffer);
+        let receive = || self.shape(&request.receive, request.request_size, receive_buffer);
+        Ok([
+            self.sends.then(send).transpose()?,
+            self.receives.then(receive).transpose()?,
+        ])
+    }
+
     /// The ring for one direction; `message` is the size of a request or response, `buffer` that
     /// of the socket's buffer, in bytes.
     ///
     /// # Errors
     /// `EINVAL` for one that may not be.
-    pub fn shape(&self, moves: &Moves, message: i32, buffer: u32) -> Result<Shape, Errno> {
+    fn shape(&self, moves: &Moves, message: i32, buffer: u32) -> Result<Shape, Errno> {
         let is_exchange = self.is_exchange();
         let size = match if is_exchange { message } else { moves.size } {
             size if size > 0 => size as u32,
@@ -238,15 +267,34 @@ fn bind_address(request: &Request, mut local: SocketAddr) -> Result<SocketAddr, 
     Ok(SocketAddr::new(given.unwrap_or(other), port))
 }
 
-/// Where datagrams go that are only sent: to the client itself, and to nobody else on its word.
-fn client_of(request: &Request, peer: IpAddr) -> Result<SocketAddr, Errno> {
-    let port = u16::try_from(request.near_port).unwrap_or(0);
-    let address = address_of(request.family, request.near_address).unwrap_or(peer);
-    match port {
-        0 => Err(Errno(libc::EDESTADDRREQ)),
-        _ if address.to_canonical() != peer => Err(Errno(libc::EACCES)),
-        _ => Ok(SocketAddr::new(address, port)),
+/// The host that datagrams come from and go to: the client's, and nobody else on its word. The data
+/// may be of the other family of addresses only where both are of this host.
+fn data_peer(request: &Request, peer: IpAddr, own: SocketAddr) -> Result<IpAddr, Errno> {
+    let expected = match (own.is_ipv6(), peer.is_loopback()) {
+        (is_v6, _) if is_v6 == peer.is_ipv6() => peer,
+        (true, true) => Ipv6Addr::LOCALHOST.into(),
+        (false, true) => Ipv4Addr::LOCALHOST.into(),
+        _ => return Err(Errno(libc::EACCES)),
+    };
+    match address_of(request.family, request.near_address) {
+        Some(told) if told.to_canonical() != expected => Err(Errno(libc::EACCES)),
+        _ => Ok(expected),
     }
+}
+
+/// Where datagrams go that are only sent.
+fn client_of(request: &Request, peer: IpAddr) -> Result<SocketAddr, Errno> {
+    match u16::try_from(request.near_port).unwrap_or(0) {
+        0 => Err(Errno(libc::EDESTADDRREQ)),
+        port => Ok(SocketAddr::new(peer, port)),
+    }
+}
+
+/// Whether the client would connect its data socket with itself: from the port of the same host
+/// that it wants to find us at.
+fn is_its_own_client(request: &Request, peer: IpAddr, own: SocketAddr) -> bool {
+    let near = address_of(request.family, request.near_address).unwrap_or(peer);
+    own.port() > 0 && request.near_port == u32::from(own.port()) && near == own.ip()
 }
 
 fn pace_of(request: &Request) -> Option<(u32, Duration)> {

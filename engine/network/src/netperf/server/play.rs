@@ -8,10 +8,10 @@ use rustix::io::Errno;
 use rustix::net::{accept_with, SocketFlags};
 
 use super::conduct::Stage;
-use super::plan::{Extent, Plan};
+use super::plan::{self, Extent, Plan};
 use super::Limits;
 use crate::netperf::control::Control;
-use crate::netperf::data::alarm::{self, Alarm, Settings, Silence};
+use crate::netperf::data::alarm::{self, Alarm, Cause, Settings, Silence};
 use crate::netperf::data::call::{named, CallError, Called};
 use crate::netperf::data::connections::{self, Messengers, Specimen};
 use crate::netperf::data::cpu::{CpuUse, Times};
@@ -38,6 +38,19 @@ struct Played {
     tally: Tally,
     link: Option<Link>,
     specimen: Option<Specimen>,
+    /// As many bytes or transactions were moved as there may be.
+    is_full: bool,
+}
+
+/// What this end did.
+#[derive(Default)]
+pub struct Done {
+    /// What it counted.
+    pub results: Results,
+    /// Why it ended before the test did, as the client is to be told instead.
+    pub cut: Option<plan::Errno>,
+    /// The data path.
+    _link: Option<Link>,
 }
 
 /// Does this end's part. The data path stays open as long as the link lives: to close it before
@@ -45,17 +58,14 @@ struct Played {
 ///
 /// # Errors
 /// The call that failed.
-pub fn play(
-    stage: &mut Stage,
-    control: &Control,
-    limits: &Limits,
-) -> Called<(Results, Option<Link>)> {
+pub fn play(stage: &mut Stage, control: &Control, limits: &Limits) -> Called<Done> {
     let measures_cpu = stage.plan.measures_cpu;
     let begin = Mark::now(measures_cpu);
     let settings = settings(&stage.plan, control, limits);
     let ran = alarm::under(settings, |alarm| move_data(stage, alarm));
     let (played, ending) = named("alarm", ran)?;
     let mut played = played?;
+    let cut = cut_of(&stage.plan, &played, ending.cause);
     // For a client that fell silent, it was over when it did.
     let end = ending.last_sign;
     let end = end.unwrap_or_else(|| Mark::now(measures_cpu));
@@ -70,7 +80,25 @@ pub fn play(
     if let Some(used) = end.cpu_use(&begin) {
         count_cpu(&mut results, &used);
     }
-    Ok((results, played.link))
+    Ok(Done {
+        results,
+        cut,
+        _link: played.link,
+    })
+}
+
+/// A limit of ours that came before the end of the test: what the client would make of the shorter
+/// time is no result.
+fn cut_of(plan: &Plan, played: &Played, cause: Option<Cause>) -> Option<plan::Errno> {
+    let is_timed = matches!(plan.extent, Extent::Timed(_));
+    let is_counted = matches!(plan.extent, Extent::Counted(_));
+    let errno = match cause {
+        _ if played.is_full && !is_counted => libc::EFBIG,
+        Some(Cause::Stop) => libc::EINTR,
+        Some(Cause::Time) if !is_timed => libc::ETIME,
+        _ => return None,
+    };
+    Some(plan::Errno(errno))
 }
 
 fn settings<'a>(plan: &Plan, control: &'a Control, limits: &Limits) -> Settings<'a> {
@@ -114,6 +142,7 @@ fn move_data(stage: &mut Stage, alarm: &Alarm) -> Called<Played> {
         };
         let specimen = connections::answer(&stage.socket, messengers, &mut work)?;
         return Ok(Played {
+            is_full: work.left() == 0,
             tally: work.tally,
             link: None,
             specimen,
@@ -137,6 +166,7 @@ fn move_data(stage: &mut Stage, alarm: &Alarm) -> Called<Played> {
         }
     }
     Ok(Played {
+        is_full: work.left() == 0,
         tally: work.tally,
         link,
         specimen: None,
@@ -149,7 +179,7 @@ fn link(stage: &Stage, work: &Work) -> Called<Option<Link>> {
         let socket = named("socket", stage.socket.try_clone())?;
         return Ok(Some(match stage.plan.client {
             Some(client) => Link::towards(socket, client),
-            None => Link::replying(socket),
+            None => Link::replying(socket, stage.plan.peer),
         }));
     }
     while work.goes_on() {

@@ -8,6 +8,7 @@ use rustix::param::clock_ticks_per_second;
 use rustix::thread::CpuSet;
 
 use super::conduct::conduct;
+use super::hall::Hall;
 use super::plan::Errno;
 use super::Limits;
 use crate::netperf::control::{Control, Patience};
@@ -16,13 +17,16 @@ use crate::netperf::message::{Message, Type, Words};
 
 /// A whole message comes within this, once it has begun.
 const WHOLE_MESSAGE: Duration = Duration::from_secs(5);
+/// A client thinks no longer between two messages: netperf asks for the next test at once.
+const NEXT_WORD: Duration = Duration::from_secs(60);
 /// The passphrase comes within this.
 const PASSPHRASE: Duration = Duration::from_secs(20);
 /// The errno for a test that nobody has told us of.
 const UNKNOWN_TEST: i32 = 998;
 
 /// Serves one client until it has gone, or said what is not a message, or taken too long.
-pub fn attend(stream: TcpStream, limits: &Limits) {
+pub fn attend(stream: TcpStream, hall: &Hall) {
+    let limits = hall.limits;
     let begin_ns = clock::now_ns();
     let Ok(mut control) = Control::adapting(stream, limits.generation) else {
         return;
@@ -32,11 +36,11 @@ pub fn attend(stream: TcpStream, limits: &Limits) {
     }
     loop {
         let elapsed = Duration::from_nanos(clock::now_ns() - begin_ns);
-        let patience = patience(limits.session.saturating_sub(elapsed));
+        let patience = patience(limits.session.saturating_sub(elapsed).min(NEXT_WORD));
         let Ok(message) = control.receive(patience) else {
             return;
         };
-        if respond(&message, &mut control, limits).is_err() {
+        if respond(&message, &mut control, hall).is_err() {
             return;
         }
     }
@@ -66,7 +70,7 @@ fn knows_passphrase(control: &mut Control, limits: &Limits) -> bool {
 /// The client cannot be answered.
 struct Gone;
 
-fn respond(message: &Message, control: &mut Control, limits: &Limits) -> Result<(), Gone> {
+fn respond(message: &Message, control: &mut Control, hall: &Hall) -> Result<(), Gone> {
     if let Some(cpu) = message
         .cpu()
         .filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPU)
@@ -77,7 +81,7 @@ fn respond(message: &Message, control: &mut Control, limits: &Limits) -> Result<
     let answer = match Type::of(message.type_word) {
         Some(Type::Test(test)) => {
             let request = message.to_request(test);
-            return match conduct(test, &request, control, limits) {
+            return match conduct(test, &request, control, hall) {
                 Ok(()) => Ok(()),
                 Err(Errno(errno)) => send(control, &Message::new(test.response(), errno)),
             };

@@ -1,12 +1,12 @@
 //! Clients that are not netperf. Whatever they do, the next one is served.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::netperf::message::{words_of, Message, Moves, Request, TestType};
+use crate::netperf::message::{flag, words_of, Message, Moves, Request, TestType, RECEIVE, SEND};
 
 fn assert_serves(address: SocketAddr) {
     let served = run_at(site(address), &counted(Kind::TcpRr, 10)).unwrap();
@@ -14,7 +14,7 @@ fn assert_serves(address: SocketAddr) {
 }
 
 /// Says it, and gives the first answer, if there is one.
-fn say(address: SocketAddr, bytes: &[u8]) -> Option<Message> {
+pub(super) fn say(address: SocketAddr, bytes: &[u8]) -> Option<Message> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(bytes).unwrap();
@@ -101,15 +101,30 @@ fn a_flood_of_connections_is_survived() {
     assert!(outcome.is_some());
 }
 
-/// The control connection of a client that was granted a test, and the port for its data.
-fn granted(address: SocketAddr, test: TestType) -> Option<(TcpStream, u16)> {
-    let request = Request {
+/// An ordinary one.
+pub(super) fn request() -> Request {
+    Request {
         length: 1_000,
         request_size: 1,
         response_size: 1,
+        socket_type: libc::SOCK_STREAM,
+        protocol: libc::IPPROTO_TCP,
         ..Request::default()
-    };
-    let message = Message::request(test, &request, None);
+    }
+}
+
+/// The control connection of a client that was granted a test, and the port for its data.
+pub(super) fn granted(address: SocketAddr, test: TestType) -> Option<(TcpStream, u16)> {
+    granted_of(address, test, &request())
+}
+
+/// As [`granted`], of that request.
+pub(super) fn granted_of(
+    address: SocketAddr,
+    test: TestType,
+    request: &Request,
+) -> Option<(TcpStream, u16)> {
+    let message = Message::request(test, request, None);
     let mut control = TcpStream::connect(address).ok()?;
     let mut answer = [0; 656];
     control
@@ -155,4 +170,68 @@ fn datagrams_are_not_sent_to_others() {
     let message = Message::request(TestType::Omni, &request, None);
     let answer = say(address, &message.to_bytes(Generation::V2_7)).unwrap();
     assert_eq!(answer.status, libc::EACCES);
+}
+
+/// Requests are a byte long and responses 60,000: whoever could name another's address would send
+/// him that.
+#[test]
+fn datagrams_of_others_are_not_answered() {
+    let address = server(Limits::default());
+    let request = Request {
+        direction: SEND | RECEIVE,
+        socket_type: libc::SOCK_DGRAM,
+        protocol: libc::IPPROTO_UDP,
+        response_size: 60_000,
+        length: 3,
+        ..request()
+    };
+    for flags in [0, flag::CONNECTED] {
+        let request = Request {
+            flags,
+            ..request.clone()
+        };
+        let (_control, port) =
+            soon(|| granted_of(address, TestType::Omni, &request)).expect("a place");
+        let [third, own] = ["127.0.0.9:0", "127.0.0.1:0"].map(|at| UdpSocket::bind(at).unwrap());
+        for socket in [&third, &own, &third, &own] {
+            // In this order they come.
+            socket.send_to(&[0], ("127.0.0.1", port)).unwrap();
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        }
+        for _ in 0..2 {
+            assert_eq!(own.recv(&mut [0; 65_000]).unwrap(), 60_000);
+        }
+        third.set_nonblocking(true).unwrap();
+        let none = third.recv(&mut [0; 65_000]).unwrap_err();
+        assert_eq!(none.kind(), std::io::ErrorKind::WouldBlock);
+    }
+}
+
+/// With one port for both ends of one host, the client's socket would find itself.
+#[test]
+fn a_client_that_would_talk_to_itself_is_told() {
+    let address = server(Limits::default());
+    let request = Request {
+        port: 43_999,
+        near_port: 43_999,
+        ..request()
+    };
+    let message = Message::request(
+        TestType::Omni,
+        &Request {
+            direction: 2,
+            ..request
+        },
+        None,
+    );
+    let answer = say(address, &message.to_bytes(Generation::V2_7)).unwrap();
+    assert_eq!(answer.status, libc::EADDRINUSE);
+    let mut test = counted(Kind::TcpStream, 1_000);
+    (test.near.port, test.far.port) = (43_999, 43_999);
+    let failure = run_at(site(address), &test).err().unwrap();
+    assert!(
+        failure.message.contains("with itself"),
+        "{}",
+        failure.message
+    );
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use socket2::{Domain, Socket, Type};
 
 use super::*;
-use crate::netperf::message::{Message, Response, TestType};
+use crate::netperf::message::{Message, Response, Results, TestType, PROC_STAT};
 
 /// A server for one client, that does `part` when it has heard the request.
 pub(super) fn impostor(part: impl FnOnce(&mut TcpStream) + Send + 'static) -> SocketAddr {
@@ -181,4 +181,50 @@ fn any_answer_is_an_outcome_or_a_failure() {
         let message = failed.err().expect("a failure").message;
         prop_assert!(is_error || message.contains("as the port for data"), "{}", message);
     });
+}
+
+#[test]
+fn numbers_that_are_none_are_refused() {
+    let mut test = counted(Kind::TcpStream, 1_000);
+    test.far.measure_cpu = true;
+    let failing = |results: Results| {
+        failure_with(&test, move |client| {
+            let data = TcpListener::bind("127.0.0.1:0").unwrap();
+            accept(client, data.local_addr().unwrap().port());
+            let (mut stream, _) = data.accept().unwrap();
+            stream.read_to_end(&mut Vec::new()).unwrap();
+            drop(stream);
+            let message = Message::results(TestType::Omni, &results, Generation::V2_7);
+            client
+                .write_all(&message.to_bytes(Generation::V2_7))
+                .unwrap();
+        })
+    };
+    let mut results = Results {
+        elapsed_s: f32::NAN,
+        ..Results::default()
+    };
+    assert!(failing(results.clone()).contains("no number"));
+    (results.elapsed_s, results.cpu_method) = (1.0, PROC_STAT);
+    results.cpu.softirq = f32::INFINITY;
+    assert!(failing(results).contains("no number"));
+}
+
+#[test]
+fn an_own_address_that_is_taken_is_not_the_netservers_fault() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let refused = run_at(
+        Site {
+            near: Some(taken.local_addr().unwrap()),
+            ..site(server(Limits::default()))
+        },
+        &counted(Kind::TcpRr, 1),
+    );
+    let failure = refused.err().unwrap();
+    assert_eq!(failure.kind, wire::FailureKind::HostLacks);
+    assert!(
+        failure.message.contains("near end's own"),
+        "{}",
+        failure.message
+    );
 }

@@ -39,6 +39,14 @@ fn site(far: SocketAddr) -> Site {
     }
 }
 
+/// Of a client that has another address.
+fn site_from(near: &str, far: SocketAddr) -> Site {
+    Site {
+        near: Some(SocketAddr::new(near.parse().unwrap(), 0)),
+        ..site(far)
+    }
+}
+
 fn run_at(site: Site, test: &Test) -> Result<Outcome, Failure> {
     Netserver::connect(site)?.run(test, &mut |_| {})
 }

@@ -2,6 +2,7 @@
 //! end.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 use rustix::net::{recv, recvfrom, RecvFlags};
@@ -23,13 +24,14 @@ pub fn gather(
     let patience = Patience::new(control);
     let is_connected = !meeting.work.options.unconnected;
     let cannot = |error: io::Error| refused("connect a socket of datagrams", &error);
+    let near = control.peer_ip().map_err(cannot)?;
     let mut awaited: Vec<(u32, Socket)> = (0..).zip(meeting.sockets).collect();
     let mut here = Vec::with_capacity(awaited.len());
     while !awaited.is_empty() {
         patience.wait(awaited.iter().map(|(_, socket)| socket.as_fd()))?;
         let mut silent = Vec::new();
         for (number, socket) in awaited {
-            let Some(peer) = introduced(&socket, introduction, number) else {
+            let Some(peer) = introduced(&socket, introduction, number, near) else {
                 silent.push((number, socket));
                 continue;
             };
@@ -47,16 +49,24 @@ pub fn gather(
     Ok(here)
 }
 
-/// Who said the right words; whatever else came is thrown away.
-fn introduced(socket: &Socket, introduction: &Introduction, number: u32) -> Option<SockAddr> {
+/// Who said the right words from `near`; whatever else came is thrown away. An address in a
+/// datagram can be invented: what is sent goes to nobody who did not ask for it by a connection.
+fn introduced(
+    socket: &Socket,
+    introduction: &Introduction,
+    number: u32,
+    near: IpAddr,
+) -> Option<SockAddr> {
     let mut words = [0; 128];
     loop {
         match recvfrom(socket, &mut words, RecvFlags::DONTWAIT) {
             Ok((length, _, Some(peer)))
                 if introduction.number(&words[..length]) == Some(number) =>
             {
-                let peer = std::net::SocketAddr::try_from(peer).ok()?;
-                return Some(peer.into());
+                let peer = SocketAddr::try_from(peer).ok()?;
+                if peer.ip().to_canonical() == near {
+                    return Some(peer.into());
+                }
             }
             // An error that an earlier datagram met says nothing of the next.
             Ok(_) | Err(rustix::io::Errno::CONNREFUSED | rustix::io::Errno::INTR) => {}

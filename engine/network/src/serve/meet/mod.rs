@@ -101,7 +101,8 @@ impl<'a> Meeting<'a> {
         Ok(meeting)
     }
 
-    /// Waits until all flows are here; strangers are turned away.
+    /// Waits until all flows are here. They come from where the control connection does; strangers
+    /// are turned away, also those who know the token.
     ///
     /// # Errors
     /// `Far` when they do not come, or something is heard on `control` meanwhile.
@@ -120,8 +121,7 @@ impl<'a> Meeting<'a> {
 
 /// Flows of which each connection is a transaction: where they come to, and who may.
 fn doors(sockets: Vec<Socket>, control: &Line) -> io::Result<Vec<Flow>> {
-    let near = control.stream().peer_addr()?;
-    let near = SocketAddr::new(near.ip().to_canonical(), 0);
+    let near = SocketAddr::new(control.peer_ip()?, 0);
     let door = |(number, socket): (u32, Socket)| {
         socket.set_nonblocking(false)?;
         connect::be_patient(&socket)?;

@@ -1,6 +1,7 @@
 //! Flows that are connections: they come to one listening socket.
 
 use std::io::{self, ErrorKind, Read};
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,6 +35,8 @@ pub fn gather(
     control: &Line,
 ) -> Result<Vec<Flow>, Failure> {
     let patience = Patience::new(control);
+    let near = control.peer_ip();
+    let near = near.map_err(|error| refused("find the address of the near end", &error))?;
     let wanted = meeting.work.flows as usize;
     let buffers = meeting.sockets.first().map_or([0; 2], socket::buffer_bytes);
     let mut here: Vec<Option<Flow>> = (0..wanted).map(|_| None).collect();
@@ -41,7 +44,12 @@ pub fn gather(
     while here.iter().any(Option::is_none) {
         let listeners = meeting.sockets.iter().map(Socket::as_fd);
         patience.wait(listeners.chain(guests.iter().map(|guest| guest.socket.as_fd())))?;
-        guests.extend(meeting.sockets.iter().flat_map(accept));
+        guests.extend(
+            meeting
+                .sockets
+                .iter()
+                .flat_map(|listener| accept(listener, near)),
+        );
         let surplus = guests.len().saturating_sub(wanted + STRANGERS_MAX);
         guests.drain(..surplus);
         let mut silent = Vec::new();
@@ -65,18 +73,22 @@ pub fn gather(
     Ok(here.into_iter().flatten().collect())
 }
 
-/// Those that are waiting; as many as are listened to, if more come and come.
-fn accept(listener: &Socket) -> impl Iterator<Item = Guest> + '_ {
-    let waiting = std::iter::from_fn(|| {
-        let (socket, _) = listener.accept().ok()?;
+/// Those that are waiting; as many as are listened to, if more come and come. One of another host
+/// than `near` is closed.
+fn accept(listener: &Socket, near: IpAddr) -> impl Iterator<Item = Guest> + '_ {
+    let waiting = std::iter::from_fn(move || {
+        let (socket, from) = listener.accept().ok()?;
         socket.set_nonblocking(true).ok()?;
-        Some(Guest {
+        let from = from.as_socket().map(|from| from.ip().to_canonical());
+        let guest = Guest {
             socket,
             words: Vec::new(),
             came: Instant::now(),
-        })
+        };
+        // A Unix socket has no address; only this user reaches it.
+        Some(from.is_none_or(|from| from == near).then_some(guest))
     });
-    waiting.take(STRANGERS_MAX)
+    waiting.take(STRANGERS_MAX).flatten()
 }
 
 /// A connection that has not said which it is.

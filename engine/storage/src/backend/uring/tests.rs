@@ -2,6 +2,7 @@ use std::os::fd::AsFd;
 
 use kit::Buffer;
 
+use super::queue::refusals;
 use super::*;
 
 const WORD_BYTES: usize = 4;
@@ -69,22 +70,47 @@ fn nothing_needs_to_be_registered() {
     });
 }
 
-#[test]
-fn a_ring_that_is_dropped_has_waited() {
+fn drop_in_flight(last_words: fn(&mut Uring, &Buffer)) {
     let (reader, writer) = std::io::pipe().unwrap();
-    let (found, written) = (Buffer::new(4).unwrap(), Buffer::new(4).unwrap());
-    let mut ring = Uring::setup(reader.as_fd(), [&found, &written], 1).unwrap();
+    let (found, written) = (Buffer::new(8).unwrap(), Buffer::new(4).unwrap());
+    let mut ring = Uring::setup(reader.as_fd(), [&found, &written], 2).unwrap();
     // SAFETY: the buffers live to the end.
     unsafe { ring.push(transfer(false, &found, 0)) };
     ring.exchange(0).unwrap();
     assert!(ring.completion().is_none(), "an empty pipe");
+    last_words(&mut ring, &found);
     let written = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(20));
-        std::io::Write::write_all(&mut { writer }, b"word").unwrap();
+        std::io::Write::write_all(&mut { writer }, b"word more").unwrap();
     });
     drop(ring);
-    assert_eq!(&found[..], b"word");
+    assert_eq!(&found[..], b"word\0\0\0\0");
     written.join().unwrap();
+}
+
+#[test]
+fn a_ring_that_is_dropped_has_waited() {
+    drop_in_flight(|_, _| {});
+}
+
+#[test]
+fn a_ring_waits_on_when_waiting_is_refused_for_a_moment() {
+    drop_in_flight(|_, _| refusals::arm(&[libc::EAGAIN, libc::EBUSY, libc::EINTR]));
+    assert_eq!(refusals::left(), 0);
+}
+
+/// What could not be handed over is not waited for, and does not keep what was from being so.
+#[test]
+fn a_ring_waits_for_what_was_taken_when_the_rest_is_refused() {
+    drop_in_flight(|ring, found| {
+        // SAFETY: the buffers live to the end.
+        unsafe { ring.push(transfer(false, found, 1)) };
+        refusals::arm(&[libc::EIO]);
+        assert_eq!(
+            ring.exchange(1).unwrap_err().raw_os_error(),
+            Some(libc::EIO)
+        );
+    });
 }
 
 #[test]

@@ -120,17 +120,14 @@ fn lay_out<B: Backend>(
             return Err(interrupted());
         }
         let size_bytes = cell.record.bytes().min(file_bytes - offset);
-        let mut left = match &mut stamped {
+        let bytes = match &mut stamped {
             None => &pattern.at(offset)[..size_bytes as usize],
             Some(stamped) => {
                 stamped.turn_to(number);
                 stamped.span(offset, size_bytes as usize)
             }
         };
-        while !left.is_empty() {
-            let moved = file.write(left).map_err(failed)?;
-            left = &left[moved..];
-        }
+        file.write_whole(bytes).map_err(failed)?;
     }
     file.sync().map_err(failed)?;
     file.close().map_err(failed)

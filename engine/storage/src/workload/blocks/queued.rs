@@ -243,20 +243,6 @@ impl<Q: Queue> Queued<Q> {
         let exchanged = self.queue.exchange(min);
         exchanged.map_err(|error| course.fault(error))
     }
-
-    /// Waits for all that is in flight, whatever becomes of it. What was reaped with one that
-    /// failed is taken first: the kernel has it no more, and would let us wait for ever.
-    #[cold]
-    fn drain(&mut self) {
-        loop {
-            while let Some(completion) = self.queue.completion() {
-                self.free.push(completion.tag as u32);
-            }
-            if self.in_flight() == 0 || self.queue.exchange(1).is_err() {
-                return;
-            }
-        }
-    }
 }
 
 impl<Q: Queue> Channel for Queued<Q> {
@@ -298,7 +284,8 @@ impl<Q: Queue> Channel for Queued<Q> {
         member: &mut Member<Directed<P>>,
     ) -> Result<u64, Fault> {
         let result = self.drive(work, &mut order, &mut mix, member);
-        self.drain();
+        // Whatever became of it: the content is not ours, and may go with the crew.
+        self.queue.drain();
         result
     }
 
@@ -310,3 +297,6 @@ impl<Q: Queue> Channel for Queued<Q> {
         self.queue.granted()
     }
 }
+
+#[cfg(test)]
+mod tests;

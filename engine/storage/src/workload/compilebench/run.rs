@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kit::failure::failure;
 use kit::gauges::own_cpu;
-use kit::{Ledger, OperationProbe, Probe, Reading};
+use kit::{clock, Ledger, OperationProbe, Probe, Reading};
 use wire::{Failure, FailureKind};
 
 use super::caches::Caches;
@@ -131,7 +131,8 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
     fn region(&mut self, step: &Step, name: &str, ledger: &mut Ledger) -> Result<Reading, Failure> {
         let (probe, caches, sets) = (&mut self.probe, &self.caches, &self.sets);
         let (outcome, reading) = self.worker.within(name, |worker| {
-            probe.start();
+            // Not settled: regions are thousands, and a sum of them is what is told.
+            probe.start_at(clock::now_ns());
             let mut outcome = worker.perform(step, sets, probe);
             if outcome.is_ok() && step.is_synced {
                 outcome = caches.sync();

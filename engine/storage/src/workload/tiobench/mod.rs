@@ -10,7 +10,7 @@
 //! release 0.3.3 and of the repository in 2017 and 2024, by parameter.
 //!
 //! Known deviations: files are made empty before the clock starts, and one in the way is
-//! refused; files that no write phase makes are laid out; a gate lets the threads go at once
+//! refused; files that no write phase makes are laid out before they are read; a gate lets the threads go at once
 //! where the original looks once a second; random blocks have a seed; CPU time is that of the
 //! threads, by the scheduler's clock; what the 2017 version credits to random phases is given as
 //! the native figure only, and its unit says so.
@@ -88,7 +88,8 @@ Each thread has a file of its own. In every phase all threads open theirs, move 
 in order, or a number of random ones), wait with fsync until what they wrote is on the device, \
 and close it. Reads follow writes of the same files, so that they come from the page cache unless \
 access is direct; either is verified. The versions of the original differ: 0.3.3 lets files grow \
-as they are written, the later ones give them their size first, so that writes fill holes; 0.3.3 \
+as they are written, the later ones give them their size first, so that writes fill holes (random ones \
+too, where no write phase comes before them); 0.3.3 \
 never touches the last block at random; the one of 2017 divides the size of the whole files by \
 the time of the random phases, however few blocks were moved. Here, a value is always that of the \
 bytes moved; the native figure is the version's own, and its unit tells when it is inflated.";

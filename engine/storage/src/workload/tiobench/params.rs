@@ -63,8 +63,8 @@ pub struct Params {
     pub block: List<Size>,
     /// Threads that work at once, each with a file of its own; several make a grid.
     pub threads: List<u32>,
-    /// What is done, always in this order. Files that the write phase does not make are laid out
-    /// first, untimed.
+    /// What is done, always in this order. Without the write phase, files are laid out, untimed,
+    /// before the first phase that reads them; random writes go to files without contents.
     pub phases: List<Phase>,
     /// Operations of each thread in each random phase. (The original's default is 1000, and
     /// 100000 since 2023.)

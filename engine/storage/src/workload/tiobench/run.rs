@@ -64,10 +64,12 @@ where
         if let Some(evidence) = evidence.as_deref_mut() {
             stage.check_access(evidence)?;
         }
-        if !params.phases.contains(&Phase::Write) {
-            stage.perform(Phase::Write, &mut None)?;
-        }
+        let mut is_laid_out = params.phases.contains(&Phase::Write);
         for &phase in params.phases.iter() {
+            if !phase.is_write() && !is_laid_out {
+                stage.perform(Phase::Write, &mut None)?;
+                is_laid_out = true;
+            }
             let Cell {
                 file,
                 block,

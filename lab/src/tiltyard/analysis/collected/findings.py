@@ -21,7 +21,6 @@ from tiltyard.analysis.collected.workload import (
     averages,
     cell,
     index,
-    pairs_at,
     pairs_over,
     points,
 )
@@ -42,7 +41,6 @@ from tiltyard.analysis.systems import advantages
 from tiltyard.collected.model import CollectedWorkload, Collection
 from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Design
-from tiltyard.stats.multiple import benjamini_hochberg, holm
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,10 @@ class _Work:
     headline: list[Point]
     details: list[Point]
     cells: list[list[Pair]]
+    """Of each headline point; empty where there is one, whose pairs are those of the whole."""
     metrics: list[tuple[list[Point], list[Pair]]]
-    """For each headline metric its points, and the pairs over them; empty for one metric."""
+    """For each headline metric its points, and the pairs over them: none for a metric of one
+    point, whose pairs are those of the point. Empty for one metric."""
     over_all: list[Pair]
 
 
@@ -72,8 +72,9 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     grid = [
         pair for w in works for own in (*w.cells, *(over for _, over in w.metrics)) for pair in own
     ]
-    told = iter(compare(grid, within, benjamini_hochberg))
-    wholes = iter(compare([pair for w in works for pair in w.over_all], within, holm))
+    headlines = [pair for w in works for pair in w.over_all]
+    told = iter(compare(grid, within, together=False))
+    wholes = iter(compare(headlines, within, together=True))
     workloads = tuple(_findings(w, told, wholes, collection) for w in works)
     return Findings(
         format=FORMAT,
@@ -101,7 +102,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
             equivalent_within=within,
             false_discovery_rate=0.05,
         ),
-        design_sentence=_design_sentence(within, len(grid)),
+        design_sentence=_design_sentence(within, len(grid), len(headlines)),
         blocks_done=0,
         blocks_planned=0,
         look=0,
@@ -127,14 +128,21 @@ def _work(workload: CollectedWorkload, systems: Sequence[str]) -> _Work:
     found = points(workload, systems)
     headline = [point for point in found if point.metric.headline]
     groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
-    metrics = [(own, pairs_over(own[0].metric.label, own)) for own in groups if len(groups) > 1]
+    metrics = [
+        (own, pairs_over(own[0].metric.label, own) if len(own) > 1 else [])
+        for own in groups
+        if len(groups) > 1
+    ]
+    one = len(headline) == 1
     return _Work(
         workload=workload,
         headline=headline,
         details=[point for point in found if not point.metric.headline],
-        cells=[pairs_at(point) for point in headline],
+        cells=[] if one else [pairs_over(point.topic, [point]) for point in headline],
         metrics=metrics,
-        over_all=pairs_over(workload.name, headline) if headline else [],
+        over_all=pairs_over(headline[0].topic if one else workload.name, headline)
+        if headline
+        else [],
     )
 
 
@@ -145,21 +153,22 @@ def _findings(
     collection: Collection,
 ) -> WorkloadFindings:
     workload = work.workload
-    cells = tuple(
-        cell(point, [next(told) for _ in own])
-        for point, own in zip(work.headline, work.cells, strict=True)
-    )
+    overall = [next(wholes) for _ in work.over_all]
+    at_points = [[next(told) for _ in own] for own in work.cells] or [overall]
+    cells = tuple(cell(point, own) for point, own in zip(work.headline, at_points, strict=False))
+    by_point = dict(zip(map(id, work.headline), at_points, strict=False))
     by_metric = tuple(
         index(
             own[0].metric.name,
             own[0].metric.label,
             own,
-            [next(told) for _ in over],
+            [next(told) for _ in over] if len(own) > 1 else by_point[id(own[0])],
             collection.baseline,
+            together=False,
         )
         for own, over in work.metrics
     )
-    whole = _index(work, [next(wholes) for _ in work.over_all], collection.baseline)
+    whole = _index(work, overall, collection.baseline)
     counts = Counter(found.verdict for one in cells for found in one.comparisons)
     tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
     times = bool(work.headline) and all(p.metric.name == "latency" for p in work.headline)
@@ -191,7 +200,7 @@ def _index(work: _Work, comparisons: Sequence[Comparison], baseline: str) -> Ind
     if len({point.metric.name for point in work.headline}) == 1:
         label = work.headline[0].metric.label
     if work.headline:
-        return index(work.workload.name, label, work.headline, comparisons, baseline)
+        return index(work.workload.name, label, work.headline, comparisons, baseline, together=True)
     return Index(
         name=work.workload.name,
         label=label,
@@ -220,13 +229,22 @@ def _losses(whole: Index, cells: Sequence[Cell]) -> tuple[Loss, ...]:
     )
 
 
-def _design_sentence(within: float, family: int) -> str:
-    if not family:
+def _design_sentence(within: float, family: int, headlines: int) -> str:
+    if not family + headlines:
         return "Nothing was measured here, and no values were kept that could be compared."
+    cells = (
+        f"{family} comparisons were corrected together (Benjamini–Hochberg at 5 %), and the "
+        "intervals of their differences for having been selected; "
+        if family
+        else ""
+    )
     return (
         "These values were not measured here: nothing is known of a plan. Ratios are of means, or "
-        "of the means of logarithms; intervals are Welch's on the log scale where a spread was "
-        "kept, exact signed ranks where blocks are paired, and absent where nothing was repeated. "
-        f"Differences within {100 * within:g} % count as none. {family} comparisons were corrected "
-        "together (Benjamini–Hochberg at 5 %), those of whole workloads by Holm."
+        "of the means of logarithms; intervals are Welch's on the log scale where three values of "
+        "each side or more, or their spread, were kept, exact signed ranks where blocks are "
+        "paired, and absent otherwise. Over several cells replicates are averaged first, run by "
+        "run, where all cells have as many; else the errors of the cells are taken as fully "
+        "dependent. A number counts as anything that rounds to it. Differences within "
+        f"{100 * within:g} % count as none; “equivalent” is said of each comparison by itself. "
+        f"{cells}the {headlines} of whole workloads by Holm, with intervals that hold together."
     )

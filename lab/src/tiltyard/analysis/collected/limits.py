@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tiltyard.analysis.collected.evidence import FEWEST_VALUES, standard_error
 from tiltyard.collected.model import Collection, Reading
 
 
@@ -26,8 +27,12 @@ def limits(collection: Collection) -> Iterator[str]:
 
 
 def _replicates(readings: list[Reading]) -> Iterator[str]:
-    single = sum(_is_single(reading) for reading in readings)
-    summarised = sum(not reading.values and not _is_single(reading) for reading in readings)
+    counts = [_count(reading) for reading in readings]
+    single, few = counts.count(1), sum(1 < count < FEWEST_VALUES for count in counts)
+    summarised = sum(
+        not reading.values and count >= FEWEST_VALUES
+        for reading, count in zip(readings, counts, strict=True)
+    )
     if single and single == len(readings):
         yield (
             "Of every cell one number was kept: no interval can be given, and no difference can be "
@@ -35,6 +40,11 @@ def _replicates(readings: list[Reading]) -> Iterator[str]:
         )
     elif single:
         yield f"Of {single} of {len(readings)} cells one number was kept: they have no interval."
+    if few:
+        yield (
+            f"Of {few} of {len(readings)} cells two values were kept: they have no interval, "
+            "because two values that agree by chance look like certainty."
+        )
     if summarised:
         yield (
             f"Of {summarised} of {len(readings)} cells only a mean with its spread was kept: its "
@@ -43,7 +53,8 @@ def _replicates(readings: list[Reading]) -> Iterator[str]:
         )
 
 
-def _is_single(reading: Reading) -> bool:
+def _count(reading: Reading) -> int:
+    """How many values tell something of the spread."""
     if reading.values:
-        return len(reading.values) == 1
-    return reading.n in (None, 1) or (reading.sd is None and reading.se is None)
+        return len(reading.values)
+    return 1 if standard_error(reading) is None else reading.n or 1

@@ -1,17 +1,19 @@
 """From evidence about many pairs to comparisons with verdicts, corrected as one family."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
-from tiltyard.analysis.amounts import compatible, scale_of_difference
-from tiltyard.analysis.collected.evidence import Evidence
+from tiltyard.analysis.amounts import compatible, coverage, scale_of_difference
+from tiltyard.analysis.collected.evidence import FEWEST_VALUES, Evidence
+from tiltyard.analysis.contrast import FARTHEST
 from tiltyard.analysis.model import Comparison, Verdict
 from tiltyard.analysis.quantity import Direction
-from tiltyard.stats.types import FloatArray
+from tiltyard.stats.multiple import benjamini_hochberg, holm
+from tiltyard.stats.types import BoolArray, FloatArray
 
 RATE: Final = 0.05
 
@@ -28,61 +30,108 @@ class Pair:
     evidence: Evidence
 
 
-def compare(
-    pairs: Sequence[Pair],
-    equivalent_within: float,
-    correct: Callable[[FloatArray], FloatArray],
-) -> list[Comparison]:
+def compare(pairs: Sequence[Pair], equivalent_within: float, together: bool) -> list[Comparison]:
     """A comparison for each pair, in the same order.
 
     Args:
-        pairs: one family.
+        pairs: one family; its size is the number of pairs that have a test.
         equivalent_within: half-width of the region of equivalence, as a fraction.
-        correct: p-values of a family → adjusted ones.
+        together: corrected by Holm's procedure, with intervals that hold together; else by
+            Benjamini and Hochberg's, with intervals of differences that are corrected for having
+            been selected. As :mod:`tiltyard.stats.family` does it at each look.
     """
-    tested = [place for place, pair in enumerate(pairs) if pair.evidence.p is not None]
-    p_values = np.array([pairs[place].evidence.p for place in tested], dtype=np.float64)
-    adjusted = dict(zip(tested, correct(p_values).tolist() if tested else (), strict=True))
-    rope = math.log1p(equivalent_within)
+    tested = [pair.evidence for pair in pairs if pair.evidence.p is not None]
+    judged = iter(_judged(tested, math.log1p(equivalent_within), together))
     return [
-        _comparison(pair, adjusted.get(place), rope, equivalent_within)
-        for place, pair in enumerate(pairs)
+        _comparison(
+            pair,
+            _Outcome() if pair.evidence.p is None else next(judged),
+            equivalent_within,
+        )
+        for pair in pairs
     ]
 
 
-def _comparison(pair: Pair, adjusted: float | None, rope: float, within: float) -> Comparison:
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of one pair; by default of one that has no test."""
+
+    p_adjusted: float | None = None
+    alpha: float = RATE
+    """Error rate of the interval."""
+    ends: tuple[float, float] | None = None
+    verdict: Literal["equivalent", "different", "undecided"] = "undecided"
+
+
+def _judged(tested: Sequence[Evidence], rope: float, together: bool) -> list[_Outcome]:
+    """Every test of one family; arguments as of :func:`compare`."""
+    if not tested:
+        return []
+    size = len(tested)
+    p_values = np.array([found.p for found in tested], dtype=np.float64)
+    adjusted = (holm if together else benjamini_hochberg)(p_values)
+    common = RATE / size if together else RATE
+    ends = [found.interval(common) for found in tested]
+    same = [own is not None and -rope <= own[0] and own[1] <= rope for own in ends]
+    claimed = ~np.array(same) & (adjusted <= RATE)
+    if not together:
+        claimed = _agreeing(claimed, p_values)
+    selected = common if together else RATE * int(claimed.sum()) / size
+    outcomes = []
+    for row, found in enumerate(tested):
+        p = float(adjusted[row])
+        if claimed[row]:
+            own = _beyond_zero(found.interval(selected), found.estimate)
+            outcomes.append(_Outcome(p, selected, own, "different"))
+        else:
+            outcomes.append(
+                _Outcome(p, common, ends[row], "equivalent" if same[row] else "undecided")
+            )
+    return outcomes
+
+
+def _agreeing(claimed: BoolArray, p_values: FloatArray) -> BoolArray:
+    """The largest set of claims whose intervals, at the level of so many claims, exclude zero."""
+    while True:
+        kept: BoolArray = claimed & (p_values <= RATE * int(claimed.sum()) / max(1, len(p_values)))
+        if np.array_equal(kept, claimed):
+            return claimed
+        claimed = kept
+
+
+def _beyond_zero(ends: tuple[float, float] | None, estimate: float) -> tuple[float, float]:
+    """The interval of a difference; cut at zero where Holm's procedure shows more than it does."""
+    low, high = ends or (-FARTHEST, FARTHEST)
+    return (max(low, 0.0), high) if estimate > 0 else (low, min(high, 0.0))
+
+
+def _comparison(pair: Pair, outcome: _Outcome, within: float) -> Comparison:
     found = pair.evidence
-    verdict = _verdict(pair, adjusted, rope)
-    low, high = (None if bound is None else math.exp(bound) for bound in (found.low, found.high))
+    verdict: Verdict = "faster"
+    if outcome.verdict != "different":
+        verdict = outcome.verdict
+    elif (found.estimate > 0) != (pair.direction == "higher"):
+        verdict = "slower"
+    low, high = map(ratio_of, outcome.ends) if outcome.ends else (None, None)
+    estimate = ratio_of(found.estimate)
     return Comparison(
         system=pair.system,
         against=pair.against,
         blocks=found.n,
-        ratio=math.exp(found.estimate),
+        ratio=estimate,
         low=low,
         high=high,
+        level=1 - outcome.alpha,
         p=found.p,
-        p_adjusted=adjusted,
+        p_adjusted=outcome.p_adjusted,
         verdict=verdict,
         at_least=_nearest(low, high) if verdict in ("faster", "slower") else None,
-        geometric_mean_ratio=math.exp(found.estimate),
+        geometric_mean_ratio=estimate,
         ahead=_ahead(found, pair.direction),
-        sentence=_sentence(pair, verdict, low, high, within),
-        differences=tuple(math.exp(one) for one in found.differences),
+        sentence=_sentence(pair, verdict, low, high, 1 - outcome.alpha, within),
+        differences=tuple(map(ratio_of, found.differences)),
         unpaired=not found.paired,
     )
-
-
-def _verdict(pair: Pair, adjusted: float | None, rope: float) -> Verdict:
-    found = pair.evidence
-    if found.low is None or found.high is None or adjusted is None:
-        return "undecided"
-    if -rope <= found.low and found.high <= rope:
-        return "equivalent"
-    if adjusted < RATE and (found.low > 0 or found.high < 0):
-        better = (found.estimate > 0) == (pair.direction == "higher")
-        return "faster" if better else "slower"
-    return "undecided"
 
 
 def _nearest(low: float | None, high: float | None) -> float | None:
@@ -99,15 +148,20 @@ def _ahead(found: Evidence, direction: Direction) -> float | None:
 
 
 def _sentence(
-    pair: Pair, verdict: Verdict, low: float | None, high: float | None, within: float
+    pair: Pair,
+    verdict: Verdict,
+    low: float | None,
+    high: float | None,
+    level: float,
+    within: float,
 ) -> str:
     """The verdict in words, with what it rests on."""
     head = f"{pair.system} against {pair.against} in {pair.topic}: "
-    ratio = math.exp(pair.evidence.estimate)
+    ratio = ratio_of(pair.evidence.estimate)
     if low is None or high is None:
-        return f"{head}{ratio:.3f}×; undecided, because repetitions of both were not kept."
+        return f"{head}{ratio:.3f}×; undecided, because {_no_interval(pair.evidence, level)}."
     heaps = "paired blocks" if pair.evidence.paired else "values a side, not paired"
-    basis = f"95 % interval {compatible(low, high)}, {pair.evidence.n} {heaps}"
+    basis = f"{coverage(level)} interval {compatible(low, high)}, {pair.evidence.n} {heaps}"
     if verdict == "equivalent":
         return f"{head}equivalent within {100 * within:g} % ({basis})."
     if verdict == "undecided":
@@ -119,3 +173,19 @@ def _sentence(
     more = "more" if ratio > 1 else "less"
     size = f"{amount} as much" if scale.factor else f"{amount} {more}"
     return f"{head}{verdict}, {size} ({basis})."
+
+
+def _no_interval(found: Evidence, level: float) -> str:
+    """Why nothing can be said."""
+    if found.paired:
+        return f"{found.n} paired blocks have no {coverage(level)} interval"
+    if found.n < 2:
+        return "repetitions of both were not kept"
+    if found.n < FEWEST_VALUES:
+        return f"{found.n} values a side are fewer than {FEWEST_VALUES}"
+    return "no spread of both is known"
+
+
+def ratio_of(estimate: float) -> float:
+    """The ratio of a log ratio, a number also where no float is so large."""
+    return math.exp(min(max(estimate, -FARTHEST), FARTHEST))

@@ -2,23 +2,21 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
 from tiltyard.analysis.axes import label_of, spoken_axes
 from tiltyard.analysis.collected.evidence import (
-    Evidence,
     Location,
+    half_unit,
     location,
-    of_pairs,
     paired,
-    shared_blocks,
-    together,
     unpaired,
 )
-from tiltyard.analysis.collected.verdicts import Pair
+from tiltyard.analysis.collected.verdicts import Pair, ratio_of
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
@@ -41,17 +39,10 @@ class Point:
         """What a sentence calls it."""
         return ", ".join(filter(None, (self.metric.label, self.label)))
 
-    def locations(self, direction: Direction | None = None) -> dict[str, Location]:
-        """Of the systems that have a positive value; turned round if it is told otherwise."""
-        found = {
-            name: location(reading, self.metric.printed) for name, reading in self.readings.items()
-        }
-        turn = direction is not None and direction != self.metric.direction
-        return {
-            name: replace(one, mean=-one.mean) if turn else one
-            for name, one in found.items()
-            if one is not None
-        }
+    @cached_property
+    def half(self) -> float:
+        """Half a unit of the last kept place of its values."""
+        return half_unit(self.readings.values(), self.metric.printed)
 
 
 def points(workload: CollectedWorkload, systems: Sequence[str]) -> list[Point]:
@@ -78,57 +69,43 @@ def points(workload: CollectedWorkload, systems: Sequence[str]) -> list[Point]:
     ]
 
 
-def pairs_at(point: Point) -> list[Pair]:
-    """Every pair of systems once, as (later, earlier) of the study's order."""
-    places = point.locations()
-    names = [(later, earlier) for earlier, later in combinations(places, 2)]
-    heaps = iter(unpaired([(places[later], places[earlier]) for later, earlier in names]))
-    return [
-        Pair(
-            later,
-            earlier,
-            point.topic,
-            point.metric.direction,
-            paired(point.readings[later], point.readings[earlier]) or heap,
-        )
-        for (later, earlier), heap in zip(names, heaps, strict=True)
-    ]
-
-
 def direction_of(own: Sequence[Point]) -> Direction:
     """Of a mean over points: where they differ, times are turned into speeds."""
     return "lower" if all(point.metric.direction == "lower" for point in own) else "higher"
 
 
-def pairs_over(label: str, own: Sequence[Point]) -> list[Pair]:
-    """The same over several points: geometric means of systems that have all of them."""
+def locations(own: Sequence[Point]) -> dict[str, Location]:
+    """Of the systems that have a positive value at every point, over all of them."""
     direction = direction_of(own)
-    places = [point.locations(direction) for point in own]
-    whole = [name for name in places[0] if all(name in found for found in places)]
-    means = {name: together([found[name] for found in places]) for name in whole}
-    names = [(later, earlier) for earlier, later in combinations(whole, 2)]
-    heaps = unpaired([(means[later], means[earlier]) for later, earlier in names])
+    signs = [1.0 if point.metric.direction == direction else -1.0 for point in own]
+    halves = [point.half for point in own]
+    found = {}
+    for name in own[0].readings:
+        readings = [point.readings[name] for point in own if name in point.readings]
+        if len(readings) < len(own):
+            continue
+        place = location(readings, halves, signs)
+        if place is not None:
+            found[name] = place
+    return found
+
+
+def pairs_over(label: str, own: Sequence[Point]) -> list[Pair]:
+    """Every pair of systems once, as (later, earlier) of the study's order, over some points."""
+    direction = direction_of(own)
+    found = locations(own)
+    names = [(later, earlier) for earlier, later in combinations(found, 2)]
+    heaps = unpaired([(found[later], found[earlier]) for later, earlier in names])
     return [
         Pair(
             later,
             earlier,
             label,
             direction,
-            _paired_over(later, earlier, own) or heap,
+            paired(found[later], found[earlier]) or heap,
         )
         for (later, earlier), heap in zip(names, heaps, strict=True)
     ]
-
-
-def _paired_over(later: str, earlier: str, own: Sequence[Point]) -> Evidence | None:
-    """Block by block the mean over the points, where all points have the same blocks."""
-    if len({point.metric.direction for point in own}) > 1:
-        return None
-    pairs = [(point.readings[later], point.readings[earlier]) for point in own]
-    rows = [found.differences for pair in pairs if (found := paired(*pair))]
-    if len(rows) < len(own) or len({shared_blocks(*pair) for pair in pairs}) != 1:
-        return None
-    return of_pairs(np.mean(rows, axis=0))
 
 
 def cell(point: Point, comparisons: Sequence[Comparison]) -> Cell:
@@ -148,18 +125,21 @@ def cell(point: Point, comparisons: Sequence[Comparison]) -> Cell:
 
 
 def index(
-    name: str, label: str, own: Sequence[Point], comparisons: Sequence[Comparison], baseline: str
+    name: str,
+    label: str,
+    own: Sequence[Point],
+    comparisons: Sequence[Comparison],
+    baseline: str,
+    together: bool,
 ) -> Index:
-    """Systems over several points, ranked by estimate."""
+    """Systems over several points, ranked by estimate.
+
+    Ranks that the verdicts leave possible are told where those hold ``together`` (Holm).
+    """
     metric, direction = own[0].metric, direction_of(own)
     unit = metric.unit if len({point.metric.unit for point in own}) == 1 else ""
     printed = {point.metric.printed for point in own}
-    places = [point.locations(direction) for point in own]
-    values = {
-        system: math.exp(together([found[system] for found in places]).mean)
-        for system in places[0]
-        if all(system in found for found in places)
-    }
+    values = {system: ratio_of(found.mean) for system, found in locations(own).items()}
     best_first = sorted(values, key=lambda one: values[one], reverse=direction == "higher")
     ahead, behind = _ranks(best_first, comparisons)
     return Index(
@@ -172,8 +152,8 @@ def index(
         standings=tuple(
             Standing(
                 rank=rank,
-                rank_best=1 + ahead[system],
-                rank_worst=len(best_first) - behind[system],
+                rank_best=1 + ahead[system] if together else None,
+                rank_worst=len(best_first) - behind[system] if together else None,
                 system=system,
                 value=values[system],
                 comparison=_against(comparisons, system, baseline),

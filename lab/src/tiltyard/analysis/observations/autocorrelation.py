@@ -10,7 +10,7 @@ from tiltyard.stats.permutation import lag_one, permutation_p
 
 
 def _look(scene: Scene) -> Iterator[Result]:
-    series = series_of(scene)
+    series = series_of(scene).condensed
     if series.is_long(KIND.min_blocks):
         p = permutation_p(lag_one, series.values, seed=scene.plan.seed)
         yield Result(p, _claim(scene.name, series, p) if p < ALPHA else None)

@@ -10,7 +10,7 @@ import numpy as np
 from tiltyard.analysis.model import Observation
 from tiltyard.analysis.observations.claim import ALPHA, Claim, Key, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import listed
-from tiltyard.stats.multiple import benjamini_hochberg
+from tiltyard.stats.multiple import benjamini_hochberg, false_coverage_alpha
 
 FALSE_DISCOVERY_RATE: Final = 0.05
 """Of the sentences of a report; where nothing is to be found, the chance of any sentence."""
@@ -54,12 +54,30 @@ def accept(made: Sequence[Made]) -> list[tuple[Made, Claim]]:
                 continue
             one = Made(one.kind, one.workload, one.result, p_adjusted)
         held.append((one, claim))
+    held = _as_selected(held, len(family))
     grounds = {(one.workload, claim.grounds) for one, claim in held if claim.grounds}
     return [
         (one, claim)
         for one, claim in held
         if claim.needs is None or (one.workload, claim.needs) in grounds
     ]
+
+
+def _as_selected(held: list[tuple[Made, Claim]], tests: int) -> list[tuple[Made, Claim]]:
+    """The claims with intervals that are corrected for having been selected, where they can be.
+
+    Source: :func:`tiltyard.stats.multiple.false_coverage_alpha`.
+    """
+    while True:
+        count = sum(one.kind.correction == "family" for one, _ in held)
+        if not count:
+            return held
+        alpha = false_coverage_alpha(count, tests, FALSE_DISCOVERY_RATE)
+        told = [(one, claim.at(alpha) if claim.at else claim) for one, claim in held]
+        kept = [(one, claim) for one, claim in told if claim is not None]
+        if len(kept) == len(held):
+            return kept
+        held = [pair for pair, (_, claim) in zip(held, told, strict=True) if claim is not None]
 
 
 def tell(accepted: Iterable[tuple[Made, Claim]]) -> dict[str, tuple[Observation, ...]]:

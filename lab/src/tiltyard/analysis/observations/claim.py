@@ -51,6 +51,9 @@ class Claim:
     """What it makes worth saying."""
     needs: Key | None = None
     """It is worth saying only if another claim gives these grounds."""
+    at: "Callable[[float], Claim | None] | None" = None
+    """The same by an interval of another error rate, for having been selected; ``None`` comes of it
+    where such an interval does not show it. Without it the interval stays as it is."""
     p_adjusted: float | None = None
     """Where its verdicts have been corrected in a family of their own."""
 

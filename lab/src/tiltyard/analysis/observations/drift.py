@@ -10,7 +10,7 @@ from tiltyard.stats.trend import trend
 
 
 def _look(scene: Scene) -> Iterator[Result]:
-    series = series_of(scene)
+    series = series_of(scene).of_blocks.condensed
     if not series.is_long(KIND.min_blocks):
         return
     found = trend(series.slots, series.values)
@@ -43,8 +43,9 @@ def _claim(workload: str, series: Series, slope: float, spearman: float, p: floa
             f"{series.trials} trials); every system met this alike"
         ),
         evidence=(
-            f"Spearman of the distance from what is typical of the system with the place in the "
-            f"order, {spearman:+.2f}, {p_text(p)}; Theil–Sen slope with its interval"
+            f"Spearman of the mean distance of a block from what is typical of the systems with "
+            f"its place in the order, {spearman:+.2f}, {p_text(p)} by permutation of "
+            f"blocks; Theil–Sen slope with its interval"
         ),
     )
 
@@ -53,10 +54,11 @@ KIND = Kind(
     name="drift",
     says="WORKLOAD: values rose | fell over the session, by … from the first trial to the last",
     test=(
-        "Spearman of the residual from the system's median with the place in the order; told with "
-        "the Theil–Sen slope where that makes more than 1 %, and a line fits better than a step"
+        "Spearman of a block's mean residual from the systems' medians with its place in the "
+        "order, by permutation of blocks; told with the Theil–Sen slope where that makes more than "
+        "1 %, and a line fits better than a step"
     ),
-    min_blocks=10,
+    min_blocks=12,
     correction="family",
     look=_look,
 )

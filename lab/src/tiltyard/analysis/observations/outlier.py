@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import p_text
-from tiltyard.analysis.order import foreign_share
+from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.analysis.quantity import final_trials
 from tiltyard.run.record import TrialRecord
 from tiltyard.stats.outliers import Outlier, oddest
@@ -63,7 +63,7 @@ def _telemetry(odd: TrialRecord, trials: Sequence[TrialRecord]) -> str:
     """What was unusual about it, beside the others of its system."""
     shares = {
         "other processes": (foreign_share(odd), [foreign_share(trial) for trial in trials]),
-        "the hypervisor": (_steal_share(odd), [_steal_share(trial) for trial in trials]),
+        "the hypervisor": (steal_share(odd), [steal_share(trial) for trial in trials]),
     }
     told = [
         f"{who} took {100 * own:.0f} % of a CPU meanwhile (typical {100 * typical:.1f} %)"
@@ -72,13 +72,6 @@ def _telemetry(odd: TrialRecord, trials: Sequence[TrialRecord]) -> str:
         and own - (typical := median(share or 0.0 for share in all_shares)) > UNUSUAL
     ]
     return " and ".join(told) if told else "nothing in its telemetry tells why"
-
-
-def _steal_share(trial: TrialRecord) -> float | None:
-    end = trial.end
-    if end is None or end.usage.steal_s is None or end.elapsed_s <= 0:
-        return None
-    return end.usage.steal_s / end.elapsed_s
 
 
 KIND = Kind(

@@ -1,7 +1,7 @@
 """The trials of one workload in the order in which they were run."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -9,26 +9,43 @@ import numpy as np
 from tiltyard.analysis.observations.claim import Claim, Scene
 from tiltyard.analysis.order import DRIFT_PERCENT
 from tiltyard.analysis.quantity import final_trials
+from tiltyard.stats.trend import thinned
 from tiltyard.stats.types import FloatArray
 
 TRIALS: Final = 20
 """Fewer trials tell nothing of their order."""
 LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
 """A smaller change, on the log scale, is not told."""
-MOST: Final = 500
-"""More trials are averaged, neighbours together, to so many points."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """How far each trial is from what is typical of its system, on the log scale."""
+    """How far each trial, or each block, is from what is typical of the systems, log scale."""
 
     slots: FloatArray
-    """Places in the run, ascending."""
+    """Places in the run, ascending; of a block their mean."""
     values: FloatArray
     trials: int
     blocks: int
     systems: tuple[str, ...]
+    block_of: tuple[int, ...]
+    """The block of each trial."""
+
+    @property
+    def of_blocks(self) -> "Series":
+        """Means of whole blocks: what lasts through a block says nothing of what follows it."""
+        _, block = np.unique(self.block_of, return_inverse=True)
+        count = np.bincount(block)
+        slots = np.bincount(block, self.slots) / count
+        values = np.bincount(block, self.values) / count
+        order = np.argsort(slots)
+        return replace(self, slots=slots[order], values=values[order], block_of=())
+
+    @property
+    def condensed(self) -> "Series":
+        """The same, neighbours together if there are many: see :func:`thinned`."""
+        slots, values = thinned(self.slots, self.values)
+        return replace(self, slots=slots, values=values, block_of=())
 
     def is_long(self, min_blocks: int) -> bool:
         """Whether there is enough of it to be tested."""
@@ -63,12 +80,8 @@ def series_of(scene: Scene) -> Series:
     found = [one for one in found if np.isfinite(one[1])]
     slots = np.array([slot for slot, _, _ in found], dtype=np.float64)
     values = np.array([value for _, value, _ in found], dtype=np.float64)
-    if len(found) > MOST:
-        pieces = np.array_split(np.arange(len(found)), MOST)
-        slots = np.array([slots[piece].mean() for piece in pieces])
-        values = np.array([values[piece].mean() for piece in pieces])
-    blocks = len({block for _, _, block in found})
-    return Series(slots, values, len(found), blocks, measured.systems)
+    block_of = tuple(block for _, _, block in found)
+    return Series(slots, values, len(found), len(set(block_of)), measured.systems, block_of)
 
 
 def is_rather_a_step(series: Series, place: int) -> bool:

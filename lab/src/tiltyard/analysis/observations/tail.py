@@ -1,7 +1,9 @@
 """Whose slowest operations are slower."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -10,7 +12,7 @@ from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene, som
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
 from tiltyard.analysis.quantity import GridCell, final_trials, pairs_of
 from tiltyard.analysis.readings import PERCENTILES
-from tiltyard.stats.sequential import RepeatedInterval, repeated_interval
+from tiltyard.stats.sequential import LEVEL, RepeatedInterval, repeated_interval
 from tiltyard.stats.types import FloatArray
 
 TAILS: Final = {"p999": (0.999, "99.9th percentile"), "p99": (0.99, "99th percentile")}
@@ -57,12 +59,29 @@ def _tests(scene: Scene, cell: GridCell, name: str) -> Iterator[Result]:
         differences = differences[np.isfinite(differences)]
         if len(differences) < KIND.min_blocks:
             continue
-        found = repeated_interval(differences, design.profile, looks, design.strict)
+        by = partial(repeated_interval, differences, design.profile, looks, design.strict)
+        found = by()
         if found is not None:
             systems = scene.measured.systems[later], scene.measured.systems[earlier]
             least = math.log1p(design.equivalent_within)
-            claims = nearest(found.low, found.high) > least
-            yield Result(found.p, _claim(cell, name, systems, found) if claims else None)
+            at = partial(_claim_at, cell, name, systems, least, by)
+            yield Result(found.p, at(LEVEL))
+
+
+def _claim_at(
+    cell: GridCell,
+    name: str,
+    systems: tuple[str, str],
+    least: float,
+    by: Callable[..., RepeatedInterval | None],
+    alpha: float,
+) -> Claim | None:
+    """What an interval of that error rate shows, if it shows more than ``least`` (a log ratio)."""
+    found = by(level=alpha)
+    if found is None or nearest(found.low, found.high) <= least:
+        return None
+    claim = _claim(cell, name, systems, found)
+    return replace(claim, at=partial(_claim_at, cell, name, systems, least, by))
 
 
 def _claim(cell: GridCell, name: str, systems: tuple[str, str], found: RepeatedInterval) -> Claim:
@@ -79,7 +98,7 @@ def _claim(cell: GridCell, name: str, systems: tuple[str, str], found: RepeatedI
         size=low,
         sentence=(
             f"{cell.quantity.topic}: the tail of {worse} is worse than that of {better}: the "
-            f"{TAILS[name][1]} of one operation is {amount} ({interval(low, high, 95)}, "
+            f"{TAILS[name][1]} of one operation is {amount} ({interval(low, high, found.level)}, "
             f"{found.blocks} blocks)"
         ),
         evidence=(

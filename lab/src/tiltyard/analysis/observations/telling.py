@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from tiltyard.analysis.amounts import compatible, scale_of_doubt
+from tiltyard.analysis.amounts import compatible, coverage, scale_of_doubt
 
 NAMED_WITHIN: Final = math.log(1.1)
 """A factor is named only if the whole interval is within ±10 % of it."""
@@ -31,9 +31,9 @@ def moves(estimate: float, low: float, high: float) -> str:
     return f"{verb} {joint} {scale.amount(math.exp(estimate))}"
 
 
-def interval(low: float, high: float, level_percent: int = 99) -> str:
+def interval(low: float, high: float, level: float = 0.99) -> str:
     """``99 % interval +1.2 to +3.4 %`` of a ratio (logs)."""
-    return f"{level_percent} % interval {compatible(math.exp(low), math.exp(high))}"
+    return f"{coverage(level)} interval {compatible(math.exp(low), math.exp(high))}"
 
 
 def ratio(estimate: float, low: float, high: float) -> str:

@@ -8,19 +8,18 @@ from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.changes.change import HostChange
 from tiltyard.host.devices.block_devices import BlockDevice, number_of
 from tiltyard.host.devices.contents import (
-    END_BYTES,
-    blank_ends,
     first_written,
     forget_cache,
+    make_blank,
     signatures,
 )
+from tiltyard.host.devices.places import ends, looked_at
 from tiltyard.host.devices.safety import Wanted, mistaken
 from tiltyard.host.devices.users import claimed
-from tiltyard.units import format_size
 
 
 class FormattedDevice(HostChange):
-    """A file system on a device whose ends were blank before, and by what it is known as ours."""
+    """A file system on a device that was blank before, and by what it is known as ours."""
 
     kind: Literal["formatted"] = "formatted"
     given: Path
@@ -38,11 +37,11 @@ class FormattedDevice(HostChange):
 
     @property
     def way_back(self) -> str:
-        """Both ends become what they were."""
-        return f"# write zeros over the first and the last {format_size(END_BYTES)} of {self.given}"
+        """What is looked at becomes what it was."""
+        return f"# write zeros wherever {self.given} is looked at before it counts as blank"
 
     def undo(self) -> str | None:
-        """Make both ends blank again, if what is there is what we made.
+        """Make it blank again, if what is there is what we made.
 
         A device that is gone, or that carries something else now, is left as it is: what was
         ours there is lost already, and what is there is somebody's.
@@ -71,9 +70,13 @@ class FormattedDevice(HostChange):
                 f"if nobody needs it: wipefs --all {self.given}"
             )
         if not found:
-            written = first_written(file, self.size_bytes)
-            return None if written is None else f"left {device}: its byte {written} is not zero"
-        blank_ends(file, self.size_bytes)
+            written = first_written(file, ends(self.size_bytes))
+            if written is not None:
+                return f"left {device}: its byte {written} is not zero"
+            if first_written(file, looked_at(file, self.size_bytes)) is None:
+                return None
+            # A mkfs that was cut short: the device was blank, as a whole, right before it.
+        make_blank(file, self.size_bytes)
         if left := signatures(device.node):
-            raise TiltyardError(f"{device}: still carries {left[0]} after both ends were zeroed")
+            raise TiltyardError(f"{device}: still carries {left[0]} after zeros were written")
         return f"removed our {self.filesystem} from {device}"

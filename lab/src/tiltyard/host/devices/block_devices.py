@@ -8,7 +8,6 @@ it; sysfs and ``lsblk`` (util-linux, which asks udev where there is one) tell th
 import json
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -20,8 +19,8 @@ from tiltyard.host.devices import loops
 from tiltyard.host.mounts import mount_of
 from tiltyard.units import format_size
 
-_BY_NUMBER = Path("/sys/dev/block")
-_SECTOR_BYTES = 512
+BY_NUMBER = Path("/sys/dev/block")
+SECTOR_BYTES = 512
 """The unit of ``size`` in sysfs, whatever the device's own sector is."""
 
 
@@ -60,13 +59,13 @@ class BlockDevice(BaseModel):
         Raises:
             RefusedError: if there is none, or it is no block device.
         """
-        entry = _BY_NUMBER / number_of(given)
+        entry = BY_NUMBER / number_of(given)
         if not entry.exists():
             raise RefusedError(f"{given}: the kernel has no such device any more")
         entry = entry.resolve()
         node = node_of(entry)
         disk = disk_entry(entry)
-        size_bytes = int(_text(entry / "size") or 0) * _SECTOR_BYTES
+        size_bytes = int(_text(entry / "size") or 0) * SECTOR_BYTES
         of_disk = _lsblk(node_of(disk)) if size_bytes else {}
         return cls(
             given=given,
@@ -84,7 +83,7 @@ class BlockDevice(BaseModel):
     @property
     def entry(self) -> Path:
         """Its directory in ``/sys``, by number."""
-        return (_BY_NUMBER / self.number).resolve()
+        return (BY_NUMBER / self.number).resolve()
 
     @property
     def parts(self) -> dict[str, Path]:
@@ -117,6 +116,11 @@ def number_under(path: Path) -> str | None:
         return None
 
 
+def node_at(number: str) -> str:
+    """The kernel's own name of the device of a number."""
+    return node_of((BY_NUMBER / number).resolve())
+
+
 def node_of(entry: Path) -> str:
     """The kernel's own name of a device in ``/sys``, where a slash is written ``!``."""
     return f"/dev/{entry.name.replace('!', '/')}"
@@ -125,20 +129,6 @@ def node_of(entry: Path) -> str:
 def disk_entry(entry: Path) -> Path:
     """Of a partition in ``/sys`` its disk; anything else is one itself."""
     return entry.parent if (entry / "partition").exists() else entry
-
-
-def beneath(number: str) -> Iterator[str]:
-    """Numbers of a device and of all that it lies on: disks, members, what backs a loop device."""
-    entry = (_BY_NUMBER / number).resolve()
-    yield number
-    below = [disk_entry(entry)] if (entry / "partition").exists() else []
-    below += [slave.resolve() for slave in entry.glob("slaves/*")]
-    for other in below:
-        if found := _text(other / "dev"):
-            yield from beneath(found)
-    image = loops.backing_file(node_of(entry))
-    if image is not None and (found := number_under(image) or number_holding(image)):
-        yield from beneath(found)
 
 
 def number_holding(file: Path) -> str | None:

@@ -1,23 +1,26 @@
-"""What is on a block device: signatures that libblkid knows, and whether its ends are blank.
+"""What is on a block device: signatures that libblkid knows, and whether it is blank.
 
-Nearly everything that keeps something on a device keeps its label in the first or the last
-mebibyte, also programs that no library knows. A device counts as blank if no signature is found
-and both ends are zero.
+A device counts as blank if no signature is found and all that is looked at is zero:
+:mod:`tiltyard.host.devices.places`.
 """
 
 import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands
+from tiltyard.host.devices.places import END_BYTES, Part, data_of, looked_at
 
-END_BYTES = 2**20
 _BLKFLSBUF = 0x1261
 """Write back and forget the cached pages of a device, <linux/fs.h>."""
+_BLKZEROOUT = 0x127F
+_CHUNK = 2**20
+_ZEROS = bytes(_CHUNK)
 _WHAT = {
     "LVM2_member": "a physical volume of LVM",
     "linux_raid_member": "a member of a RAID (md)",
@@ -70,15 +73,6 @@ def signatures(node: str) -> list[Signature]:
     return [Signature(each["type"], each["uuid"] or "", each["offset"]) for each in found]
 
 
-def ends(size_bytes: int) -> Iterator[tuple[int, int]]:
-    """First and last mebibyte as (from, to), the smaller device being one range."""
-    if size_bytes <= 2 * END_BYTES:
-        yield 0, size_bytes
-        return
-    yield 0, END_BYTES
-    yield size_bytes - END_BYTES, size_bytes
-
-
 def forget_cache(file: int) -> None:
     """Let the next read see the device: file systems write to it beside its page cache.
 
@@ -88,25 +82,41 @@ def forget_cache(file: int) -> None:
     fcntl.ioctl(file, _BLKFLSBUF, 0)
 
 
-def first_written(file: int, size_bytes: int) -> int | None:
-    """Place of the first byte of both ends that is not zero; ``None`` if they are blank."""
-    for start, end in ends(size_bytes):
-        data = os.pread(file, end - start, start)
-        if len(data) != end - start:
-            raise TiltyardError(f"only {len(data)} bytes can be read at byte {start}")
-        if rest := data.lstrip(b"\0"):
-            return end - len(rest)
+def first_written(file: int, parts: Iterable[Part]) -> int | None:
+    """Place of a byte that is not zero, the first one in some parts; ``None`` if they are blank.
+
+    Raises:
+        TiltyardError: if a part cannot be read whole.
+    """
+    parts = list(parts)
+    for start, end in parts if len(parts) > 1 else ():
+        os.posix_fadvise(file, start, end - start, os.POSIX_FADV_WILLNEED)
+    for start, end in parts:
+        for at in range(start, end, _CHUNK):
+            data = os.pread(file, min(_CHUNK, end - at), at)
+            if len(data) != min(_CHUNK, end - at):
+                raise TiltyardError(f"only {len(data)} bytes can be read at byte {at}")
+            if data != _ZEROS[: len(data)]:
+                return at + len(data) - len(data.lstrip(b"\0"))
     return None
 
 
-def blank_ends(file: int, size_bytes: int) -> None:
-    """Write zeros over both ends, through to the device."""
-    for start, end in ends(size_bytes):
-        zeros = memoryview(bytes(end - start))
-        while zeros:
-            written = os.pwrite(file, zeros, start)
-            zeros, start = zeros[written:], start + written
-    os.fsync(file)
+def make_blank(file: int, size_bytes: int) -> None:
+    """Make zero what is looked at, through to the device; the first mebibyte last.
+
+    So what says whose it is goes last, and a kill in between leaves what is known as ours. Of a
+    loop device all data go, whatever their size: its file is not let go, but reads as zeros.
+    """
+    data = data_of(file)
+    parts = looked_at(file, size_bytes) if data is None else data
+    cut = [(0, min(END_BYTES, size_bytes))]
+    rest = [(max(start, END_BYTES), end) for start, end in parts if end > END_BYTES]
+    for start, end in (*reversed(rest), *cut):
+        if end - start <= _CHUNK and first_written(file, [(start, end)]) is None:
+            continue
+        fcntl.ioctl(file, _BLKZEROOUT, struct.pack("=QQ", start, end - start))
+        os.fsync(file)
+    forget_cache(file)
 
 
 @contextlib.contextmanager

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard.errors import RefusedError
+from tiltyard.errors import BusyError, RefusedError
 from tiltyard.host.devices.block_devices import BlockDevice, number_under
-from tiltyard.host.devices.contents import ends, first_written, forget_cache, signatures
+from tiltyard.host.devices.contents import first_written, forget_cache, signatures
+from tiltyard.host.devices.places import ends, looked_at
 from tiltyard.host.devices.users import Use, carries, users
 
 _PATIENCE_S = 5.0
@@ -51,7 +52,8 @@ def hold(wanted: Wanted) -> Iterator[Held]:
     (https://systemd.io/BLOCK_DEVICE_LOCKING).
 
     Raises:
-        RefusedError: if it is not the one that is meant, or is locked.
+        RefusedError: if it is not the one that is meant.
+        BusyError: if another program has locked it.
     """
     device = BlockDevice.at(wanted.given)
     try:
@@ -63,7 +65,7 @@ def hold(wanted: Wanted) -> Iterator[Held]:
         if (reason := mistaken(device, wanted)) is not None:
             raise _refused(device, reason)
         if (use := _lasting(lambda: _locked(file))) is not None:
-            raise _refused(device, use.clause)
+            raise _refused(device, use.clause, BusyError)
         yield Held(device, file)
     finally:
         os.close(file)
@@ -74,10 +76,14 @@ def insist_unused(held: Held, wanted: Wanted) -> None:
 
     Raises:
         RefusedError: if not; the message names the device and the reason.
+        BusyError: if somebody else uses it.
     """
-    _insist_unchanged(held.device, held.file)
-    if (reason := _unusable(held.device, wanted)) is not None:
-        raise _refused(held.device, reason)
+    device = held.device
+    _insist_unchanged(device, held.file)
+    if (reason := _unusable(device, wanted)) is not None:
+        raise _refused(device, reason)
+    if (use := _lasting(lambda: next(users(device), None))) is not None:
+        raise _refused(device, use.clause, BusyError)
 
 
 def insist_blank(held: Held) -> None:
@@ -90,15 +96,15 @@ def insist_blank(held: Held) -> None:
         raise _refused(held.device, reason)
 
 
-def refusals(wanted: Wanted, *, blank: bool = True) -> Iterator[str]:
+def refusal(wanted: Wanted) -> RefusedError | None:
     """Why the device would be refused now; looks only, for a person to see beforehand."""
     try:
         with hold(wanted) as held:
             insist_unused(held, wanted)
-            if blank:
-                insist_blank(held)
+            insist_blank(held)
     except RefusedError as error:
-        yield str(error)
+        return error
+    return None
 
 
 def mistaken(device: BlockDevice, wanted: Wanted) -> str | None:
@@ -140,8 +146,7 @@ def _unusable(device: BlockDevice, wanted: Wanted) -> str | None:
     for directory in (Path("/"), *wanted.keep):
         if carries(device, directory):
             return f"{directory} lies on it"
-    use = _lasting(lambda: next(users(device), None))
-    return use.clause if use else None
+    return None
 
 
 def _contents(held: Held) -> str | None:
@@ -155,13 +160,15 @@ def _contents(held: Held) -> str | None:
             f"it carries {found[0]}{others}. Tiltyard does not erase that; "
             f"if nobody needs it: wipefs --all {device.given}"
         )
-    written = first_written(held.file, device.size_bytes)
+    written = first_written(held.file, looked_at(held.file, device.size_bytes))
     if written is None:
         return None
-    start, end = next(each for each in ends(device.size_bytes) if each[0] <= written < each[1])
+    at_an_end = (each for each in ends(device.size_bytes) if each[0] <= written < each[1])
+    start, end = next(at_an_end, (0, device.size_bytes))
+    which = f"--offset {start} --length {end - start} " if end - start < device.size_bytes else ""
     return (
         f"its byte {written} is not zero, so something unknown may be there; if nobody needs it: "
-        f"blkdiscard --zeroout --offset {start} --length {end - start} {device.given}"
+        f"blkdiscard --zeroout {which}{device.given}"
     )
 
 
@@ -192,6 +199,8 @@ def _lasting(find: Callable[[], Use | None]) -> Use | None:
     return use
 
 
-def _refused(device: BlockDevice, reason: str) -> RefusedError:
+def _refused(
+    device: BlockDevice, reason: str, kind: type[RefusedError] = RefusedError
+) -> RefusedError:
     """In one form: which device, that nothing was done, why."""
-    return RefusedError(f"{device}: refused, nothing was written: {reason}")
+    return kind(f"{device}: refused, nothing was written: {reason}")

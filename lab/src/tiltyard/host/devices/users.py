@@ -17,11 +17,11 @@ from tiltyard.errors import TiltyardError
 from tiltyard.host.devices import loops
 from tiltyard.host.devices.block_devices import (
     BlockDevice,
-    beneath,
     node_of,
     number_holding,
     number_under,
 )
+from tiltyard.host.devices.ranges import Base, Range, lies_on, passed_through, range_of
 from tiltyard.host.mounts import Mount, mounts
 
 _LET_GO_S = 5.0
@@ -41,12 +41,14 @@ class Use:
 
 
 def users(device: BlockDevice) -> Iterator[Use]:
-    """Who uses it or one of its partitions; what tells most first."""
+    """Who uses it, a part of it, or the bytes behind it; what tells most first."""
     parts = {number: node_of(entry) for number, entry in device.parts.items()}
-    for find in (_mounted, _swap, _loops):
-        yield from map(Use, find(parts))
+    own = range_of(device.number)
+    yield from map(Use, _mounted(parts, own))
+    yield from map(Use, _swap(own))
+    yield from map(Use, _loops(device, own))
     yield from map(Use, _holders(device))
-    for clause in _processes(parts):
+    for clause in _processes(parts, own):
         yield Use(clause, may_pass=True)
     if clause := _claimed(device):
         yield Use(clause, may_pass=True)
@@ -78,10 +80,17 @@ def claimed(device: BlockDevice) -> Iterator[int]:
 def carries(device: BlockDevice, directory: Path) -> bool:
     """Whether a directory lies on the device, however many layers are in between."""
     lowest = number_holding(directory)
-    return lowest is not None and device.number in beneath(lowest)
+    return lowest is not None and _is_on(lowest, range_of(device.number))
 
 
-def _mounted(parts: Mapping[str, str]) -> Iterator[str]:
+def _is_on(number: str, own: Range) -> bool:
+    """Whether a device has a byte in a range, however many layers are in between."""
+    with contextlib.suppress(OSError):  # of a device that has gone meanwhile
+        return any(each.overlaps(own) for each in lies_on(number))
+    return False
+
+
+def _mounted(parts: Mapping[str, str], own: Range) -> Iterator[str]:
     """File systems on it, in every namespace of mounts that a process lives in."""
     asked: dict[str, bool] = {}
     for process in _namespaces():
@@ -94,7 +103,7 @@ def _mounted(parts: Mapping[str, str]) -> Iterator[str]:
             if lowest is None:
                 continue
             if lowest not in asked:
-                asked[lowest] = any(number in parts for number in beneath(lowest))
+                asked[lowest] = _is_on(lowest, own)
             if asked[lowest]:
                 on = parts.get(lowest, mount.source)
                 where = "" if process.name == "self" else f", as process {process.name} sees it"
@@ -125,12 +134,12 @@ def _number(mount: Mount, process: Path) -> str | None:
     return number_under(there) or number_under(Path(mount.source))
 
 
-def _swap(parts: Mapping[str, str]) -> Iterator[str]:
+def _swap(own: Range) -> Iterator[str]:
     """Swap space, on the device or in a file (proc(5))."""
     for line in (_PROC / "swaps").read_text().splitlines()[1:]:
         path = Path(line.split()[0].encode().decode("unicode_escape"))
         lowest = number_under(path) or (number_holding(path) if path.exists() else None)
-        if lowest is not None and any(number in parts for number in beneath(lowest)):
+        if (lowest is not None and _is_on(lowest, own)) or _what(path) == own.base:
             yield f"the host swaps to {path}"
 
 
@@ -143,37 +152,51 @@ def _holders(device: BlockDevice) -> Iterator[str]:
             yield f"{node_of(entry)} is a part of {node_of(holder)}{called}"
 
 
-def _loops(parts: Mapping[str, str]) -> Iterator[str]:
-    """Loop devices over it; the kernel does not call them holders."""
+def _loops(device: BlockDevice, own: Range) -> Iterator[str]:
+    """Loop devices over bytes of it; the kernel does not call them holders."""
+    below = passed_through(device.number)
     for entry in sorted(_BLOCK.glob("loop*")):
         behind = loops.backing_file(node_of(entry))
-        if behind is not None and number_under(behind) in parts:
-            yield f"{node_of(entry)} is a loop device over {behind}"
+        if behind is None:
+            continue
+        with contextlib.suppress(OSError):
+            number = (entry / "dev").read_text().strip()
+            there = range_of(number)
+            if number not in below and there.overlaps(own):
+                which = (
+                    ""
+                    if number_under(behind) in device.parts
+                    else f", its bytes {there.start} to {there.end - 1}"
+                )
+                yield f"{node_of(entry)} is a loop device over {behind}{which}"
 
 
-def _processes(parts: Mapping[str, str]) -> Iterator[str]:
-    """Programs that have it open, our own process excepted."""
+def _processes(parts: Mapping[str, str], own: Range) -> Iterator[str]:
+    """Programs that have it open, or the file behind it, our own process excepted."""
     for process in _PROC.iterdir():
         if not process.name.isdigit() or int(process.name) == os.getpid():
             continue
         try:
-            opened = [number for file in (process / "fd").iterdir() if (number := _opened(file))]
+            opened = [what for file in (process / "fd").iterdir() if (what := _what(file))]
             name = (process / "comm").read_text().strip()
         except OSError:
             continue
-        for number in dict.fromkeys(opened):
-            if number in parts:
-                yield f"{parts[number]} is open in process {process.name} ({name})"
+        for what in dict.fromkeys(opened):
+            if isinstance(what, str) and what in parts:
+                yield f"{parts[what]} is open in process {process.name} ({name})"
+            elif what == own.base:
+                yield f"what is behind it is open in process {process.name} ({name})"
 
 
-def _opened(file: Path) -> str | None:
-    """Number of the block device that a descriptor is of; it may have been closed meanwhile."""
+def _what(path: Path) -> Base | None:
+    """The block device or file that a path or a descriptor is of; it may be gone meanwhile."""
     try:
-        status = file.stat()
+        status = path.stat()
     except OSError:
         return None
-    is_block = stat.S_ISBLK(status.st_mode)
-    return f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}" if is_block else None
+    if stat.S_ISBLK(status.st_mode):
+        return f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def _claimed(device: BlockDevice) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
+from tiltyard.delimited import undefused
 from tiltyard.errors import UsageError
 from tiltyard.importers.csv_table.mapping import Column, Mapping, Quantity, read_mapping, unit_of
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
@@ -90,7 +91,7 @@ def _rows(lines: list[Line], mapping: Mapping) -> Iterator[tuple[Line, list[str]
             return
         except csv.Error as error:
             raise lines[min(begin, len(lines) - 1)].refused(f"not CSV: {error}") from error
-        yield lines[begin], fields
+        yield lines[begin], [undefused(field) for field in fields]
         begin = reader.line_num
 
 

@@ -11,7 +11,7 @@ from tiltyard.report.spread import spread
 
 
 def render(document: Document, findings: Findings) -> dict[str, bytes]:
-    """One file a table, a list of them, and every value."""
+    """One file a table, a list of them, every value, and by what they can be checked."""
     tables = list(document.tables())
     values = value_table(findings)
     listed = ((_path(table), table.title, table.caption) for table in tables)
@@ -19,6 +19,7 @@ def render(document: Document, findings: Findings) -> dict[str, bytes]:
         "tables.csv": delimited(("file", "title", "caption"), listed),
         **{_path(table): _table(table) for table in tables},
         "values.csv": delimited(values.heads, values.rows()),
+        "colophon.csv": delimited(("name", "value"), document.colophon),
     }
 
 

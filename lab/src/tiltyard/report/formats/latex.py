@@ -54,7 +54,8 @@ def render(document: Document, _findings: Findings) -> dict[str, bytes]:
     """One file a table, and one that has them all in."""
     tables = {f"tables/{table.id}.tex": _table(table) for table in document.tables()}
     inputs = "".join(f"\\input{{{path.removesuffix('.tex')}}}\n" for path in tables)
-    files = {"tables.tex": f"{_HEAD}{inputs}", **tables}
+    made = "".join(f"% {_tidied(name)}: {_tidied(value)}\n" for name, value in document.colophon)
+    files = {"tables.tex": f"{_HEAD}{made}{inputs}", **tables}
     return {path: text.encode() for path, text in files.items()}
 
 

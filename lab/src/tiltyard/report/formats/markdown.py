@@ -10,6 +10,7 @@ from typing import Final, assert_never
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.figures import MARKS, with_unit
 from tiltyard.charts.svg import to_file
+from tiltyard.printable import visible
 from tiltyard.report.document import (
     Block,
     Callout,
@@ -43,7 +44,7 @@ def render(document: Document, _findings: Findings) -> dict[str, bytes]:
     """One text and one file a figure."""
     lines = chain.from_iterable((*chunk, "") for chunk in _Writer(document).chunks())
     figures = {_path(one): to_file(one.wide, one.alt).encode() for one in document.figures()}
-    return {"report.md": "\n".join(lines).encode(), **figures}
+    return {"report.md": visible("\n".join(lines)).encode(), **figures}
 
 
 def escaped(text: str) -> str:

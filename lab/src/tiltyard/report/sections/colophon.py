@@ -1,4 +1,4 @@
-"""By what a report can be checked: plan, seed, versions."""
+"""By what a report can be checked: plan, seal, seed, versions."""
 
 from tiltyard.analysis.model import Findings
 
@@ -9,6 +9,7 @@ def colophon(findings: Findings) -> tuple[tuple[str, str], ...]:
         return (("data", findings.plan_hash), ("tiltyard", findings.tiltyard))
     return (
         ("plan", findings.plan_hash),
+        *((("seal", findings.seal),) if findings.seal else ()),
         ("seed", str(findings.seed)),
         ("engine", findings.engine),
         ("tiltyard", findings.tiltyard),

@@ -7,7 +7,7 @@ anew it is exported and imported, for only that empties its own cache.
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard.errors import RefusedError, TiltyardError
+from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.change import PREFIX
@@ -47,7 +47,7 @@ class PoolDriver(Driver):
         found = server_problems(self.server)
         if running := named((self.server.command,)):
             text = _taken(self.server.command, running[0])
-            found.append(Problem("error", text, "its pools exported, and its end"))
+            found.append(Problem("error", text, "its pools exported, and its end", passes=True))
         return found
 
     def made_on(self, device: str) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class PoolDriver(Driver):
         """The server, and in the ledger the pool that will be there."""
         if self.server is not None:
             if running := named((self.server.command,)):
-                raise RefusedError(_taken(self.server.command, running[0]))
+                raise BusyError(_taken(self.server.command, running[0]))
             mounter.start((self.server.command, "--no-daemon"), somebody_answers)
         mounter.steps.record(ImportedPool(pool=pool_of(device)))
 

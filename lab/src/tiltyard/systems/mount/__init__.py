@@ -6,12 +6,28 @@ a subdirectory of its own, and removes that.
 Source: mount(8), mount.fuse3(8), mount.glusterfs(8).
 """
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
 from pydantic import Field
 
+from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
+from tiltyard.systems import brought
+from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import Kind, Problem, Site
 from tiltyard.systems.mount.checks import knows_how_to_mount, rights_to_mount
 from tiltyard.systems.mount.system import MountSettings, MountSystem
+
+_SERVED: Final = re.compile(r"fuse(?:blk|3)?(?:\.(.+))?")
+"""Types that mount.fuse(8) mounts: the name of a program follows, or the source names it."""
+_SERVERS: Final = frozenset(("bindfs", "glusterfs", "sshfs"))
+"""Servers that take such a source for nothing but a place."""
+_PLACE: Final = re.compile(r"[\w./][\w.@:/%~+-]*", re.ASCII)
+_HELPERS: Final = frozenset(("cifs", "nfs", "nfs4", "smb3"))
+"""Helpers of mount(8) that hand source and options to the kernel."""
 
 
 class MountedSettings(MountSettings):
@@ -73,6 +89,26 @@ class AnyMount(MountSystem):
         return tuple(sorted({*self.mounter.servers(), *named(self._settings.servers)}))
 
 
+def _brings(settings: MountedSettings, _root: Path) -> Iterator[Brought]:
+    """Whatever executes a program of the study's choice, or hands it words of the study."""
+    served = _SERVED.fullmatch(settings.type)
+    server = (served[1] or "") if served else settings.type
+    if server in _SERVERS:
+        # A file of that name would tell glusterfs which libraries to load.
+        volumes = server == "glusterfs" and Path(settings.source).exists()
+        if volumes or not _PLACE.fullmatch(settings.source):
+            yield Brought("source", f"source {brought.quoted(settings.source)} of {server}")
+        yield from brought.server_options("mount", server, settings.mount)
+    elif served:
+        # mount.fuse(8) hands a command of both to a shell.
+        name = f"{server} {settings.source}".strip()
+        yield Brought(
+            "type" if server else "source", f"program {brought.quoted(name)}, which serves it"
+        )
+    elif server not in _HELPERS and (helper := find_program(f"mount.{server}")):
+        yield Brought("type", f"program {helper}, which mounts it")
+
+
 KIND = Kind(
     name="mount",
     about="anything that mount(8) can mount: network file systems, FUSE",
@@ -80,4 +116,5 @@ KIND = Kind(
     target="directory",
     open=AnyMount,
     redraws=lambda _: "a new mount",
+    brings=_brings,
 )

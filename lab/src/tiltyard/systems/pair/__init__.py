@@ -5,11 +5,16 @@ parameters. Nothing but the two ends is in them, so no traffic of the host is on
 their addresses (those that RFC 2544 and RFC 5180 set aside for benchmarks) mean nothing outside.
 """
 
+from collections.abc import Iterator
+from pathlib import Path
+
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.links import SHORT_NAMES, Link, inside
 from tiltyard.host.steps import Steps
+from tiltyard.systems import brought
+from tiltyard.systems.brought import Brought
 from tiltyard.systems.ends import ENDS, End
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.pair.checks import check_pair
@@ -159,6 +164,12 @@ class Pair(System):
                 raise TiltyardError(f'{end} end: {key}: the kernel makes "{now}" of "{value}"')
 
 
+def _brings(settings: PairSettings, _root: Path) -> Iterator[Brought]:
+    """Words for tc that name a file, which it may load."""
+    for end in ENDS:
+        yield from brought.paths_among("qdisc", "tc", settings.qdisc_of(end))
+
+
 KIND = Kind(
     name="pair",
     about="two network namespaces of this host joined by a virtual cable (veth), made fresh for "
@@ -167,4 +178,5 @@ KIND = Kind(
     target="far",
     open=Pair,
     redraws=lambda _: "fresh namespaces and connections",
+    brings=_brings,
 )

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tiltyard.errors import TiltyardError
+from tiltyard.folder import read_all, write_all
 from tiltyard.host.devices.block_devices import BlockDevice
 from tiltyard.host.devices.users import Use, users
 
@@ -41,7 +42,7 @@ def keep(device: str, copy: Path, check: Callable[[], None]) -> str:
         for offset, chunk in _chunks(source, size_bytes, check):
             digest.update(chunk)
             if chunk != _ZEROS[: len(chunk)]:
-                os.pwrite(target.fileno(), chunk, offset)
+                write_all(target.fileno(), chunk, offset)
         os.ftruncate(target.fileno(), size_bytes)
         os.fsync(target.fileno())
         os.posix_fadvise(target.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -65,13 +66,14 @@ def put_back(device: str, copy: Path, sha256: str, check: Callable[[], None]) ->
             raise TiltyardError(f"{device} has not the size of {copy}")
         again = mmap.mmap(-1, _CHUNK)
         for offset, chunk in _chunks(target, size_bytes, check):
-            wanted = os.pread(source.fileno(), len(chunk), offset)
+            wanted = bytearray(len(chunk))
+            read_all(source.fileno(), wanted, offset)
             digest.update(wanted)
             if chunk != wanted:
                 again[: len(wanted)] = wanted
-                _write(target, memoryview(again)[: len(wanted)], offset)
+                write_all(target, memoryview(again)[: len(wanted)], offset)
                 written_bytes += len(wanted)
-                _read(target, memoryview(again)[: len(wanted)], offset)
+                read_all(target, memoryview(again)[: len(wanted)], offset)
                 if again[: len(wanted)] != wanted:
                     raise TiltyardError(f"{device} does not keep what is written at byte {offset}")
         os.fsync(target)
@@ -115,19 +117,5 @@ def _chunks(file: int, size_bytes: int, check: Callable[[], None]) -> Iterator[t
     for offset in range(0, size_bytes, _CHUNK):
         check()
         chunk = memoryview(buffer)[: min(_CHUNK, size_bytes - offset)]
-        _read(file, chunk, offset)
+        read_all(file, chunk, offset)
         yield offset, bytes(chunk)
-
-
-def _read(file: int, buffer: memoryview, offset: int) -> None:
-    """All of a buffer, from a device."""
-    done = 0
-    while done < len(buffer):
-        done += os.preadv(file, [buffer[done:]], offset + done)
-
-
-def _write(file: int, buffer: memoryview, offset: int) -> None:
-    """All of a buffer, to a device."""
-    done = 0
-    while done < len(buffer):
-        done += os.pwrite(file, buffer[done:], offset + done)

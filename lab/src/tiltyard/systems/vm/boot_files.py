@@ -21,6 +21,8 @@ _INITRAMFS: Final = ("initrd.img-{}", "initramfs-{}.img", "initrd-{}")
 _PLACES: Final = ("/boot", "/")
 """Of the root, and of a partition that is mounted on /boot."""
 _RELEASES: Final = (("/etc", "os-release"), ("/usr/lib", "os-release"))
+_SYSTEMD: Final = (("/usr/lib/systemd", "systemd"), ("/lib/systemd", "systemd"))
+"""It starts the engine. The second is also that of a partition mounted on /usr."""
 _UUID: Final = re.compile(r"^Filesystem UUID:\s+(\S+)", re.MULTILINE)
 _SECTOR_BYTES: Final = 512
 
@@ -63,9 +65,14 @@ def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path) -> str:
     pair = next((found for volume in volumes for found in _pairs(volume)), None)
     if pair is None:
         raise HostLacksError(f"no ext4 of it has /boot/{_KERNEL}VERSION with its initramfs")
-    root = next((volume for volume in volumes if _is_root(volume)), None)
+    root = next((volume for volume in volumes if _has_one(volume, _RELEASES)), None)
     if root is None:
         raise HostLacksError("no ext4 of it has /etc/os-release: it is no root")
+    if not any(_has_one(volume, _SYSTEMD) for volume in volumes):
+        raise HostLacksError(
+            "no ext4 of it has /usr/lib/systemd/systemd, which would start the engine. Mend: an "
+            "image whose init is systemd"
+        )
     volume, *sources = pair
     for source, target in zip(sources, (kernel, initramfs), strict=True):
         volume.ask(f'dump {source} "{target}"')
@@ -97,8 +104,9 @@ def _pairs(volume: _Volume) -> Iterator[tuple[_Volume, str, str]]:
                     yield volume, f"{place}/{_KERNEL}{release}", f"{place}/{initramfs}"
 
 
-def _is_root(volume: _Volume) -> bool:
-    return any(name in volume.names(directory) for directory, name in _RELEASES)
+def _has_one(volume: _Volume, files: tuple[tuple[str, str], ...]) -> bool:
+    """Whether one of the files, each a directory and a name, is there."""
+    return any(name in volume.names(directory) for directory, name in files)
 
 
 def _as_numbers(release: str) -> list[tuple[int, str]]:

@@ -14,6 +14,8 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from tiltyard.errors import TiltyardError
+from tiltyard.executors.local import LINE_BYTES
+from tiltyard.units import format_size
 
 VERSION: Final = 1
 _TICK_S = 0.1
@@ -64,6 +66,10 @@ class Lost(TiltyardError):  # noqa: N818  it reads as what happened
     """There is no guest any more, or it says nothing."""
 
 
+class Ended(Lost):
+    """There is no guest any more."""
+
+
 class Channel:
     """The lab's end. It is open only while something is asked, so that trials have it meanwhile."""
 
@@ -89,11 +95,17 @@ class Channel:
             os.mkfifo(path, 0o600)
         return os.open(self._into, os.O_RDWR), os.open(self._out_of, os.O_RDWR)
 
+    def remove(self) -> None:
+        """Remove the pipes of a machine that has ended; :meth:`make` makes others."""
+        for path in (self._into, self._out_of):
+            path.unlink()
+
     def hello(self, limit_s: float) -> Hello:
         """Wait for the guest's first words.
 
         Raises:
-            Lost: if it ends before, or says nothing for so long.
+            Ended: if it ends before.
+            Lost: if it says nothing for so long.
             TiltyardError: if it speaks another version.
         """
         out_of = os.open(self._out_of, os.O_RDONLY | os.O_NONBLOCK)
@@ -117,7 +129,7 @@ class Channel:
         try:
             into = os.open(self._into, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
-            raise Lost(f"is not there any more ({error.strerror})") from None
+            raise Ended(f"is not there any more ({error.strerror})") from None
         out_of = os.open(self._out_of, os.O_RDONLY | os.O_NONBLOCK)
         try:
             # Shorter than PIPE_BUF, or nobody has read what was asked before: never torn, pipe(7).
@@ -138,15 +150,17 @@ class Channel:
                 chunk = os.read(out_of, _CHUNK)
             except BlockingIOError:
                 if self._has_ended():
-                    raise Lost("has ended") from None
+                    raise Ended("has ended") from None
                 continue
             # Of a pipe that nobody has open to write; it may have been so from the beginning.
             if not chunk:
-                raise Lost("has ended")
+                raise Ended("has ended")
             *lines, heard = (heard + chunk).split(b"\n")
             for line in lines:
                 if (words := _words(line)) and (found := wanted(words)) is not None:
                     return found
+            if len(heard) > LINE_BYTES:
+                raise Lost(f"says a line of more than {format_size(LINE_BYTES)}")
         raise Lost(f"says nothing for {limit_s:g} s")
 
 

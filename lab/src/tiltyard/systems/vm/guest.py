@@ -11,12 +11,20 @@ from pydantic import JsonValue
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host.commands import Command
-from tiltyard.systems.vm.channel import Channel, Hello, Lost
+from tiltyard.systems.vm.channel import Channel, Ended, Hello, Lost
 
 _ANSWERS_S = 60.0
 _ENDS_S = 20.0
 _TAIL_BYTES = 1 << 16
-_PANIC: Final = "Kernel panic"
+_CAUSES: Final = ("Kernel panic", "tiltyard-engine: ", "ALERT!")
+"""Words of whoever knows why a guest cannot go on: the kernel, the engine as its first process, the
+initramfs of an operating system. What is said after them is of the end alone."""
+_FAREWELLS: Final = ("reboot: ", "Rebooting automatically")
+"""What a kernel says as it ends, whyever it does."""
+
+
+class BootFailedError(TiltyardError):
+    """A machine that was started and is no guest: it has ended, and is not there any more."""
 
 
 class Guest:
@@ -49,7 +57,8 @@ class Guest:
             limit_s: how long it may take.
 
         Raises:
-            TiltyardError: if it does not boot; the message has its last words.
+            BootFailedError: if it has ended, and the pipes are gone; another boot may do better.
+            TiltyardError: if it says nothing; the message has its last words, too.
         """
         pipes = self._channel.make()
         argv = tuple(command(*pipes))
@@ -72,7 +81,12 @@ class Guest:
         try:
             hello = self._channel.hello(limit_s)
         except Lost as lost:
-            raise TiltyardError(f"the guest did not boot: it {lost}{self._last_words()}") from None
+            why = f"the guest did not boot: it {lost}{self._last_words()}"
+            if not isinstance(lost, Ended):
+                raise TiltyardError(why) from None
+            self.switch_off()
+            self._channel.remove()
+            raise BootFailedError(why) from None
         return Command(argv=argv, elapsed_s=time.monotonic() - began), hello
 
     def ask(self, what: JsonValue) -> dict[str, str]:
@@ -113,12 +127,20 @@ class Guest:
         return self._process is not None and self._process.poll() is not None
 
     def _last_words(self) -> str:
-        """Why it ended, if its kernel knew: the panic, else the last line of this boot."""
+        """Why it ended, as far as this boot has told."""
         with self._console.open("rb") as console:
             size_bytes = console.seek(0, os.SEEK_END)
             console.seek(max(self._said_before, size_bytes - _TAIL_BYTES))
             text = console.read().decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        panic = next((line for line in lines if _PANIC in line), None)
-        words = panic or (lines[-1] if lines else "nothing")
-        return f"; its last words: {words} ({self._console})"
+        return f"; its last words: {cause(text) or 'nothing'} ({self._console})"
+
+
+def cause(text: str) -> str | None:
+    """Why a guest has ended, in the words of whoever knew, else the last line before the farewell.
+
+    The engine picks them likewise for a guest that dies in a trial (``engine/guest/src/into.rs``).
+    """
+    lines = [line.strip() for line in reversed(text.splitlines()) if line.strip()]
+    told = [line for mark in _CAUSES for line in lines if mark in line]
+    others = [line for line in lines if not any(word in line for word in _FAREWELLS)]
+    return next(iter((*told, *others, *lines)), None)

@@ -1,7 +1,9 @@
 """One virtual machine for one turn: image, boot, mount; and the way back."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -18,10 +20,11 @@ from tiltyard.systems.image_file import ImageFile, check_size
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
 from tiltyard.systems.vm.backends import Machine
+from tiltyard.systems.vm.brought import brings
 from tiltyard.systems.vm.channel import Hello
 from tiltyard.systems.vm.choice import Choice, choose, missing_modules
 from tiltyard.systems.vm.facts import guest_facts, mount_facts, system_facts
-from tiltyard.systems.vm.guest import Guest
+from tiltyard.systems.vm.guest import BootFailedError, Guest
 from tiltyard.systems.vm.operating_system import operating_system, tool_problems
 from tiltyard.systems.vm.series import UNPACK
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
@@ -30,6 +33,9 @@ from tiltyard.systems.volume import version_of
 from tiltyard.units import format_size
 
 _MOUNTED_ON = "/mnt"
+BOOTS: Final = 3
+"""A machine that ends before its guest is ready is started so often in a turn, all told: what goes
+wrong in a boot is no result of the system. A guest that says nothing is not waited for twice."""
 
 
 class VirtualMachine(System):
@@ -110,24 +116,25 @@ class VirtualMachine(System):
             self._steps.run(self._made.mkfs(settings.mkfs, str(self._image.path)))
         directory = self._site.work.resolve() / self._site.ledger.name("vm")
         self._steps.record(MadeDirectory(path=directory)).path.mkdir()
-        software = self._software = self._boots(choice, directory)
-        machine = Machine(
-            kernel=software.kernel,
-            command_line=(*software.words, *settings.cmdline),
-            initramfs=software.initramfs,
-            memory_bytes=settings.memory,
-            vcpus=settings.vcpus,
-            image=self._image.path if self._made else None,
-            clock=settings.clock,
-            directory=directory,
-            disks=software.disks,
-        )
+        machine = self._machine(choice, directory)
         console = self._console()
-        boot, hello = self._boot(choice, machine, console)
+        process = self._steps.record(self._process())
+        failed: list[str] = []
+        while True:
+            try:
+                boot, hello = self._boot(choice, machine, console, process.environment)
+                break
+            except BootFailedError as error:
+                failed.append(str(error))
+                if len(failed) == BOOTS:
+                    raise TiltyardError(f"{error}; {BOOTS} boots of {BOOTS} failed") from None
+                self._site.note(f"{self._name}: {error}; it is booted again")
+                machine = self._machine(choice, directory)
         found = self._running().ask(self._mount())
         return Up(
             target=Path(found["work"]),
             commands=(*self._steps.executed, boot),
+            failed_boots=tuple(failed),
             facts=self._facts(choice, machine, hello, found),
             engine=self._way_in(machine, console),
             cpus=tuple(range(settings.vcpus - 1, -1, -1)),
@@ -142,15 +149,32 @@ class VirtualMachine(System):
         options = ("--console", str(console), "--machine", process, *watch)
         return (engine, "into", str(machine.channel), *options)
 
-    def _boot(self, choice: Choice, machine: Machine, console: Path) -> tuple[Command, Hello]:
+    def _machine(self, choice: Choice, directory: Path) -> Machine:
+        """What is to be started; an operating system on an overlay that nothing has written to."""
+        settings = self._settings
+        software = self._software = self._boots(choice, directory)
+        return Machine(
+            kernel=software.kernel,
+            command_line=(*software.words, *settings.cmdline),
+            initramfs=software.initramfs,
+            memory_bytes=settings.memory,
+            vcpus=settings.vcpus,
+            image=self._image.path if self._made else None,
+            clock=settings.clock,
+            directory=directory,
+            disks=software.disks,
+        )
+
+    def _boot(
+        self, choice: Choice, machine: Machine, console: Path, environment: Mapping[str, str]
+    ) -> tuple[Command, Hello]:
         """Start the machine on its CPUs."""
-        process = self._steps.record(self._process())
         self._guest = Guest(machine.channel, console, self._site.check)
         pinned = on_cpus(self._host_cpus())
         self._steps.check()
         return self._guest.boot(
             lambda into, out_of: (*pinned, *choice.backend.command(machine, into, out_of)),
-            process.environment,
+            environment,
             self._ready().boot_limit_s,
         )
 
@@ -236,6 +260,7 @@ KIND = Kind(
     target="directory",
     open=VirtualMachine,
     clock=lambda settings: settings.clock,
+    brings=brings,
     redraws=lambda settings: (
         "a boot" if settings.filesystem == IN_MEMORY else "a boot and a format"
     ),

@@ -16,6 +16,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
 from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
+from tiltyard.host.commands import CommandFailedError
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.steps import Steps
 from tiltyard.systems.filesystems import filesystem
@@ -39,6 +40,8 @@ TOOLS: Final = (
 )
 BOOT_LIMIT_S: Final = 300.0
 """All its services come up before the engine, and emulation makes that a minute or two."""
+_NOT_DAMAGED: Final = (3, 63)
+"""Of "qemu-img check": room is lost, and nothing else; the format has no checks."""
 _LABEL: Final = "tiltyard"
 _CARRIED_TO: Final = f"/run/{_LABEL}"
 _ROOM_BYTES: Final = 2**24
@@ -141,6 +144,22 @@ def _kept(image: Path, form: str, site: Site) -> Path:
     return made.path
 
 
+def _insist_whole(image: Path, form: str) -> None:
+    """Refuse an image whose own tables say that parts of it are not there.
+
+    Raises:
+        HostLacksError: if it is damaged or cut off.
+    """
+    try:
+        commands.run(("qemu-img", "check", "-q", "-f", form, str(image)))
+    except CommandFailedError as error:
+        if error.status in _NOT_DAMAGED:
+            return
+        raise HostLacksError(
+            f"{image} is damaged or cut off: {error.complaint}. Mend: copy or make it again"
+        ) from None
+
+
 def _take_out(image: Path, form: str, into: Path) -> None:
     """Kernel, initramfs and the root's UUID, from a raw copy where the image is not raw.
 
@@ -149,6 +168,7 @@ def _take_out(image: Path, form: str, into: Path) -> None:
     """
     raw = image
     if form != "raw":
+        _insist_whole(image, form)
         raw = into / "raw.img"
         commands.run(("qemu-img", "convert", "-O", "raw", str(image), str(raw)))
     try:

@@ -91,8 +91,10 @@ def flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
             if not value:
                 raise ValueError(f"{shown(prefix + key)} has no value")
             yield from flat(value, f"{prefix}{key}.")
-        else:
+        elif sysctls.is_key(prefix + key):
             yield prefix + key, value
+        else:
+            raise ValueError(f"{shown(prefix + key)} is not the name of a kernel parameter")
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,6 @@ pub struct QueuedFile {
     context: Context,
     file: SyncFile,
     slots: Vec<Slot>,
-    /// Begun and not handed over yet.
-    queued: usize,
-    in_flight: usize,
     copies: bool,
     spare: Spare,
 }
@@ -108,8 +105,6 @@ impl Backend for Queueing {
             context,
             file,
             slots: vec![Slot::default(); self.depth as usize],
-            queued: 0,
-            in_flight: 0,
             copies: self.copies,
             spare: Arc::clone(&self.spare),
         })
@@ -168,7 +163,6 @@ impl QueuedFile {
         self.slots[number] = state;
         // SAFETY: promised by the caller.
         unsafe { self.context.push(request) };
-        self.queued += 1;
     }
 
     /// Hands over all that was begun, and waits for the record in a slot.
@@ -183,11 +177,7 @@ impl QueuedFile {
 
     #[inline]
     fn completion(&mut self, number: usize) -> io::Result<Completion> {
-        while self.queued > 0 {
-            let taken = self.context.submit()?;
-            self.queued -= taken;
-            self.in_flight += taken;
-        }
+        self.context.submit_all()?;
         loop {
             if let Some(ended) = self.slots[number].ended.take() {
                 return Ok(ended);
@@ -199,16 +189,15 @@ impl QueuedFile {
     #[inline]
     fn reap(&mut self) -> io::Result<()> {
         let ended = self.context.reap(1, usize::MAX)?;
-        self.in_flight -= ended.len();
         for completion in ended {
             self.slots[completion.tag as usize].ended = Some(*completion);
         }
         Ok(())
     }
 
-    /// Waits for all that is under way, whatever becomes of it.
+    /// Waits until the kernel has nothing that was begun any more.
     pub fn drain(&mut self) {
-        while self.in_flight > 0 && self.reap().is_ok() {}
+        self.context.drain();
         self.slots.fill(Slot::default());
     }
 }

@@ -13,6 +13,7 @@ use super::super::locks::Range;
 use super::super::loops::Work;
 use super::super::placed::Groups;
 use super::*;
+use crate::backend::queue::refusals;
 use crate::backend::{Backend, File, Sync};
 use crate::workload::watch::Alone;
 
@@ -214,4 +215,33 @@ fn a_record_that_is_missing_or_wrong_is_found() {
         };
         assert!(is_expected, "{fault:?}");
     }
+}
+
+/// A wait that fails leaves records under way. They are waited for although that is refused for a
+/// moment: the kernel would write to a buffer that was given back, and their completions be taken
+/// for those of the next records.
+#[test]
+fn what_a_failed_wait_left_under_way_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, [1; 2 * RECORD_BYTES]).unwrap();
+    let name = CString::new(path.as_os_str().as_bytes()).unwrap();
+    let queueing = Queueing::new(2, false, 1).unwrap();
+    let mut file = queueing.open(&name, OFlags::RDONLY, Mode::empty()).unwrap();
+    let mut buffer = [0; RECORD_BYTES];
+    let mut begin = |file: &mut QueuedFile, record: u64| {
+        let offset = record * RECORD_BYTES as u64;
+        // SAFETY: the buffer lives to the end, and is not looked at.
+        unsafe { file.begin_read(0, Slot::begun(record, 0), &mut buffer, offset) };
+    };
+    begin(&mut file, 0);
+    refusals::arm(&[libc::EIO, libc::EAGAIN, libc::EBUSY]);
+    let error = file.wait_for(0).moved.unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::EIO));
+    file.drain();
+    assert_eq!(refusals::left(), 0);
+    let behind_the_end = 2;
+    begin(&mut file, behind_the_end);
+    assert_eq!(file.wait_for(0).moved.unwrap(), 0);
+    file.close().unwrap();
 }

@@ -8,10 +8,10 @@
 mod memory;
 mod watch;
 
-use std::fs::OpenOptions;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use kit::append::append;
 use kit::failure::{bad_parameter, io_failure};
 use kit::Reading;
 use wire::{Failure, FailureKind};
@@ -99,17 +99,16 @@ pub fn write(
     let entries = || log.entries(reading.operations);
     let bytes: u64 = entries().map(|entry| entry.bytes).sum();
     assert_eq!(bytes, reading.bytes, "the log must sum to what was moved");
-    append(path, course, cell, entries()).map_err(|error| io_failure("write", path, &error))
+    append(path, |file| write_entries(file, course, cell, entries()))
+        .map_err(|error| io_failure("write", path, &error))
 }
 
-fn append(
-    path: &Path,
+fn write_entries(
+    file: &mut impl Write,
     mut course: Course,
     cell: Cell,
     entries: impl Iterator<Item = Entry>,
 ) -> io::Result<()> {
-    let file = OpenOptions::new().append(true).create(true).open(path)?;
-    let mut file = BufWriter::new(file);
     writeln!(file, "{HEADING}")?;
     for (step, entry) in entries.enumerate() {
         let offset_kb = course.record(step as u64) * cell.record.bytes() / 1024;
@@ -120,7 +119,7 @@ fn append(
             entry.bytes
         )?;
     }
-    file.flush()
+    Ok(())
 }
 
 /// What the original calls the log of a pass; that of one which it does not log is called as its

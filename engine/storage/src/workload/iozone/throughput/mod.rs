@@ -5,16 +5,17 @@
 //! children = Σ Bᵢ / (dᵢ − sᵢ)       sᵢ: the child sees the start; dᵢ: it is done or stopped
 //! parent   = Σ Bᵢ / (max eᵢ − t0)   t0: all children are there; eᵢ: it has closed its file
 //! ```
-//! Opening, syncing and priming lie before t0; fsync and close lie before dᵢ where the parameters
-//! include them, and before eᵢ always. The first child to be done stops the others (a
+//! Opening lies before t0, and before it a sync of the file system; fsync and close lie before dᵢ
+//! where the parameters include them, and before eᵢ always. The first child to be done stops the others (a
 //! stonewall); a record that ends after that does not count. Writers of new files, random
 //! writers and those with pwrite then complete their files, between dᵢ and eᵢ.
 //!
 //! Known deviations from the original beyond those of a single stream: children of a phase start
 //! at one gate unless they are to be released apart, where the original always releases one after
 //! the other, and times the parent from the last; records are filled beforehand,
-//! not in the timed region; nothing sleeps between phases; a child that dies ends the trial; the
-//! least transfer is right when a child moved nothing.
+//! not in the timed region; before a phase the file system of the files is synced, and not all of
+//! the machine, and nothing sleeps; a child that dies ends the trial; the least transfer is right
+//! when a child moved nothing.
 
 mod board;
 mod child;
@@ -105,9 +106,9 @@ stopped by the first that is; parent = Σ Bᵢ / (max eᵢ − t0), until the la
 fsync and close lie before d where included, and before e always";
 
 const DESCRIPTION: &str = "\
-Each child, a thread or a process, has a file of its own. In every phase all children open theirs, \
-start together and move its records; when the first is done the others are stopped, unless the \
-stonewall is off, and what they have moved by then counts. In the mixed phase some children read \
+Each child, a thread or a process, has a file of its own. Before every phase the file system is \
+synced; then all children open theirs, start together and move its records; when the first is done \
+the others are stopped, unless the stonewall is off, and what they have moved by then counts. In the mixed phase some children read \
 and the others write; it is no mix of operations. What the children see, the sum of their rates, \
 is what users of the original quote; it adds rates from different intervals. What the parent sees \
 is lower: its time includes what stopped writers add to complete their files. Both are given, with \

@@ -155,7 +155,6 @@ where
             let (shared, point) = (&self.params.shared, self.point);
             let footprint = shared.footprint(point.cell, point.children);
             evidence.bound_cache(shared.cache_limit, footprint)?;
-            scratch.settle_file_system()?;
         }
         match self.rehearsal() {
             Some(rehearsal) => self.rehearse(rehearsal),
@@ -215,6 +214,7 @@ where
         let Some(evidence) = evidence else {
             return self.perform(phase);
         };
+        self.seats[0].scratch.settle_file_system()?;
         for seat in &self.seats {
             if self.reads(phase, seat.child) {
                 evidence.prepare_read(seat.scratch.path())?;

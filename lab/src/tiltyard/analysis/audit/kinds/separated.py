@@ -7,7 +7,12 @@ from pydantic import Field
 
 from tiltyard.analysis.audit.kind import Held, Kind
 from tiltyard.analysis.audit.scene import AbsentError, Names, Place, Scene, UnfitError, Where
-from tiltyard.analysis.collected.evidence import Evidence, location, unpaired
+from tiltyard.analysis.collected.evidence import (
+    Evidence,
+    half_unit,
+    location,
+    unpaired,
+)
 
 _FEW: Final = 6
 
@@ -37,8 +42,9 @@ def _hold(states: States, scene: Scene) -> Held:
     ]
     if not found:
         raise AbsentError("system", "nowhere is there a number of both")
-    unknown = [label for label, one in found if one.low is None]
-    together = [label for label, one in found if one.low is not None and not _apart(one)]
+    ends = [(label, one.interval()) for label, one in found]
+    unknown = [label for label, own in ends if own is None]
+    together = [label for label, own in ends if own is not None and own[0] <= 0 <= own[1]]
     count = f"{len(found) - len(unknown) - len(together)} of {len(found)} separated"
     told = "".join(
         f"; {what} {_some(labels)}"
@@ -59,18 +65,15 @@ def _compared(
 ) -> list[tuple[tuple[str, str], Evidence]]:
     names, heaps = [], []
     for pair in pairs:
-        readings = [scene.reading(place, name) for name in pair]
-        first, second = (
-            location(one, place.metric.printed) if one is not None else None for one in readings
-        )
+        readings = [one for name in pair if (one := scene.reading(place, name)) is not None]
+        if len(readings) < len(pair):
+            continue
+        half = half_unit(readings, place.metric.printed)
+        first, second = (location((one,), (half,), (1.0,)) for one in readings)
         if first is not None and second is not None:
             names.append(pair)
             heaps.append((first, second))
     return list(zip(names, unpaired(heaps), strict=True))
-
-
-def _apart(one: Evidence) -> bool:
-    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
 
 
 def _some(labels: list[str]) -> str:

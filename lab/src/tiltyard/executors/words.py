@@ -1,0 +1,70 @@
+"""What a program says for people: read as it comes, and little of it kept."""
+
+import os
+import threading
+from typing import Final
+
+HEAD_BYTES: Final = 64 * 2**10
+"""Kept of the beginning."""
+TAIL_BYTES: Final = 64 * 2**10
+"""Kept of the end."""
+MESSAGE: Final = 500
+"""Characters of a line that are told."""
+_CHUNK = 1 << 16
+
+
+class Words:
+    """The standard error of a program, read to its end beside whatever else is done.
+
+    A program that floods it fills neither a disk nor our memory, and is never made to wait: what
+    is neither at the beginning nor at the end is thrown away.
+    """
+
+    def __init__(self) -> None:
+        """A pipe; nothing is read before :meth:`begin`."""
+        self._out_of, self.into = os.pipe()
+        """``into`` is for the program."""
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._said_bytes = 0
+        self._reader = threading.Thread(target=self._read, daemon=True)
+
+    def begin(self) -> None:
+        """The program has its end; ours of it is closed."""
+        os.close(self.into)
+        self._reader.start()
+
+    def abandon(self) -> None:
+        """There is no program."""
+        os.close(self.into)
+        os.close(self._out_of)
+
+    def heard(self, limit_s: float) -> str:
+        """All that is kept, when the program has ended.
+
+        Args:
+            limit_s: how long to wait for the end of the pipe, which others that the program has
+                started may hold open.
+        """
+        self._reader.join(limit_s)
+        kept = bytes(self._head), bytes(self._tail)
+        missing = self._said_bytes - len(kept[0]) - len(kept[1])
+        between = f"\n… {missing} bytes …\n".encode() if missing > 0 else b""
+        return between.join(kept).decode(errors="replace").strip()
+
+    def line(self, which: int, limit_s: float) -> str:
+        """One line of it, as much as a message takes: 0 is the first one, -1 the last; or empty."""
+        lines = self.heard(limit_s).splitlines()
+        return lines[which][:MESSAGE] if lines else ""
+
+    def _read(self) -> None:
+        """To its end, in a thread of its own: it sleeps while nothing is said."""
+        try:
+            while chunk := os.read(self._out_of, _CHUNK):
+                self._said_bytes += len(chunk)
+                room = HEAD_BYTES - len(self._head)
+                self._head += chunk[:room]
+                self._tail += chunk[room:]
+                del self._tail[:-TAIL_BYTES]
+        finally:
+            os.close(self._out_of)

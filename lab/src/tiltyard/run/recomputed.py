@@ -1,0 +1,53 @@
+"""A value computed anew from what it was computed from: operations, bytes, time, latencies.
+
+The engine sends each value with the amounts that its formula takes (rules of the instrument,
+ARCHITECTURE.md). Rates are amounts over the time of the region; a time that has a histogram is its
+mean. Values that come from elsewhere (shares of CPUs, service demands, percentiles of another
+sample's histogram, times of whole phases) cannot be computed from their sample and are not.
+"""
+
+from math import isclose
+from typing import Final
+
+from tiltyard.wire import Sample
+
+_TOLERANCE: Final = 1e-9
+"""Relative: the engine divides the same numbers in the same precision."""
+_OF_SEVERAL: Final = {"iozone_throughput": ("_parent", "_child_min", "_child_max")}
+"""Workloads whose other rates are sums or means of the rates of children, each with a time of its
+own; the endings of those that are not."""
+
+
+def contradiction(sample: Sample, workload: str) -> str | None:
+    """Why a value cannot be the one that was measured; ``None`` if nothing speaks against it.
+
+    Args:
+        sample: as the engine sent it.
+        workload: the engine's name of the workload.
+    """
+    latency = sample.latency_ns
+    if latency and latency.count != sample.operations:
+        return f"{sample.metric}: {latency.count} latencies of {sample.operations} operations"
+    if latency and (counted := sum(count for _, count in latency.buckets)) != latency.count:
+        return f"{sample.metric}: a histogram of {counted} of {latency.count} latencies"
+    expected = _expected(sample, workload)
+    if expected is None or isclose(sample.value, expected, rel_tol=_TOLERANCE):
+        return None
+    return (
+        f"{sample.metric}: the value is {sample.value:.10g} {sample.unit}, and what it is "
+        f"computed from makes {expected:.10g}"
+    )
+
+
+def _expected(sample: Sample, workload: str) -> float | None:
+    """The value by its formula; ``None`` where the sample does not have all of it."""
+    if sample.unit == "s" and sample.latency_ns:
+        return sample.latency_ns.mean / 1e9
+    if sample.elapsed_s <= 0:
+        return None
+    if sample.unit == "1/s":
+        return sample.operations / sample.elapsed_s
+    own = _OF_SEVERAL.get(workload)
+    if sample.unit == "B/s" and (own is None or sample.metric.endswith(own)):
+        return sample.bytes / sample.elapsed_s
+    return None

@@ -1,0 +1,155 @@
+"""What a study brings is executed only when a person has said that it is trusted.
+
+That is kept in the state directory, for the study and for the contents of what it brings: either
+changed, it is asked for again.
+"""
+
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from tiltyard.errors import RefusedError
+from tiltyard.folder import StudyFolder, sha256, write_whole
+from tiltyard.host.ledger import own_state_directory
+from tiltyard.plan.model import Plan
+from tiltyard.study.model import SystemSpec, WorkloadSpec
+from tiltyard.systems import kind
+from tiltyard.systems.brought import Brought
+from tiltyard.wire import Catalogue
+
+_OTHERS_WRITE: Final = 0o022
+_MARK: Final = "brings"
+"""Key in the JSON Schema of a workload's parameter whose value is a command: what it is, in
+words."""
+
+
+@dataclass(frozen=True)
+class Bringing:
+    """All that one study brings."""
+
+    study: str
+    """SHA-256 of the study file."""
+    by_system: Mapping[str, tuple[Brought, ...]]
+    """Systems that bring something."""
+    by_workload: Mapping[str, tuple[Brought, ...]]
+
+    @classmethod
+    def of(cls, plan: Plan, catalogue: Catalogue, folder: StudyFolder) -> Self:
+        """That of a plan; nothing is executed."""
+        workloads = [workload.spec for workload in plan.workloads]
+        return cls.among(plan.study_sha256, plan.systems, workloads, catalogue, folder)
+
+    @classmethod
+    def among(
+        cls,
+        study: str,
+        systems: Iterable[SystemSpec],
+        workloads: Iterable[WorkloadSpec],
+        catalogue: Catalogue,
+        folder: StudyFolder,
+    ) -> Self:
+        """That of systems and workloads.
+
+        Args:
+            study: SHA-256 of the study file.
+            systems: as it describes them.
+            workloads: with their parameters as typed.
+            catalogue: whose parameters say which of them are commands.
+            folder: where relative paths begin.
+        """
+        root = (folder.paths_from or folder.root).resolve()
+        systems_ = {one.name: tuple(_of_system(one, root)) for one in systems}
+        workloads_ = {one.name: tuple(_of_workload(one, catalogue)) for one in workloads}
+        return cls(study, _given(systems_), _given(workloads_))
+
+    @property
+    def items(self) -> dict[Brought, list[str]]:
+        """Each thing once, with the systems and workloads that bring it."""
+        found: dict[Brought, list[str]] = {}
+        for name, items in (*self.by_system.items(), *self.by_workload.items()):
+            for item in items:
+                found.setdefault(item, []).append(name)
+        return found
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether there is nothing to trust, or a person has trusted all of it."""
+        if not self.items:
+            return True
+        try:
+            found = self._record.lstat()
+        except OSError:
+            return False
+        return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+
+    def trust(self) -> None:
+        """Remember that a person trusts it; on return that is on the disk."""
+        if self.items:
+            lines = "".join(f"{item.key}: {item.what}\n" for item in sorted(self.items))
+            write_whole(self._record, lines.encode())
+
+    def insist_trusted(self, root: Path, *, trust: bool) -> None:
+        """Refuse to go on with what is not trusted.
+
+        Args:
+            root: the study folder, for the message.
+            trust: a person says now that it is.
+
+        Raises:
+            RefusedError: if it is not; nothing was executed.
+        """
+        if trust:
+            self.trust()
+        if self.is_trusted:
+            return
+        first, *others = self.items
+        more = f" and {len(others)} more" if others else ""
+        raise RefusedError(
+            f"{root}: {first.key}: this study brings programs, or options that start them, and "
+            f"nothing of them was executed: {first.what}{more}. Mend: look at what "
+            f'"tiltyard check" names, then give the same command with --trust'
+        )
+
+    @property
+    def _record(self) -> Path:
+        contents = [[item.key, item.what, _digest(item.path)] for item in sorted(self.items)]
+        return (
+            own_state_directory() / "trusted" / sha256(json.dumps([self.study, contents]).encode())
+        )
+
+
+def _given(found: Mapping[str, tuple[Brought, ...]]) -> dict[str, tuple[Brought, ...]]:
+    return {name: items for name, items in found.items() if items}
+
+
+def _of_system(spec: SystemSpec, root: Path) -> Iterator[Brought]:
+    own = kind(spec.kind)
+    yield from own.brings(own.Settings.model_validate(spec.settings), root)
+
+
+def _of_workload(spec: WorkloadSpec, catalogue: Catalogue) -> Iterator[Brought]:
+    """Parameters that the engine would execute: a command, or its words."""
+    card = catalogue.workload(spec.use)
+    properties = card.parameters.get("properties", {}) if card else {}
+    for name, schema in properties.items():
+        if _MARK in schema and (value := spec.parameters.get(name)):
+            words = value if isinstance(value, list) else [value]
+            yield Brought(name, f"{schema[_MARK]} {shlex.join(map(str, words))}")
+
+
+def _digest(path: Path | None) -> str:
+    """Of a file's contents, or of a directory's names and contents; empty where nothing is."""
+    if path is None:
+        return ""
+    if path.is_dir():
+        inner = sorted(each for each in path.rglob("*") if each.is_file())
+        return sha256(json.dumps([[str(each), _digest(each)] for each in inner]).encode())
+    if not path.is_file():
+        return ""
+    with path.open("rb") as contents:
+        return hashlib.file_digest(contents, "sha256").hexdigest()

@@ -1,0 +1,270 @@
+"""Every sort of file that the lab writes, written on a disk that may fail, and read back.
+
+Each writer prepares in peace, works while the disk fails as scheduled, and then checks in peace:
+what it reads is whole, what was acknowledged is there, and the next write works.
+"""
+
+import contextlib
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.faulty_fs import READ_ONLY, Fault, schedule
+from support.runs import directory_system, plan_of
+from tiltyard.errors import TiltyardError
+from tiltyard.executors.local import LocalTrial
+from tiltyard.folder import (
+    StudyFolder,
+    create_file,
+    partial_beside,
+    sha256,
+    sync_directory,
+    write_together,
+)
+from tiltyard.host import calibrations
+from tiltyard.host.changes import MadeFile
+from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.ledger import Ledger, restore
+from tiltyard.host.ledger_file import read_ledger
+from tiltyard.plan.store import read_plan, write_plan
+from tiltyard.run.journal import Journal, Stopped, read_journal
+from tiltyard.run.lock import hold_lock, running_pid
+from tiltyard.systems.state import kept
+
+CAT = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
+
+
+@dataclass
+class Disk:
+    """A directory on the disk that fails, and the same directory as it really is."""
+
+    mounted: Path
+    shows: Path
+    inside: str
+    """The directory of this writer."""
+    faults: Sequence[Fault]
+    device: str
+    """A block device to be copied."""
+    refused: list[Exception] = field(default_factory=list)
+    told: str = ""
+    """Faults that were injected so far."""
+
+    @property
+    def place(self) -> Path:
+        """Where to write."""
+        return self.mounted / self.inside
+
+    @property
+    def real(self) -> Path:
+        """The same past the disk that fails; for looking only."""
+        return self.shows / self.inside
+
+    @contextlib.contextmanager
+    def failing(self) -> Iterator[None]:
+        """The disk fails in here; nothing but an error that a person understands comes out."""
+        schedule(self.shows, self.faults)
+        try:
+            with self.refusing():
+                yield
+        finally:
+            self.told += self.shows.with_name(f"{self.shows.name}.faults").read_text()
+            schedule(self.shows, ())
+
+    @contextlib.contextmanager
+    def refusing(self) -> Iterator[None]:
+        """What is refused in here is kept, and the work goes on."""
+        try:
+            yield
+        except (OSError, TiltyardError) as error:
+            self.refused.append(error)
+
+    def met(self, *words: str) -> bool:
+        """Whether a fault was injected that has one of these words."""
+        return any(word in self.told for word in words)
+
+
+Writer = Callable[[Disk], None]
+
+
+def a_journal(disk: Disk) -> None:
+    """Lines that were acknowledged are there in order; others may be, once and whole."""
+    path = disk.place / "journal.jsonl"
+    asked: list[str] = []
+    taken: list[str] = []
+
+    def append(journal: Journal, count: int) -> None:
+        for _ in range(count):
+            asked.append(f"{len(asked)} " + "x" * (37 * len(asked) ** 2))
+            with disk.refusing():
+                journal.append(Stopped(reason=asked[-1]))
+                taken.append(asked[-1])
+
+    with Journal.open(path)[0] as journal:
+        append(journal, 2)
+        with disk.failing():
+            append(journal, 6)
+        append(journal, 1)
+        assert taken[-1] == asked[-1], "the next line is not taken"
+        in_order(path, taken, asked, disk)
+    with disk.failing(), Journal.open(path)[0] as journal:
+        append(journal, 3)
+    with Journal.open(path)[0] as journal:
+        append(journal, 1)
+        assert taken[-1] == asked[-1], "the next line is not taken after opening it again"
+    in_order(path, taken, asked, disk)
+
+
+def in_order(path: Path, taken: Sequence[str], asked: Sequence[str], disk: Disk) -> None:
+    """What is read is what was taken, and beyond it only what nobody could cut off again."""
+    found = [entry.event.reason for entry in read_journal(path) if isinstance(entry.event, Stopped)]
+    assert set(taken) <= set(found), "a line that was taken is lost"
+    assert found == [one for one in asked if one in found], "a line is there twice, or misplaced"
+    if not disk.met("truncate", READ_ONLY):
+        assert found == list(taken), "a line that was refused is there"
+
+
+def a_ledger(disk: Disk) -> None:
+    """Every change that was made is put back, by this process or after its death."""
+    state = disk.place / "state"
+    state.mkdir(mode=0o700)
+    made = Path(os.environ["TILTYARD_STATE"]).with_name("made")
+    made.mkdir(exist_ok=True)
+    files = [made / f"{PREFIX}{name}" for name in "abcdef"]
+    ledgers: list[Ledger] = []
+    with disk.failing():
+        ledgers.append(Ledger(state))
+        for file in files:
+            with disk.refusing():
+                ledgers[0].record(MadeFile(path=file)).path.touch()
+        for file in files[::2]:
+            with disk.refusing():
+                ledgers[0].undo(MadeFile(path=file))
+    for ledger in ledgers:
+        told = read_ledger(ledger.path)
+        there = {file for file in files if file.exists()}
+        outstanding = {MadeFile(path=file) for file in there}
+        assert outstanding <= {one.change for one in told.outstanding.values()}, "not written down"
+        ledger.record(MadeFile(path=made / f"{PREFIX}next")).path.touch()
+        assert not read_ledger(ledger.path).broken
+        if disk.inside.endswith("closed"):
+            with disk.failing():
+                ledger.close()
+        else:
+            os.close(ledger.hold[0])
+    with disk.failing():
+        restore(state)
+    left = restore(state).left
+    assert not left, left
+    assert not list(made.iterdir()), "not put back"
+    assert not list(state.iterdir())
+
+
+def files_together(disk: Disk) -> None:
+    """Findings and report: each is the old or the new one; before a renaming all are old."""
+    names = ("findings.json", "report/index.html", "report/tables/values.csv")
+    old = {name: f"old {name}\n".encode() * 9000 for name in names}
+    new = {name: f"new {name}\n".encode() * 9000 for name in names}
+    write_together(disk.place, old)
+    with disk.failing():
+        write_together(disk.place, new)
+    found = {name: (disk.place / name).read_bytes() for name in names}
+    assert all(found[name] in (old[name], new[name]) for name in names)
+    assert disk.refused or found == new
+    if disk.refused and not disk.met("rename", "fsyncdir", READ_ONLY):
+        assert found == old
+    if not disk.met("unlink", READ_ONLY):
+        assert not list(disk.real.rglob("*.partial"))
+    write_together(disk.place, new)
+    assert not list(disk.real.rglob("*.partial")), "what was left half written stays"
+
+
+def a_trial(disk: Disk) -> None:
+    """A file under its own name has all that the engine said."""
+    source, path = Path(__file__), disk.place / "trials" / "a.jsonl"
+    path.parent.mkdir()
+
+    def run() -> None:
+        partial = partial_beside(path)
+        try:
+            with create_file(partial) as keep:
+                trial = LocalTrial((sys.executable, "-c", CAT, str(source)), b"", keep)
+                for _ in trial.lines():
+                    pass
+                keep.flush()
+                os.fsync(keep.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        sync_directory(path.parent)
+
+    with disk.failing():
+        run()
+    assert path.exists() or disk.refused
+    assert not path.exists() or path.read_bytes() == source.read_bytes()
+    run()
+    assert path.read_bytes() == source.read_bytes()
+
+
+def a_plan(disk: Disk) -> None:
+    """It is there whole, or not at all; a lock taken meanwhile names its holder or nobody."""
+    folder = StudyFolder(disk.place)
+    folder.study.write_text('question = "Which?"\n')
+    system = directory_system("a", Path(os.environ["TILTYARD_STATE"]).with_name("a"))
+    plan = plan_of((system,)).model_copy(update={"study_sha256": sha256(folder.study.read_bytes())})
+    with disk.failing(), hold_lock(folder):
+        write_plan(folder, plan)
+    assert folder.plan.exists() or disk.refused
+    with hold_lock(folder):
+        assert running_pid(folder) == os.getpid()
+        if not folder.plan.exists():
+            write_plan(folder, plan)
+    assert read_plan(folder) == plan
+
+
+def a_calibration(disk: Disk) -> None:
+    """The one in force is the old one or the new one."""
+    of_here = {"machine": calibrations.machine(), "kernel": calibrations.kernel()}
+    older, newer = (
+        calibrations.KeptCalibration(
+            id=f"c{year}", date=f"{year}-01-01", resolution_percent={"iozone": 1.0}, **of_here
+        )
+        for year in (2025, 2026)
+    )
+    disk.place.chmod(0o700)
+    calibrations.keep(older, disk.place)
+    with disk.failing():
+        calibrations.keep(newer, disk.place)
+        assert calibrations.in_force(disk.place) == newer
+    assert calibrations.in_force(disk.place) in (older, newer)
+    calibrations.keep(newer, disk.place)
+    assert calibrations.in_force(disk.place) == newer
+
+
+def a_kept_device(disk: Disk) -> None:
+    """A copy that was made is the device's every byte; otherwise making it says so."""
+    copy = disk.place / "kept.img"
+    digests: list[str] = []
+
+    def nothing() -> None:
+        """Nobody has asked to stop."""
+
+    with disk.failing():
+        digests.append(kept.keep(disk.device, copy, nothing))
+    if not digests:
+        copy.unlink(missing_ok=True)
+        digests.append(kept.keep(disk.device, copy, nothing))
+    with copy.open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == digests[0]
+    with disk.failing():
+        assert kept.put_back(disk.device, copy, digests[0], nothing) == 0
+    assert all(isinstance(error, OSError) for error in disk.refused), disk.refused
+    assert kept.put_back(disk.device, copy, digests[0], nothing) == 0
+
+
+WRITERS: tuple[Writer, ...] = (
+    a_journal, a_ledger, files_together, a_trial, a_plan, a_calibration, a_kept_device,
+)  # fmt: skip
