@@ -54,7 +54,7 @@ def names_a_winner(root: Path, seed: int) -> bool:
     run_study(folder, plan, engine, lambda run: decision(analyse(plan, run)), Watcher())
     findings = analyse(plan, read_run(folder, plan))
     assert (findings.look, findings.trials_kept, findings.trials_failed) == (7, 28, 0)
-    assert findings.family == 14, "thirteen tests of iozone and one metric of postmark"
+    assert findings.family == 13, "tests of iozone; the one metric of postmark is its headline"
     return any(found.verdict in ("faster", "slower") for found in all_comparisons(findings))
 
 
