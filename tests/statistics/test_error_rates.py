@@ -15,6 +15,7 @@ from tiltyard.simulation.laws import LAWS, law_rates
 from tiltyard.simulation.others import RULES, trials_until_small
 from tiltyard.simulation.rates import EFFECTS, Rates, rates
 from tiltyard.simulation.scenarios import NOISIEST, SCENARIOS, paired
+from tiltyard.simulation.sections import SECTIONS
 from tiltyard.simulation.studies import study_rates
 from tiltyard.stats.sequential import LOOKS, table_of
 from tiltyard.stats.signed_rank import largest_c, signed_rank
@@ -223,9 +224,18 @@ def test_figures_of_the_document_are_those_of_a_smaller_rerun(heading, field, re
     written = grid(DOCUMENT.read_text("utf-8"), heading)
     assert len(written) == len(SCENARIOS) * (len(RULES) + len(DESIGNS))
     for (scenario, design), share in written.items():
-        again = getattr(rerun.of(scenario, design), field)
+        again = getattr(rerun.found["comparisons"].of(scenario, design), field)
         error = 4.5 * np.sqrt(max(share * (1 - share), 0.002) / rerun.paths)
         assert again == pytest.approx(share, abs=error), (scenario, design)
+
+
+def test_a_section_finds_the_same_whatever_others_there_are_and_in_how_many_processes(rerun):
+    by_name = {section.name: section for section in SECTIONS}
+    assert len(by_name) == len(SECTIONS), "names give each section a stream of its own"
+    assert (
+        by_name["growth"].run(1000, 13) == rerun.found["growth"] != by_name["growth"].run(1000, 14)
+    )
+    assert document(simulate(20, 13, jobs=2)) == document(simulate(20, 13))
 
 
 def test_the_same_seed_gives_the_same_figures():

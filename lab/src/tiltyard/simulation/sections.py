@@ -1,0 +1,28 @@
+"""The sections of the document, in their order."""
+
+from typing import Any, Final
+
+from tiltyard.simulation import (
+    comparisons,
+    families,
+    growth,
+    imports,
+    laws,
+    levels,
+    orders,
+    rounded,
+    studies,
+)
+from tiltyard.simulation.section import Section
+
+SECTIONS: Final[tuple[Section[Any], ...]] = (
+    comparisons.SECTION,
+    growth.SECTION,
+    laws.SECTION,
+    levels.SECTION,
+    orders.SECTION,
+    families.SECTION,
+    studies.SECTION,
+    imports.SECTION,
+    rounded.SECTION,
+)
