@@ -1,5 +1,6 @@
 """The simulated error rates: those of the method, those of the document, and what is held to."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,17 +9,20 @@ import pytest
 from scipy.stats import binom
 
 from tiltyard.simulation import document, simulate
+from tiltyard.simulation.change_points import change_points
 from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
 from tiltyard.simulation.families import PROCEDURES, family_rates
 from tiltyard.simulation.growth import SCALES, growth_rates
 from tiltyard.simulation.laws import LAWS, law_rates
-from tiltyard.simulation.others import RULES, trials_until_small
+from tiltyard.simulation.others import RULES, times_faster, trials_until_small
 from tiltyard.simulation.rates import EFFECTS, Rates, rates
 from tiltyard.simulation.scenarios import NOISIEST, SCENARIOS, paired
 from tiltyard.simulation.sections import SECTIONS
 from tiltyard.simulation.studies import study_rates
+from tiltyard.simulation.watching import DEPENDENT, watched_rates
 from tiltyard.stats.sequential import LOOKS, table_of
 from tiltyard.stats.signed_rank import largest_c, signed_rank
+from tiltyard.stats.welch import moments
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/error-rates.md"
 PATHS = 20_000
@@ -37,18 +41,18 @@ METHOD = {
     "stalls, 10 % of trials": (6, 19.4, (80, 13.2), (94, 10.3), (99, 9.0)),
     "heavy tails, Student t₂": (3, 19.5, (83, 13.5), (100, 8.3), (100, 7.3)),
 }
-# False claims of the rules of others in the method's simulation, %.
+# False claims of the rules of others in the method's simulation, the last in one of other code, %.
 OTHERS = {
-    "normal, CV 1 %": (25.7, 25.7, 4.9),
-    "normal, CV 3 %": (25.6, 35.1, 4.8),
-    "normal, CV 10 %": (25.5, 22.1, 4.5),
-    "drift, −0.25 % each trial": (39.3, 39.4, 99.8),
-    "wander, AR(1) 3 %": (None, 43.6, 49.1),
-    "one step of −5 %": (None, 29.6, 23.2),
-    "burst, 4 trials −20 %": (None, 33.6, 25.4),
-    "bimodal, 30 % of trials −10 %": (29.3, 52.2, 4.5),
-    "stalls, 10 % of trials": (None, 31.7, 1.4),
-    "heavy tails, Student t₂": (None, 26.6, 3.3),
+    "normal, CV 1 %": (25.7, 25.7, 4.9, 0.1),
+    "normal, CV 3 %": (25.6, 35.1, 4.8, 0.2),
+    "normal, CV 10 %": (25.5, 22.1, 4.5, 0.3),
+    "drift, −0.25 % each trial": (39.3, 39.4, 99.8, 59.8),
+    "wander, AR(1) 3 %": (None, 43.6, 49.1, 20.5),
+    "one step of −5 %": (None, 29.6, 23.2, 11.5),
+    "burst, 4 trials −20 %": (None, 33.6, 25.4, 0.04),
+    "bimodal, 30 % of trials −10 %": (29.3, 52.2, 4.5, 0.3),
+    "stalls, 10 % of trials": (None, 31.7, 1.4, 0.02),
+    "heavy tails, Student t₂": (None, 26.6, 3.3, 0.03),
 }
 
 
@@ -140,6 +144,31 @@ def test_outcomes_are_those_of_the_intervals_of_moved_data():
 )
 def test_trials_until_the_deviation_is_small(values, trials):
     assert trials_until_small(np.array([values])).tolist() == [trials]
+
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+@pytest.mark.parametrize("run", json.loads((RECORDED / "hyperfine.json").read_text()))
+def test_times_faster_is_what_hyperfine_prints(run):
+    first, second = (moments(np.array([run[side]])) for side in ("first_s", "second_s"))
+    (ratio,), (error,) = times_faster(first, second)
+    assert f"{ratio:.2f} ± {error:.2f}" == run["printed"]
+
+
+@pytest.mark.parametrize("run", json.loads((RECORDED / "otava.json").read_text()))
+def test_change_points_are_those_that_otava_reports(run):
+    """Otava 0.8.0 with its defaults; "neighbour" are series that tell which p-values it renews."""
+    assert change_points(np.array(run["series"])) == run["change_points"]
+
+
+def test_a_series_that_never_changes_alarms_a_detector_and_no_design_of_ours():
+    found = {one.law: one for one in watched_rates(120, seed=16)}
+    assert found[DEPENDENT].once > 0.5
+    for one in found.values():
+        assert one.each > one.once
+        for share in one.ours.values():
+            assert binom.sf(round(share * 120) - 1, 120, 0.05) > 1e-4
 
 
 def test_noise_that_grows_breaks_the_standard_constants_a_little_and_the_strict_ones_never():

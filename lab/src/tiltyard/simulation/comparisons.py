@@ -70,13 +70,15 @@ Ten hosts. On three the noise is normal. On four something happens while trials 
 drifts, wanders, takes a step, or is disturbed for a while. On three single trials are odd:
 bimodal, stalled, or with heavy tails. A session has room for 30 blocks of two trials each.
 
-Three rules of others. They run all trials of one system, then all of the other:
+Four rules of others. They run all trials of one system, then all of the other:
 
 * **{rules[0]}**: three trials each; a winner is named when bars of one
   standard error do not overlap.
 * **{rules[1]}**: three trials, then more while the standard deviation is 2.5 % of
   the mean or more, up to 15: the rule of the Phoronix Test Suite; read by the same bars.
 * **{rules[2]}**: ten trials each and Welch's t-test at 5 %.
+* **{rules[3]}**: ten runs each, the least that hyperfine makes, and what it prints: "1.13 ±
+  0.20 times faster". A winner is named when the ratio less the error is more than 1.
 
 Six designs of ours, in blocks of random order: the profiles *quick*, *standard*, *rigorous* and
 *fast*, which is retired, *standard* with strict constants, and a confidence sequence that looks
@@ -90,9 +92,11 @@ def _equal(found: Comparisons) -> str:
 
 {_grid(found, lambda one: percent(one.false))}
 
-Two lessons. An order that is not random turns what happens to the host into a difference between
+Three lessons. An order that is not random turns what happens to the host into a difference between
 systems: Welch's test, sound for independent trials, is as wrong as an eye where the host drifts.
-And stopping when the deviation looks small picks the sessions in which it is too small.
+And stopping when the deviation looks small picks the sessions in which it is too small. The error
+that hyperfine prints is one of single runs, not of means: that makes its reader careful where runs
+are independent (and blind, as the tables below tell), and saves nobody from a drift.
 
 ## Equal systems: intervals that hold the truth, %
 

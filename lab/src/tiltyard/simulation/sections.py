@@ -12,11 +12,13 @@ from tiltyard.simulation import (
     orders,
     rounded,
     studies,
+    watching,
 )
 from tiltyard.simulation.section import Section
 
 SECTIONS: Final[tuple[Section[Any], ...]] = (
     comparisons.SECTION,
+    watching.SECTION,
     growth.SECTION,
     laws.SECTION,
     levels.SECTION,
