@@ -11,6 +11,7 @@ from scipy.stats import binom
 from tiltyard.simulation import document, simulate
 from tiltyard.simulation.change_points import change_points
 from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
+from tiltyard.simulation.failures import FAILING, SPARES, failure_rates
 from tiltyard.simulation.families import PROCEDURES, family_rates
 from tiltyard.simulation.growth import SCALES, growth_rates
 from tiltyard.simulation.laws import LAWS, law_rates
@@ -187,11 +188,11 @@ def test_only_the_fast_profile_depends_on_the_law_of_the_noise():
         for design in ("quick", "standard", "standard, strict", "rigorous"):
             assert false[design] <= 0.0505 + error, (law, design)
     # The method's figure for two points.
-    assert found["two points and 1 %"]["fast"] == pytest.approx(0.086, abs=error)
+    assert found["two points and 1 %"]["fast, retired"] == pytest.approx(0.086, abs=error)
     # Why it is retired: a cold start, and a host that swings with the blocks.
-    assert found["first turn of a block 5 % slower"]["fast"] > 0.075
-    assert found["a sine of one block"]["fast"] > 0.06
-    assert found["normal"]["fast"] == pytest.approx(0.0478, abs=error)
+    assert found["first turn of a block 5 % slower"]["fast, retired"] > 0.075
+    assert found["a sine of one block"]["fast, retired"] > 0.06
+    assert found["normal"]["fast, retired"] == pytest.approx(0.0478, abs=error)
 
 
 @pytest.mark.parametrize("profile", ["quick", "standard", "rigorous"])
@@ -202,6 +203,15 @@ def test_constants_are_the_largest_that_the_joint_law_allows(profile):
     assert [c for _, c in LOOKS[profile]] == [
         largest_c(n, allowed[-1] * (1 + 1e-9)) for n, _ in LOOKS[profile]
     ]
+
+
+def test_failed_trials_claim_nothing_and_spares_make_up_for_them():
+    found = {(one.failing, one.spares): one for one in failure_rates(100, seed=17)}
+    assert set(found) == {(failing, spares) for failing in FAILING for spares in (0, SPARES)}
+    for one in found.values():
+        for share in (one.false, one.missed):
+            assert binom.sf(round(share * 100) - 1, 100, 0.05) > 1e-4
+    assert found[0.15, SPARES].found > found[0.15, 0].found
 
 
 def test_families_keep_what_each_correction_promises():

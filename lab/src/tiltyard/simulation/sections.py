@@ -4,7 +4,9 @@ from typing import Any, Final
 
 from tiltyard.simulation import (
     comparisons,
+    failures,
     families,
+    forecasts,
     growth,
     imports,
     laws,
@@ -25,6 +27,8 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     orders.SECTION,
     families.SECTION,
     studies.SECTION,
+    failures.SECTION,
+    forecasts.SECTION,
     imports.SECTION,
     rounded.SECTION,
 )

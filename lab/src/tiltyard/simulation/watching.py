@@ -102,7 +102,7 @@ def _lines(found: tuple[WatchedRates, ...]) -> list[Line]:
     }
     return [
         *(
-            Line(f"*{name}*: the same runs in blocks, at all of its looks", "5 %",
+            Line(f"*{name}*: runs of equal systems in blocks, at all of its looks", "5 %",
                  span(one.ours[name] for one in found))
             for name in found[0].ours
         ),
