@@ -9,12 +9,11 @@ from tiltyard.simulation.imports import (
     SHARED,
     TWO_POINTS,
     VALUES,
-    RoundedRates,
     SharedRates,
     draws,
-    rounded_rates,
     shared_rates,
 )
+from tiltyard.simulation.rounded import RoundedRates, rounded_rates
 
 REPORTS = 400
 WELCH_OF_TWO_POINTS = 0.065

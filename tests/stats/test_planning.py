@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from tiltyard.simulation.forecasts import FAMILIES, NOISES, likely_forecast, look_forecast
 from tiltyard.stats.planning import (
     blocks_for_half_width,
     blocks_needed,
@@ -17,7 +18,6 @@ from tiltyard.stats.planning import (
     prediction_interval,
 )
 from tiltyard.stats.sequential import RepeatedInterval, Spending, looks, repeated_interval
-from tiltyard.stats.signed_rank import largest_c, signed_ranks
 
 STANDARD = looks("standard", False, None)
 
@@ -59,79 +59,20 @@ def test_blocks_needed_are_looks_first_and_grow_with_the_noise():
     assert blocks_for_half_width(7, 0.06, 0.02) == 63
 
 
-NOISES = {
-    "normal": lambda rng, shape: rng.normal(0, 1, shape),
-    "Student t3": lambda rng, shape: rng.standard_t(3, shape) / 1.7,
-    "lognormal": lambda rng, shape: np.exp(0.5 * rng.normal(size=shape)),
-    "bimodal": lambda rng, shape: -2.0 * (rng.random(shape) < 0.35) + 0.2 * rng.normal(size=shape),
-}
-"""Values of one system, in deviations, by and large."""
-
-
-def paired_noise(noise, rng, shape):
-    return NOISES[noise](rng, shape) - NOISES[noise](rng, shape)
-
-
-def decided_by(differences, level, rope):
-    """Decided at each look or before, shape (paths, looks)."""
-    spending = Spending("standard", False, STANDARD)
-    decided = np.zeros((len(differences), len(STANDARD)), dtype=bool)
-    for place, (blocks, _) in enumerate(STANDARD):
-        if spending.has_interval(place, level):
-            one = spending.evidence(place, differences[:, :blocks], level)
-            inside = (one.low > -rope) & (one.high < rope)
-            decided[:, place] = (one.low > 0) | (one.high < 0) | inside
-    return np.logical_or.accumulate(decided, axis=1)
-
-
-@pytest.mark.parametrize("family", [1, 6, 15])
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("noise", NOISES)
-def test_forecasts_come_true_as_often_as_they_say(noise, family, monkeypatch):
+def test_forecasts_come_true_as_often_as_they_say(noise, family):
     """Pilots of five blocks, over differences up to ±10 % and noises of 0.5 to 10 %."""
-    monkeypatch.setattr("tiltyard.stats.planning._DRAWS", 40)
-    rng = np.random.default_rng(21)
-    pilots, rope, level = 300, math.log1p(0.02), 0.05 / family
-    sizes = np.exp(rng.uniform(math.log(0.005), math.log(0.1), (pilots, 1)))
-    truths = rng.uniform(-0.1, 0.1, (pilots, 1))
-    made = truths + sizes * paired_noise(noise, rng, (pilots, 5))
-    foreseen = np.mean(
-        [[look.decided for look in foresee(own, level=level, seed=7)] for own in made], axis=0
-    )
-    again = (truths[:, None] + sizes[:, None] * paired_noise(noise, rng, (pilots, 10, 20))).reshape(
-        -1, 20
-    )
-    true = decided_by(again, level, rope).mean(axis=0)
-    assert foreseen == pytest.approx(true, abs=0.05)
+    assert look_forecast(noise, family, 300, np.random.default_rng(21)).off <= 0.05
 
 
-@pytest.mark.parametrize("family", [1, 6, 15])
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_blocks_that_are_needed_decide_in_four_of_five(noise, family):
-    rng = np.random.default_rng(22)
-    spending, rope, level = Spending("standard", False, STANDARD), math.log1p(0.02), 0.05 / family
-    came_true = []
-    for _ in range(250):
-        truth, size = rng.uniform(-0.05, 0.05), np.exp(rng.uniform(math.log(0.01), math.log(0.06)))
-        path = truth + size * paired_noise(noise, rng, (1, 1020))
-        done = decided_by(path[:, :20], level, rope)[0]
-        for place, (blocks, _) in enumerate(STANDARD):
-            if done[place]:
-                break
-            if not spending.has_interval(place, level):
-                continue
-            one = spending.evidence(place, path[:, :blocks], level)
-            now = RepeatedInterval(blocks, one.estimate[0], one.low[0], one.high[0], 0.5, 1 - level)
-            total = blocks_needed(spending, now, rope, level)
-            if total is None or total > 400:
-                continue
-            if total <= 20:
-                came_true.append(done[[n for n, _ in STANDARD].index(total)])
-            else:
-                c = largest_c(total, spending.nominal_level(3, level))
-                late = signed_ranks(path[:, :total], c)
-                low, high = late.low[0], late.high[0]
-                came_true.append(done[-1] or low > 0 or high < 0 or (-rope < low and high < rope))
-    assert 0.75 <= np.mean(came_true) <= 0.95
+    found = likely_forecast(noise, family, 120, np.random.default_rng(22))
+    assert found.said > 60
+    error = 3 * math.sqrt(0.8 * 0.2 / found.said)
+    assert 0.75 - error <= found.came_true <= 0.95 + error
 
 
 def test_five_blocks_know_their_noise_badly():

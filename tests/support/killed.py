@@ -1,21 +1,18 @@
 """A system brought up and taken down by a process that kills itself after a line of its ledger.
 
-Called as ``python -m support.killed KIND SETTINGS WORK LINES``: it dies as soon as so many lines of
-the ledger are on the disk, before it makes the change that the last of them tells of. With 0 it
-lives, and says how many lines there were.
+It dies as soon as so many lines of the ledger are on the disk, before it makes the change that the
+last of them tells of. The process is a fork of the tests: to start Python anew for each line takes
+longer than all that the line is about.
 """
 
-import json
 import os
 import signal
-import subprocess
-import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from support.patience import PATIENCE_S
 from tiltyard.host import ledger
 from tiltyard.host.ledger_file import append
 from tiltyard.systems import kind
@@ -34,31 +31,33 @@ def turn(name: str, settings: Mapping[str, Any], work: Path, lines: int) -> int 
     Returns:
         How many lines the ledger had; ``None`` if the process was killed.
     """
-    argv = (sys.executable, "-m", "support.killed", name, json.dumps(settings), work, str(lines))
-    done = subprocess.run(
-        argv,
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    if done.returncode == -signal.SIGKILL:
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            said = str(_lines_of_turn(name, settings, work, lines))
+        except BaseException:
+            said = traceback.format_exc()
+        os.write(writes, said.encode()[-60_000:])
+        os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads) as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         return None
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+    assert said.isdigit(), said
+    return int(said)
 
 
-def main() -> None:
-    """The process."""
-    name, settings, work, lines = sys.argv[1], json.loads(sys.argv[2]), *sys.argv[3:]
-    written = _dying_after(int(lines))
+def _lines_of_turn(name: str, settings: Mapping[str, Any], work: Path, lines: int) -> int:
+    written = _dying_after(lines)
     with ledger.Ledger() as own:
-        site = Site(root=Path(work), work=Path(work) / "work", ledger=own)
+        site = Site(root=work, work=work / "work", ledger=own)
         system = kind(name).system("one", settings, site)
         system.bring_up()
         system.take_down()
-    sys.stdout.write(f"{next(written) - 1}\n")
+    return next(written) - 1
 
 
 def _dying_after(lines: int) -> Iterator[int]:
@@ -72,7 +71,3 @@ def _dying_after(lines: int) -> Iterator[int]:
 
     ledger.append = counting
     return numbers
-
-
-if __name__ == "__main__":
-    main()

@@ -239,7 +239,7 @@ def _simulated(found: Calibration) -> Section:
         f"each kind under {told.scenarios} kinds of noise (seed {told.seed}), from the kindest to "
         "the worst. The standard rules must claim a false difference in 4.2 to 5.5 % of them, give "
         f"or take the {100 * told.known_to:.1f} points that so many leave open "
-        f"({mark(told.passed)}). The first three are rules that others use.",
+        f"({mark(told.passed)}). The rules that others use come first.",
         Table(
             ("rule", "false verdicts", "intervals with the truth", "5 % found", "trials of each"),
             tuple(

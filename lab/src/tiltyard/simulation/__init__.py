@@ -3,7 +3,6 @@
 ``python -m tiltyard.simulation --write docs/error-rates.md`` writes it down.
 """
 
-from tiltyard.simulation.document import document
-from tiltyard.simulation.results import PATHS, QUICK_PATHS, SEED, Results, simulate
+from tiltyard.simulation.document import PATHS, SEED, Results, document, simulate
 
-__all__ = ["PATHS", "QUICK_PATHS", "SEED", "Results", "document", "simulate"]
+__all__ = ["PATHS", "SEED", "Results", "document", "simulate"]

@@ -78,7 +78,7 @@ STANDARD: Final = Design("standard", bounds_of("standard"))
 STRICT: Final = Design("standard, strict", bounds_of("standard", strict=True))
 DESIGNS: Final = (
     Design("quick", bounds_of("quick")),
-    Design("fast", bounds_of("fast")),
+    Design("fast, retired", bounds_of("fast")),
     STANDARD,
     STRICT,
     Design("rigorous", bounds_of("rigorous")),

@@ -14,6 +14,7 @@ from tiltyard.analysis.contrast import Judged, judge
 from tiltyard.analysis.findings import HEADLINE_LEVEL
 from tiltyard.analysis.quantity import Quantity
 from tiltyard.plan.model import Design, Look
+from tiltyard.simulation.section import Line, Section, percent
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.stats.sequential import looks, overall_alpha
 from tiltyard.stats.types import FloatArray
@@ -88,3 +89,25 @@ def claims(judged: tuple[Judged, ...]) -> bool:
     return any(
         contrast.verdict in ("faster", "slower") for found in judged for contrast in found.contrasts
     )
+
+
+def _simulate(paths: int, seed: int) -> StudyRates:
+    """A study has hundreds of comparisons: there are fewer of them than of paths."""
+    return study_rates(max(1, paths // 20), seed)
+
+
+def _lines(found: StudyRates) -> list[Line]:
+    return [
+        Line("studies of equal systems that name a winner", "5 %", f"{percent(found.winner)} %")
+    ]
+
+
+def _told(found: StudyRates) -> str:
+    return f"""
+Whole studies of 20 cells × 6 equal systems, 300 comparisons and an index: of {found.studies}
+studies {percent(found.winner)} % named a winner by the index (Holm), and {percent(found.any_cell)}
+% claimed a difference in any cell (Benjamini–Hochberg). Allowed are 5 %.
+"""
+
+
+SECTION: Final = Section("studies", _simulate, _told, _lines)

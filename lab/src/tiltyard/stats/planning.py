@@ -190,6 +190,7 @@ def expected_looks(
     level: float,
     power: float,
     seed: int,
+    draws: int = _DRAWS,
 ) -> tuple[Expected, ...]:
     """What each look is expected to show, by resampling measured differences.
 
@@ -209,6 +210,7 @@ def expected_looks(
             intervals and claims a comparison that differs alone.
         power: chance with which a difference is to be found.
         seed: of the draws.
+        draws: at most so many; fewer where a look has many blocks.
 
     Raises:
         ValueError: if there are fewer than two differences.
@@ -220,7 +222,7 @@ def expected_looks(
     noise = (differences - differences.mean()) * math.sqrt(n / (n - 1))
     rng = np.random.default_rng(seed)
     last = spending.looks[-1][0]
-    draws = max(40, min(_DRAWS, _WALSH_VALUES // (last * (last + 1) // 2)))
+    draws = max(40, min(draws, _WALSH_VALUES // (last * (last + 1) // 2)))
     deviation = float(noise.std())
     smooth = 1 / math.sqrt(n)
     drawn = rng.choice(noise, (draws, last)) * rng.choice(np.array([-1.0, 1.0]), (draws, last))

@@ -1,0 +1,34 @@
+"""The sections of the document, in their order."""
+
+from typing import Any, Final
+
+from tiltyard.simulation import (
+    comparisons,
+    failures,
+    families,
+    forecasts,
+    growth,
+    imports,
+    laws,
+    levels,
+    orders,
+    rounded,
+    studies,
+    watching,
+)
+from tiltyard.simulation.section import Section
+
+SECTIONS: Final[tuple[Section[Any], ...]] = (
+    comparisons.SECTION,
+    watching.SECTION,
+    growth.SECTION,
+    laws.SECTION,
+    levels.SECTION,
+    orders.SECTION,
+    families.SECTION,
+    studies.SECTION,
+    failures.SECTION,
+    forecasts.SECTION,
+    imports.SECTION,
+    rounded.SECTION,
+)
