@@ -6,6 +6,7 @@ import pytest
 from support.synthetic import synthetic_study
 from support.turns import sliced, workload_of
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.quantity import collect
 from tiltyard.analysis.steadiness import steadiness
 
 
@@ -15,7 +16,7 @@ def level(trials: int, slices: int = 60) -> np.ndarray:
 
 def found(rates: np.ndarray, **update: object):
     plan, run = sliced(rates, **update)
-    return steadiness(run, workload_of(plan))
+    return steadiness(collect(plan, run, workload_of(plan)))
 
 
 def test_level_trials_are_steady():
@@ -53,11 +54,11 @@ def test_short_trials_tell_of_noise_and_not_of_a_state(slices, slice_s):
 
 def test_several_values_a_trial_are_said_to_be_untouched():
     plan, run = synthetic_study(("ext4", "xfs"), ("iozone",), 7)
-    untold = steadiness(run, workload_of(plan))
+    untold = steadiness(collect(plan, run, workload_of(plan)))
     assert untold.trials == 0
     assert "no warm-up was removed" in untold.sentence
 
 
 def test_before_the_first_trial_there_is_nothing_to_say():
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), 0)
-    assert steadiness(run, workload_of(plan)) is None
+    assert steadiness(collect(plan, run, workload_of(plan))) is None

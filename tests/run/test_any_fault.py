@@ -72,4 +72,4 @@ def test_whatever_fails_what_is_written_is_whole(tmp_path: Path) -> None:
 def test_whatever_fails_of_a_thousand_schedules(tmp_path: Path) -> None:
     met = sweep(tmp_path, *at_random(MANY))
     print(met.total(), met)  # noqa: T201
-    assert all(met[writer.__name__] > 50 for writer in WRITERS), met
+    assert all(met[writer.__name__] > 20 for writer in WRITERS), met
