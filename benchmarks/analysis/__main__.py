@@ -3,15 +3,16 @@
 python -m benchmarks.analysis [--values 10000 100000 1000000] [--directory DIR]
 """
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.table import say
 from tiltyard.folder import StudyFolder
 
+from .sizes import asked
 from .study import write_study
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -24,16 +25,13 @@ LINEAR = 1.5
 
 def main() -> None:
     """Print one line a size, and what was wanted of the largest."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--values", type=int, nargs="+", default=SIZES, help="trial values")
-    parser.add_argument("--directory", type=Path, help="to write the studies in")
-    options = parser.parse_args()
-    _say("   values  comparisons   reading    analysis   its CPU    a value   peak memory")
+    sizes, directory = asked(__doc__, "--values", SIZES, "trial values")
+    say("   values  comparisons   reading    analysis   its CPU    a value   peak memory")
     costs: dict[int, dict[str, float]] = {}
-    for asked in sorted(options.values):
-        values, cost = _cost(asked, options.directory)
+    for size in sizes:
+        values, cost = _cost(size, directory)
         costs[values] = cost
-        _say(
+        say(
             f"{values:9,}  {cost['comparisons']:11,.0f}  {cost['read_s']:6.2f} s  "
             f"{cost['elapsed_s']:8.2f} s  {cost['cpu_s']:6.2f} s  "
             f"{1e6 * cost['cpu_s'] / values:6.2f} µs  {_mib(cost):8.0f} MiB"
@@ -55,12 +53,7 @@ def _verdict(costs: dict[int, dict[str, float]]) -> None:
 
 
 def _judge(wanted: str, reached: bool) -> None:
-    _say(f"{wanted}: {'reached' if reached else 'NOT REACHED'}")
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    say(f"{wanted}: {'reached' if reached else 'NOT REACHED'}")
 
 
 def _mib(cost: dict[str, float]) -> float:

@@ -1,9 +1,8 @@
-"""Long runs: what going on with one, its status and one more trial cost the lab.
+"""Long runs: what going on with one, its status, its report and one more trial cost the lab.
 
 python -m benchmarks.analysis.long [--trials 1000 10000 100000] [--directory DIR]
 """
 
-import argparse
 import json
 import sys
 import tempfile
@@ -11,9 +10,11 @@ from pathlib import Path
 
 from benchmarks.harness import CPU, WHOLE
 from benchmarks.processes import timed
+from benchmarks.table import machine, say
 from tiltyard.folder import StudyFolder
 
 from .run import write_run
+from .sizes import asked
 
 SIZES = (1_000, 10_000, 100_000)
 TRIALS = 20
@@ -21,30 +22,27 @@ TRIALS = 20
 
 
 def main() -> None:
-    """Print one line a size: times are those of whole processes, start included."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, nargs="+", default=SIZES, help="finished ones")
-    parser.add_argument("--directory", type=Path, help="to write the studies in")
-    options = parser.parse_args()
-    _say("  trials   journal       status (CPU)      resume (CPU)   CPU a trial   peak memory")
-    for trials in sorted(options.trials):
-        with tempfile.TemporaryDirectory(dir=options.directory) as place:
+    """Print one line a size: CPU time of whole processes, start included, and elapsed time."""
+    sizes, directory = asked(__doc__, "--trials", SIZES, "finished ones")
+    say(machine())
+    say("  trials   journal          status          resume          report  CPU a trial    memory")
+    for trials in sizes:
+        with tempfile.TemporaryDirectory(dir=directory) as place:
             root = Path(place) / "study"
             journal_bytes = write_run(StudyFolder(root), trials)
-            status, _ = timed([sys.executable, "-m", "tiltyard", "status", str(root)], Path())
-            command = [sys.executable, "-m", "benchmarks.analysis.run", str(root), str(TRIALS)]
+            status, report = (
+                timed([sys.executable, "-m", "tiltyard", verb, root], Path())[0]
+                for verb in ("status", "report")
+            )
+            command = [sys.executable, "-m", "benchmarks.analysis.run", root, str(TRIALS)]
             cost = json.loads(timed(command, Path())[1])
-        _say(
-            f"{trials:8,}  {journal_bytes / 2**20:4.0f} MiB"
-            f"  {status[WHOLE]:6.1f} s ({status[CPU]:4.1f} s)"
-            f"  {cost['resume_s']:7.1f} s ({cost['resume_cpu_s']:4.1f} s)"
-            f"  {1e3 * cost['trial_cpu_s']:8.0f} ms  {cost['peak_memory_bytes'] / 2**20:8.0f} MiB"
+        resume = {CPU: cost["resume_cpu_s"], WHOLE: cost["resume_s"]}
+        times = (f"{own[CPU]:5.1f} s ({own[WHOLE]:5.1f})" for own in (status, resume, report))
+        say(
+            f"{trials:8,}  {journal_bytes / 2**20:4.0f} MiB  {'  '.join(times)}"
+            f"  {1e3 * cost['trial_cpu_s']:8.0f} ms  {cost['peak_memory_bytes'] / 2**20:4.0f} MiB"
         )
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    say(machine())
 
 
 if __name__ == "__main__":

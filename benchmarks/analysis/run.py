@@ -18,8 +18,7 @@ from tiltyard.errors import InterruptedRunError
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.folder import StudyFolder, sha256, write_whole
 from tiltyard.host.telemetry import Telemetry
-from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
-from tiltyard.plan.order import draw_blocks
+from tiltyard.plan.model import Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.store import read_plan
 from tiltyard.run.chain import Chain
 from tiltyard.run.journal import (
@@ -36,16 +35,17 @@ from tiltyard.run.journal import (
 from tiltyard.run.record import Prepared, RunRecord
 from tiltyard.run.runner import run_study
 from tiltyard.run.stream import file_of
-from tiltyard.study.model import ConditionsSpec, GatesSpec, SystemSpec, WorkloadSpec
+from tiltyard.study.model import GatesSpec, SystemSpec, WorkloadSpec
+
+from .study import plan_of, text_of
 
 SYSTEMS = ("old", "new")
 WORKLOADS = tuple(f"random-{number}" for number in range(5))
-SEED = 20_261_122
 LEFT = 10
 """Blocks that are left to be run."""
 _STREAMS = 20
 """As many trials are run beforehand; the others have their streams."""
-_STUDY = b'question = "What does a long run cost the lab?"\n'
+_QUESTION = "What does a long run cost the lab?"
 _SMALL = {"backend": "null", "file": "64k", "block": "4k", "operations": 2000, "timing": "pass"}
 _FACTS = {f"fact {number}": "what the kernel says of the file system" for number in range(10)}
 
@@ -61,7 +61,7 @@ def write_run(folder: StudyFolder, trials: int) -> int:
     for name in SYSTEMS:
         (folder.root / name).mkdir(parents=True)
     folder.trials.mkdir()
-    folder.study.write_bytes(_STUDY)
+    folder.study.write_bytes(text_of(_QUESTION))
     write_whole(folder.plan, plan.document())
     streams = [_stream(engine, folder.root) for _ in range(_STREAMS)]
     hashes = [sha256(stream) for stream in streams]
@@ -81,23 +81,15 @@ def _plan(engine: Engine, blocks: int) -> Plan:
     card = engine.describe().workload("random")
     assert card is not None
     spec = {"use": "random", "parameters": _SMALL}
-    return Plan(
-        format=FORMAT,
-        tiltyard="0",
-        engine="0",
-        created=now(),
-        study_sha256=sha256(_STUDY),
-        question="What does a long run cost the lab?",
-        decide=None,
-        seed=SEED,
-        systems=tuple(
+    return plan_of(
+        _QUESTION,
+        [
             SystemSpec(
                 name=name, levels={"system": name}, kind="directory", settings={"directory": name}
             )
             for name in SYSTEMS
-        ),
-        baseline=SYSTEMS[0],
-        workloads=tuple(
+        ],
+        [
             PlannedWorkload(
                 spec=WorkloadSpec.model_validate({"name": name, **spec}),
                 about="",
@@ -109,8 +101,8 @@ def _plan(engine: Engine, blocks: int) -> Plan:
                 grid=("file", "block", "depth", "threads"),
             )
             for name in WORKLOADS
-        ),
-        design=Design(
+        ],
+        Design(
             profile="fixed",
             strict=False,
             looks=(Look(blocks=blocks, c=0),),
@@ -118,10 +110,8 @@ def _plan(engine: Engine, blocks: int) -> Plan:
             equivalent_within=0.02,
             false_discovery_rate=0.05,
         ),
-        conditions=ConditionsSpec(cpus=(), unpinned=False, keep_awake=False),
-        budget_s=None,
-        blocks=draw_blocks(list(SYSTEMS), list(WORKLOADS), blocks, SEED),
-        gates=GatesSpec(
+        blocks,
+        GatesSpec(
             spoiled="keep",
             foreign_cpu=100,
             foreign_io=100,

@@ -1,7 +1,7 @@
 """A finished run of any size, on disk as a run would leave it; its values are drawn."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from tiltyard.plan.order import draw_blocks
 from tiltyard.run.journal import Entry, Event, Started, TrialFinished
 from tiltyard.run.stream import file_of
 from tiltyard.stats.sequential import looks, overall_alpha
-from tiltyard.study.model import ConditionsSpec, SystemSpec, WorkloadSpec
+from tiltyard.study.model import ConditionsSpec, GatesSpec, SystemSpec, WorkloadSpec
 from tiltyard.wire import End, EndEvent, Floor, MetricCard, Usage
 
 SYSTEMS = 6
@@ -36,7 +36,7 @@ def write_study(folder: StudyFolder, values: int) -> int:
     plan = _plan()
     points = [{"record": 512 * (n + 1)} for n in range(values // (SYSTEMS * BLOCKS * len(METRICS)))]
     folder.trials.mkdir(parents=True)
-    folder.study.write_bytes(_STUDY)
+    folder.study.write_bytes(text_of(_QUESTION))
     folder.plan.write_bytes(plan.document())
     rng = np.random.default_rng(SEED)
     keys = [key for block in plan.blocks for key in plan.trials_of(block)]
@@ -53,7 +53,42 @@ def write_study(folder: StudyFolder, values: int) -> int:
     return len(keys) * len(METRICS) * len(points)
 
 
-_STUDY = b'question = "How long does the analysis take?"\n'
+def plan_of(
+    question: str,
+    systems: Sequence[SystemSpec],
+    workloads: Sequence[PlannedWorkload],
+    design: Design,
+    blocks: int,
+    gates: GatesSpec | None = None,
+) -> Plan:
+    """The plan of a study in which nothing but the question is said."""
+    names = [system.name for system in systems]
+    return Plan(
+        format=FORMAT,
+        tiltyard="0",
+        engine="0",
+        created=_AT,
+        study_sha256=sha256(text_of(question)),
+        question=question,
+        decide=None,
+        seed=SEED,
+        systems=tuple(systems),
+        baseline=names[0],
+        workloads=tuple(workloads),
+        design=design,
+        conditions=ConditionsSpec(cpus=(), unpinned=False, keep_awake=False),
+        budget_s=None,
+        blocks=draw_blocks(names, [own.spec.name for own in workloads], blocks, SEED),
+        gates=gates,
+    )
+
+
+def text_of(question: str) -> bytes:
+    """The study file."""
+    return f'question = "{question}"\n'.encode()
+
+
+_QUESTION = "How long does the analysis take?"
 _AT = "2026-11-21T10:00:00.000Z"
 
 
@@ -89,6 +124,10 @@ _END = (
 
 def _plan() -> Plan:
     names = [f"system-{number}" for number in range(SYSTEMS)]
+    systems = [
+        SystemSpec(name=name, levels={"system": name}, kind="directory", settings={})
+        for name in names
+    ]
     asked = ("standard", False, None)
     design = Design(
         profile="standard",
@@ -98,26 +137,7 @@ def _plan() -> Plan:
         equivalent_within=0.02,
         false_discovery_rate=0.05,
     )
-    return Plan(
-        format=FORMAT,
-        tiltyard="0",
-        engine="0",
-        created=_AT,
-        study_sha256=sha256(_STUDY),
-        question="How long does the analysis take?",
-        decide=None,
-        seed=SEED,
-        systems=tuple(
-            SystemSpec(name=name, levels={"system": name}, kind="directory", settings={})
-            for name in names
-        ),
-        baseline=names[0],
-        workloads=(_workload(),),
-        design=design,
-        conditions=ConditionsSpec(cpus=(), unpinned=False, keep_awake=False),
-        budget_s=None,
-        blocks=draw_blocks(names, ["grid"], BLOCKS, SEED),
-    )
+    return plan_of(_QUESTION, systems, [_workload()], design, BLOCKS)
 
 
 def _workload() -> PlannedWorkload:

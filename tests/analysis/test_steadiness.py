@@ -5,8 +5,13 @@ import pytest
 
 from support.synthetic import synthetic_study
 from support.turns import sliced, workload_of
+from tiltyard.analysis import warm_up
 from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.quantity import collect
 from tiltyard.analysis.steadiness import steadiness
+from tiltyard.analysis.warm_up import Series, series_of
+from tiltyard.plan.model import PlannedWorkload
+from tiltyard.run.record import TrialRecord
 
 
 def level(trials: int, slices: int = 60) -> np.ndarray:
@@ -15,7 +20,7 @@ def level(trials: int, slices: int = 60) -> np.ndarray:
 
 def found(rates: np.ndarray, **update: object):
     plan, run = sliced(rates, **update)
-    return steadiness(run, workload_of(plan))
+    return steadiness(collect(plan, run, workload_of(plan)))
 
 
 def test_level_trials_are_steady():
@@ -53,11 +58,25 @@ def test_short_trials_tell_of_noise_and_not_of_a_state(slices, slice_s):
 
 def test_several_values_a_trial_are_said_to_be_untouched():
     plan, run = synthetic_study(("ext4", "xfs"), ("iozone",), 7)
-    untold = steadiness(run, workload_of(plan))
+    untold = steadiness(collect(plan, run, workload_of(plan)))
     assert untold.trials == 0
     assert "no warm-up was removed" in untold.sentence
 
 
 def test_before_the_first_trial_there_is_nothing_to_say():
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), 0)
-    assert steadiness(run, workload_of(plan)) is None
+    assert steadiness(collect(plan, run, workload_of(plan))) is None
+
+
+def test_the_slices_of_a_trial_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 100,000 trials each look costs seconds."""
+    looked: list[TrialRecord] = []
+
+    def counting(trial: TrialRecord, workload: PlannedWorkload) -> Series | None:
+        looked.append(trial)
+        return series_of(trial, workload)
+
+    monkeypatch.setattr(warm_up, "series_of", counting)
+    plan, run = sliced(level(20))
+    assert analyse(plan, run).workloads[0].steadiness.trials == 20
+    assert len(looked) == len(run.trials) == 20

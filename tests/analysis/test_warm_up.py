@@ -84,7 +84,7 @@ def test_the_warm_up_is_one_and_a_half_times_the_longest_that_was_seen():
     rates = np.full((4, 40), 1000.0)
     rates[0, :5] = rates[2, :10] = 500.0
     plan, run = sliced(rates)
-    assert warm_up_of(all_series_of(run, workload_of(plan))) == pytest.approx(15.0)
+    assert warm_up_of(all_series_of(run.trials, workload_of(plan))) == pytest.approx(15.0)
 
 
 def test_a_quarter_of_the_shortest_trial_is_kept():
@@ -93,12 +93,12 @@ def test_a_quarter_of_the_shortest_trial_is_kept():
     plan, run = sliced(rates, slice_s=0.5)
     short = with_slices(run.trials[1], np.full(16, 1000.0), 0.5)
     run = run.model_copy(update={"trials": (run.trials[0], short, *run.trials[2:])})
-    assert warm_up_of(all_series_of(run, workload_of(plan))) == pytest.approx(6.0)
+    assert warm_up_of(all_series_of(run.trials, workload_of(plan))) == pytest.approx(6.0)
 
 
 def test_too_few_slices_tell_of_no_warm_up():
     plan, run = sliced(np.tile(SLOW_START[:19], (4, 1)))
-    assert warm_up_of(all_series_of(run, workload_of(plan))) == 0.0
+    assert warm_up_of(all_series_of(run.trials, workload_of(plan))) == 0.0
 
 
 def test_a_stump_at_the_end_counts_for_the_value_but_not_as_a_slice():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.devices import loop_disk
-from support.faulty_fs import CHANGES, READS, SHORT, Fault, drawn, faulty
+from support.faulty_fs import CHANGES, READ_ONLY, READS, SHORT, Fault, drawn, faulty
 from support.hosts import needs_root
 from support.small_disk import small_disk
 from support.written import WRITERS, Disk, Writer, a_journal, a_kept_device, a_ledger
@@ -21,6 +21,7 @@ FOUND: Sequence[tuple[Writer, tuple[Fault, ...]]] = (
     (a_kept_device, (Fault("write", 3, SHORT),)),
     (a_kept_device, (Fault("read", 7, SHORT),)),
     (a_ledger, (Fault("open", 2, "EIO"),)),
+    (a_ledger, (Fault("write", 1, READ_ONLY),)),
     (a_journal, (Fault("fsync", 2, "EIO"), Fault("truncate", 1, "EIO"))),
 )
 """What once did harm."""
@@ -71,4 +72,4 @@ def test_whatever_fails_what_is_written_is_whole(tmp_path: Path) -> None:
 def test_whatever_fails_of_a_thousand_schedules(tmp_path: Path) -> None:
     met = sweep(tmp_path, *at_random(MANY))
     print(met.total(), met)  # noqa: T201
-    assert all(met[writer.__name__] > 50 for writer in WRITERS), met
+    assert all(met[writer.__name__] > 20 for writer in WRITERS), met

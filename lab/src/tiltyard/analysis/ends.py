@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal, TypeAlias
 
-from tiltyard.analysis.quantity import final_trials
-from tiltyard.run.record import RunRecord
+from tiltyard.analysis.quantity import Measured
 from tiltyard.units import format_size, format_value, reading_unit
 from tiltyard.wire import Connection, Side
 
@@ -31,7 +30,7 @@ class Seen:
     """TCP_INFO at this end, instant by instant."""
 
 
-def seen(run: RunRecord, workload: str) -> list[Seen]:
+def seen(measured: Measured) -> list[Seen]:
     """Both ends of every done trial of a workload; nothing where there is no network."""
     return [
         Seen(
@@ -40,16 +39,16 @@ def seen(run: RunRecord, workload: str) -> list[Seen]:
             side=trial.end.network.near if end == "near" else trial.end.network.far,
             connections=tuple(one for one in trial.connections if one.end == end),
         )
-        for key, trial in final_trials(run).items()
-        if key.workload == workload and trial.outcome == "done" and trial.end and trial.end.network
+        for trial in measured.done
+        if trial.end and trial.end.network
         for end in ENDS
     ]
 
 
-def what_ends_saw(run: RunRecord, workload: str) -> Ends:
+def what_ends_saw(measured: Measured) -> Ends:
     """Medians over blocks, each trial taken as a whole; empty for a workload without a network."""
     found: Ends = {}
-    everything = seen(run, workload)
+    everything = seen(measured)
     for end, system in dict.fromkeys((one.end, one.system) for one in everything):
         own = [one for one in everything if (one.end, one.system) == (end, system)]
         facts = found.setdefault(end, {})

@@ -56,11 +56,12 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
 
     Blocks that were replaced are shown trial by trial, and count for nothing else.
     """
-    everything, run = run, counted(plan, run)
+    course = course_of(plan, run)
+    everything, run = run, counted(run, course)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
-    to_come = blocks_to_come(plan, everything)
+    to_come = blocks_to_come(everything, course)
     judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))], to_come)
-    withheld = too_many_spoiled(plan, everything)
+    withheld = too_many_spoiled(everything, course)
     judged = withhold(judged, withheld) if withheld else judged
     headlines = sum(len(found.index.contrasts) for found in judged)
     family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
@@ -70,7 +71,6 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         workloads = _with_observations(workloads, observe(measured, run, plan, judged))
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
-    course = course_of(plan, everything)
     blocks_done = len(course.counted)
     contrasts = [contrast for found in judged for contrast in found.contrasts]
     look = max((found.interval.blocks for found in contrasts if found.interval), default=0)
@@ -105,8 +105,8 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         workloads=workloads,
         trials=lines,
         drifts=tuple(drifts(lines)),
-        notices=tuple(notices(plan, run, judged, withheld)),
-        spoiled=spoiled_blocks(plan, everything, lambda record: _headlines(plan, record)),
+        notices=tuple(notices(plan, run, judged, workloads, withheld)),
+        spoiled=spoiled_blocks(everything, course, lambda record: _headlines(plan, record)),
         calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,
         clock=plan.clock,
@@ -171,7 +171,7 @@ def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:
     measured = (collect(plan, run, workload) for workload in plan.workloads)
     found = [quantities for m in measured if (quantities := quantities_of(m))]
     names = (quantities.measured.workload.spec.name for quantities in found)
-    judged = _judge_indices(plan, found, blocks_to_come(plan, run))
+    judged = _judge_indices(plan, found, blocks_to_come(run, course_of(plan, run)))
     return dict(zip(names, judged, strict=True))
 
 

@@ -10,7 +10,6 @@ from tiltyard.analysis.ends import Seen, seen
 from tiltyard.analysis.model import Notice
 from tiltyard.analysis.quantity import GridCell, Measured
 from tiltyard.plan.model import Plan
-from tiltyard.run.record import RunRecord
 from tiltyard.units import format_size, format_value
 
 LOSS: Final = "loss"
@@ -23,11 +22,11 @@ APART: Final = "hosts"
 """The kind of system whose ends are different machines."""
 
 
-def network_notices(run: RunRecord, measured: Sequence[Measured]) -> Iterator[Notice]:
+def network_notices(measured: Sequence[Measured]) -> Iterator[Notice]:
     """Notices on the workloads that were measured over a network."""
     for one in measured:
         if one.network:
-            ends = seen(run, one.workload.spec.name)
+            ends = seen(one)
             yield from _lost(one, ends)
             yield from _not_granted(one, ends)
 

@@ -8,7 +8,7 @@ import numpy as np
 from tiltyard.analysis.conditions import numa_refused
 from tiltyard.analysis.contrast import Contrast, Withheld
 from tiltyard.analysis.disturbances import disturbances
-from tiltyard.analysis.model import Notice
+from tiltyard.analysis.model import Notice, WorkloadFindings
 from tiltyard.analysis.network import ends_notice, network_notices
 from tiltyard.analysis.path_length import path_length_notices
 from tiltyard.analysis.steadiness import unsteady
@@ -30,6 +30,7 @@ def notices(
     plan: Plan,
     run: RunRecord,
     judged: Sequence[JudgedWorkload],
+    workloads: Sequence[WorkloadFindings],
     withheld: Withheld | None = None,
 ) -> Iterator[Notice]:
     """All notices: the trials first, then the evidence, then the limits of any claim."""
@@ -38,8 +39,8 @@ def notices(
     if plan.scaled:
         yield Notice(severity="warning", text=plan.scaled.sentence)
     yield from disturbances(plan, run)
-    yield from network_notices(run, [found.measured for found in judged])
-    yield from unsteady(run, plan.workloads)
+    yield from network_notices([found.measured for found in judged])
+    yield from unsteady(workload.steadiness for workload in workloads)
     if not withheld or contrasts:
         yield from _looks(plan, judged, over=run.stopped is not None)
     yield from _undecided(contrasts)

@@ -53,7 +53,7 @@ def pilot_of(
 def _workload(
     plan: Plan, run: RunRecord, workload: PlannedWorkload, turn_s: float, trial_s: float
 ) -> PilotWorkload:
-    warm_up_s = warm_up_of(all_series_of(run, workload))
+    warm_up_s = warm_up_of(all_series_of(run.trials, workload))
     measuring = workload.model_copy(update={"warm_up_s": warm_up_s})
     values = values_of_trials(plan, run, measuring)
     found = components_of(values)

@@ -14,7 +14,7 @@ import numpy as np
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
 from tiltyard.analysis.readings import PERCENTILES, CellKey, Reader, Readings
 from tiltyard.analysis.turn import readings_of_turn
-from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
+from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.types import BoolArray, FloatArray
 from tiltyard.wire import MetricCard
@@ -82,12 +82,19 @@ class Measured:
     """Numbers of the planned blocks: the rows of the arrays."""
     attempted: BoolArray
     """Shape (blocks, systems)."""
+    trials: tuple[TrialRecord, ...]
+    """Those that have ended, in the order in which they were run."""
     cells: tuple[GridCell, ...]
     """Headline metrics, metric by metric."""
     latencies: tuple[GridCell, ...]
     """The time of one operation, where the workload has such a metric."""
     details: tuple[GridCell, ...]
     """The other metrics."""
+
+    @property
+    def done(self) -> Iterator[TrialRecord]:
+        """The trials that are done."""
+        return (trial for trial in self.trials if trial.outcome == "done")
 
     @property
     def network(self) -> bool:
@@ -100,12 +107,13 @@ def pairs_of(systems: Sequence[str]) -> Iterator[tuple[int, int]]:
     return ((later, earlier) for earlier, later in combinations(range(len(systems)), 2))
 
 
-def final_trials(run: RunRecord) -> dict[TrialKey, TrialRecord]:
-    """The trial that counts for each key: the last one that ended itself.
+def _final_trials(run: RunRecord, workload: str) -> tuple[TrialRecord, ...]:
+    """The trial of a workload that counts for each key: the last one that ended itself.
 
     An interrupted trial counts for nothing: the run repeats it when it goes on.
     """
-    return {trial.key: trial for trial in run.trials if trial.outcome != "interrupted"}
+    own = (trial for trial in run.trials if trial.key.workload == workload)
+    return tuple({trial.key: trial for trial in own if trial.outcome != "interrupted"}.values())
 
 
 def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
@@ -123,9 +131,9 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     row_of = {number: row for row, number in enumerate(blocks)}
     column_of = {name: column for column, name in enumerate(systems)}
     turns: dict[tuple[int, str], list[TrialRecord]] = {}
-    for own, trial in final_trials(run).items():
-        if own.workload == workload.spec.name:
-            turns.setdefault((own.block, own.system), []).append(trial)
+    ended = _final_trials(run, workload.spec.name)
+    for trial in ended:
+        turns.setdefault((trial.key.block, trial.key.system), []).append(trial)
     reader = Reader()
     found: dict[tuple[int, int], Readings] = {}
     for (block, system), trials in turns.items():
@@ -139,6 +147,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
         systems=systems,
         blocks=blocks,
         attempted=attempted,
+        trials=ended,
         cells=tuple(cell for cell in cells if cell.metric.role == "headline"),
         latencies=tuple(cell for cell in cells if cell.is_latency),
         details=tuple(

@@ -16,8 +16,7 @@ from tiltyard.analysis.contrast import Contrast, Judged, Withheld
 from tiltyard.analysis.model import SensitivityLine, Spoiled
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.freeze import MAX_SPOILED_SHARE
-from tiltyard.plan.model import Plan
-from tiltyard.run.course import course_of
+from tiltyard.run.course import Course
 from tiltyard.run.record import Reason, RunRecord
 
 RELATED_LEVEL: Final = 0.01
@@ -41,17 +40,17 @@ Headlines = Callable[[RunRecord], Mapping[str, Judged]]
 """Judges a record: workload → its index; without those of which nothing is done."""
 
 
-def too_many_spoiled(plan: Plan, run: RunRecord) -> Withheld | None:
+def too_many_spoiled(run: RunRecord, course: Course) -> Withheld | None:
     """Whether so many blocks were replaced that nothing can be claimed.
 
     Shares mean something from the first look on, or once there are no spares left. A run that goes
     on may still come below the limit, as long as it has some.
 
     Args:
-        plan: its gates and spares.
         run: everything, replaced blocks included.
+        course: of it.
     """
-    course = course_of(plan, run)
+    plan = course.plan
     spoiled, counted = len(course.replaced), len(course.counted)
     blocks = spoiled + counted
     exhausted = spoiled > len(plan.spares)
@@ -87,24 +86,23 @@ def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[Judge
     ]
 
 
-def spoiled_blocks(plan: Plan, run: RunRecord, headlines: Headlines) -> Spoiled | None:
+def spoiled_blocks(run: RunRecord, course: Course, headlines: Headlines) -> Spoiled | None:
     """Everything to be said of spoiled blocks; ``None`` where there is none.
 
     Args:
-        plan: what was planned.
         run: everything, replaced blocks included.
+        course: of it.
         headlines: judges the headline comparisons of any record.
     """
     if not run.spoiled:
         return None
-    course = course_of(plan, run)
     numbers = tuple(sorted(run.spoiled))
     blocks = len(course.replaced | set(course.counted))
     by_system = {
         system.name: sum(
             any(reason.system == system.name for reason in found) for found in run.spoiled.values()
         )
-        for system in plan.systems
+        for system in course.plan.systems
     }
     related_p = _related_p(list(by_system.values()), blocks)
     kept = tuple(trial for trial in run.trials if trial.key.block not in run.spoiled)

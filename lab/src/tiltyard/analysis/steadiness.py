@@ -1,12 +1,12 @@
 """Whether trials were steady: checked on their time slices, never used to cut or to stop one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tiltyard.analysis.model import Notice, Steadiness
+from tiltyard.analysis.quantity import Measured
 from tiltyard.analysis.warm_up import all_series_of
 from tiltyard.plan.model import PlannedWorkload
-from tiltyard.run.record import RunRecord
 from tiltyard.stats.steady import (
     HALVES_LEVEL,
     LEAST_SLICES,
@@ -22,12 +22,13 @@ UNSTEADY_SHARE: Final = 0.2
 """With a larger share of unsteady trials there is no steady state that a number could stand for."""
 
 
-def steadiness(run: RunRecord, workload: PlannedWorkload) -> Steadiness | None:
+def steadiness(measured: Measured) -> Steadiness | None:
     """Whether the trials of a workload were steady after its warm-up; ``None`` before the first."""
+    workload = measured.workload
     name = workload.spec.name
-    if not any(t.outcome == "done" and t.key.workload == name for t in run.trials):
+    if not any(measured.done):
         return None
-    series = all_series_of(run, workload)
+    series = all_series_of(measured.trials, workload)
     if not series:
         return _untold(
             name,
@@ -66,10 +67,9 @@ def _removed(workload: PlannedWorkload) -> str:
     return f"the first {workload.warm_up_s:.2g} s of each trial are left out, as the pilot found"
 
 
-def unsteady(run: RunRecord, workloads: Sequence[PlannedWorkload]) -> Iterator[Notice]:
+def unsteady(steady: Iterable[Steadiness | None]) -> Iterator[Notice]:
     """A warning for each workload that reached no steady state."""
-    for workload in workloads:
-        found = steadiness(run, workload)
+    for found in steady:
         if found is None or found.flagged <= UNSTEADY_SHARE * found.trials:
             continue
         yield Notice(

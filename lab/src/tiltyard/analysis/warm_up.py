@@ -5,7 +5,7 @@ from any instant on: the work of the later slices over their time. Other trials 
 grid, work outside the slices) are left as they are, and the findings say so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.plan.model import PlannedWorkload
-from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.record import TrialRecord
 from tiltyard.stats.steady import LEAST_SLICES, mser5
 from tiltyard.stats.types import FloatArray
 from tiltyard.wire import Sample
@@ -100,11 +100,11 @@ def samples_after_warm_up(trial: TrialRecord, workload: PlannedWorkload) -> Sequ
     return [replace(series.sample, value=value), *others]
 
 
-def all_series_of(run: RunRecord, workload: PlannedWorkload) -> list[Series]:
+def all_series_of(trials: Iterable[TrialRecord], workload: PlannedWorkload) -> list[Series]:
     """The series of all trials of a workload that are done and have one."""
     found = [
         series_of(trial, workload)
-        for trial in run.trials
+        for trial in trials
         if trial.outcome == "done" and trial.key.workload == workload.spec.name
     ]
     return [one for one in found if one is not None]

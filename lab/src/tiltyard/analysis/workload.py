@@ -143,10 +143,10 @@ def workload_findings(
         cells=cells,
         latencies=_latencies(judged, plan.baseline, grid),
         losses=_losses(index, judged, of_cells),
-        ends=what_ends_saw(run, name),
+        ends=what_ends_saw(measured),
     ).model_copy(
         update={
-            "steadiness": steadiness(run, measured.workload) if plan.clock == "time" else None,
+            "steadiness": steadiness(measured) if plan.clock == "time" else None,
             "replication": replication(plan, run, measured.workload),
         }
     )

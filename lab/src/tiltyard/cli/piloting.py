@@ -16,7 +16,7 @@ from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.model import Plan
 from tiltyard.plan.pilot import Pilot, plan_of_pilot, read_pilot
 from tiltyard.plan.store import read_plan, write_plan
-from tiltyard.run.course import counted
+from tiltyard.run.course import counted, course_of
 from tiltyard.run.estimate import Pace
 from tiltyard.run.history import History
 from tiltyard.run.read import read_run
@@ -100,7 +100,8 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
             f"{folder.root}: nothing is known of the noise yet; "
             f"tiltyard plan {folder.root} --pilot measures it"
         )
-    run = counted(plan, read_run(folder, plan))
+    run = read_run(folder, plan)
+    run = counted(run, course_of(plan, run))
     pace = Pace.of(History.read(folder.journal))
     systems = [system.name for system in plan.systems]
     known = {}

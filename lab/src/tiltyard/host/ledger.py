@@ -89,13 +89,15 @@ class Ledger:
             ) from None
 
     def _begin(self, *, is_new: bool) -> None:
-        """Write down whose it is; nothing is left of a new one where that fails."""
+        """Write down whose it is; where that fails nobody holds it, and a new one is removed."""
         try:
             self._append({"owner": Process.current().model_dump()})
             sync_directory(self._directory)
         except OSError:
-            if is_new:
-                self.path.unlink()
+            # Where nothing can be removed either, an empty ledger that nobody holds is left.
+            with contextlib.suppress(OSError):
+                if is_new:
+                    self.path.unlink()
             os.close(self._file)
             raise
 
@@ -278,17 +280,20 @@ class Ledger:
     def _take_up(self, kept: Path) -> tuple[str, Path, int]:
         """Go on with a ledger that was kept over a boot: its token, path and file."""
         token = kept.stem.partition("-")[2]
+        path = kept.with_name(f"{os.getpid()}-{token}.jsonl")
         file = os.open(kept, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
-        fcntl.flock(file, fcntl.LOCK_EX)
-        content = read_ledger(kept)
-        if content.broken:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            content = read_ledger(kept)
+            if content.broken:
+                raise TiltyardError(told_of_broken(kept, content.broken))
+            kept.rename(path)
+        except BaseException:
             os.close(file)
-            raise TiltyardError(told_of_broken(kept, content.broken))
+            raise
         self._outstanding = {n: one.change for n, one in content.outstanding.items()}
         self._number = content.last_number
         self._last_ns = max((one.at_ns for one in content.outstanding.values()), default=0)
-        path = kept.with_name(f"{os.getpid()}-{token}.jsonl")
-        kept.rename(path)
         return token, path, file
 
 

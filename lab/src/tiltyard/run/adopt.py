@@ -29,7 +29,8 @@ def adopt_trials(folder: StudyFolder, plan: Plan, history: History) -> list[Tria
             (folder.trials / name).unlink()
     known = {event.file for event in history.finished.values()}
     whole = (name for name in names if not name.endswith(PARTIAL))
-    there = {f"{folder.trials.name}/{name}" for name in whole} - known
+    trials = folder.trials.name
+    there = {f"{trials}/{name}" for name in whole} - known
     keys = (key for block in plan.sequence for key in plan.trials_of(block)) if there else ()
     return [
         _adopt(folder.root / file_of(key), key, history, folder)

@@ -221,15 +221,14 @@ def course_of(plan: Plan, run: RunRecord) -> Course:
     )
 
 
-def blocks_to_come(plan: Plan, run: RunRecord) -> int:
+def blocks_to_come(run: RunRecord, course: Course) -> int:
     """Blocks that may still be made; none once the run has ended for good."""
-    return 0 if run.stopped is not None else course_of(plan, run).to_come
+    return 0 if run.stopped is not None else course.to_come
 
 
-def counted(plan: Plan, run: RunRecord) -> RunRecord:
+def counted(run: RunRecord, course: Course) -> RunRecord:
     """The record without the trials of replaced blocks: what every verdict rests on."""
-    replaced = course_of(plan, run).replaced
-    if not replaced:
+    if not course.replaced:
         return run
-    kept = tuple(trial for trial in run.trials if trial.key.block not in replaced)
+    kept = tuple(trial for trial in run.trials if trial.key.block not in course.replaced)
     return run.model_copy(update={"trials": kept})

@@ -72,7 +72,9 @@ def run_study(
     with hold_lock(folder), workshop(folder), Interrupt(go_on) as interrupt:
         recovered = recover()
         history = History()
-        journal, torn = Journal.open(folder.journal, history.add)
+        with collector_paused():
+            journal, torn = Journal.open(folder.journal, history.add)
+            no_search_again()
         with journal:
             for note in (*recovered, *_torn_note(folder, torn)):
                 observer.note(note)

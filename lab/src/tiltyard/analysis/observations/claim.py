@@ -100,7 +100,7 @@ class Scene:
     @cached_property
     def reads(self) -> tuple[TrialReads, ...]:
         """What the trials read, and from where."""
-        return trial_reads(self.run, self.name)
+        return trial_reads(self.measured)
 
     def some_cells(self, tests: int) -> tuple[GridCell, ...]:
         """The headline cells to look at one by one, with so many tests in each."""

@@ -116,7 +116,7 @@ def _cache(scene: Scene, course: Course, place: int) -> tuple[str, str]:
         evidence += f" ({device.trials} trials)"
         if device.overall < FROM_CACHE or device.before_at_least >= FROM_CACHE:
             return "", evidence
-    cache = cache_of(scene.run, scene.name)
+    cache = cache_of(scene.run, scene.measured)
     if cache is not None and _is_near(course, place, cache):
         text = f"; that is near the {cache.source}, {format_size(round(cache.size_bytes))}"
     if device is not None and device.beyond_at_least > FROM_DEVICE:

@@ -1,14 +1,14 @@
 """How much of a file can be cached, and what the counters of the device say of where reads went."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
 from tiltyard.analysis.axes import Axis, Level
-from tiltyard.analysis.quantity import final_trials
-from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.analysis.quantity import Measured
+from tiltyard.run.record import RunRecord
 from tiltyard.units import SIZE_UNITS
 
 FACTS: Final = ("memory available at start", "memory")
@@ -49,11 +49,11 @@ class DeviceReads:
     trials: int
 
 
-def cache_of(run: RunRecord, workload: str) -> Cache | None:
+def cache_of(run: RunRecord, measured: Measured) -> Cache | None:
     """The limit that trials were put under, else what the host had; ``None`` if nothing tells."""
     limits = [
         access.memory_limit_bytes
-        for trial in _done(run, workload)
+        for trial in measured.done
         if trial.end and (access := trial.end.access) and access.memory_limit_bytes
     ]
     if limits:
@@ -64,10 +64,10 @@ def cache_of(run: RunRecord, workload: str) -> Cache | None:
     return None
 
 
-def trial_reads(run: RunRecord, workload: str) -> tuple[TrialReads, ...]:
+def trial_reads(measured: Measured) -> tuple[TrialReads, ...]:
     """The trials in which the counters of the device tell what was read."""
     found = []
-    for trial in _done(run, workload):
+    for trial in measured.done:
         access = trial.end.access if trial.end else None
         if access is None or access.device_read_bytes is None or access.read_bytes == 0:
             continue
@@ -118,10 +118,3 @@ def _shares(one: TrialReads, axis: Axis, beyond: int) -> tuple[float, float, flo
 
 def _share_of(whole: float, part: float) -> float:
     return min(1.0, max(0.0, part / whole))
-
-
-def _done(run: RunRecord, workload: str) -> Iterator[TrialRecord]:
-    """The trials of the workload."""
-    for key, trial in final_trials(run).items():
-        if key.workload == workload and trial.outcome == "done":
-            yield trial

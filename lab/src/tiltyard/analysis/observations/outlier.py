@@ -10,7 +10,6 @@ import numpy as np
 from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import p_text
 from tiltyard.analysis.order import foreign_share, steal_share
-from tiltyard.analysis.quantity import final_trials
 from tiltyard.run.record import TrialRecord
 from tiltyard.stats.outliers import Outlier, oddest
 
@@ -33,11 +32,7 @@ def _claim(scene: Scene, found: Outlier) -> Claim:
     others = np.delete(own, found.row)
     others = others[np.isfinite(others)]
     low, high = float(others.min()), float(others.max())
-    trials = [
-        trial
-        for key, trial in final_trials(scene.run).items()
-        if (key.system, key.workload) == (system, scene.name) and trial.outcome == "done"
-    ]
+    trials = [trial for trial in measured.done if trial.key.system == system]
     odd = next(trial for trial in trials if trial.key.block == block)
     return Claim(
         subject=("outlier",),

@@ -8,7 +8,6 @@ import numpy as np
 
 from tiltyard.analysis.observations.claim import Claim, Scene
 from tiltyard.analysis.order import DRIFT_PERCENT
-from tiltyard.analysis.quantity import final_trials
 from tiltyard.stats.trend import thinned
 from tiltyard.stats.types import FloatArray
 
@@ -74,8 +73,8 @@ def series_of(scene: Scene) -> Series:
     relative = scene.relative
     found = sorted(
         (trial.slot, float(relative[rows[key.block], columns[key.system]]), key.block)
-        for key, trial in final_trials(scene.run).items()
-        if key.workload == scene.name and key.block in rows and key.repeat == 1
+        for trial in measured.trials
+        if (key := trial.key).block in rows and key.repeat == 1
     )
     found = [one for one in found if np.isfinite(one[1])]
     slots = np.array([slot for slot, _, _ in found], dtype=np.float64)

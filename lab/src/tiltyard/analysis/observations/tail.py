@@ -10,7 +10,7 @@ import numpy as np
 
 from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene, some
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
-from tiltyard.analysis.quantity import GridCell, final_trials, pairs_of
+from tiltyard.analysis.quantity import GridCell, pairs_of
 from tiltyard.analysis.readings import PERCENTILES
 from tiltyard.stats.sequential import LEVEL, RepeatedInterval, repeated_interval
 from tiltyard.stats.types import FloatArray
@@ -40,12 +40,11 @@ def _look(scene: Scene) -> Iterator[Result]:
 def _fewest_operations(scene: Scene) -> Mapping[Place, int]:
     """Of any trial, for each metric and point."""
     found: dict[Place, int] = {}
-    for key, trial in final_trials(scene.run).items():
-        if key.workload == scene.name and trial.outcome == "done":
-            for sample in trial.samples:
-                if sample.latency_ns is not None:
-                    place = sample.metric, tuple(sample.at.items())
-                    found[place] = min(sample.latency_ns.count, found.get(place, 1 << 62))
+    for trial in scene.measured.done:
+        for sample in trial.samples:
+            if sample.latency_ns is not None:
+                place = sample.metric, tuple(sample.at.items())
+                found[place] = min(sample.latency_ns.count, found.get(place, 1 << 62))
     return found
 
 
