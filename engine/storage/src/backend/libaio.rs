@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn structures_have_the_sizes_of_the_kernels() {
-        assert_eq!((size_of::<Request>(), size_of::<Completion>()), (64, 32));
+        assert_eq!((size_of::<Request>(), size_of::<Event>()), (64, 32));
     }
 
     #[test]
