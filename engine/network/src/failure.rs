@@ -6,6 +6,9 @@ use std::io;
 use kit::failure::failure;
 use wire::{Failure, FailureKind};
 
+/// What a client is told when the far end is stopped.
+pub const STOPPED: &str = "the far end was stopped";
+
 /// The far end cannot be reached, refused, or vanished.
 pub fn far(message: impl Into<String>) -> Failure {
     failure(FailureKind::Far, message)

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use kit::team::{self, Finish, Outcome};
 use kit::{OperationProbe, PassProbe, Probe};
+use network::control::message::Exchange;
 use network::control::message::{Limit, Transport};
-use network::flow::exchange::{request, Exchange, Rate, Requests, LOST};
+use network::flow::exchange::{request, Rate, Requests, LOST};
 use network::flow::{Flow, Notes};
 use socket2::Socket;
 

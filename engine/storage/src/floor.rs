@@ -5,8 +5,8 @@ use kit::{Content, PassProbe, Probe};
 
 use crate::backend::null::NullFile;
 use crate::workload::iozone::conduct::Plain;
-use crate::workload::iozone::loops::{Drive, Motion, Mover, Work};
-use crate::workload::iozone::placed::Groups;
+use crate::workload::iozone::loops::{Drive, Mover};
+use crate::workload::iozone::pattern::{Groups, Motion, Work};
 use crate::workload::watch::Alone;
 
 const RECORD_BYTES: usize = 4_096;

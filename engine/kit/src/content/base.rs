@@ -4,16 +4,11 @@ use std::io;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::stamped::Stamped;
+use super::stamped::{Stamped, PERIOD_BYTES, PERIOD_PAGES};
 use super::{Shares, PAGE_BYTES};
 use crate::buffers::Buffer;
 use crate::mt64::Mt64;
 
-/// Random parts repeat after this many bytes: beyond the 128 KiB in which btrfs compresses, and
-/// the 1 MiB of large ZFS records.
-pub(super) const PERIOD_BYTES: usize = 2 << 20;
-/// Blocks of a period.
-pub(super) const PERIOD_PAGES: usize = PERIOD_BYTES / PAGE_BYTES;
 /// Different duplicates: enough for them to lie 128 KiB apart even where all blocks are
 /// duplicates, so that compressors do not find them too.
 const DUPLICATES: usize = 32;

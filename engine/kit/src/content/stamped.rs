@@ -12,10 +12,14 @@
 
 use std::ops::Range;
 
-use super::base::{PERIOD_BYTES, PERIOD_PAGES};
 use super::{word_at, PAGE_BYTES};
 use crate::buffers::Buffer;
 
+/// Random parts repeat after this many bytes: beyond the 128 KiB in which btrfs compresses, and
+/// the 1 MiB of large ZFS records.
+pub(super) const PERIOD_BYTES: usize = 2 << 20;
+/// Blocks of a period.
+pub(super) const PERIOD_PAGES: usize = PERIOD_BYTES / PAGE_BYTES;
 const STAMP_BYTES: usize = 8;
 /// Of a stamp: the block, the thread, and the count of writes, which a reader cannot know.
 const FILE_SHIFT: u32 = 32;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use kit::failure::no_memory;
 use kit::team::Finish;
+use kit::Buffer;
 use serde::{Deserialize, Serialize};
 use wire::{Connection, Failure, Side};
 
-use crate::flow::exchange::Exchange;
 use crate::flow::ring::Ring;
 use crate::placement::Wanted;
 use crate::socket::SocketOptions;
@@ -201,6 +201,32 @@ impl Messages {
             .width
             .unwrap_or(Ring::width_for(socket_bytes, self.bytes, ring_bytes));
         Ring::new(self.bytes, width).map_err(no_memory)
+    }
+}
+
+/// Bytes of a request and of the response to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// Of each request; one at least.
+    pub request: u64,
+    /// Of each response; one at least.
+    pub response: u64,
+}
+
+impl Exchange {
+    /// Of both.
+    pub fn bytes(self) -> u64 {
+        self.request + self.response
+    }
+
+    /// Memory for a request and a response.
+    ///
+    /// # Errors
+    /// `HostLacks` without memory.
+    pub fn buffers(self) -> Result<[Buffer; 2], Failure> {
+        let buffer = |bytes: u64| Buffer::new(bytes as usize).map_err(no_memory);
+        Ok([buffer(self.request)?, buffer(self.response)?])
     }
 }
 

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 
-use super::session::STOPPED;
 use super::Offer;
 use crate::control::channel::{wait_for, Channel};
 use crate::control::message::{Greeting, Hello, ToFar, ToNear, VERSION};
 use crate::control::{frame, secret};
+use crate::failure::STOPPED;
 use crate::stop::Stop;
 
 /// How long a guest may take for its first word: more than a virtual machine stands still.

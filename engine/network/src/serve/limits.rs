@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use wire::Failure;
 
-use crate::control::message::{Limit, Messages, Role, Transport, Work};
+use crate::control::message::{Exchange, Limit, Messages, Role, Transport, Work};
 use crate::failure::far;
-use crate::flow::exchange::Exchange;
 use crate::flow::zerocopy::ZeroCopy;
 use crate::socket::SocketOptions;
 

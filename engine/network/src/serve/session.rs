@@ -15,15 +15,13 @@ use super::Offer;
 use crate::control::channel::Channel;
 use crate::control::frame;
 use crate::control::message::{Report, Role, ToFar, ToNear, Work};
-use crate::failure::{far, refused};
+use crate::failure::{far, refused, STOPPED};
 use crate::flow::{self, connect, exchange, part, Flow, Notes};
 use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement::{self, Placement};
 use crate::region::{self, Region};
 use crate::socket;
 
-/// What a client is told when this end is.
-pub const STOPPED: &str = "the far end was stopped";
 /// How long the next word may be in coming while we wait for it, and how long one may be in
 /// going.
 pub const PATIENCE: Duration = Duration::from_secs(10);

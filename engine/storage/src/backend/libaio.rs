@@ -5,13 +5,13 @@
 //! requests are really in flight when it returns.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
 use kit::inject::before;
 use wire::Call;
 
-use super::queue::{self, Transfer};
+use super::queue::{self, Completion, Queue, Transfer};
 use super::Card;
 
 pub(super) const CARD: Card = Card {
@@ -72,11 +72,11 @@ impl Request {
     }
 
     /// Its completion, as if the kernel had moved all bytes.
-    pub(crate) fn completed(&self) -> Completion {
-        Completion {
+    pub(crate) fn completed(&self) -> Event {
+        Event {
             tag: self.data,
             result: self.size_bytes as i64,
-            ..Completion::default()
+            ..Event::default()
         }
     }
 
@@ -103,7 +103,7 @@ impl Request {
 /// A request that has ended, `struct io_event` of linux/aio_abi.h.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub struct Completion {
+pub struct Event {
     /// What the request was tagged with.
     pub tag: u64,
     request: u64,
@@ -111,7 +111,7 @@ pub struct Completion {
     result2: i64,
 }
 
-impl Completion {
+impl Event {
     /// The number of bytes that were moved.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ pub struct Context {
     addresses: Vec<u64>,
     /// Taken by the kernel and not reaped.
     in_flight: usize,
-    completions: Vec<Completion>,
+    completions: Vec<Event>,
 }
 
 impl Context {
@@ -154,7 +154,7 @@ impl Context {
             queued: Vec::with_capacity(depth as usize),
             addresses: Vec::with_capacity(depth as usize),
             in_flight: 0,
-            completions: vec![Completion::default(); depth as usize],
+            completions: vec![Event::default(); depth as usize],
         })
     }
 
@@ -211,7 +211,7 @@ impl Context {
     /// # Errors
     /// Those of io_getevents(2), except that an interrupted call is made again.
     #[inline]
-    pub fn reap(&mut self, min: usize, max: usize) -> io::Result<&[Completion]> {
+    pub fn reap(&mut self, min: usize, max: usize) -> io::Result<&[Event]> {
         let max = max.min(self.completions.len());
         let start = self.completions.as_mut_ptr();
         let no_timeout = ptr::null::<libc::timespec>();
@@ -254,6 +254,78 @@ fn check(status: libc::c_long) -> io::Result<usize> {
     usize::try_from(status).map_err(|_| io::Error::last_os_error())
 }
 
+/// [`Context`] as a queue of one file.
+#[derive(Debug)]
+pub struct Libaio {
+    context: Context,
+    file: RawFd,
+    /// Completions of the last exchange, and how many of them were taken.
+    ended: Vec<Completion>,
+    taken: usize,
+}
+
+impl Queue for Libaio {
+    fn setup(file: BorrowedFd, _: [&[u8]; 2], depth: u32) -> io::Result<Self> {
+        Ok(Self {
+            context: Context::setup(depth)?,
+            file: file.as_raw_fd(),
+            ended: Vec::with_capacity(depth as usize),
+            taken: 0,
+        })
+    }
+
+    fn lacks(error: &io::Error) -> Option<&'static str> {
+        match error.raw_os_error() {
+            Some(libc::EAGAIN) => Some(
+                "no AIO context of this depth is left on this host; use a smaller depth, or \
+                 raise the sysctl fs.aio-max-nr",
+            ),
+            Some(libc::ENOSYS) => {
+                Some("the kernel was built without asynchronous I/O (CONFIG_AIO)")
+            }
+            _ => None,
+        }
+    }
+
+    #[inline]
+    unsafe fn push(&mut self, transfer: Transfer) {
+        // SAFETY: the caller keeps the file open while this is used.
+        let file = unsafe { BorrowedFd::borrow_raw(self.file) };
+        let request = Request::of(file, &transfer);
+        // SAFETY: promised by the caller.
+        unsafe { self.context.push(request) };
+    }
+
+    #[inline]
+    fn submit(&mut self) -> io::Result<()> {
+        self.context.submit_all()
+    }
+
+    #[inline]
+    fn exchange(&mut self, min: usize) -> io::Result<()> {
+        self.ended.clear();
+        self.taken = 0;
+        self.submit()?;
+        let ended = self.context.reap(min, usize::MAX)?;
+        self.ended.extend(ended.iter().map(|event| Completion {
+            tag: event.tag,
+            result: event.result(),
+        }));
+        Ok(())
+    }
+
+    fn drain(&mut self) {
+        self.context.drain();
+    }
+
+    #[inline]
+    fn completion(&mut self) -> Option<Completion> {
+        let next = self.ended.get(self.taken).copied();
+        self.taken += usize::from(next.is_some());
+        next
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
@@ -263,7 +335,7 @@ mod tests {
 
     #[test]
     fn structures_have_the_sizes_of_the_kernels() {
-        assert_eq!((size_of::<Request>(), size_of::<Completion>()), (64, 32));
+        assert_eq!((size_of::<Request>(), size_of::<Event>()), (64, 32));
     }
 
     #[test]

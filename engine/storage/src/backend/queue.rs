@@ -2,11 +2,9 @@
 //! depth needs, whichever interface of the kernel carries them out.
 
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use std::{process, thread};
-
-use super::libaio::{Context, Request};
 
 /// One block on its way.
 #[derive(Debug, Clone, Copy)]
@@ -134,78 +132,6 @@ pub trait Queue: Sized {
     /// What makes it faster, and whether it was granted.
     fn granted(&self) -> Vec<Grant> {
         Vec::new()
-    }
-}
-
-/// [`Context`] as a queue of one file.
-#[derive(Debug)]
-pub struct Libaio {
-    context: Context,
-    file: RawFd,
-    /// Completions of the last exchange, and how many of them were taken.
-    ended: Vec<Completion>,
-    taken: usize,
-}
-
-impl Queue for Libaio {
-    fn setup(file: BorrowedFd, _: [&[u8]; 2], depth: u32) -> io::Result<Self> {
-        Ok(Self {
-            context: Context::setup(depth)?,
-            file: file.as_raw_fd(),
-            ended: Vec::with_capacity(depth as usize),
-            taken: 0,
-        })
-    }
-
-    fn lacks(error: &io::Error) -> Option<&'static str> {
-        match error.raw_os_error() {
-            Some(libc::EAGAIN) => Some(
-                "no AIO context of this depth is left on this host; use a smaller depth, or \
-                 raise the sysctl fs.aio-max-nr",
-            ),
-            Some(libc::ENOSYS) => {
-                Some("the kernel was built without asynchronous I/O (CONFIG_AIO)")
-            }
-            _ => None,
-        }
-    }
-
-    #[inline]
-    unsafe fn push(&mut self, transfer: Transfer) {
-        // SAFETY: the caller keeps the file open while this is used.
-        let file = unsafe { BorrowedFd::borrow_raw(self.file) };
-        let request = Request::of(file, &transfer);
-        // SAFETY: promised by the caller.
-        unsafe { self.context.push(request) };
-    }
-
-    #[inline]
-    fn submit(&mut self) -> io::Result<()> {
-        self.context.submit_all()
-    }
-
-    #[inline]
-    fn exchange(&mut self, min: usize) -> io::Result<()> {
-        self.ended.clear();
-        self.taken = 0;
-        self.submit()?;
-        let ended = self.context.reap(min, usize::MAX)?;
-        self.ended.extend(ended.iter().map(|event| Completion {
-            tag: event.tag,
-            result: event.result(),
-        }));
-        Ok(())
-    }
-
-    fn drain(&mut self) {
-        self.context.drain();
-    }
-
-    #[inline]
-    fn completion(&mut self) -> Option<Completion> {
-        let next = self.ended.get(self.taken).copied();
-        self.taken += usize::from(next.is_some());
-        next
     }
 }
 

@@ -21,9 +21,9 @@ use wire::{Call, Failure};
 pub use self::origin::be_patient;
 
 use self::origin::{Origin, PATIENCE};
-use super::exchange::{count, Exchange};
+use super::exchange::count;
 use super::{stream, Flow, Notes};
-use crate::control::message::Limit;
+use crate::control::message::{Exchange, Limit};
 use crate::failure::{far, refused};
 use crate::socket::SocketOptions;
 

@@ -21,43 +21,15 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use kit::failure::no_memory;
 use kit::team::Member;
-use kit::{Buffer, Probe};
-use serde::{Deserialize, Serialize};
-use wire::{Failure, Timing};
+use kit::Probe;
+use wire::Timing;
 
 pub use self::datagrams::number_bytes;
 pub use self::part::{request, respond, LOST};
 
 use super::Tally;
-use crate::control::message::Limit;
-
-/// Bytes of a request and of the response to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Exchange {
-    /// Of each request; one at least.
-    pub request: u64,
-    /// Of each response; one at least.
-    pub response: u64,
-}
-
-impl Exchange {
-    /// Of both.
-    pub fn bytes(self) -> u64 {
-        self.request + self.response
-    }
-
-    /// Memory for a request and a response.
-    ///
-    /// # Errors
-    /// `HostLacks` without memory.
-    pub fn buffers(self) -> Result<[Buffer; 2], Failure> {
-        let buffer = |bytes: u64| Buffer::new(bytes as usize).map_err(no_memory);
-        Ok([buffer(self.request)?, buffer(self.response)?])
-    }
-}
+use crate::control::message::{Exchange, Limit};
 
 /// What the near end does with each flow.
 #[derive(Debug, Clone, Copy)]

@@ -3,13 +3,12 @@
 //!
 //! A file named by a client is never opened: it would be sent back to whoever asks.
 
-mod conduct;
 mod door;
 mod entrance;
 mod hall;
 mod plan;
-mod play;
 mod session;
+mod test;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

@@ -7,9 +7,9 @@ use kit::{clock, place};
 use rustix::param::clock_ticks_per_second;
 use rustix::thread::CpuSet;
 
-use super::conduct::conduct;
 use super::hall::Hall;
 use super::plan::Errno;
+use super::test::run_test;
 use super::Limits;
 use crate::netperf::control::{Control, Patience};
 use crate::netperf::data::cpu::Times;
@@ -81,7 +81,7 @@ fn respond(message: &Message, control: &mut Control, hall: &Hall) -> Result<(), 
     let answer = match Type::of(message.type_word) {
         Some(Type::Test(test)) => {
             let request = message.to_request(test);
-            return match conduct(test, &request, control, hall) {
+            return match run_test(test, &request, control, hall) {
                 Ok(()) => Ok(()),
                 Err(Errno(errno)) => send(control, &Message::new(test.response(), errno)),
             };

@@ -15,12 +15,11 @@ use socket2::{Domain, Socket, Type};
 use wire::Failure;
 
 use self::directory::Directory;
-use super::session::STOPPED;
 use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Role, Transport, Work};
 use crate::control::secret;
-use crate::failure::{far, refused};
+use crate::failure::{far, refused, STOPPED};
 use crate::flow::{connect, Flow};
 
 /// How long flows may take to come.

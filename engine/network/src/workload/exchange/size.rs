@@ -9,7 +9,7 @@ use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::flow::exchange::Exchange;
+use crate::control::message::Exchange;
 
 /// Sizes of a request and of the response to it. Read from one size, or from two with a slash
 /// between; written alike.

@@ -8,7 +8,7 @@ use kit::inject::before;
 use rustix::fs::{Mode, OFlags};
 use wire::Call;
 
-use crate::backend::libaio::{Completion, Context, Request};
+use crate::backend::libaio::{Context, Event, Request};
 
 /// A queue of requests, and the files that they are about.
 pub trait Disk: Sized + Send {
@@ -38,7 +38,7 @@ pub trait Disk: Sized + Send {
     fn submit(&mut self) -> io::Result<usize>;
 
     /// As [`Context::reap`].
-    fn reap(&mut self, min: usize, max: usize) -> io::Result<&[Completion]>;
+    fn reap(&mut self, min: usize, max: usize) -> io::Result<&[Event]>;
 }
 
 impl Disk for Context {
@@ -74,7 +74,7 @@ impl Disk for Context {
     }
 
     #[inline]
-    fn reap(&mut self, min: usize, max: usize) -> io::Result<&[Completion]> {
+    fn reap(&mut self, min: usize, max: usize) -> io::Result<&[Event]> {
         Context::reap(self, min, max)
     }
 }
@@ -83,8 +83,8 @@ impl Disk for Context {
 pub struct Nowhere {
     /// Of `completions`, the last so many were not submitted yet.
     queued: usize,
-    completions: Vec<Completion>,
-    reaped: Vec<Completion>,
+    completions: Vec<Event>,
+    reaped: Vec<Event>,
 }
 
 impl Disk for Nowhere {
@@ -122,7 +122,7 @@ impl Disk for Nowhere {
     }
 
     #[inline]
-    fn reap(&mut self, _: usize, max: usize) -> io::Result<&[Completion]> {
+    fn reap(&mut self, _: usize, max: usize) -> io::Result<&[Event]> {
         let count = max.min(self.completions.len() - self.queued);
         self.reaped.clear();
         self.reaped.extend(self.completions.drain(..count));

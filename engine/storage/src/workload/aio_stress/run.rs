@@ -22,7 +22,7 @@ use super::standstill::Standstill;
 use super::worker::Worker;
 use crate::access::{open_flags, Evidence};
 use crate::backend::libaio::Context;
-use crate::backend::queue::Libaio;
+use crate::backend::libaio::Libaio;
 use crate::backend::{Backend, File, Null, Queue, Sync};
 use crate::scratch::Scratch;
 use crate::workload::edges::Edges;

@@ -8,7 +8,7 @@ use wire::{AccessKind, Failure, Timing};
 use super::params::BackendName;
 use super::{Channel, Queued, Single};
 use crate::access::Evidence;
-use crate::backend::queue::Libaio;
+use crate::backend::libaio::Libaio;
 use crate::backend::{Backend, Mmap, Null, Sync, Uring};
 
 /// A trial, whatever it moves its blocks with.

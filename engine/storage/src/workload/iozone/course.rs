@@ -1,8 +1,7 @@
 //! The records of a pass in the order of its operations, for those who do not follow the position
 //! of the file.
 
-use super::loops::{Motion, Work};
-use super::placed::Placement;
+use super::pattern::{Motion, Placement, Work};
 use super::table::Moves;
 
 /// Where one operation after another begins.

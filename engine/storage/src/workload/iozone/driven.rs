@@ -1,7 +1,8 @@
 //! Which loop moves the records of a file along its position.
 
 use super::locks::Lock;
-use super::loops::{Drive, Motion};
+use super::loops::Drive;
+use super::pattern::Motion;
 use crate::backend::mmap::MmapFile;
 use crate::backend::null::NullFile;
 use crate::backend::sync::SyncFile;

@@ -4,50 +4,12 @@
 
 use std::io::{self, SeekFrom};
 
-use kit::pattern::Stride;
-
 use super::conduct::Conduct;
 use super::locks::Range;
-use super::placed::Groups;
+use super::pattern::{Motion, Work};
 use crate::backend::File;
 use crate::fault::Fault;
 use crate::workload::watch::Watch;
-
-/// How a pass moves along the position of the file. N is the number of records, R their size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Motion {
-    /// N times: write, on from where the last one ended.
-    SequentialWrite,
-    /// N times: read, on from where the last one ended.
-    SequentialRead,
-    /// N times: seek to a record in random order, read.
-    RandomRead,
-    /// N times: seek to a record in the same random order, write.
-    RandomWrite,
-    /// Seek to R before the end; N times: read, seek back 2 R (the last of which fails).
-    BackwardRead,
-    /// N times: write record 0, seek to 0.
-    RecordRewrite,
-    /// N times: read, seek to the next record of the stride.
-    StrideRead,
-}
-
-/// What a loop needs, made ready beforehand.
-#[derive(Debug, Clone, Copy)]
-pub struct Work<'a> {
-    /// Number of records, at least one.
-    pub records: u64,
-    /// Size of a record.
-    pub record_bytes: usize,
-    /// The step to begin with: 0 unless a stopped pass is to be completed.
-    pub first: u64,
-    /// Random order of the records; used by the random motions only.
-    pub order: &'a [u64],
-    /// Order of strided reads, at record 0.
-    pub stride: Stride,
-    /// Records that are moved by one call; used by the vectored placements only.
-    pub groups: Groups<'a>,
-}
 
 /// Something that can move the records of a file `F` in its order.
 pub trait Drive<F>: Copy {
@@ -60,17 +22,6 @@ pub trait Drive<F>: Copy {
     /// # Errors
     /// The first fault.
     fn drive<W: Watch, C: Conduct<F>>(self, mover: &mut Mover<F, W, C>) -> Result<u64, Fault>;
-}
-
-impl Motion {
-    /// Whether records come in; otherwise they go out.
-    pub fn is_read(self) -> bool {
-        use Motion::*;
-        matches!(
-            self,
-            SequentialRead | RandomRead | BackwardRead | StrideRead
-        )
-    }
 }
 
 impl<F: File> Drive<F> for Motion {

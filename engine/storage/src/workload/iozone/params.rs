@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
 use super::grid::{Auto, Cell};
-use super::log::ENTRY_BYTES;
+use super::log::memory::ENTRY_BYTES;
 use super::options::{
     BackendName, Existing, Fill, Locks, Msync, NativeUnit, OpenSync, RandomOrder, StrideOrder,
 };
-use super::placed::Groups;
-use super::table::Test;
+use super::pattern::Groups;
+use super::table::{Pass, Test};
 use crate::access::Footprint;
 
 const DEPTH_MAX: u32 = 1_024;
@@ -189,6 +189,16 @@ impl Params {
             .filter(|cell| cell.record <= cell.file)
             .filter(|cell| !(self.crossover && cell.is_crossed_over()))
             .collect()
+    }
+
+    /// The passes of `test` that are executed.
+    pub fn passes(&self, test: Test) -> &'static [Pass] {
+        let is_reported_once = test == Test::Backward && !self.classic;
+        if self.retest && !is_reported_once {
+            test.passes()
+        } else {
+            test.passes_once()
+        }
     }
 
     /// What `children` with a file of this cell each have in memory.

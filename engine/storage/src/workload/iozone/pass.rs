@@ -11,8 +11,9 @@ use wire::{AccessKind, Failure};
 
 use super::conduct::Conduct;
 use super::locks::{Hold, Lock, Range};
-use super::loops::{Drive, Mover, Work};
+use super::loops::{Drive, Mover};
 use super::params::Params;
+use super::pattern::Work;
 use super::table::{Pass, Settle};
 use crate::access::open_flags;
 use crate::backend::{Backend, File};

@@ -9,58 +9,12 @@ use std::array;
 use std::io::{self, IoSlice, IoSliceMut};
 
 use super::conduct::Conduct;
-use super::grid::Cell;
 use super::locks::Range;
 use super::loops::{Drive, Mover};
+use super::pattern::{Placement, GROUP_RECORDS};
 use crate::backend::Positioned;
 use crate::fault::Fault;
 use crate::workload::watch::Watch;
-
-/// Records that one vectored call moves at most, and their bytes.
-const GROUP_RECORDS: u64 = 16;
-const GROUP_BYTES: u64 = 16 << 20;
-
-/// How a pass moves records at offsets. N is the number of records, R their size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placement {
-    /// N times: pwrite the next record.
-    Write,
-    /// N times: pread the next record.
-    Read,
-    /// For each group, in random order: pwritev.
-    VectorWrite,
-    /// For each group, in the same random order: preadv.
-    VectorRead,
-}
-
-impl Placement {
-    /// Whether records come in; otherwise they go out.
-    pub fn is_read(self) -> bool {
-        matches!(self, Placement::Read | Placement::VectorRead)
-    }
-}
-
-/// Neighbouring records that are moved together, in the order of the calls.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Groups<'a> {
-    /// The groups by number.
-    pub order: &'a [u64],
-    /// Records in each; the last may have fewer.
-    pub length: u64,
-}
-
-impl Groups<'_> {
-    /// Records in each group of a file.
-    pub fn length_in(cell: Cell) -> u64 {
-        let fitting = GROUP_BYTES / cell.record.bytes();
-        GROUP_RECORDS.min(cell.records()).min(fitting)
-    }
-
-    /// Number of groups of a file.
-    pub fn count_in(cell: Cell) -> u64 {
-        cell.records().div_ceil(Self::length_in(cell))
-    }
-}
 
 impl<F: Positioned> Drive<F> for Placement {
     fn is_read(self) -> bool {
@@ -177,35 +131,6 @@ impl<F: Positioned, W: Watch, C: Conduct<F>> Mover<'_, F, W, C> {
         Range {
             size_bytes,
             ..self.range_of(group.first)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use kit::Size;
-
-    use super::*;
-
-    fn cell(file: u64, record: u64) -> Cell {
-        Cell {
-            file: Size(file),
-            record: Size(record),
-        }
-    }
-
-    #[test]
-    fn groups_have_sixteen_records_unless_the_file_or_memory_has_fewer() {
-        for (file, record, length, count) in [
-            (1 << 20, 4 << 10, 16, 16),
-            (100 << 10, 4 << 10, 16, 2),
-            (12 << 10, 4 << 10, 3, 1),
-            (64 << 20, 8 << 20, 2, 4),
-            (64 << 20, 16 << 20, 1, 4),
-        ] {
-            let cell = cell(file, record);
-            let found = (Groups::length_in(cell), Groups::count_in(cell));
-            assert_eq!(found, (length, count), "{cell:?}");
         }
     }
 }

@@ -13,11 +13,10 @@ use super::driven::Driven;
 use super::grid::Cell;
 use super::locks::Lock;
 use super::log::{self, Logging, OperationLog, Place};
-use super::loops::Motion;
 use super::options::{BackendName, Existing, Locks};
 use super::params::Params;
 use super::pass::{Part, Stage};
-use super::placed::Groups;
+use super::pattern::{Groups, Motion};
 use super::samples::{sample, Timed};
 use super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
 use super::table::{Pass, Test};
@@ -74,7 +73,7 @@ where
     let passes: usize = params
         .tests
         .iter()
-        .map(|&test| passes(params, test).len())
+        .map(|&test| params.passes(test).len())
         .sum();
     let mut walk = Walk {
         params,
@@ -99,16 +98,6 @@ where
             Err(refuted(access.declared, &access.reason))
         }
         _ => Ok(()),
-    }
-}
-
-/// The passes of `test` that are executed.
-pub fn passes(params: &Params, test: Test) -> &'static [Pass] {
-    let is_reported_once = test == Test::Backward && !params.classic;
-    if params.retest && !is_reported_once {
-        test.passes()
-    } else {
-        test.passes_once()
     }
 }
 
@@ -176,7 +165,7 @@ where
             ledger: self.ledger,
         };
         for &test in params.tests.iter() {
-            for pass in passes(params, test) {
+            for pass in params.passes(test) {
                 progress.announce(pass);
                 let (part, reading) = bench.execute(test, pass)?;
                 bench.write_log(pass, &reading)?;

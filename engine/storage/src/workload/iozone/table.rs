@@ -5,8 +5,7 @@ use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::loops::Motion;
-use super::placed::Placement;
+use super::pattern::{Motion, Placement};
 
 /// A test as IOzone numbers them; most have two passes.
 #[derive(

@@ -136,7 +136,7 @@ fn classic_brings_the_defects_back() {
     let backward_passes = |classic: bool| {
         let job = json!({"classic": classic});
         let (params, _) = Params::parse(job.as_object().unwrap()).unwrap();
-        run::passes(&params, Test::Backward).len()
+        params.passes(Test::Backward).len()
     };
     assert_eq!((backward_passes(false), backward_passes(true)), (1, 2));
     let stride_order = |job: serde_json::Value| {

@@ -17,7 +17,8 @@ use super::range::{self, SizeRange};
 const FILES: u32 = 10_000_000;
 /// A pool is scaled no further: a smaller one is soon empty, as chance has it.
 const LEAST_POOL: u32 = 500;
-const TRANSACTIONS: u32 = 1_000_000_000;
+/// All are decided beforehand, to know what must come out; that takes some seconds.
+const TRANSACTIONS: u32 = 100_000_000;
 const THREADS: u32 = 1_024;
 const SUBDIRECTORIES: u32 = 100_000;
 const LOCATIONS: usize = 1000;

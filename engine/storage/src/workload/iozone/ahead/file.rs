@@ -12,8 +12,9 @@ use rustix::process::{getpid, Pid};
 use wire::{Failure, FailureKind};
 
 use super::super::locks::{Hold, Lock, Range};
-use crate::backend::libaio::{Completion, Context, Request};
-use crate::backend::queue::{Libaio, Queue};
+use crate::backend::libaio::Libaio;
+use crate::backend::libaio::{Context, Event, Request};
+use crate::backend::queue::Queue;
 use crate::backend::sync::SyncFile;
 use crate::backend::{Backend, File, Positioned, Sync};
 
@@ -44,7 +45,7 @@ pub struct QueuedFile {
 pub struct Slot {
     pub record: u64,
     pub began_ns: u64,
-    ended: Option<Completion>,
+    ended: Option<Event>,
 }
 
 /// One that was waited for.
@@ -176,7 +177,7 @@ impl QueuedFile {
     }
 
     #[inline]
-    fn completion(&mut self, number: usize) -> io::Result<Completion> {
+    fn completion(&mut self, number: usize) -> io::Result<Event> {
         self.context.submit_all()?;
         loop {
             if let Some(ended) = self.slots[number].ended.take() {

@@ -10,8 +10,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::super::conduct::Plain;
 use super::super::locks::Range;
-use super::super::loops::Work;
-use super::super::placed::Groups;
+use super::super::pattern::{Groups, Work};
 use super::*;
 use crate::backend::queue::refusals;
 use crate::backend::{Backend, File, Sync};

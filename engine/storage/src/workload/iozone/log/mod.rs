@@ -5,7 +5,7 @@
 //! between passes they are written to files. The place of an operation needs no note: it follows
 //! from the order of the pass.
 
-mod memory;
+pub mod memory;
 mod watch;
 
 use std::io::{self, Write};
@@ -16,12 +16,11 @@ use kit::failure::{bad_parameter, io_failure};
 use kit::Reading;
 use wire::{Failure, FailureKind};
 
-pub use self::memory::{Entry, OperationLog, ENTRY_BYTES};
+pub use self::memory::{Entry, OperationLog};
 pub use self::watch::Logging;
 use super::course::Course;
 use super::grid::Cell;
 use super::params::Params;
-use super::run::passes;
 
 const HEADING: &str = "Offset in kBytes   Latency in microseconds  Transfer size in bytes";
 
@@ -47,7 +46,7 @@ impl<'a> Place<'a> {
 
 /// All logs of a single stream.
 pub fn paths(params: &Params) -> impl Iterator<Item = PathBuf> + '_ {
-    let passes = params.tests.iter().flat_map(|&test| passes(params, test));
+    let passes = params.tests.iter().flat_map(|&test| params.passes(test));
     let metrics = passes.filter_map(|pass| pass.metric);
     metrics.filter_map(|metric| Some(Place::of(params)?.path(None, metric)))
 }

@@ -1,15 +1,15 @@
 use std::io;
 
+use kit::content::Filling;
+use kit::pattern::Stride;
 use kit::{Content, PassProbe, Probe};
 use wire::AccessKind;
 
 use super::super::conduct::{Laden, Plain};
 use super::super::locks::{Hold, Lock};
-use kit::content::Filling;
-
 use super::super::options::{Fill, Locks};
 use super::super::params::Params;
-use super::super::placed::Placement;
+use super::super::pattern::{Groups, Placement};
 use super::*;
 use crate::backend::Positioned;
 use crate::workload::watch::Alone;

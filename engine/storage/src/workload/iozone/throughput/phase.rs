@@ -4,8 +4,7 @@ use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::loops::Motion;
-use super::super::placed::Placement;
+use super::super::pattern::{Motion, Placement};
 use super::super::table::{pass, Moves, Pass, Settle};
 
 /// What all children do at once; in the order in which phases are executed.

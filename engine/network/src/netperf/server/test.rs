@@ -1,14 +1,20 @@
-//! The far end's part of a test, under the clock.
+//! One test: what this end gets ready and grants before the data come, and its part under the
+//! clock.
 
 use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::net::{accept_with, SocketFlags};
+use kit::{clock, stop};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io;
+use rustix::net::{accept_with, recvfrom, RecvFlags, SocketFlags};
+use rustix::param::clock_ticks_per_second;
+use socket2::Socket;
 
-use super::conduct::Stage;
-use super::plan::{self, Extent, Plan};
+use super::door;
+use super::hall::{Hall, Share};
+use super::plan::{Errno, Extent, Plan};
 use super::Limits;
 use crate::netperf::control::Control;
 use crate::netperf::data::alarm::{self, Alarm, Cause, Settings, Silence};
@@ -16,11 +22,172 @@ use crate::netperf::data::call::{named, CallError, Called};
 use crate::netperf::data::connections::{self, Messengers, Specimen};
 use crate::netperf::data::cpu::{CpuUse, Times};
 use crate::netperf::data::exchange::{self, Messages};
-use crate::netperf::data::link::Link;
+use crate::netperf::data::link::{is_from, Link};
 use crate::netperf::data::mark::Mark;
+use crate::netperf::data::ring::{Ring, Shape};
+use crate::netperf::data::socket;
 use crate::netperf::data::stream;
 use crate::netperf::data::work::{Pace, Tally, Work};
-use crate::netperf::message::{CpuPercent, Results, KEEP, PROC_STAT};
+use crate::netperf::message::{
+    flag, CpuPercent, Message, Request, Response, Results, TestType, KEEP, PROC_STAT,
+};
+
+/// The first data come within this, or the client has forgotten us.
+const FIRST_DATA: Duration = Duration::from_secs(60);
+/// Between two looks for a stop.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+
+/// Everything that is ready before the client is answered.
+pub struct Stage<'a> {
+    /// What is to be done.
+    pub plan: Plan,
+    /// Bytes or transactions after which this end has done its part.
+    pub limit: u64,
+    /// Where data come in.
+    pub socket: Socket,
+    /// `SO_SNDBUF` and `SO_RCVBUF` before there is a connection, in bytes.
+    pub buffers: (u32, u32),
+    /// What is sent.
+    pub send: Option<Ring>,
+    /// What is received into.
+    pub receive: Option<Ring>,
+    /// The memory of both.
+    _share: Share<'a>,
+}
+
+/// Does this end's part of `test`, and tells the client.
+///
+/// # Errors
+/// What the client is still to be told.
+pub fn run_test(
+    test: TestType,
+    request: &Request,
+    control: &mut Control,
+    hall: &Hall,
+) -> Result<(), Errno> {
+    let mut stage = Stage::set(test, request, control, hall)?;
+    let response = Message::response(test, &stage.response(request));
+    control.send(&response).map_err(|_| Errno(libc::EPIPE))?;
+    let mut done = Done::default();
+    if stage.has_visitor(control) {
+        let moved = transfer(&mut stage, control, hall.limits);
+        done = moved.map_err(|error| Errno(error.errno()))?;
+    }
+    let results = match done.cut {
+        None => Message::results(test, &done.results, control.generation),
+        Some(Errno(errno)) => Message::new(test.response(), errno),
+    };
+    control.send(&results).map_err(|_| Errno(libc::EPIPE))
+}
+
+impl<'a> Stage<'a> {
+    fn set(
+        test: TestType,
+        request: &Request,
+        control: &Control,
+        hall: &'a Hall,
+    ) -> Result<Self, Errno> {
+        let limits = hall.limits;
+        let told = |error: CallError| Errno(error.errno());
+        let gone = |_| Errno(libc::ENOTCONN);
+        let peer = control.peer().map_err(gone)?.ip().to_canonical();
+        let mut local = control.local().map_err(gone)?;
+        local.set_ip(local.ip().to_canonical());
+        let plan = Plan::of(test, request, (peer, local), limits)?;
+        let socket = door::open(&plan, limits)?;
+        let buffers = socket::buffers(&socket).map_err(told)?;
+        let [send, receive] = plan.shapes(request, buffers)?;
+        let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
+        let share = hall.memory.take(bytes.sum()).ok_or(Errno(libc::ENOMEM))?;
+        let ring = |shape| Ring::new(shape, &[]).map_err(|_| Errno(libc::ENOMEM));
+        Ok(Self {
+            limit: plan.limit(request, limits),
+            plan,
+            socket,
+            buffers,
+            send: send.map(ring).transpose()?,
+            receive: receive.map(ring).transpose()?,
+            _share: share,
+        })
+    }
+
+    fn response(&self, request: &Request) -> Response {
+        let shape = |ring: &Option<Ring>| {
+            ring.as_ref().map_or((0, 0), |ring| {
+                let shape = ring.shape();
+                (shape.size as i32, shape.width as i32)
+            })
+        };
+        let (send_size, send_width) = shape(&self.send);
+        let (receive_size, receive_width) = shape(&self.receive);
+        let bound = self.socket.local_addr().ok();
+        let port = bound.and_then(|address| Some(address.as_socket()?.port()));
+        let cpu_rate = if self.plan.measures_cpu {
+            clock_ticks_per_second() as f32
+        } else {
+            0.0
+        };
+        Response {
+            receive_buffer: self.buffers.1 as i32,
+            receive_size,
+            receive_width,
+            send_buffer: self.buffers.0 as i32,
+            send_size,
+            send_width,
+            flags: request.flags & (flag::NO_DELAY | flag::MEASURE_CPU),
+            cpu_rate,
+            length: request.length,
+            port: port.unwrap_or(0).into(),
+            priority: request.priority,
+            tos: request.tos,
+        }
+    }
+
+    /// Waits for the first connection or datagram, so that time begins with the test. `false`
+    /// when the client has gone, does not come, or a stop is asked for.
+    fn has_visitor(&self, control: &Control) -> bool {
+        if !self.plan.receives && self.plan.is_udp {
+            return true;
+        }
+        let deadline_ns = clock::now_ns() + FIRST_DATA.as_nanos() as u64;
+        while clock::now_ns() < deadline_ns && !stop::requested() {
+            let mut watched = [
+                PollFd::new(&self.socket, PollFlags::IN),
+                PollFd::from_borrowed_fd(control.as_fd(), PollFlags::RDHUP),
+            ];
+            // An interrupted poll is repeated like one that has seen nothing.
+            let _ = poll(&mut watched, Some(&LOOK));
+            let [data, control] = watched.map(|fd| !fd.revents().is_empty());
+            if control || data && !self.is_from_a_stranger() {
+                return data;
+            }
+        }
+        false
+    }
+
+    /// Whether what has come is a datagram of somebody else than the client; it is thrown away.
+    fn is_from_a_stranger(&self) -> bool {
+        let receive = |flags| {
+            let flags = flags | RecvFlags::DONTWAIT;
+            recvfrom(&self.socket, &mut [0u8; 1][..], flags)
+        };
+        if !self.plan.is_udp {
+            return false;
+        }
+        let Ok((.., Some(from))) = receive(RecvFlags::PEEK) else {
+            // A checksum that was wrong: nothing is there after all.
+            return true;
+        };
+        let is_stranger = !is_from(from, self.plan.peer);
+        if is_stranger {
+            let _ = receive(RecvFlags::empty());
+        }
+        is_stranger
+    }
+}
 
 /// A client that decides when it is over does so within this after its time.
 const GRACE: Duration = Duration::from_secs(4);
@@ -34,7 +201,7 @@ const LOST: Duration = Duration::from_secs(1);
 const FAREWELLS: usize = 3;
 
 /// What the loop left.
-struct Played {
+struct Moved {
     tally: Tally,
     link: Option<Link>,
     specimen: Option<Specimen>,
@@ -44,11 +211,11 @@ struct Played {
 
 /// What this end did.
 #[derive(Default)]
-pub struct Done {
+struct Done {
     /// What it counted.
-    pub results: Results,
+    results: Results,
     /// Why it ended before the test did, as the client is to be told instead.
-    pub cut: Option<plan::Errno>,
+    cut: Option<Errno>,
     /// The data path.
     _link: Option<Link>,
 }
@@ -58,24 +225,24 @@ pub struct Done {
 ///
 /// # Errors
 /// The call that failed.
-pub fn play(stage: &mut Stage, control: &Control, limits: &Limits) -> Called<Done> {
+fn transfer(stage: &mut Stage, control: &Control, limits: &Limits) -> Called<Done> {
     let measures_cpu = stage.plan.measures_cpu;
     let begin = Mark::now(measures_cpu);
     let settings = settings(&stage.plan, control, limits);
     let ran = alarm::under(settings, |alarm| move_data(stage, alarm));
-    let (played, ending) = named("alarm", ran)?;
-    let mut played = played?;
-    let cut = cut_of(&stage.plan, &played, ending.cause);
+    let (moved, ending) = named("alarm", ran)?;
+    let mut moved = moved?;
+    let cut = cut_of(&stage.plan, &moved, ending.cause);
     // For a client that fell silent, it was over when it did.
     let end = ending.last_sign;
     let end = end.unwrap_or_else(|| Mark::now(measures_cpu));
 
-    let mut last = played.specimen.take().unwrap_or_default();
-    if let Some(link) = &played.link {
+    let mut last = moved.specimen.take().unwrap_or_default();
+    if let Some(link) = &moved.link {
         last = Specimen::of(&link.socket)?;
         say_farewell(link, &stage.plan);
     }
-    let mut results = results_of(stage, &played.tally, &last);
+    let mut results = results_of(stage, &moved.tally, &last);
     results.elapsed_s = end.elapsed_s(&begin) as f32;
     if let Some(used) = end.cpu_use(&begin) {
         count_cpu(&mut results, &used);
@@ -83,22 +250,22 @@ pub fn play(stage: &mut Stage, control: &Control, limits: &Limits) -> Called<Don
     Ok(Done {
         results,
         cut,
-        _link: played.link,
+        _link: moved.link,
     })
 }
 
 /// A limit of ours that came before the end of the test: what the client would make of the shorter
 /// time is no result.
-fn cut_of(plan: &Plan, played: &Played, cause: Option<Cause>) -> Option<plan::Errno> {
+fn cut_of(plan: &Plan, moved: &Moved, cause: Option<Cause>) -> Option<Errno> {
     let is_timed = matches!(plan.extent, Extent::Timed(_));
     let is_counted = matches!(plan.extent, Extent::Counted(_));
     let errno = match cause {
-        _ if played.is_full && !is_counted => libc::EFBIG,
+        _ if moved.is_full && !is_counted => libc::EFBIG,
         Some(Cause::Stop) => libc::EINTR,
         Some(Cause::Time) if !is_timed => libc::ETIME,
         _ => return None,
     };
-    Some(plan::Errno(errno))
+    Some(Errno(errno))
 }
 
 fn settings<'a>(plan: &Plan, control: &'a Control, limits: &Limits) -> Settings<'a> {
@@ -125,7 +292,7 @@ fn settings<'a>(plan: &Plan, control: &'a Control, limits: &Limits) -> Settings<
     }
 }
 
-fn move_data(stage: &mut Stage, alarm: &Alarm) -> Called<Played> {
+fn move_data(stage: &mut Stage, alarm: &Alarm) -> Called<Moved> {
     let plan = &stage.plan;
     let mut work = Work::new(alarm, stage.limit);
     work.pace = plan
@@ -141,7 +308,7 @@ fn move_data(stage: &mut Stage, alarm: &Alarm) -> Called<Played> {
             _ => None,
         };
         let specimen = connections::answer(&stage.socket, messengers, &mut work)?;
-        return Ok(Played {
+        return Ok(Moved {
             is_full: work.left() == 0,
             tally: work.tally,
             link: None,
@@ -165,7 +332,7 @@ fn move_data(stage: &mut Stage, alarm: &Alarm) -> Called<Played> {
             (None, None) => {}
         }
     }
-    Ok(Played {
+    Ok(Moved {
         is_full: work.left() == 0,
         tally: work.tally,
         link,
@@ -185,7 +352,7 @@ fn link(stage: &Stage, work: &Work) -> Called<Option<Link>> {
     while work.goes_on() {
         match accept_with(&stage.socket, SocketFlags::CLOEXEC) {
             Ok(socket) => return Ok(Some(Link::connected(socket.into()))),
-            Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(io::Errno::INTR | io::Errno::CONNABORTED) => {}
             Err(error) => return Err(CallError::new("accept", error)),
         }
     }
