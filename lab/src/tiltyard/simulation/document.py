@@ -47,6 +47,8 @@ def document(results: Results) -> str:
         levels=_levels(results),
         orders=_orders(results),
         families=_families(results),
+        headlines=_headlines(results),
+        powers=_powers(results),
         imports=_imports(results),
         rounded=_rounded(results),
     )
@@ -142,6 +144,38 @@ def _families(results: Results) -> str:
             f"{found.blocks:.1f}",
         )
         for found in results.families
+    ]
+    return _table(head, rows)
+
+
+def _headlines(results: Results) -> str:
+    """Hosts down; looks of each number of systems across."""
+    kinds = list({(found.systems, *found.missed): found for found in results.headlines})
+    head = ("host", *(f"{systems} systems, {n} blocks" for systems, *at in kinds for n in at))
+    shares = {(found.scenario, found.systems): found.missed for found in results.headlines}
+    rows = [
+        (host, *(_percent(shares[host, systems][n]) for systems, *at in kinds for n in at))
+        for host in dict.fromkeys(found.scenario for found in results.headlines)
+    ]
+    return _table(head, rows)
+
+
+def _powers(results: Results) -> str:
+    head = ("comparisons", "looks", "20 % apart: blocks", "by the looks of one",
+            "10 % apart, alone: found, %", "by the looks of one",
+            "10 % apart, the last one open: found, %", "by the looks of one")  # fmt: skip
+    rows = [
+        (
+            f"{found.comparisons}",
+            ", ".join(map(str, found.looks)),
+            f"{found.blocks:.1f}",
+            f"{found.blocks_before:.1f}",
+            _percent(found.alone, 0),
+            _percent(found.alone_before, 0),
+            _percent(found.last, 0),
+            _percent(found.last_before, 0),
+        )
+        for found in results.powers
     ]
     return _table(head, rows)
 

@@ -7,6 +7,12 @@ import numpy as np
 
 from tiltyard.simulation.families import FamilyRates, family_rates
 from tiltyard.simulation.growth import GrowthRates, growth_rates
+from tiltyard.simulation.headlines import (
+    HeadlineRates,
+    PowerRates,
+    headline_rates,
+    power_rates,
+)
 from tiltyard.simulation.imports import RoundedRates, SharedRates, rounded_rates, shared_rates
 from tiltyard.simulation.laws import LawRates, law_rates
 from tiltyard.simulation.portfolio import PortfolioRates, portfolio_rates
@@ -49,6 +55,8 @@ class Results:
     orders: tuple[OrderRates, ...]
     families: tuple[FamilyRates, ...]
     studies: StudyRates
+    headlines: tuple[HeadlineRates, ...]
+    powers: tuple[PowerRates, ...]
     imports: tuple[SharedRates, ...]
     rounded: tuple[RoundedRates, ...]
 
@@ -73,6 +81,11 @@ class Results:
     def covered_of(self, design: str) -> Range:
         """Coverage at stopping, A/A, of a design over all scenarios."""
         return _range([found.covered for found in self.rates if found.design == design])
+
+    @property
+    def missed_by_headlines(self) -> Range:
+        """Families of equal systems in which anything was claimed, over all hosts and sizes."""
+        return _range([max(found.missed.values()) for found in self.headlines])
 
     @property
     def reports(self) -> int:
@@ -108,7 +121,7 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         paths: comparisons of each kind; :data:`QUICK_PATHS` for a first impression.
         seed: of every part; each has a stream of its own.
     """
-    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(9)]
+    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(10)]
     found = rates(paths, own[0])
     return Results(
         paths=paths,
@@ -121,6 +134,8 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         orders=order_rates(paths, own[3]),
         families=family_rates(max(1, paths // _PATHS_A_FAMILY), own[4]),
         studies=study_rates(max(1, paths // _PATHS_A_STUDY), own[5]),
+        headlines=headline_rates(paths, own[9]),
+        powers=power_rates(paths, own[9]),
         imports=shared_rates(max(1, paths // _PATHS_AN_IMPORT), own[7]),
         rounded=rounded_rates(max(1, paths // _PATHS_A_ROUNDED_REPORT), own[8]),
     )
