@@ -16,6 +16,8 @@ from tiltyard.folder import StudyFolder
 from tiltyard.plan.pilot import Pilot
 from tiltyard.plan.store import read_plan
 from tiltyard.run.read import read_run
+from tiltyard.study.load import load_study
+from tiltyard.systems import KINDS
 
 STUDY = """\
 question = "Is one directory faster than the other?"
@@ -115,6 +117,24 @@ def test_people_get_a_table(piloted: StudyFolder, capsys: pytest.CaptureFixture[
     assert "b / a" in said
     assert "Source   a pilot of 5 blocks, 3 trials in each turn" in said
     assert "Budget   45:00: 20 blocks; differences that are found with 90 %: iozone above" in said
+
+
+def test_short_cells_are_named_with_what_to_write_and_what_it_costs(
+    copy: StudyFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file of 128 KiB in memory is written in less than a millisecond."""
+    (own,) = forecast_of(copy, capsys)["short_cells"]
+    assert own["short"] == own["cells"] > 0
+    assert own["longer_trial_s"] > own["trial_s"]
+    plan(copy.root)
+    said = capsys.readouterr().out
+    (line,) = (line.strip() for line in said.splitlines() if line.strip().startswith("file = "))
+    assert f"iozone: {own['short']} of {own['cells']} take less than 0.1 s" in said
+    assert "Nothing is changed by itself" in said
+    assert copy.study.read_text() == STUDY
+    copy.study.write_text(STUDY.replace('file = "128k"', line))
+    made = load_study(copy.study, Engine.find().describe(), KINDS)
+    assert made.workloads[0].parameters["file"] == own["parameters"]["file"]
 
 
 @pytest.mark.parametrize(

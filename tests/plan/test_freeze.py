@@ -24,9 +24,39 @@ def test_a_plan_holds_all_that_later_stages_need(folder: StudyFolder, frozen: Fr
     assert iozone.spec.parameters == {"file": "1M", "record": "4k"}
     assert iozone.grid == ("file", "record")
     assert len(iozone.metrics) == 13
-    assert [look.blocks for look in plan.design.looks] == [7, 10, 14, 20]
+    assert [look.blocks for look in plan.design.looks] == [9, 15, 20]
     assert 0.04 < plan.design.alpha <= 0.05
     assert plan.blocks == draw_blocks(["ext4", "xfs", "btrfs"], ["postmark", "iozone"], 20, 4711)
+
+
+@pytest.mark.parametrize(
+    ("systems", "precision", "blocks"),
+    [
+        (2, "", [9, 15, 20]),
+        (6, "", [12, 15, 20]),
+        (6, 'profile = "rigorous"', [12, 15, 20, 30]),
+        (6, 'profile = "quick"', [7, 10]),
+        (6, "strict = true", [7, 10, 14, 20]),
+    ],
+)
+def test_looks_depend_on_the_number_of_headlines(
+    folder: StudyFolder, frozen: Freeze, systems: int, precision: str, blocks: list[int]
+) -> None:
+    """The study has two workloads, so two systems are two headlines, and six are thirty."""
+    names = ["ext4", "xfs", "btrfs", "ext2", "ext3", "f2fs"][:systems]
+    text = folder.study.read_text().replace('["ext4", "xfs", "btrfs"]', str(names))
+    folder.study.write_text(f"{text}\n[precision]\n{precision}\n")
+    assert [look.blocks for look in frozen().design.looks] == blocks
+
+
+def test_a_single_headline_has_the_looks_of_the_profile(
+    folder: StudyFolder, frozen: Freeze
+) -> None:
+    text = folder.study.read_text().replace('["ext4", "xfs", "btrfs"]', '["ext4", "xfs"]')
+    folder.study.write_text(text.replace('[[workload]]\nuse = "postmark"\n', ""))
+    design = frozen().design
+    assert [look.blocks for look in design.looks] == [7, 10, 14, 20]
+    assert design.profile == "standard"
 
 
 def test_trials_of_a_block_come_turn_by_turn(frozen: Freeze) -> None:

@@ -14,6 +14,13 @@ from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
 from tiltyard.simulation.failures import FAILING, SPARES, failure_rates
 from tiltyard.simulation.families import PROCEDURES, family_rates
 from tiltyard.simulation.growth import SCALES, growth_rates
+from tiltyard.simulation.headlines import (
+    differences_of,
+    excluded,
+    headline_rates,
+    power_rates,
+    spending_of,
+)
 from tiltyard.simulation.laws import LAWS, law_rates
 from tiltyard.simulation.others import RULES, times_faster, trials_until_small
 from tiltyard.simulation.rates import EFFECTS, Rates, rates
@@ -21,6 +28,9 @@ from tiltyard.simulation.scenarios import NOISIEST, SCENARIOS, paired
 from tiltyard.simulation.sections import SECTIONS
 from tiltyard.simulation.studies import study_rates
 from tiltyard.simulation.watching import DEPENDENT, watched_rates
+from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
+from tiltyard.stats.looks import FIRST_BY_T, LEVEL, TABULATED, shares_of
+from tiltyard.stats.multiple import holm
 from tiltyard.stats.sequential import LOOKS, table_of
 from tiltyard.stats.signed_rank import largest_c, signed_rank
 from tiltyard.stats.welch import moments
@@ -195,13 +205,15 @@ def test_only_the_fast_profile_depends_on_the_law_of_the_noise():
     assert found["normal"]["fast, retired"] == pytest.approx(0.0478, abs=error)
 
 
-@pytest.mark.parametrize("profile", ["quick", "standard", "rigorous"])
+@pytest.mark.parametrize("profile", [name for name in TABULATED if name not in FIRST_BY_T])
 def test_constants_are_the_largest_that_the_joint_law_allows(profile):
-    """C3: the looks share one nominal level, the largest whose joint error rate is at most 5 %."""
+    """C3: the looks share one level, the largest whose joint error rate is at most 5 %."""
     table = table_of(profile)
     allowed = table.minimum_p[table.sequential_p <= 0.05]
-    assert [c for _, c in LOOKS[profile]] == [
-        largest_c(n, allowed[-1] * (1 + 1e-9)) for n, _ in LOOKS[profile]
+    looks = TABULATED[profile]
+    assert [c for _, c in looks] == [
+        largest_c(n, share * allowed[-1] * (1 + 1e-9))
+        for (n, _), share in zip(looks, shares_of(profile), strict=True)
     ]
 
 
@@ -212,6 +224,44 @@ def test_failed_trials_claim_nothing_and_spares_make_up_for_them():
         for share in (one.false, one.missed):
             assert binom.sf(round(share * 100) - 1, 100, 0.05) > 1e-4
     assert found[0.15, SPARES].found > found[0.15, 0].found
+
+
+@pytest.fixture(scope="module")
+def headlines():
+    return headline_rates(1500, seed=16)
+
+
+def test_headlines_miss_in_no_more_families_than_allowed_at_any_look_on_any_host(headlines):
+    assert {found.systems for found in headlines} == {3, 4, 6}
+    error = 4 * np.sqrt(LEVEL * (1 - LEVEL) / 1500)
+    for found in headlines:
+        assert 0.02 < max(found.missed.values()) < LEVEL + error, found
+        assert list(found.missed.values()) == sorted(found.missed.values())
+
+
+@pytest.mark.parametrize("systems", [3, 6])
+def test_headlines_of_the_simulation_are_those_of_real_families(systems):
+    rng = np.random.default_rng(17)
+    differences = differences_of(SCENARIOS[7], systems, 60, rng)
+    differences[:30, 0] += 0.2
+    pairs = differences.shape[1]
+    spending = spending_of(pairs)
+    rules = FamilyRules(spending, 0.0, holm, LEVEL, True, False, 1.0)
+    for family in differences:
+        judged = judge_family(family, np.zeros(family.shape, dtype=bool), rules)
+        first = excluded(spending, family, LEVEL / pairs).any()
+        assert first == (judged.outcome == DIFFERENT).any()
+
+
+def test_families_find_no_less_by_their_own_looks_and_plain_differences_sooner():
+    found = {one.comparisons: one for one in power_rates(4000, seed=18)}
+    assert found[1].looks == (7, 10, 14, 20)
+    for size, one in found.items():
+        assert one.blocks == pytest.approx(one.looks[0], abs=0.2)
+        assert one.blocks < one.blocks_before or size == 1
+        assert one.last > one.last_before + 0.02 or size == 1
+        if size <= 15:
+            assert one.alone > one.alone_before - 0.02
 
 
 def test_families_keep_what_each_correction_promises():

@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from tiltyard.stats.looks import FIRST_BY_T, SCALE_OF_T
+from tiltyard.stats.looks import FAMILY_LOOKS, FIRST_BY_T, TABULATED, shares_of
 from tiltyard.stats.sequential import (
     LEVEL,
     LOOKS,
     STRICT_LOOKS,
     looks,
     overall_alpha,
+    profile_of_family,
     repeated_interval,
     sequential_p,
     table_of,
@@ -24,7 +25,7 @@ def fewer_paths():
     return make_table(PATHS, seed=99)["profiles"]
 
 
-@pytest.mark.parametrize("profile", LOOKS)
+@pytest.mark.parametrize("profile", TABULATED)
 def test_stored_table_agrees_with_a_fresh_simulation(profile, fewer_paths):
     stored, fresh = table_of(profile), fewer_paths[profile]
     np.testing.assert_allclose(stored.minimum_p, fresh["minimum_p"], rtol=1e-10)
@@ -51,17 +52,18 @@ def test_simulated_p_values_are_those_of_ranks():
         assert joint[0] == pytest.approx(joint[1], abs=5 * np.sqrt(0.5 * threshold / 20_000))
 
 
-@pytest.mark.parametrize("profile", LOOKS)
+@pytest.mark.parametrize("profile", TABULATED)
 def test_table_is_a_distribution_between_its_exact_bounds(profile):
     table = table_of(profile)
     assert np.all(np.diff(table.sequential_p) >= 0)
     assert table.sequential_p[-1] == 1.0
     for smallest, joint in zip(table.minimum_p, table.sequential_p, strict=True):
         by_t = profile in FIRST_BY_T
+        shares = shares_of(profile)
         single = [
-            max((p for p in attainable_p(n) if p <= smallest * (1 + 1e-9)), default=0.0)
-            for n, _ in LOOKS[profile][by_t:]
-        ] + [SCALE_OF_T * smallest] * by_t
+            max((p for p in attainable_p(n) if p <= share * smallest * (1 + 1e-9)), default=0.0)
+            for (n, _), share in zip(TABULATED[profile][by_t:], shares[by_t:], strict=True)
+        ] + [shares[0] * smallest] * by_t
         assert max(single) * (1 - 1e-5) <= joint <= min(1.0, sum(single)) * (1 + 1e-5)
 
 
@@ -88,6 +90,29 @@ def test_sequential_p_of_the_method():
     # The method's own simulation gave .0416 and .0045 with 2 million paths.
     assert sequential_p("standard", 2 / 2**7) == pytest.approx(0.0416, abs=7e-4)
     assert sequential_p("standard", 2 / 2**10) == pytest.approx(0.0045, abs=5e-5)
+
+
+@pytest.mark.parametrize("profile", ["standard", "rigorous"])
+@pytest.mark.parametrize("comparisons", [1, 2, 3, 6, 12, 15, 28, 45, 100])
+def test_a_family_looks_first_where_it_can_claim_beside_all_others(profile, comparisons):
+    name = profile_of_family(profile, False, comparisons)
+    known = {profile: LOOKS[profile], **FAMILY_LOOKS[profile]}
+    for other, constants in known.items():
+        alone = sequential_p(other, 2 / 2 ** constants[0][0])
+        if other == name:
+            assert alone <= LEVEL / comparisons or other == list(known)[-1]
+            break
+        assert alone > LEVEL / comparisons or comparisons == 1
+
+
+def test_one_comparison_strict_constants_and_other_profiles_have_the_looks_of_the_profile():
+    assert profile_of_family("standard", False, 1) == profile_of_family("standard", False, 0)
+    assert looks(profile_of_family("standard", False, 1), False, None) == LOOKS["standard"]
+    for asked in (("standard", True), ("quick", False), ("fixed", False)):
+        assert profile_of_family(*asked, 15) == asked[0]
+    assert [profile_of_family("standard", False, m) for m in (3, 15)] == [
+        "standard-9", "standard-11",
+    ]  # fmt: skip
 
 
 def test_a_rejection_at_a_look_is_a_sequential_p_near_the_level_or_below():

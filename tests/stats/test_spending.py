@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tiltyard.stats.looks import TABULATED
 from tiltyard.stats.sequential import (
     LEVEL,
     LOOKS,
@@ -18,7 +19,7 @@ from tiltyard.stats.sequential import (
 from tiltyard.stats.student import paired_ts
 
 DESIGNS = [
-    *(("profile", name, False, None) for name in LOOKS),
+    *(("profile", name, False, None) for name in TABULATED),
     *(("strict", name, True, None) for name in STRICT_LOOKS),
     ("fixed", "fixed", False, 12),
 ]
@@ -88,7 +89,8 @@ def test_a_look_that_is_too_early_for_a_level_has_no_interval():
 
 @pytest.mark.parametrize("level", [0.05, 0.0125, 0.002])
 @pytest.mark.parametrize(
-    ("name", "strict"), [("standard", False), ("rigorous", True), ("fast", False)]
+    ("name", "strict"),
+    [("standard", False), ("rigorous", True), ("fast", False), ("standard-11", False)],
 )
 def test_no_look_of_equal_systems_excludes_zero_more_often_than_the_level(name, strict, level):
     studies = 20_000

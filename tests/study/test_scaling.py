@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from support.catalogue import CATALOGUE, IOZONE
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
+from tiltyard.study.amounts import larger
 from tiltyard.study.load import read_study
 from tiltyard.study.model import Study
 from tiltyard.study.scaling import parse_scale, scaled
@@ -168,3 +169,23 @@ def test_every_workload_says_what_its_amount_of_work_is() -> None:
         assert set(amounts.values()) <= {"bytes", "count", "seconds"}
         wholes = {each["within"] for each in properties.values() if "within" in each}
         assert {amounts.get(whole) for whole in wholes} <= {"bytes"}
+
+
+@pytest.mark.parametrize(
+    ("value", "amount", "factor", "found"),
+    [
+        (2**20, "bytes", 3, "4M"),
+        ("64k", "bytes", 2, "128k"),
+        (2**20, "bytes", 1, "1M"),
+        (10_000, "bytes", 2.5, "28k"),
+        (500, "count", 6.25, 3200),
+        (21_280, "count", 1, 21_280),
+        (0.1, "seconds", 2.31, 0.24),
+        (900, "count", 9, 1000),
+    ],
+)
+def test_amounts_grow_to_what_a_person_would_type(
+    value: JsonValue, amount: str, factor: float, found: JsonValue
+) -> None:
+    schema = {"amount": amount, "maximum": 1000 if value == 900 else 10**9}
+    assert larger(value, schema, factor) == pytest.approx(found)

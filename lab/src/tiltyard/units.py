@@ -50,6 +50,14 @@ def parse_size(text: str | int) -> int:
     return int(match[1]) * _BINARY[match[2].lower()]
 
 
+def typed_size(size_bytes: int) -> str:
+    """As a person types it: ``65536`` → ``64k``; what is no multiple of a KiB in bytes."""
+    for unit in ("T", "G", "M", "k"):
+        if size_bytes and size_bytes % _BINARY[unit.lower()] == 0:
+            return f"{size_bytes // _BINARY[unit.lower()]}{unit}"
+    return str(size_bytes)
+
+
 def parse_duration(text: str) -> float:
     """Seconds of ``"90 s"``, ``"45 min"`` or ``"2 h"``.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltyard.plan.pilot import PilotWorkload
+from tiltyard.plan.pilot import CellTime, PilotWorkload
 from tiltyard.stats.replication import VarianceComponents
 from tiltyard.stats.types import FloatArray
 from tiltyard.study.model import Frozen
@@ -21,6 +21,8 @@ class Basis(Frozen):
     turn_s: float
     """What a turn takes beside its trials, shared among the workloads."""
     trial_s: float
+    cells: tuple[CellTime, ...] = ()
+    """How long the cells of the headline are measured, where that is known."""
 
 
 def basis_of(
@@ -29,6 +31,7 @@ def basis_of(
     components: VarianceComponents | None,
     turn_s: float,
     trial_s: float,
+    cells: Sequence[CellTime] = (),
 ) -> Basis:
     """What an earlier run tells of a workload.
 
@@ -38,6 +41,7 @@ def basis_of(
         components: of the values.
         turn_s: what a turn takes beside its trials, shared among the workloads.
         trial_s: what a trial takes.
+        cells: how long its cells are measured.
     """
     return Basis(
         values={
@@ -47,6 +51,7 @@ def basis_of(
         own=None if components is None else (components.own[0], components.own[1]),
         turn_s=turn_s,
         trial_s=trial_s,
+        cells=tuple(cells),
     )
 
 
@@ -63,6 +68,7 @@ def basis_of_pilot(found: PilotWorkload) -> Basis:
         own=own,
         turn_s=found.turn_s,
         trial_s=found.trial_s,
+        cells=found.cells,
     )
 
 

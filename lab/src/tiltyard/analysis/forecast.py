@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 
 from tiltyard.analysis.basis import Basis, turns_of
+from tiltyard.analysis.cell_times import ShortCells, short_cells
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.stats.planning import (
     Expected,
@@ -99,6 +101,10 @@ class Forecast(Frozen):
     warm_up_s: dict[str, float]
     pairs: tuple[PairForecast, ...]
     budget: Budget | None
+    short_cells: tuple[ShortCells, ...] = ()
+    """Workloads whose cells take too little time, and what to write for longer ones."""
+    longer_block_s: float
+    """About what a block would take with that."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,13 @@ class _Terms:
         return len(self.plan.workloads) * math.comb(len(self.plan.systems), 2)
 
 
-def forecast(plan: Plan, known: Mapping[str, Basis], source: str, asked: Asked) -> Forecast:
+def forecast(
+    plan: Plan,
+    known: Mapping[str, Basis],
+    source: str,
+    asked: Asked,
+    schemas: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> Forecast:
     """What a plan is expected to show, from a pilot or an earlier run.
 
     Args:
@@ -135,6 +147,7 @@ def forecast(plan: Plan, known: Mapping[str, Basis], source: str, asked: Asked) 
         known: workload → what is known of it; workloads without it are left out.
         source: says where that is from.
         asked: which precision, which chance, which time.
+        schemas: name in the catalogue → schema of the parameters, which says what is an amount.
 
     Raises:
         ValueError: if no workload has three blocks in which two systems have a value.
@@ -148,6 +161,22 @@ def forecast(plan: Plan, known: Mapping[str, Basis], source: str, asked: Asked) 
     ]
     if not pairs:
         raise ValueError(f"no workload has {LEAST_BLOCKS} blocks that can be compared")
+    short = [
+        found
+        for workload in workloads
+        if workload.spec.use in schemas
+        and (
+            found := short_cells(
+                workload,
+                known[workload.spec.name].cells,
+                schemas[workload.spec.use],
+                known[workload.spec.name].trial_s,
+            )
+        )
+    ]
+    more_s = sum(
+        plan.workload(own.workload).trials * (own.longer_trial_s - own.trial_s) for own in short
+    )
     claiming = [look.blocks for look in pairs[0].looks if look.difference is not None]
     return Forecast(
         source=source,
@@ -161,6 +190,8 @@ def forecast(plan: Plan, known: Mapping[str, Basis], source: str, asked: Asked) 
         warm_up_s={workload.spec.name: workload.warm_up_s for workload in workloads},
         pairs=tuple(pairs),
         budget=None if asked.budget_s is None else _budget(pairs, asked.budget_s, terms.block_s),
+        short_cells=tuple(short),
+        longer_block_s=terms.block_s + len(plan.systems) * more_s,
     )
 
 

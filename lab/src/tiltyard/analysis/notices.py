@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from tiltyard.analysis.cell_times import LEAST_S, cell_times, short_of
 from tiltyard.analysis.conditions import numa_refused
 from tiltyard.analysis.contrast import Contrast, Withheld
 from tiltyard.analysis.disturbances import disturbances
@@ -17,7 +18,7 @@ from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.trend import trend
-from tiltyard.units import format_number
+from tiltyard.units import format_number, format_value
 
 NOISE_LEVEL: Final = 0.05
 """Level of the test whether the noise changed during the session."""
@@ -54,8 +55,24 @@ def notices(
     if plan.clock == "instructions":
         yield from path_length_notices([found.measured for found in judged])
     else:
+        yield from _short(plan, run)
         yield from _emulated(run)
         yield from _limits(plan, run)
+
+
+def _short(plan: Plan, run: RunRecord) -> Iterator[Notice]:
+    """Cells that took too little time to be more than a sample of the moment."""
+    for workload in plan.workloads:
+        cells = cell_times(run, workload)
+        if short := short_of(cells):
+            yield Notice(
+                severity="note",
+                text=f"{len(short)} of {len(cells)} cells of {workload.spec.name} took less than "
+                f"{LEAST_S:g} s in a trial, the shortest {format_value(short[0].elapsed_s, 's')}: "
+                "what else the host did in those moments is much of their noise.",
+                advice="Give them more work; tiltyard plan says which parameter takes which value, "
+                "and what that costs.",
+            )
 
 
 def _emulated(run: RunRecord) -> Iterator[Notice]:

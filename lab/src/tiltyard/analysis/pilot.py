@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Final
 
+from tiltyard.analysis.cell_times import cell_times
 from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.analysis.replication import components_of, values_of_trials
 from tiltyard.analysis.warm_up import all_series_of, warm_up_of
@@ -74,6 +75,7 @@ def _workload(
         trial_s=trial_s,
         trials=trials,
         warm_up_s=warm_up_s,
+        cells=cell_times(run, workload) if plan.clock == "time" else (),
     )
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from pydantic import JsonValue
 from rich.table import Table
 
+from tiltyard.analysis.cell_times import LEAST_S
 from tiltyard.analysis.forecast import Budget, Forecast
-from tiltyard.units import format_duration
+from tiltyard.units import format_duration, format_value
 
 
 def table(found: Forecast) -> Table:
@@ -69,6 +71,40 @@ def sentences(found: Forecast) -> Iterator[str]:
         yield f"Look     {look} that can claim a single difference among {comparisons}"
     if found.budget is not None:
         yield f"Budget   {_bought(found.budget, found.power)}"
+    yield from _short_cells(found)
+
+
+def _short_cells(found: Forecast) -> Iterator[str]:
+    """Cells that take too little time, what to write for longer ones, and what that costs."""
+    for own in found.short_cells:
+        yield (
+            f"Cells    {own.workload}: {own.short} of {own.cells} take less than {LEAST_S:g} s, "
+            f"the shortest {format_value(own.shortest_s, 's')}: what else the host does in that "
+            "moment decides them"
+        )
+        if not own.parameters:
+            yield "         No amount of its work can be raised: begin the grid at larger sizes"
+            continue
+        yield f"         For {LEAST_S:g} s and more write in its [[workload]]:"
+        for name, value in own.parameters.items():
+            yield f"           {name} = {_toml(value)}"
+        yield (
+            f"         A trial then takes about {format_duration(own.longer_trial_s)} instead of "
+            f"{format_duration(own.trial_s)}"
+        )
+    if any(own.parameters for own in found.short_cells):
+        blocks = found.pairs[0].looks[-1].blocks
+        yield (
+            f"         All {blocks} blocks: about {format_duration(blocks * found.longer_block_s)} "
+            f"instead of {format_duration(blocks * found.block_s)}. Nothing is changed by itself"
+        )
+
+
+def _toml(value: JsonValue) -> str:
+    """A value as it is typed in a study: ``["64M", "1G"]``, ``20_000``."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f'"{value}"' if isinstance(value, str) else f"{value:_}"
 
 
 def _bought(budget: Budget, power: float) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from tiltyard.analysis.basis import Basis, basis_of, basis_of_pilot
+from tiltyard.analysis.cell_times import cell_times
 from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.pilot import pilot_of
 from tiltyard.analysis.replication import components_of, values_of_trials
@@ -111,7 +112,8 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
             values = values_of_trials(plan, run, workload)
             share_s = pace.overhead_s / len(plan.workloads)
             own = components_of(values)
-            known[name] = basis_of(values, systems, own, share_s, pace.workloads[name])
+            cells = cell_times(run, workload) if plan.clock == "time" else ()
+            known[name] = basis_of(values, systems, own, share_s, pace.workloads[name], cells)
     return known, "the trials of this study so far"
 
 

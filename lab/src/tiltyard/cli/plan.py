@@ -68,6 +68,7 @@ def plan(
                 power=power,
                 budget_s=budget_s or planned.budget_s,
             ),
+            {card.name: card.parameters for card in engine.describe().workloads},
         )
     except ValueError as error:
         raise UsageError(f"{folder.root}: {error}: {source}") from error

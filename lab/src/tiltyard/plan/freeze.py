@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from math import comb
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -14,7 +15,7 @@ from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
-from tiltyard.stats.sequential import looks, overall_alpha
+from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.study.model import Clock, Precision, Study, WorkloadSpec
 from tiltyard.wire import Catalogue, Hello
@@ -59,7 +60,8 @@ def freeze(
         UsageError: if the study file cannot be read, or its pilot was about something else.
     """
     text = read_text(study_path)
-    design = _design(study.precision)
+    headlines = comb(len(study.systems), 2) * len(study.workloads)
+    design = _design(study.precision, headlines)
     seed = secrets.randbelow(SEED_BELOW) if study.seed is None else study.seed
     planned = design.looks[-1].blocks
     clock = study.systems[0].clock
@@ -105,11 +107,12 @@ def spares_for(blocks: int) -> int:
     return int(blocks * MAX_SPOILED_SHARE / (1 - MAX_SPOILED_SHARE) + _ROUNDING)
 
 
-def _design(precision: Precision) -> Design:
-    """The statistical rules that a precision asks for."""
-    asked = (precision.profile, precision.strict, precision.blocks)
+def _design(precision: Precision, headlines: int) -> Design:
+    """The statistical rules that a precision asks for, with so many comparisons of workloads."""
+    profile = profile_of_family(precision.profile, precision.strict, headlines)
+    asked = (profile, precision.strict, precision.blocks)
     return Design(
-        profile=precision.profile,
+        profile=profile,
         strict=precision.strict,
         looks=tuple(Look(blocks=blocks, c=c) for blocks, c in looks(*asked)),
         alpha=overall_alpha(*asked),

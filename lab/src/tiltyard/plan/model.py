@@ -37,6 +37,8 @@ class Design(Frozen):
     """The statistical rules, fixed beforehand."""
 
     profile: str
+    """Names the table of its looks: that of the study, or of families of that; see
+    ``stats.looks``."""
     strict: bool
     looks: tuple[Look, ...]
     alpha: float

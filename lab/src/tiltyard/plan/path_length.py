@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
+from tiltyard.study.amounts import amounts_in_force
 from tiltyard.units import parse_size
 from tiltyard.wire import End, MetricCard, Sample, Unit
 
@@ -33,8 +34,6 @@ _COUNTER: Final = "FirstTouchesNs"
 _RATES: Final = frozenset({"B/s", "1/s"})
 _COPIED_BY_US: Final = frozenset({"mmap", "null"})
 """Backends whose kernel copies nothing."""
-_AMOUNTS: Final = ("count", "seconds", "bytes")
-"""Sorts of amounts; the first of which a workload has one is doubled, and the others stay."""
 
 
 def doubled(
@@ -47,15 +46,11 @@ def doubled(
         effective: what the engine makes of them.
         schema: of the workload's parameters, which says what is an amount.
     """
-    for sort in _AMOUNTS:
-        found = {
-            name: _twice(effective[name], sort)
-            for name, each in schema.get("properties", {}).items()
-            if each.get("amount") == sort and effective.get(name) is not None
-        }
-        if found:
-            return {**parameters, **found}
-    return None
+    found = {
+        name: _twice(effective[name], each["amount"])
+        for name, each in amounts_in_force(effective, schema).items()
+    }
+    return {**parameters, **found} if found else None
 
 
 def _twice(value: Any, sort: str) -> JsonValue:

@@ -24,6 +24,14 @@ TRIALS: Final = 3
 """Trials of each workload in each turn of a pilot."""
 
 
+class CellTime(Frozen):
+    """How long one metric at one point of a grid is measured in a trial."""
+
+    metric: str
+    at: dict[str, int | str]
+    elapsed_s: float
+
+
 class PilotWorkload(Frozen):
     """What the pilot found about one workload."""
 
@@ -44,6 +52,8 @@ class PilotWorkload(Frozen):
     """The cheapest number of trials in a turn (Kalibera and Jones)."""
     warm_up_s: float = 0.0
     """1.5 times the longest warm-up in any trial (MSER-5); 0 where none can be told."""
+    cells: tuple[CellTime, ...] = Field((), exclude_if=lambda cells: not cells)
+    """Of the headline, medians over trials; none in older pilots."""
 
 
 class Pilot(Frozen):

@@ -6,6 +6,7 @@ variance, as cells of one trial do.
 """
 
 from dataclasses import dataclass
+from math import comb
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from tiltyard.analysis.quantity import Quantity
 from tiltyard.plan.model import Design, Look
 from tiltyard.simulation.section import Line, Section, percent
 from tiltyard.stats.multiple import benjamini_hochberg, holm
-from tiltyard.stats.sequential import looks, overall_alpha
+from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.stats.types import FloatArray
 
 CELLS: Final = 20
@@ -24,7 +25,7 @@ SYSTEMS: Final = tuple("abcdef")
 CV: Final = 0.03
 SHARED: Final = 0.5
 """Of the variance, what is common to all cells of a trial."""
-PROFILE: Final = "standard"
+PROFILE: Final = profile_of_family("standard", False, comb(len(SYSTEMS), 2))
 RATE: Final = 0.05
 """False discovery rate of the cells."""
 
@@ -60,7 +61,7 @@ def study_rates(studies: int, seed: int) -> StudyRates:
 
 
 def standard_design() -> Design:
-    """The rules of the standard profile."""
+    """The rules of the standard profile for so many systems."""
     return Design(
         profile=PROFILE,
         strict=False,

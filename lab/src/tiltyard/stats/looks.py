@@ -4,6 +4,12 @@ The constants, with looks by signed rank, make the two-sided levels of the looks
 discrete statistic allows while their joint error rate stays at most 5 %. The *strict* ones need no
 assumption, because the levels of their looks add up to less than 5 % (Bonferroni).
 
+A family of headlines claims nothing at a look whose smallest p-value its correction does not let
+pass: seven blocks serve one comparison, nine up to six. So a family has looks of its own: the first
+one as soon as differences that all point the same way can be claimed beside all others, the ones
+between at half of the level of the rest, which finds more at the last one. How they were chosen:
+docs/decisions/0033-looks-for-families.md.
+
 The ``fast`` profile is retired: its first look is a t-test at 1 % after five blocks, which claims
 up to 9 % where one turn of each block is slower by the same amount. No test of five blocks that is
 exact for any noise reaches 5 %: five signs agree by chance in one of sixteen. Plans that were
@@ -39,6 +45,28 @@ STRICT_LOOKS: Final[dict[str, Looks]] = {
 }
 """The same with levels that add up to at most 5 %."""
 
+FAMILY_LOOKS: Final[dict[str, dict[str, Looks]]] = {
+    "standard": {
+        "standard-9": ((9, 3), (15, 17), (20, 46)),
+        "standard-10": ((10, 6), (15, 17), (20, 46)),
+        "standard-11": ((11, 8), (15, 18), (20, 47)),
+        "standard-12": ((12, 11), (15, 18), (20, 47)),
+    },
+    "rigorous": {
+        "rigorous-9": ((9, 3), (15, 16), (20, 39), (30, 124)),
+        "rigorous-10": ((10, 5), (15, 17), (20, 39), (30, 124)),
+        "rigorous-11": ((11, 8), (15, 16), (20, 39), (30, 123)),
+        "rigorous-12": ((12, 10), (15, 17), (20, 39), (30, 125)),
+    },
+}
+"""Profile → the looks of its families, by the name of their table, the smallest families first."""
+
+TABULATED: Final[dict[str, Looks]] = {
+    **LOOKS,
+    **{name: own for named in FAMILY_LOOKS.values() for name, own in named.items()},
+}
+"""All looks whose joint law is stored."""
+
 FIRST_BY_T: Final[dict[str, float]] = {"fast": 0.01}
 """Profiles whose first look is a t-test, with its level; that look's number of Walsh averages
 means nothing."""
@@ -46,12 +74,27 @@ means nothing."""
 SCALE_OF_T: Final = FIRST_BY_T["fast"] / nominal_p(*LOOKS["fast"][-1])
 """Level of the t-test over that of the looks by rank, at every error rate."""
 
+_BETWEEN: Final = 0.5
+"""Level of a family's looks between the first and the last over that of those two."""
+
+
+def shares_of(profile: str) -> tuple[float, ...]:
+    """By what the p-value of each look is divided before the smallest one is taken.
+
+    Looks by rank share alike, but for those of families.
+    """
+    between = len(TABULATED[profile]) - 2
+    if profile in LOOKS:
+        return (SCALE_OF_T if profile in FIRST_BY_T else 1.0, *(1.0 for _ in range(between + 1)))
+    return (1.0, *(_BETWEEN for _ in range(between)), 1.0)
+
 
 def looks(profile: str, strict: bool, blocks: int | None) -> Looks:
     """The looks of a profile: pairs of (blocks, Walsh averages cut off at either end).
 
     Args:
-        profile: ``quick``, ``standard``, ``rigorous`` or ``fixed``; ``fast`` of earlier plans.
+        profile: ``quick``, ``standard``, ``rigorous`` or ``fixed``; ``fast`` of earlier plans; a
+            name of :data:`FAMILY_LOOKS`.
         strict: use the constants that hold even if the noise level moves.
         blocks: number of blocks of the ``fixed`` profile, at least 6; ignored by the others.
 
@@ -65,7 +108,7 @@ def looks(profile: str, strict: bool, blocks: int | None) -> Looks:
         return ((blocks, largest_c(blocks, LEVEL)),)
     if strict and profile in FIRST_BY_T:
         raise ValueError(f'"{profile}" rests on a model at its first look, so it is never strict')
-    table = STRICT_LOOKS if strict else LOOKS
+    table = STRICT_LOOKS if strict else TABULATED
     if profile not in table:
         known = ", ".join((*LOOKS, FIXED))
         raise ValueError(f'"{profile}" is not a profile. One of: {known}')

@@ -25,15 +25,16 @@ from typing import Final
 import numpy as np
 
 from tiltyard.stats.looks import (
+    FAMILY_LOOKS,
     FIRST_BY_T,
     FIXED,
     LEVEL,
     LOOKS,
-    SCALE_OF_T,
     STRICT_LOOKS,
     Looks,
     looks,
     nominal_levels_of,
+    shares_of,
 )
 from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_ranks
 from tiltyard.stats.student import paired_ts
@@ -51,6 +52,7 @@ __all__ = [
     "Spending",
     "looks",
     "overall_alpha",
+    "profile_of_family",
     "repeated_interval",
     "sequential_p",
     "table_of",
@@ -64,13 +66,13 @@ _ROUNDING: Final = 1 + 1e-9
 class SequentialTable:
     """Null distribution of the smallest p-value over all looks of one profile.
 
-    Where the first look is a t-test its p-value counts divided by ``SCALE_OF_T``.
+    The p-value of each look counts divided by its share: :func:`tiltyard.stats.looks.shares_of`.
     """
 
     alpha: float
     """Joint error rate of the profile's constants."""
     minimum_p: FloatArray
-    """Attainable values of the smallest p-value, ascending."""
+    """Attainable values of the smallest p-value over its share, ascending."""
     sequential_p: FloatArray
     """Probability under the null of a smallest p-value at most that."""
 
@@ -80,7 +82,7 @@ class SequentialTable:
         return self.sequential_p[np.minimum(place, len(self.minimum_p) - 1)]
 
     def quantile(self, level: float) -> float:
-        """The largest p-value that may count at a look if the joint rate is to be ``level``."""
+        """The largest p-value over share that may count if the joint rate is to be ``level``."""
         place = int(np.searchsorted(self.sequential_p, level * _ROUNDING, side="right"))
         return float(self.minimum_p[place - 1]) if place else 0.0
 
@@ -145,14 +147,13 @@ class Spending:
     def shares(self) -> tuple[float, ...]:
         """By what the p-value of each look is divided before the smallest one is taken.
 
-        Where a table tells the joint law, looks by rank share alike; under the union bound in the
-        proportions of the strict constants.
+        Where a table tells the joint law, as it was made; under the union bound in the proportions
+        of the strict constants.
         """
         if self.strict:
             levels = nominal_levels_of(self.profile, self.looks)
             return tuple(level / sum(levels) for level in levels)
-        first = SCALE_OF_T if self.profile in FIRST_BY_T else 1.0
-        return (first, *(1.0 for _ in self.looks[1:]))
+        return (1.0,) if self.profile == FIXED else shares_of(self.profile)
 
     @property
     def _table(self) -> SequentialTable | None:
@@ -219,6 +220,26 @@ class Spending:
         if blocks != planned:
             return largest_c(blocks, self.nominal_level(place, level))
         return c if level >= LEVEL else min(c, largest_c(blocks, self.nominal_level(place, level)))
+
+
+def profile_of_family(profile: str, strict: bool, comparisons: int) -> str:
+    """The name of the looks of a family of headlines, as :func:`looks` takes it.
+
+    Of the profile and its families that with the earliest first look that can claim a difference
+    beside all others, by Holm's first step; if none can, the one for the largest families. Strict
+    constants and profiles without families stay what they are.
+
+    Args:
+        profile: as the study names it.
+        strict: whether its constants are the strict ones.
+        comparisons: size of the family; 1 or less is no family.
+    """
+    families = {} if strict else FAMILY_LOOKS.get(profile, {})
+    named = {profile: LOOKS[profile], **families} if families else {}
+    for name, constants in named.items():
+        if Spending(name, False, constants).has_interval(0, LEVEL / max(1, comparisons)):
+            return name
+    return [profile, *families][-1]
 
 
 @dataclass(frozen=True, slots=True)

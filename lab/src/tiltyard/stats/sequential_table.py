@@ -15,7 +15,14 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.stats.looks import FIRST_BY_T, LEVEL, LOOKS, SCALE_OF_T, nominal_levels_of
+from tiltyard.stats.looks import (
+    FIRST_BY_T,
+    LEVEL,
+    LOOKS,
+    TABULATED,
+    nominal_levels_of,
+    shares_of,
+)
 from tiltyard.stats.signed_rank import attainable_p
 from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
@@ -61,20 +68,25 @@ def tabulate(p_values: FloatArray, profile: str) -> dict[str, object]:
     and the sum of the looks' own probabilities (the union bound).
     """
     by_t = profile in FIRST_BY_T
-    blocks = [n for n, _ in LOOKS[profile]]
-    attainable = [attainable_p(n) for n in blocks[by_t:]]
+    shares = shares_of(profile)
+    attainable = [
+        attainable_p(n) / share
+        for (n, _), share in zip(TABULATED[profile][by_t:], shares[by_t:], strict=True)
+    ]
     support = np.unique(np.concatenate(attainable))
-    single = [_largest_attained(own, support) for own in attainable]
-    scaled = p_values
+    single = [
+        share * _largest_attained(own, support)
+        for own, share in zip(attainable, shares[by_t:], strict=True)
+    ]
     if by_t:
-        scaled = np.column_stack([p_values[:, 0] / SCALE_OF_T, p_values[:, 1:]])
-        single.insert(0, np.minimum(1.0, SCALE_OF_T * support))
+        single.insert(0, np.minimum(1.0, shares[0] * support))
+    scaled = p_values / np.array(shares)
     smallest = np.sort(scaled.min(axis=1))
     paths = len(smallest)
     estimated = (np.searchsorted(smallest, support, side="right") + 1) / (paths + 1)
     bounds = np.stack(single)
     held = np.clip(estimated, bounds.max(axis=0), np.minimum(1.0, bounds.sum(axis=0)))
-    levels = np.array(nominal_levels_of(profile, LOOKS[profile]))
+    levels = np.array(nominal_levels_of(profile, TABULATED[profile]))
     return {
         "alpha": round(float(np.mean((p_values <= levels).any(axis=1))), 5),
         "minimum_p": [float(f"{value:.12g}") for value in support],
@@ -83,14 +95,14 @@ def tabulate(p_values: FloatArray, profile: str) -> dict[str, object]:
 
 
 def _largest_attained(own: FloatArray, support: FloatArray) -> FloatArray:
-    """``P(p <= x)`` of one look at each x: the largest p-value it attains up to there, else 0."""
+    """The largest value that one look attains up to each x, else 0."""
     place = np.searchsorted(own, support, side="right") - 1
     return np.where(place >= 0, own[place], 0.0)
 
 
 def make_table(paths: int, seed: int) -> dict[str, object]:
     """The whole document. All profiles look at the same paths."""
-    by_rank = {n for name, looks in LOOKS.items() for n, _ in looks[name in FIRST_BY_T :]}
+    by_rank = {n for name, looks in TABULATED.items() for n, _ in looks[name in FIRST_BY_T :]}
     blocks = tuple(sorted(by_rank))
     (t_blocks,) = {LOOKS[name][0][0] for name in FIRST_BY_T}
     p_values = simulate_p(paths, blocks, seed, t_blocks)
@@ -100,7 +112,7 @@ def make_table(paths: int, seed: int) -> dict[str, object]:
         "seed": seed,
         "profiles": {
             name: tabulate(p_values[:, [columns[n] for n, _ in looks]], name)
-            for name, looks in LOOKS.items()
+            for name, looks in TABULATED.items()
         },
     }
 

@@ -1,22 +1,62 @@
-"""One amount of work made smaller: bytes, a count, or seconds.
+"""One amount of work made smaller or larger: bytes, a count, or seconds.
 
 Which parameters and settings are amounts is said where they are declared: by the key ``amount`` of
 their JSON Schema, with the ``least`` that is worth measuring.
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final
 
 from pydantic import JsonValue
 
-from tiltyard.units import format_size, parse_size
+from tiltyard.units import format_size, parse_size, typed_size
 
 Schema = Mapping[str, Any]
 
+SORTS: Final = ("count", "seconds", "bytes")
+"""Sorts of amounts; more work is more of the first of which a workload has any in force."""
 _PAGE: Final = 4096
 _FEW: Final = 3
 """Of longer lists only the ends are told."""
+
+
+def amounts_in_force(effective: Mapping[str, Any], schema: Schema) -> dict[str, Schema]:
+    """Parameters by which a workload does more work, with what is said of each; none: empty.
+
+    Args:
+        effective: what the engine makes of the parameters.
+        schema: of the parameters.
+    """
+    for sort in SORTS:
+        found = {
+            name: each
+            for name, each in schema.get("properties", {}).items()
+            if each.get("amount") == sort and effective.get(name) is not None
+        }
+        if found:
+            return found
+    return {}
+
+
+def larger(value: JsonValue, schema: Schema, factor: float) -> JsonValue:
+    """An amount times a factor of 1 or more, rounded up to one that a person would type.
+
+    A power of two stays one; other sizes are whole pages, counts and seconds have two digits.
+    """
+    if schema["amount"] == "bytes":
+        size = _bytes(value)
+        most = math.ceil(size * factor)
+        if size.bit_count() == 1:
+            return typed_size(1 << (most - 1).bit_length())
+        return typed_size(size if most == size else -(-most // _PAGE) * _PAGE)
+    if not isinstance(value, int | float) or factor <= 1 or not value:
+        return value
+    more = value * factor
+    unit = 10.0 ** (math.floor(math.log10(more)) - 1)
+    rounded = min(math.ceil(more / unit - 1e-9) * unit, float(schema.get("maximum", math.inf)))
+    return max(value, round(rounded)) if schema["amount"] == "count" else max(value, rounded)
 
 
 def smaller(value: JsonValue, schema: Schema, fraction: Fraction) -> JsonValue:

@@ -161,7 +161,8 @@ class PrecisionTable(Typed):
     profile: Profile | None = Field(
         None,
         description="The blocks at which the data are looked at, and may decide to stop. "
-        "By default standard: 7, 10, 14 and 20.",
+        "By default standard: 7, 10, 14 and 20; with several pairs of systems or workloads "
+        "9 to 12, 15 and 20.",
     )
     blocks: int | None = Field(
         None,
