@@ -98,8 +98,8 @@ def _looks(plan: Plan, judged: Sequence[JudgedWorkload], *, over: bool) -> Itera
     if (early or not contrasts) and fewest < first:
         yield Notice(
             severity="warning",
-            text=f"{fewest} blocks of the {first} that the first look needs: {len(early)} "
-            "comparisons have no interval yet.",
+            text=f"{fewest} {plan.design.unit}s of the {first} that the first look needs: "
+            f"{len(early)} comparisons have no interval yet.",
             advice=None if over else f"{again}: it goes on where it stopped.",
         )
     elif early:
@@ -108,10 +108,10 @@ def _looks(plan: Plan, judged: Sequence[JudgedWorkload], *, over: bool) -> Itera
         yield Notice(
             severity="warning",
             text=f"{headlines} comparisons of workloads as a whole have no simultaneous intervals "
-            f"before {needed} blocks."
+            f"before {needed} {plan.design.unit}s."
             if needed
             else f"{headlines} comparisons of workloads as a whole are too many for simultaneous "
-            f"intervals within the {plan.design.looks[-1].blocks} blocks of the plan.",
+            f"intervals within the {plan.design.looks[-1].blocks} {plan.design.unit}s of the plan.",
             advice=None if over or not needed else f"{again}: it goes on where it stopped.",
         )
     beyond = max(
@@ -210,7 +210,7 @@ def _tails(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
 
 def _noise(judged: JudgedWorkload) -> Iterator[Notice]:
     """Did the size of the random differences change over the session?"""
-    if not judged.index.contrasts:
+    if not judged.index.contrasts or judged.index.quantity.sessions is not None:
         return
     deviations = np.full((len(judged.index.contrasts), len(judged.measured.blocks)), np.nan)
     for row, contrast in enumerate(judged.index.contrasts):

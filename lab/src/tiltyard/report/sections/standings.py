@@ -54,7 +54,7 @@ def standings(
         Column(_head(findings, index), alone(printed.unit)),
         Column(f"relative to {findings.baseline}"),
         Column(judgement.interval_head(covered)),
-        Column("blocks ahead", "%", spare=True),
+        Column(f"{findings.design.unit}s ahead", "%", spare=True),
         Column("Verdict", figures=False),
     )
     table = Table(
