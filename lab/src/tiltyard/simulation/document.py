@@ -49,6 +49,8 @@ def document(results: Results) -> str:
         families=_families(results),
         imports=_imports(results),
         rounded=_rounded(results),
+        sessions=_sessions(results),
+        worst_t=max(found.few_by_t for found in results.sessions),
     )
 
 
@@ -181,6 +183,34 @@ def _rounded(results: Results) -> str:
             _percent(found.equivalent),
         )
         for found in results.rounded
+    ]
+    return _table(head, rows)
+
+
+def _sessions(results: Results) -> str:
+    planned = results.sessions[0].planned
+    head = (
+        "what sessions add",
+        "deviation, %",
+        "one session",
+        "three re-runs agree",
+        "t over 3 sessions",
+        *(f"{sessions} sessions" for sessions in planned),
+        *(f"{sessions}: covered" for sessions in planned),
+        "sessions added, 7 to 20",
+    )
+    rows = [
+        (
+            found.law if found.session_sd else "nothing",
+            f"{100 * found.session_sd:g}",
+            _percent(found.one),
+            _percent(found.reruns),
+            _percent(found.few_by_t),
+            *(_percent(share) for share in found.planned.values()),
+            *(_percent(share) for share in found.covered.values()),
+            _percent(found.added),
+        )
+        for found in results.sessions
     ]
     return _table(head, rows)
 

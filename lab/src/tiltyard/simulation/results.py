@@ -12,6 +12,7 @@ from tiltyard.simulation.laws import LawRates, law_rates
 from tiltyard.simulation.portfolio import PortfolioRates, portfolio_rates
 from tiltyard.simulation.rates import Rates, rates
 from tiltyard.simulation.replication import LevelRates, OrderRates, level_rates, order_rates
+from tiltyard.simulation.sessions import SessionRates, session_rates
 from tiltyard.simulation.studies import StudyRates, study_rates
 
 PATHS: Final = 20_000
@@ -24,6 +25,7 @@ _PATHS_A_FAMILY: Final = 50
 _PATHS_A_STUDY: Final = 20
 _PATHS_AN_IMPORT: Final = 10
 _PATHS_A_ROUNDED_REPORT: Final = 200
+_PATHS_A_SESSION: Final = 2
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Results:
     studies: StudyRates
     imports: tuple[SharedRates, ...]
     rounded: tuple[RoundedRates, ...]
+    sessions: tuple[SessionRates, ...]
 
     @property
     def scenarios(self) -> tuple[str, ...]:
@@ -96,6 +99,18 @@ class Results:
         )
 
     @property
+    def session_studies(self) -> int:
+        """Studies of several sessions, of each kind."""
+        return max(1, self.paths // _PATHS_A_SESSION)
+
+    @property
+    def over_sessions(self) -> Range:
+        """False claims over sessions, planned and added."""
+        return _range(
+            [r for found in self.sessions for r in (*found.planned.values(), found.added)]
+        )
+
+    @property
     def error(self) -> float:
         """Two standard errors of a share near 5 %."""
         return float(2 * np.sqrt(0.05 * 0.95 / self.paths))
@@ -108,7 +123,7 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         paths: comparisons of each kind; :data:`QUICK_PATHS` for a first impression.
         seed: of every part; each has a stream of its own.
     """
-    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(9)]
+    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(10)]
     found = rates(paths, own[0])
     return Results(
         paths=paths,
@@ -123,6 +138,7 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         studies=study_rates(max(1, paths // _PATHS_A_STUDY), own[5]),
         imports=shared_rates(max(1, paths // _PATHS_AN_IMPORT), own[7]),
         rounded=rounded_rates(max(1, paths // _PATHS_A_ROUNDED_REPORT), own[8]),
+        sessions=session_rates(max(1, paths // _PATHS_A_SESSION), own[9]),
     )
 
 
