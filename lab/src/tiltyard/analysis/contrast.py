@@ -244,11 +244,11 @@ def by_session(
         sessions: shape (blocks,), counted from 1.
     """
     usable = np.isfinite(differences)
-    member = sessions == np.arange(1, sessions.max() + 1)[:, np.newaxis]
-    count, failures = usable @ member.T, failed @ member.T
+    member = (sessions[:, np.newaxis] == np.arange(1, sessions.max() + 1)).astype(np.float64)
+    count, failures = usable @ member, failed @ member
     broken = failures > MAX_FAILED_SHARE * (count + failures)
     with np.errstate(invalid="ignore"):
-        means = np.where(usable, differences, 0.0) @ member.T / count
+        means = np.where(usable, differences, 0.0) @ member / count
     return np.where(broken, np.nan, means), broken
 
 
