@@ -45,7 +45,7 @@ class Comparison(Frozen):
     system: str
     against: str
     blocks: int
-    """Blocks in which both were measured and that the interval rests on (a look)."""
+    """Blocks, or sessions, in which both were measured; the interval rests on them (a look)."""
     ratio: float | None
     """Typical-block ratio of the metric, system / against (Hodges–Lehmann, D3)."""
     low: float | None

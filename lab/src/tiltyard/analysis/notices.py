@@ -197,11 +197,12 @@ def _tails(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
     ]
     if differing:
         first = differing[0]
+        unit = first.quantity.unit_of_replication
         yield Notice(
             severity="warning",
             text=(
                 f"Tails differ in {len(differing)} of {len(contrasts)} comparisons: the geometric "
-                "mean over blocks is outside the interval of the typical block, for one in "
+                f"mean over {unit}s is outside the interval of the typical {unit}, for one in "
                 f"{first.quantity.topic}, {first.system} against {first.against}."
             ),
             advice="Rare slow trials matter there: look at the points, not only at the interval.",

@@ -14,7 +14,7 @@ import numpy as np
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
 from tiltyard.analysis.readings import PERCENTILES, CellKey, Reader, Readings
 from tiltyard.analysis.turn import readings_of_turn
-from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
+from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey, Unit
 from tiltyard.plan.sessions import session_of
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
@@ -44,6 +44,11 @@ class Quantity:
     """What is measured, without the place: ``tcp_rr transactions``; empty for several metrics."""
     sessions: IntArray | None = None
     """Shape (blocks,): the session of each block, where sessions are what is replicated."""
+
+    @property
+    def unit_of_replication(self) -> Unit:
+        """What one difference is of."""
+        return "block" if self.sessions is None else "session"
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ def _scope(design: Design, groups: Sequence[Recorded]) -> str:
     if planned >= FEWEST:
         return (
             f"{done}The verdicts go by the means of {planned} sessions and hold for sessions like "
-            "these: other days and boots of this host."
+            "these: other days and boots of this host. Further observations go by blocks, and hold "
+            "for these sessions."
         )
     looks = [look.blocks for look in design_over_sessions(design).looks]
     which = "the first session" if planned == 1 else f"these {planned} sessions"

@@ -39,11 +39,12 @@ def _say(session: "Session", folder: "StudyFolder") -> None:
     from tiltyard.cli.console import say
     from tiltyard.run.lock import running_pid
     from tiltyard.run.read import read_history
+    from tiltyard.run.sessions import APART_H
 
     plan = session.plan
     history = read_history(session.folder, plan)
     if session.number > 1 and not history.starts:
-        say("State    not begun; it comes after a boot, or some hours after the one before")
+        say(f"State    not begun; it comes after a boot, or {APART_H:g} h after the one before")
         return
     for line in (*_blocks(plan, history), *_failed(history)):
         say(line)
