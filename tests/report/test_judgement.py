@@ -152,7 +152,7 @@ def test_pairs_that_stopped_at_different_looks_are_listed(full: Findings, page: 
         seven, ten = judgement.stops(workload)
         assert (seven.blocks, len(seven.comparisons)) == (7, 1)
         assert (ten.blocks, len(ten.comparisons)) == (10, 14)
-        assert judgement.stop_text(seven) in text
+        assert judgement.stop_text(seven, "block") in text
 
 
 def test_a_plan_that_shrank_shows_how_far_each_system_was_run(full: Findings) -> None:

@@ -92,6 +92,22 @@ class StudyFolder:
         return StudyFolder(self.root / "pilot", paths_from=self.paths_from or self.root)
 
     @property
+    def sessions(self) -> Path:
+        """Folders of the sessions after the first one."""
+        return self.root / "sessions"
+
+    def session(self, number: int) -> "StudyFolder":
+        """The folder of a session; the first one is carried out in the study's own folder."""
+        if number == 1:
+            return self
+        return StudyFolder(self.sessions / str(number), paths_from=self.study_root)
+
+    @property
+    def study_root(self) -> Path:
+        """The study's own folder, also of a session."""
+        return self.paths_from or self.root
+
+    @property
     def lock(self) -> Path:
         """Held while a run is going on, so that two runs cannot meet."""
         return self.root / ".lock"
@@ -110,12 +126,17 @@ class StudyFolder:
         files = (self.plan, self.journal, self.findings, self.pilot_findings, self.lock)
         for file in (*files, self.resumed):
             insist_plain(file)
-        for directory in (self.trials, self.report, self.work, self.pilot.root):
+        folders = (self.trials, self.report, self.work, self.pilot.root, self.sessions)
+        for directory in folders:
             insist_plain(directory, is_directory=True)
         for directory in (self.trials, self.report):
             insist_plain_inside(directory)
         if self.pilot.root.exists():
             self.pilot.insist_plain()
+        if self.sessions.exists():
+            for folder in self.sessions.iterdir():
+                insist_plain(folder, is_directory=True)
+                StudyFolder(folder).insist_plain()
 
     def insist_own(self) -> None:
         """Refuse to write to a folder in which another user has a hand.

@@ -45,9 +45,9 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
     if reason := rivals.against[0].withheld:
         return f"No verdict on {topic} {here}: {reason}."
     if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
-        return _too_early(topic, rivals, family.first_look(design), here)
+        return _too_early(topic, rivals, family.first_look(design), here, design)
     parts = [
-        _open(topic, rivals, family),
+        _open(topic, rivals, family, design),
         _equivalent(topic, rivals, design),
         _different(topic, rivals),
         _invalid(topic, rivals),
@@ -57,39 +57,46 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
 
 
 def _here(plan: Plan) -> str:
-    """Where the verdicts hold."""
-    return "between these hosts" if between_hosts(plan) else "on this host"
+    """Where the verdicts hold, and when where the plan has several sessions."""
+    where = "between these hosts" if between_hosts(plan) else "on this host"
+    sessions = plan.design.sessions
+    if sessions == 1:
+        return where
+    return f"{where}, {'over' if plan.design.unit == 'session' else 'in these'} {sessions} sessions"
 
 
-def _too_early(topic: str, rivals: Rivals, first: int | None, here: str) -> str:
+def _too_early(topic: str, rivals: Rivals, first: int | None, here: str, design: Design) -> str:
     """``first``: blocks of the first look that has an interval for so many comparisons."""
     if first is None:
-        return f"No verdict on {topic} {here}: the plan has too few blocks for its comparisons."
+        few = f"too few {design.unit}s for its comparisons"
+        return f"No verdict on {topic} {here}: the plan has {few}."
     blocks = min(len(contrast.differences) for contrast in rivals.against)
     return (
-        f"No verdict yet on {topic} {here}: {blocks} of the {first} blocks "
+        f"No verdict yet on {topic} {here}: {blocks} of the {first} {design.unit}s "
         "of the first look are there."
     )
 
 
-def _open(topic: str, rivals: Rivals, family: Family) -> str:
+def _open(topic: str, rivals: Rivals, family: Family, design: Design) -> str:
     found = rivals.with_verdict("undecided")
     if not found:
         return ""
-    others = _listed([f"{contrast.against}{_possible(contrast, family)}" for contrast in found])
+    others = _listed(
+        [f"{contrast.against}{_possible(contrast, family, design)}" for contrast in found]
+    )
     return f"undecided in {topic} between {rivals.best} and {others}"
 
 
-def _possible(contrast: Contrast, family: Family) -> str:
+def _possible(contrast: Contrast, family: Family, design: Design) -> str:
     """What an open comparison leaves possible, and why it is open where that is not seen."""
     interval = contrast.interval
     if interval is None:
-        return " (too few blocks)"
+        return f" (too few {design.unit}s)"
     possible = compatible(math.exp(interval.low), math.exp(interval.high))
     excludes = not interval.low <= 0 <= interval.high
     yet = f", not yet certain among {family.size} comparisons" if excludes else ""
     level = coverage(interval.level)
-    return f" ({possible} after {interval.blocks} blocks, {level} interval{yet})"
+    return f" ({possible} after {design.amount(interval.blocks)}, {level} interval{yet})"
 
 
 def _equivalent(topic: str, rivals: Rivals, design: Design) -> str:

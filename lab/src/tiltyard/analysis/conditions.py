@@ -26,8 +26,9 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float, effec
     return (
         "Randomised complete blocks: in each block every system meets every workload, in an "
         f"order drawn anew (seed {plan.seed}).{_trials(plan)} "
-        "Systems are compared within blocks on the log ratio; the estimate is that of Hodges and "
-        "Lehmann, the intervals are exact signed-rank intervals that hold together "
+        f"Systems are compared within blocks on the log ratio{_by_session(design)}; the "
+        "estimate is that of Hodges and Lehmann, the intervals are exact signed-rank intervals "
+        "that hold together "
         f"{_looks(design)} (error rate {100 * design.alpha:.2g} % for one comparison)."
         f"{_by_t(design)} A comparison that is decided stops. "
         f"{_grid(design, family)}the {headlines} of the workloads as a whole by Holm at "
@@ -35,6 +36,11 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float, effec
         f"differ by less than {100 * design.equivalent_within:g} % count as equivalent, each "
         "comparison by itself."
     )
+
+
+def _by_session(design: Design) -> str:
+    """What is replicated, where it is not the block."""
+    return ", the mean of each session being one value" if design.unit == "session" else ""
 
 
 def _grid(design: Design, family: int) -> str:
@@ -78,7 +84,7 @@ def _looks(design: Design) -> str:
     numbers = [str(look.blocks) for look in design.looks]
     strict = ", whatever the noise level does" if design.strict else ""
     if len(numbers) == 1:
-        return f"at the one look, after {numbers[0]} blocks{strict}"
+        return f"at the one look, after {design.amount(design.looks[0].blocks)}{strict}"
     return f"over the looks after {', '.join(numbers[:-1])} and {numbers[-1]} blocks{strict}"
 
 

@@ -23,7 +23,7 @@ from tiltyard.stats.family import (
     judge_family,
 )
 from tiltyard.stats.sequential import RepeatedInterval
-from tiltyard.stats.types import BoolArray, FloatArray
+from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
@@ -168,7 +168,7 @@ def judge(
         for quantity in quantities
         for later, earlier in pairs
     ]
-    differences, failed = _paired(quantities, pairs)
+    differences, failed = paired(quantities, pairs)
     contrasts = iter(
         judge_rows(asked, differences, failed, design, adjust, level, together, to_come)
     )
@@ -197,6 +197,9 @@ def judge_rows(
         together: intervals hold together.
         to_come: blocks that may still be made.
     """
+    if (sessions := asked[0][0].sessions) is not None:
+        differences, failed = by_session(differences, failed, sessions)
+        to_come = to_come and int((~(np.isfinite(differences) | failed).any(axis=0)).sum())
     rules = FamilyRules(
         spending=design.spending,
         rope=float(np.log1p(design.equivalent_within)),
@@ -210,7 +213,7 @@ def judge_rows(
     return list(_contrasts(asked, differences, failed, verdicts))
 
 
-def _paired(
+def paired(
     quantities: Sequence[Quantity], pairs: Sequence[tuple[int, int]]
 ) -> tuple[FloatArray, BoolArray]:
     """Differences of all pairs in all quantities, and failed blocks; shape (family, blocks)."""
@@ -226,6 +229,27 @@ def _paired(
         attempted[row, :, :own] = (tried[:, later] & tried[:, earlier]).T
     failed = attempted & ~np.isfinite(differences)
     return differences.reshape(-1, blocks), failed.reshape(-1, blocks)
+
+
+def by_session(
+    differences: FloatArray, failed: BoolArray, sessions: IntArray
+) -> tuple[FloatArray, BoolArray]:
+    """The mean difference of each session, and which sessions failed; shape (family, sessions).
+
+    A session has failed where more than the allowed share of its blocks has.
+
+    Args:
+        differences: shape (family, blocks), nan where there is none.
+        failed: which of the missing ones were attempted; of the same shape.
+        sessions: shape (blocks,), counted from 1.
+    """
+    usable = np.isfinite(differences)
+    member = (sessions[:, np.newaxis] == np.arange(1, sessions.max() + 1)).astype(np.float64)
+    count, failures = usable @ member, failed @ member
+    broken = failures > MAX_FAILED_SHARE * (count + failures)
+    with np.errstate(invalid="ignore"):
+        means = np.where(usable, differences, 0.0) @ member / count
+    return np.where(broken, np.nan, means), broken
 
 
 def _contrasts(

@@ -37,6 +37,8 @@ def decision(findings: Findings) -> Decision:
 def _reason(findings: Findings, comparisons: Sequence[Comparison]) -> str:
     """Why to stop, or what is still open."""
     family, done = len(comparisons), findings.blocks_done
+    if findings.complete and findings.design.sessions > 1:
+        return f"a session of {done} blocks is done; no verdict rests on one session alone"
     undecided = sum(found.verdict == "undecided" for found in comparisons)
     still_open = sum(found.is_open for found in comparisons)
     invalid = sum(found.verdict == "invalid" for found in comparisons)

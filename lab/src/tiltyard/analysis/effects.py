@@ -140,5 +140,5 @@ def _evidence(contrast: Contrast) -> str:
     )
     return (
         f"interaction {ratio}, {coverage(interval.level)} interval {' … '.join(ends)}, "
-        f"{interval.blocks} blocks"
+        f"{interval.blocks} {contrast.quantity.unit_of_replication}s"
     )

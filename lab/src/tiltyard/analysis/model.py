@@ -5,6 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.analysis.audit.model import Audited
+from tiltyard.analysis.session_model import Sessions
+from tiltyard.analysis.session_model import Verdict as Verdict
 from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.plan.model import Design
 from tiltyard.run.differences import Difference
@@ -12,8 +14,6 @@ from tiltyard.run.record import CalibrationNote
 from tiltyard.study.model import Clock, Frozen
 
 FORMAT = 1
-
-Verdict = Literal["faster", "slower", "equivalent", "undecided", "invalid"]
 
 
 class Summary(Frozen):
@@ -45,7 +45,7 @@ class Comparison(Frozen):
     system: str
     against: str
     blocks: int
-    """Blocks in which both were measured and that the interval rests on (a look)."""
+    """Blocks, or sessions, in which both were measured; the interval rests on them (a look)."""
     ratio: float | None
     """Typical-block ratio of the metric, system / against (Hodges–Lehmann, D3)."""
     low: float | None
@@ -329,8 +329,7 @@ class TrialLine(Frozen):
     outcome: str
     reason: str | None
     relative: float | None
-    """Headline value(s) of the turn over this system's median (geometric mean over cells): 1 is
-    typical. The same for all trials of a turn, because their mean is what counts."""
+    """Headline value(s) of the turn over this system's median (geometric mean over cells)."""
     foreign_share: float | None
     """CPU time of others, as a share of the trial's wall time."""
     access: str | None
@@ -431,6 +430,8 @@ class Findings(Frozen):
     notices: tuple[Notice, ...]
     spoiled: Spoiled | None = None
     """``None`` where no block was spoiled."""
+    sessions: Sessions | None = Field(None, exclude_if=lambda sessions: sessions is None)
+    """``None`` for a study of one session."""
     calibration: CalibrationNote | None = None
     host: dict[str, str]
     clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
@@ -442,8 +443,7 @@ class Findings(Frozen):
     complete: bool
     """Every comparison is decided, or the last look is reached."""
     origin: Origin | None = Field(None, exclude_if=lambda origin: origin is None)
-    """Where the values come from if they were not measured here: then there is no plan, no seed,
-    no trial and no record."""
+    """Where values come from that were not measured here: there is no plan, seed, trial, record."""
     kept: Kept | None = Field(None, exclude_if=lambda kept: kept is None)
     """What that source kept; all else limits the verdicts."""
     audit: tuple[Audited, ...] = Field((), exclude_if=lambda audit: not audit)

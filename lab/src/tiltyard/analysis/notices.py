@@ -116,8 +116,8 @@ def _looks(plan: Plan, judged: Sequence[JudgedWorkload], *, over: bool) -> Itera
     if (early or not contrasts) and fewest < first:
         yield Notice(
             severity="warning",
-            text=f"{fewest} blocks of the {first} that the first look needs: {len(early)} "
-            "comparisons have no interval yet.",
+            text=f"{fewest} {plan.design.unit}s of the {first} that the first look needs: "
+            f"{len(early)} comparisons have no interval yet.",
             advice=None if over else f"{again}: it goes on where it stopped.",
         )
     elif early:
@@ -126,10 +126,10 @@ def _looks(plan: Plan, judged: Sequence[JudgedWorkload], *, over: bool) -> Itera
         yield Notice(
             severity="warning",
             text=f"{headlines} comparisons of workloads as a whole have no simultaneous intervals "
-            f"before {needed} blocks."
+            f"before {needed} {plan.design.unit}s."
             if needed
             else f"{headlines} comparisons of workloads as a whole are too many for simultaneous "
-            f"intervals within the {plan.design.looks[-1].blocks} blocks of the plan.",
+            f"intervals within the {plan.design.looks[-1].blocks} {plan.design.unit}s of the plan.",
             advice=None if over or not needed else f"{again}: it goes on where it stopped.",
         )
     beyond = max(
@@ -215,11 +215,12 @@ def _tails(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
     ]
     if differing:
         first = differing[0]
+        unit = first.quantity.unit_of_replication
         yield Notice(
             severity="warning",
             text=(
                 f"Tails differ in {len(differing)} of {len(contrasts)} comparisons: the geometric "
-                "mean over blocks is outside the interval of the typical block, for one in "
+                f"mean over {unit}s is outside the interval of the typical {unit}, for one in "
                 f"{first.quantity.topic}, {first.system} against {first.against}."
             ),
             advice="Rare slow trials matter there: look at the points, not only at the interval.",
@@ -228,7 +229,7 @@ def _tails(contrasts: Sequence[Contrast]) -> Iterator[Notice]:
 
 def _noise(judged: JudgedWorkload) -> Iterator[Notice]:
     """Did the size of the random differences change over the session?"""
-    if not judged.index.contrasts:
+    if not judged.index.contrasts or judged.index.quantity.sessions is not None:
         return
     deviations = np.full((len(judged.index.contrasts), len(judged.measured.blocks)), np.nan)
     for row, contrast in enumerate(judged.index.contrasts):

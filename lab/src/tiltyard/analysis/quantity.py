@@ -14,9 +14,10 @@ import numpy as np
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
 from tiltyard.analysis.readings import PERCENTILES, CellKey, Reader, Readings
 from tiltyard.analysis.turn import readings_of_turn
-from tiltyard.plan.model import Plan, PlannedWorkload
+from tiltyard.plan.model import Plan, PlannedWorkload, Unit
+from tiltyard.plan.sessions import session_of
 from tiltyard.run.record import RunRecord, TrialRecord
-from tiltyard.stats.types import BoolArray, FloatArray
+from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 from tiltyard.wire import MetricCard
 
 Direction = Literal["higher", "lower"]
@@ -41,6 +42,13 @@ class Quantity:
     """Shape (blocks, systems): a trial ended there, done or failed."""
     metric: str = ""
     """What is measured, without the place: ``tcp_rr transactions``; empty for several metrics."""
+    sessions: IntArray | None = None
+    """Shape (blocks,): the session of each block, where sessions are what is replicated."""
+
+    @property
+    def unit_of_replication(self) -> Unit:
+        """What one difference is of."""
+        return "block" if self.sessions is None else "session"
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
         attempted[place] = len(trials) == workload.trials
         if readings := readings_of_turn(trials, workload, reader):
             found[place] = readings
-    cells = tuple(_cells(workload, found, attempted))
+    cells = tuple(_cells(workload, found, attempted, _sessions(plan, blocks)))
     return Measured(
         workload=workload,
         systems=systems,
@@ -156,8 +164,19 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     )
 
 
+def _sessions(plan: Plan, blocks: Sequence[int]) -> IntArray | None:
+    """The session of each block, where a verdict goes by sessions."""
+    if plan.design.unit == "block":
+        return None
+    found = session_of(plan)
+    return np.array([found[number] for number in blocks])
+
+
 def _cells(
-    workload: PlannedWorkload, found: Mapping[tuple[int, int], Readings], attempted: BoolArray
+    workload: PlannedWorkload,
+    found: Mapping[tuple[int, int], Readings],
+    attempted: BoolArray,
+    sessions: IntArray | None,
 ) -> Iterator[GridCell]:
     """Every cell that some trial has measured, metric by metric."""
     numbers = _numbered(found.values())
@@ -176,7 +195,7 @@ def _cells(
         points = {at: number for (name, at), number in numbers.items() if name == metric.name}
         rows = list(points.values())
         yield from _cells_of(
-            workload, metric, list(points), values[rows], percentiles[rows], attempted
+            workload, metric, list(points), values[rows], percentiles[rows], attempted, sessions
         )
 
 
@@ -199,6 +218,7 @@ def _cells_of(
     values: FloatArray,
     percentiles: FloatArray,
     attempted: BoolArray,
+    sessions: IntArray | None,
 ) -> Iterator[GridCell]:
     """One metric at every point, with the words for it; arrays of shape (points, …)."""
     name, label = workload.spec.name, metric.label
@@ -219,7 +239,7 @@ def _cells_of(
             values=values[row],
             percentiles=percentiles[row],
             quantity=Quantity(
-                topic, metric.unit, metric.direction, 1, log_values[row], attempted, named
+                topic, metric.unit, metric.direction, 1, log_values[row], attempted, named, sessions
             ),
         )
 
@@ -258,6 +278,7 @@ def mean_quantity(name: str, cells: Sequence[GridCell]) -> Quantity:
         log_values=stack.mean(axis=0),
         attempted=cells[0].quantity.attempted,
         metric=metric,
+        sessions=cells[0].quantity.sessions,
     )
 
 

@@ -101,7 +101,8 @@ def _intervals(findings: Findings) -> _Judgement:
     blocks = min(pair.blocks for pair in pairs)
     return "met", (
         f"Every headline ratio has an interval, over at least {blocks} "
-        f"{'values' if findings.origin else 'blocks'}; every cell shows how many it rests on."
+        f"{'values' if findings.origin else f'{findings.design.unit}s'}; every cell shows how many "
+        "it rests on."
     )
 
 

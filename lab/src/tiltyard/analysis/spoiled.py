@@ -179,11 +179,11 @@ def _sensitivity(
 
 def _short(contrast: Contrast) -> str:
     """``faster: +8.1 to +15 % after 10 blocks``."""
-    interval = contrast.interval
+    interval, unit = contrast.interval, contrast.quantity.unit_of_replication
     if interval is None:
-        return f"{contrast.verdict}: too few blocks"
+        return f"{contrast.verdict}: too few {unit}s"
     possible = compatible(float(np.exp(interval.low)), float(np.exp(interval.high)))
-    return f"{contrast.verdict}: {possible} after {interval.blocks} blocks"
+    return f"{contrast.verdict}: {possible} after {interval.blocks} {unit}s"
 
 
 def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, *, replaced: bool) -> str:

@@ -54,11 +54,11 @@ def sentence(contrast: Contrast, design: Design, family: Family) -> str:
     if contrast.withheld:
         return _withheld(contrast)
     if contrast.verdict == "invalid":
-        return _invalid(contrast)
+        return _invalid(contrast, design)
     if interval is None:
         return _too_early(contrast, design, family)
     if contrast.verdict == "undecided" and contrast.fails_too_often:
-        return _failing(contrast)
+        return _failing(contrast, design)
     if contrast.verdict == "equivalent":
         return _equivalent(contrast, interval, design)
     if contrast.verdict == "undecided":
@@ -73,23 +73,26 @@ def _withheld(contrast: Contrast) -> str:
     )
 
 
-def _invalid(contrast: Contrast) -> str:
+def _invalid(contrast: Contrast, design: Design) -> str:
     return (
         f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: invalid; "
-        f"{_failures(contrast)}."
+        f"{_failures(contrast, design)}."
     )
 
 
-def _failing(contrast: Contrast) -> str:
+def _failing(contrast: Contrast, design: Design) -> str:
     return (
         f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: undecided; "
-        f"{_failures(contrast)}, too many for a verdict unless further blocks succeed."
+        f"{_failures(contrast, design)}, too many for a verdict unless further "
+        f"{design.unit}s succeed."
     )
 
 
-def _failures(contrast: Contrast) -> str:
+def _failures(contrast: Contrast, design: Design) -> str:
     share_percent = 100 * contrast.failed / contrast.attempted
-    return f"{contrast.failed} of {contrast.attempted} blocks ({share_percent:.0f} %) failed"
+    return (
+        f"{contrast.failed} of {contrast.attempted} {design.unit}s ({share_percent:.0f} %) failed"
+    )
 
 
 def _too_early(contrast: Contrast, design: Design, family: Family) -> str:
@@ -97,10 +100,11 @@ def _too_early(contrast: Contrast, design: Design, family: Family) -> str:
     first, done = family.first_look(design), len(contrast.differences)
     if first is None:
         last = design.looks[-1].blocks
-        return f"{head}{last} blocks are too few for {family.size} simultaneous intervals."
+        return f"{head}{design.amount(last)} are too few for {family.size} simultaneous intervals."
+    there = f"{done} {design.unit}s of {first}"
     if first > design.looks[0].blocks:
-        return f"{head}{done} blocks of {first} that {family.size} simultaneous intervals need."
-    return f"{head}{done} blocks of {first} that the first look needs."
+        return f"{head}{there} that {family.size} simultaneous intervals need."
+    return f"{head}{there} that the first look needs."
 
 
 def _equivalent(contrast: Contrast, interval: RepeatedInterval, design: Design) -> str:
@@ -113,7 +117,7 @@ def _equivalent(contrast: Contrast, interval: RepeatedInterval, design: Design) 
         f"{contrast.system} and {contrast.against} are equivalent within "
         f"{100 * design.equivalent_within:g} % in {contrast.quantity.topic} "
         f"({coverage(interval.level)} interval {compatible(low, high)}, "
-        f"{interval.blocks} blocks){detected}."
+        f"{design.amount(interval.blocks)}){detected}."
     )
 
 
@@ -122,7 +126,7 @@ def _undecided(
 ) -> str:
     head = (
         f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: "
-        f"undecided after {interval.blocks} blocks; "
+        f"undecided after {design.amount(interval.blocks)}; "
     )
     possible = compatible(math.exp(interval.low), math.exp(interval.high))
     level = coverage(interval.level)
@@ -142,8 +146,8 @@ def _too_many(interval: RepeatedInterval, design: Design, family: Family) -> str
     needed = _needed(interval, design, family)
     blocks = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed}"
     return (
-        f"a decision needs {blocks} blocks ({100 * LIKELY:.0f} % chance) and the last look is "
-        f"after {design.looks[-1].blocks}"
+        f"a decision needs {blocks} {design.unit}s ({100 * LIKELY:.0f} % chance) and the last look "
+        f"is after {design.looks[-1].blocks}"
     )
 
 
@@ -156,8 +160,8 @@ def outlook(interval: RepeatedInterval, design: Design, family: Family) -> str:
     """How many more blocks are needed for a decision."""
     needed = _needed(interval, design, family)
     if needed is None:
-        return f"more than {MANY_BLOCKS} more blocks needed ({100 * LIKELY:.0f} % chance)"
-    return f"≈ {needed - interval.blocks} more blocks needed ({100 * LIKELY:.0f} % chance)"
+        return f"more than {MANY_BLOCKS} more {design.unit}s needed ({100 * LIKELY:.0f} % chance)"
+    return f"≈ {needed - interval.blocks} more {design.unit}s needed ({100 * LIKELY:.0f} % chance)"
 
 
 def _different(contrast: Contrast, interval: RepeatedInterval, design: Design) -> str:
@@ -168,12 +172,12 @@ def _different(contrast: Contrast, interval: RepeatedInterval, design: Design) -
     size = scale.amount(math.exp(interval.estimate))
     evidence = (
         f"{coverage(interval.level)} interval {scale.number(nearest)} to {scale.amount(farthest)}, "
-        f"{interval.blocks} blocks"
+        f"{design.amount(interval.blocks)}"
     )
     topic = contrast.quantity.topic
     if interval.high - interval.low <= SAME:
         claim = _claim(contrast, f"exactly {size}", scale)
-        return f"{claim} in {topic}, the same in each of {interval.blocks} blocks."
+        return f"{claim} in {topic}, the same in each of {design.amount(interval.blocks)}."
     if abs(math.log(nearest)) >= math.log1p(design.equivalent_within):
         claim = _claim(contrast, f"at least {scale.amount(nearest)}", scale)
         return f"{claim} in {topic} (estimate {size}, {evidence})."

@@ -78,7 +78,9 @@ def _check(
     say(f"Systems   {', '.join(system.name for system in plan.systems)}")
     say(f"Workloads {', '.join(workload.spec.name for workload in plan.workloads)}")
     trials = sum(1 for _ in plan.trials_of(plan.blocks[0]))
-    say(f"Looks     after {looks} blocks of {trials} trials")
+    sessions = plan.design.sessions
+    each = f" in each of {sessions} sessions" if sessions > 1 else ""
+    say(f"Looks     after {looks} blocks of {trials} trials{each}")
     if number := boots(plan):
         say(f"Boots     this host is booted before each turn, up to {number} times")
     for limit in prospects(plan):

@@ -80,6 +80,8 @@ def plan(
         say(f"Scale     {planned.scaled.sentence}")
     for line in sentences(found):
         say(line)
+    if (sessions := planned.design.sessions) > 1:
+        say(f"Sessions  all of this is of one session by itself; {sessions} are planned")
 
 
 def _fraction(text: str | None) -> float | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.cli.auditing import audited
 from tiltyard.cli.output import free_folder
 from tiltyard.collected.published import PUBLISHED, Publication, is_published, read_publication
@@ -17,12 +17,11 @@ from tiltyard.collected.store import is_collected, read_collection
 from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, write_together
-from tiltyard.plan.store import read_plan
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
-from tiltyard.run.read import read_run
+from tiltyard.run.sessions import read_sessions
 
 _Named = TypeVar("_Named")
 
@@ -50,9 +49,7 @@ def findings_of(study: Path) -> Findings:
         return analyse_collection(publication.collection, audited(study, publication))
     if is_collected(study):
         return analyse_collection(read_collection(study))
-    folder = StudyFolder.of(study)
-    plan = read_plan(folder)
-    return analyse(plan, read_run(folder, plan))
+    return analyse_sessions(read_sessions(StudyFolder.of(study)))
 
 
 def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
@@ -125,8 +122,7 @@ def write_report(found: Concluded, formats: Sequence[Format] = FORMATS[:1]) -> l
 
 def conclude(folder: StudyFolder) -> Findings:
     """Findings and report, in the first style and format, from what is in the folder."""
-    plan = read_plan(folder)
-    findings = analyse(plan, read_run(folder, plan))
+    findings = analyse_sessions(read_sessions(folder))
     write_findings(findings, STYLES[0], FORMATS[:1], folder.root, folder.report)
     return findings
 

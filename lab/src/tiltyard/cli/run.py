@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tiltyard.analysis.model import Findings
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
-    from tiltyard.plan.model import Plan
+    from tiltyard.run.sessions import Session
 
 
 def run(
@@ -22,6 +22,7 @@ def run(
     allow_reboot: bool = False,
     wait: str | None = None,
     scale: str | None = None,
+    new_session: bool = False,
     trust: bool = False,
 ) -> int:
     """Carry a study out; the same command again goes on where it stopped.
@@ -33,7 +34,8 @@ def run(
     ```
 
     Each trial is on disk before the next one starts. Ctrl-C takes down what was brought up and
-    keeps every finished trial.
+    keeps every finished trial. Of a study of several sessions it carries out one, and ends; the
+    next one begins after a boot or 8 h later.
 
     Args:
         study: A study folder or a study file.
@@ -49,6 +51,8 @@ def run(
             the same command goes on; "0 s" does not wait.
         scale: Make sizes, counts and durations smaller by this fraction before the plan is frozen:
             more than 0, at most 1, as "1/64" or "0.01". Plan and report say what became of them.
+        new_session: Begin the next session in the same boot and at once; where all have ended, add
+            one to the study, which keeps its plan and its verdicts.
         trust: Let what the study brings be executed: programs, and options that start one, as
             `tiltyard check` names them. Kept, so that it is said once for a study.
     """
@@ -69,6 +73,7 @@ def run(
         require_decision=require_decision,
         allow_reboot=allow_reboot,
         wait_s=wait_s,
+        new_session=new_session,
         trust=trust,
     )
 
@@ -81,6 +86,7 @@ def carry_out(
     require_decision: bool = False,
     allow_reboot: bool = False,
     wait_s: float | None = None,
+    new_session: bool = False,
     trust: bool = False,
 ) -> int:
     """Run a placed study to its end, show the verdicts, write findings and report.
@@ -89,16 +95,22 @@ def carry_out(
         RefusedError: if what the study brings is not trusted.
         HostLacksError: if the study folder cannot be written any more.
     """
-    from tiltyard.cli.console import show
+    from tiltyard.cli.console import remark, show
+    from tiltyard.cli.reporting import conclude
     from tiltyard.cli.session import planned
     from tiltyard.errors import HostLacksError
     from tiltyard.executors.engine import Engine
     from tiltyard.report.terminal import verdicts
+    from tiltyard.run.sessions import next_session
 
     try:
         engine = Engine.find()
-        plan = planned(folder, engine, scale, trust=trust)
-        findings = _run_and_conclude(folder, plan, engine, stop_on_failure, allow_reboot, wait_s)
+        planned(folder, engine, scale, trust=trust)
+        session = next_session(folder, new=new_session)
+        _run_session(session, engine, stop_on_failure, allow_reboot, wait_s)
+        findings = conclude(folder)
+        if coming := _next(findings):
+            remark(f"Session  {coming}: tiltyard run {folder.root}")
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -110,27 +122,28 @@ def carry_out(
     return _exit_code(findings, require_decision)
 
 
-def _run_and_conclude(
-    folder: "StudyFolder",
-    plan: "Plan",
+def _run_session(
+    session: "Session",
     engine: "Engine",
     stop_on_failure: bool,
     allow_reboot: bool,
     wait_s: float | None,
-) -> "Findings":
-    """From the plan to the findings, with the display of a person."""
+) -> None:
+    """One session, with the display of a person."""
     from tiltyard.analysis.decision import decision
     from tiltyard.analysis.findings import analyse
     from tiltyard.cli.console import remark
     from tiltyard.cli.display import LiveDisplay
-    from tiltyard.cli.reporting import conclude
     from tiltyard.run.runner import run_study
 
+    plan = session.plan
     if plan.scaled:
         remark(f"Scale    {plan.scaled.sentence}")
+    if max(plan.session, plan.design.sessions) > 1:
+        remark(f"Session  {plan.session} of {max(plan.session, plan.design.sessions)}")
     with LiveDisplay() as display:
         reason = run_study(
-            folder,
+            session.folder,
             plan,
             engine,
             lambda record: decision(analyse(plan, record)),
@@ -141,7 +154,17 @@ def _run_and_conclude(
         )
     if reason != display.decision:
         remark(f"Ended    {reason}")
-    return conclude(folder)
+
+
+def _next(findings: "Findings") -> str:
+    """What is to be done for the sessions that are left, if any are."""
+    from tiltyard.run.sessions import APART_H
+
+    found = findings.sessions
+    left = [line.number for line in found.lines if not line.began] if found else []
+    if not left:
+        return ""
+    return f"{left[0]} of the study comes after a boot, or {APART_H:g} h from now"
 
 
 def _exit_code(findings: "Findings", require_decision: bool) -> int:

@@ -14,6 +14,7 @@ from tiltyard.host.changes.change import PREFIX
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
+from tiltyard.run.sessions import write_sessions
 from tiltyard.run.trust import Bringing
 from tiltyard.study.load import load_study, read_text
 from tiltyard.study.scaling import scaled
@@ -117,11 +118,17 @@ def planned(
     """
     if folder.plan.exists():
         plan = at_scale(folder, scale)
+        if plan.session > 1:
+            raise UsageError(
+                f"{folder.root}: is session {plan.session} of a study, and is carried out with it: "
+                f"tiltyard run {folder.root.parent.parent}"
+            )
     else:
         plan = frozen(folder.study, engine, scale)
     Bringing.of(plan, engine.describe(), folder).insist_trusted(folder.root, trust=trust)
     if not folder.plan.exists():
         write_plan(folder, plan)
+    write_sessions(folder, plan)
     return plan
 
 

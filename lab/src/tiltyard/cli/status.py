@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tiltyard.folder import StudyFolder
     from tiltyard.plan.model import Plan
     from tiltyard.run.history import History
+    from tiltyard.run.sessions import Session
 
 
 def status(study: Path = Path(), /) -> None:
@@ -21,15 +23,29 @@ def status(study: Path = Path(), /) -> None:
     """
     from tiltyard.cli.console import say
     from tiltyard.folder import StudyFolder
-    from tiltyard.plan.store import read_plan
-    from tiltyard.run.lock import running_pid
-    from tiltyard.run.read import read_history
+    from tiltyard.run.sessions import sessions_of
 
     folder = StudyFolder.of(study)
-    plan = read_plan(folder)
-    history = read_history(folder, plan)
-    pid = running_pid(folder)
-    say(f"Question {plan.question}")
+    sessions = sessions_of(folder)
+    say(f"Question {sessions[0].plan.question}")
+    for session in sessions:
+        if len(sessions) > 1:
+            say(f"Session  {session.number} of {len(sessions)}")
+        _say(session, folder)
+
+
+def _say(session: "Session", folder: "StudyFolder") -> None:
+    """How far one session is; of a study of one, the study."""
+    from tiltyard.cli.console import say
+    from tiltyard.run.lock import running_pid
+    from tiltyard.run.read import read_history
+    from tiltyard.run.sessions import APART_H
+
+    plan = session.plan
+    history = read_history(session.folder, plan)
+    if session.number > 1 and not history.starts:
+        say(f"State    not begun; it comes after a boot, or {APART_H:g} h after the one before")
+        return
     for line in (*_blocks(plan, history), *_failed(history)):
         say(line)
     if history.stopped is not None:
@@ -37,6 +53,7 @@ def status(study: Path = Path(), /) -> None:
         return
     for line in _left(plan, history):
         say(line)
+    pid = running_pid(session.folder)
     if pid is not None:
         say(f"State    running (process {pid})")
     else:

@@ -119,6 +119,7 @@ def _design(precision: Precision, headlines: int) -> Design:
         equivalent_within=precision.equivalent_within,
         false_discovery_rate=precision.false_discovery_rate,
         futility=precision.futility,
+        sessions=precision.sessions,
     )
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 
+Unit = Literal["block", "session"]
+"""What is replicated: one round, or all rounds of one day or boot."""
+
 
 class Look(Frozen):
     """One of the moments at which the data are looked at."""
@@ -47,6 +50,17 @@ class Design(Frozen):
     false_discovery_rate: float
     futility: bool = Field(False, exclude_if=lambda futility: not futility)
     """Stop a comparison that is not likely to be decided by the last look."""
+    sessions: int = Field(1, exclude_if=lambda sessions: sessions == 1)
+    """How many sessions the verdicts rest on, as planned."""
+    unit: Unit = Field("block", exclude_if=lambda unit: unit == "block")
+    """What is counted by the looks: blocks, or sessions with the mean of their blocks."""
+
+    def amount(self, units: int) -> str:
+        """So many of what the looks count: ``20 blocks``, ``21 blocks of 3 sessions``."""
+        words = f"{units} {self.unit}{'' if units == 1 else 's'}"
+        if self.sessions == 1 or self.unit == "session":
+            return words
+        return f"{words} of {self.sessions} sessions"
 
     @property
     def spending(self) -> "Spending":
@@ -70,6 +84,8 @@ class Block(Frozen):
     number: int
     """Counted from 1."""
     turns: tuple[Turn, ...]
+    session: int = Field(1, exclude_if=lambda session: session == 1)
+    """Which of the sessions it belongs to, counted from 1."""
 
 
 class PlannedWorkload(Frozen):
@@ -158,6 +174,10 @@ class Plan(Frozen):
     """``None`` in older plans: nothing spoils a block."""
     scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
     """``None``: the study is carried out as it was written."""
+    session: int = Field(1, exclude_if=lambda session: session == 1)
+    """Which session it is the plan of."""
+    first_plan: str = Field("", exclude_if=lambda first: not first)
+    """Of a later session: hash of the first one's plan, which it follows from."""
 
     def document(self) -> bytes:
         """The plan as it is written to ``plan.json``."""

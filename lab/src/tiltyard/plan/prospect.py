@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from math import comb
 
 from tiltyard.plan.model import Design, Plan
+from tiltyard.plan.sessions import pooled_design
 from tiltyard.stats.sequential import LEVEL
 
 _FEW = 100
@@ -17,7 +18,7 @@ _FEW = 100
 def prospects(plan: Plan) -> Iterator[str]:
     """What will not be decided, or not at the first look; nothing where there is no such limit."""
     yield from _waits(plan)
-    design = plan.design
+    design = plan.design if plan.design.sessions == 1 else pooled_design(plan.design)
     pairs = comb(len(plan.systems), 2)
     if pairs == 0:
         return
@@ -27,16 +28,16 @@ def prospects(plan: Plan) -> Iterator[str]:
     of = f"{comparisons} comparisons of workloads as a whole are corrected together"
     if earliest is None:
         yield (
-            f"{of}, and {last} blocks are too few to decide any of them. "
+            f"{of}, and {design.amount(last)} are too few to decide any of them. "
             "More blocks, or fewer systems and workloads, would do"
         )
     elif earliest > first:
-        yield f"{of}: none of them can be decided before {earliest} blocks"
+        yield f"{of}: none of them can be decided before {earliest} {design.unit}s"
     alone = largest_family(design)
     if alone < _FEW:
         yield (
             "where cells of a grid are compared, one that differs alone can be found among no "
-            f"more than {alone}, even after {last} blocks; among more, several must differ"
+            f"more than {alone}, even after {design.amount(last)}; among more, several must differ"
         )
 
 

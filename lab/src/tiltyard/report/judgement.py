@@ -12,6 +12,7 @@ from tiltyard.analysis.amounts import coverage
 from tiltyard.analysis.model import Comparison, Effect, Findings, Index, Standing, WorkloadFindings
 from tiltyard.charts.effects import grouped
 from tiltyard.charts.figures import verdict_word
+from tiltyard.plan.model import Unit
 from tiltyard.study.model import Clock
 
 PLAIN_LEVEL: Final = 0.95
@@ -69,10 +70,10 @@ def stops(workload: WorkloadFindings) -> list[Stop]:
     return found if len(found) > 1 else []
 
 
-def stop_text(stop: Stop) -> str:
+def stop_text(stop: Stop, unit: Unit) -> str:
     """``after 7 blocks: xfs against ext4``."""
     pairs = "; ".join(f"{pair.system} against {pair.against}" for pair in stop.comparisons)
-    return f"after {stop.blocks} blocks: {pairs}"
+    return f"after {stop.blocks} {unit}s: {pairs}"
 
 
 def blocks_run(findings: Findings) -> dict[str, dict[str, int]]:

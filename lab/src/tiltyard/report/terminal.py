@@ -164,6 +164,10 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
                 yield "Effect", effect.sentence
         for observation in workload.observations[:_SENTENCES]:
             yield "Observed", observation.sentence
+    if findings.sessions:
+        yield "Sessions", findings.sessions.sentence
+        for found in findings.sessions.comparisons[:_SENTENCES]:
+            yield "Sessions", found.sentence
     if findings.spoiled:
         yield "Spoiled", findings.spoiled.sentence
     for notice in findings.notices:

@@ -97,12 +97,13 @@ def _boot(context: Context, block: int, name: str) -> None:
 
     The journal is told last: what is not told has not been asked for.
     """
+    study = context.folder.study_root.resolve()
     folder = StudyFolder(context.folder.root.resolve())
     root = folder.root
     ledger = context.ledger
     stop = ("--stop-on-failure",) if context.stop_on_failure else ()
     flags = (ALLOW, "--wait", f"{context.wait_s:g} s", *stop)
-    command = (sys.executable, "-m", "tiltyard", "run", str(root), *flags)
+    command = (sys.executable, "-m", "tiltyard", "run", str(study), *flags)
     made = ledger.record(resumption(ledger.name("resume")))
     about = f"Tiltyard goes on with the study in {root}"
     made.make(command, environment_of_ours(), folder.resumed, about)

@@ -76,6 +76,8 @@ class History:
         """Number of the block after a look → (system, workload) that are run from it on."""
         self.stopped: str | None = None
         """Why the run has ended for good."""
+        self.began = ""
+        """When the first entry was written: UTC, ISO 8601."""
         self.last_at = ""
         """When the last entry was written: UTC, ISO 8601."""
         self.seal = ""
@@ -106,6 +108,7 @@ class History:
     def add(self, entry: Entry) -> None:
         """What a further line says."""
         event = entry.event
+        self.began = self.began or entry.at
         if isinstance(event, Started):
             self._spent_before_s += self._last_s
             self._stretch += not self._booted
@@ -167,6 +170,11 @@ class History:
             for before, after in itertools.pairwise(self.starts)
             for change in changes(before.record, after.record)
         )
+
+    @property
+    def boots(self) -> tuple[str, ...]:
+        """The boots of the host that it was carried out in, each once; none if not known."""
+        return tuple(dict.fromkeys(start.boot for start in self.starts if start.boot))
 
     @property
     def spent_s(self) -> float:

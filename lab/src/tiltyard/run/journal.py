@@ -30,6 +30,8 @@ class Started(Frozen):
     tiltyard: str
     engine: str
     plan_hash: str
+    boot: str = ""
+    """The boot of the host: random(4); empty in older journals."""
     host: dict[str, str]
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The system record, section by section; empty in older journals."""

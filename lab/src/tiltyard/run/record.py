@@ -124,6 +124,12 @@ class RunRecord(Frozen):
     """The same of other hosts that systems are on, or have their far ends on."""
     host_changes: tuple[str, ...] = ()
     """What of it has changed between two starts, a sentence each."""
+    boots: tuple[str, ...] = ()
+    """The boots of the host in which it was carried out; empty for older journals."""
+    began: str = ""
+    """When it was begun: UTC, ISO 8601."""
+    ended: str = ""
+    """When the journal was written to last."""
     starts: int
     """How often the run was started; more than one means it was resumed."""
     resumed_blocks: tuple[int, ...]

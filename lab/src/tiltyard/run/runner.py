@@ -12,6 +12,7 @@ from tiltyard.host.facts import host_facts
 from tiltyard.host.isolation import isolate
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import UnreachableError
+from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Plan
 from tiltyard.run.adopt import adopt_trials
@@ -68,7 +69,7 @@ def run_study(
         BootingError: if this host is being booted; the run goes on by itself.
         HostLacksError: if a system cannot come up here; nothing was changed.
     """
-    go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.root}"
+    go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.study_root}"
     with hold_lock(folder), workshop(folder), Interrupt(go_on) as interrupt:
         recovered = recover()
         history = History()
@@ -150,6 +151,7 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
             tiltyard=__version__,
             engine=engine,
             plan_hash=context.plan.hash,
+            boot=boot_id(),
             host=host_facts(record),
             record=record,
             recovered=recovered,

@@ -14,6 +14,7 @@ from tiltyard.simulation import (
     levels,
     orders,
     rounded,
+    sessions,
     studies,
     watching,
 )
@@ -29,6 +30,7 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     families.SECTION,
     studies.SECTION,
     headlines.SECTION,
+    sessions.SECTION,
     failures.SECTION,
     forecasts.SECTION,
     imports.SECTION,

@@ -59,6 +59,56 @@ def variance_components(values: FloatArray) -> VarianceComponents:
     return VarianceComponents(tuple(counts), tuple(observed), tuple(own))
 
 
+@dataclass(frozen=True)
+class Spread:
+    """Variance between groups of values and within them, one-way random effects."""
+
+    within: float
+    """Of a value about the mean of its group; nan where no group has two values."""
+    between: float
+    """Of the groups' true means; 0 where what is seen is explained by the values within."""
+    low: float
+    """95 % interval of :attr:`between`."""
+    high: float
+
+
+def spread_between(groups: Sequence[FloatArray], level: float = 0.05) -> Spread:
+    """Components of variance of groups of unequal sizes, each group counting once.
+
+    The point estimate is ``var(means) - within / n``, n being the harmonic mean of the sizes, as of
+    a balanced design, and nought where that is negative. The interval, for normal noise, covers at
+    least ``1 - 2 level`` and in practice ``1 - level``. Its upper end for few groups is far above
+    the estimate: three of them hardly tell how much groups differ.
+
+    Sources: Thomas and Hultquist, "Interval estimation for the unbalanced case of the one-way
+    random effects model", Ann. Statist. 6 (1978); Williams, "A confidence interval for variance
+    components", Biometrika 49 (1962).
+
+    Args:
+        groups: values of each group; two groups at least, none of them empty.
+        level: error rate of the interval.
+
+    Raises:
+        ValueError: if there are fewer, or an empty one.
+    """
+    from scipy.special import chdtri, fdtri
+
+    sizes = np.array([len(group) for group in groups])
+    if len(groups) < 2 or not sizes.all():
+        raise ValueError("a spread between groups needs two at least, none of them empty")
+    harmonic = len(sizes) / (1 / sizes).sum()
+    seen = float(np.var([group.mean() for group in groups], ddof=1))
+    free, free_within = len(groups) - 1, int(sizes.sum()) - len(groups)
+    if not free_within:
+        return Spread(math.nan, seen, 0.0, free * seen / float(chdtri(free, 1 - level / 2)))
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / free_within
+    ends = []
+    for share in (1 - level / 2, level / 2):
+        explained = float(fdtri(free, free_within, share)) * within / harmonic
+        ends.append(free * max(0.0, seen - explained) / float(chdtri(free, 1 - share)))
+    return Spread(within, max(0.0, seen - within / harmonic), ends[0], ends[1])
+
+
 def optimal_counts(own: Sequence[float], costs: Sequence[float], most: int) -> tuple[int, ...]:
     """The cheapest repetitions at each level below the highest one.
 

@@ -170,6 +170,13 @@ class PrecisionTable(Typed):
         le=1000,
         description="Exactly so many blocks and one look at the end, instead of a profile.",
     )
+    sessions: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="How often the study is carried out, each time on another day or in another "
+        "boot, with so many `blocks` each, by default 7. The verdict is over sessions from 6 on.",
+    )
     strict: bool = Field(
         False,
         description="Use constants whose error rate holds even if the noise drifts; "

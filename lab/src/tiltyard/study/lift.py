@@ -1,6 +1,7 @@
 """From what was typed to what it means: every default resolved, every name looked up."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
@@ -17,6 +18,9 @@ from tiltyard.study.model import (
 )
 from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of
 from tiltyard.wire import Card, Catalogue
+
+BLOCKS_OF_A_SESSION: Final = 7
+"""Where the study names no number: as many as a study of one session takes at least."""
 
 
 class FlawsError(Exception):
@@ -122,14 +126,24 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
     if table.blocks is not None and table.profile is not None:
         text = f'fixes the number of blocks, profile = "{table.profile}" does not; choose one'
         flaws.append(Flaw(("precision", "blocks"), text))
+    blocks = table.blocks
+    if table.sessions > 1:
+        if table.profile is not None:
+            text = (
+                "each session has as many blocks as the others and no look of its own, profile = "
+                f'"{table.profile}" looks after some of them; write blocks instead'
+            )
+            flaws.append(Flaw(("precision", "sessions"), text))
+        blocks = blocks or BLOCKS_OF_A_SESSION
     return Precision(
-        profile="fixed" if table.blocks is not None else table.profile or "standard",
+        profile="fixed" if blocks is not None else table.profile or "standard",
         strict=table.strict,
-        blocks=table.blocks,
+        blocks=blocks,
         equivalent_within=table.equivalent_within,
         false_discovery_rate=table.false_discovery_rate,
         budget_s=table.budget,
         futility=table.futility,
+        sessions=table.sessions,
     )
 
 
@@ -137,7 +151,8 @@ def _beyond(
     precision: Precision, systems: Sequence[SystemSpec], workloads: Sequence[WorkloadSpec]
 ) -> Iterator[Flaw]:
     """More trials than a study can have."""
-    blocks = looks(precision.profile, precision.strict, precision.blocks)[-1][0]
+    asked = (precision.profile, precision.strict, precision.blocks)
+    blocks = precision.sessions * looks(*asked)[-1][0]
     trials = blocks * len(systems) * sum(workload.trials or 1 for workload in workloads)
     if trials > TRIALS_MAX:
         text = (

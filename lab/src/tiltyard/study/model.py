@@ -61,6 +61,8 @@ class Precision(Frozen):
     """Wall time after which no further block is begun; ``None`` for no limit."""
     futility: bool = False
     """Stop a comparison that is not likely to be decided by the last look."""
+    sessions: int = Field(1, exclude_if=lambda sessions: sessions == 1)
+    """How often the blocks are carried out, on other days or in other boots."""
 
 
 class GatesSpec(Frozen):

@@ -52,7 +52,7 @@ def open_comparisons(findings: Findings) -> tuple[Block, ...]:
     if not found:
         return ()
     told = Sentences(tuple(pair.sentence for pair in found))
-    how = "" if findings.origin else ", and how many blocks it would take"
+    how = "" if findings.origin else f", and how many {findings.design.unit}s it would take"
     return (Fold(f"What stays undecided{how} ({len(found)})", (told,)),)
 
 

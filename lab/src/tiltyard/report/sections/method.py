@@ -30,7 +30,7 @@ def decided(findings: Findings) -> tuple[Section, ...]:
         Section(
             f"decided-{number}",
             f"When {workload.name} was decided",
-            (Sentences(tuple(map(stop_text, found))),),
+            (Sentences(tuple(stop_text(stop, findings.design.unit) for stop in found)),),
         )
         for number, workload in enumerate(findings.workloads, 1)
         if (found := stops(workload)) and not findings.origin

@@ -54,7 +54,7 @@ def standings(
         Column(_head(findings, index), alone(printed.unit)),
         Column(f"relative to {findings.baseline}"),
         Column(judgement.interval_head(covered)),
-        Column("blocks ahead", "%", spare=True),
+        Column(f"{findings.design.unit}s ahead", "%", spare=True),
         Column("Verdict", figures=False),
     )
     table = Table(
@@ -94,7 +94,7 @@ def caption(findings: Findings, index: Index) -> str:
         ratio = "the ratio is that of the means"
     else:
         value = "the medians over blocks" if index.cells > 1 else "Median over blocks"
-        ratio = "the ratio is that of the typical block (Hodges–Lehmann)"
+        ratio = f"the ratio is that of the typical {findings.design.unit} (Hodges–Lehmann)"
     if index.cells > 1:
         value = f"Geometric mean over {index.cells} cells of {value}"
     ranks = " Rank: what the verdicts leave possible." if judgement.has_ranks(index) else ""

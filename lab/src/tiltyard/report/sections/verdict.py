@@ -46,7 +46,7 @@ def numbers(findings: Findings) -> tuple[Block, ...]:
     if findings.origin:
         return ()
     three = (
-        ("blocks", str(findings.look)),
+        (f"{findings.design.unit}s", str(findings.look)),
         ("trials kept", str(findings.trials_kept)),
         ("smallest difference", _smallest(findings)),
     )
@@ -69,7 +69,7 @@ def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]
 def _unfinished(findings: Findings) -> Iterator[Block]:
     if findings.complete:
         return
-    rest = f"Verdicts rest on {findings.look or 'no'} blocks."
+    rest = f"Verdicts rest on {_amount(findings)}."
     if findings.stopped:
         text = f"The study ended before everything was decided: {findings.stopped}. {rest}"
     else:
@@ -81,16 +81,22 @@ def _unfinished(findings: Findings) -> Iterator[Block]:
 
 
 def _rests_on(findings: Findings) -> str:
-    blocks = "1 block" if findings.look == 1 else f"{findings.look or 'no'} blocks"
     shrunk = ", as long as anything was open there" if judgement.blocks_run(findings) else ""
     told = (
-        f"The verdicts rest on {blocks}; in each, every system met every workload, in random "
-        f"order{shrunk}. {findings.trials_failed} trials failed; nothing was left out"
+        f"The verdicts rest on {_amount(findings)}; in each, every system met every workload, in "
+        f"random order{shrunk}. {findings.trials_failed} trials failed; nothing was left out"
     )
     if findings.spoiled:
         count = len(findings.spoiled.blocks)
         told += f", and {count} spoiled {'block' if count == 1 else 'blocks'} are kept and shown"
     return f"{told}."
+
+
+def _amount(findings: Findings) -> str:
+    """What the verdicts rest on: ``20 blocks``."""
+    if not findings.look:
+        return f"no {findings.design.unit}s"
+    return findings.design.amount(findings.look)
 
 
 def _smallest(findings: Findings) -> str:

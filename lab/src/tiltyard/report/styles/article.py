@@ -16,6 +16,7 @@ from tiltyard.report.sections.observations import observations
 from tiltyard.report.sections.origin import byline, origin
 from tiltyard.report.sections.replicates import mounts_of, replicate_tables
 from tiltyard.report.sections.results import overall_table
+from tiltyard.report.sections.sessions import sessions
 from tiltyard.report.sections.summary import summary_table
 from tiltyard.report.sections.systems import differences
 from tiltyard.report.sections.told import (
@@ -48,6 +49,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
     yield Section("results", "Results", (), _results(findings))
     yield Section("repeats", "How well the values repeat", _repeats(findings))
     yield Section("observations", "Observations", _observations(findings))
+    yield Section("sessions", "Sessions", sessions(findings))
     yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
     yield Section("conclusion", "Conclusion", _conclusion(findings))
     yield Section("limits", "Limits", box(findings))

@@ -18,6 +18,7 @@ from tiltyard.report.sections.results import (
     relative_table,
     test_tables,
 )
+from tiltyard.report.sections.sessions import sessions
 from tiltyard.report.sections.systems import differences
 from tiltyard.report.sections.told import audit_in_short, lead, sentences
 from tiltyard.report.styles.style import Style, known, with_content
@@ -50,6 +51,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
         ),
     )
     yield Section("everything", "All results", _everything(findings))
+    yield Section("sessions", "Sessions", sessions(findings))
     yield Section("system-table", "Systems", _systems(findings))
     yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
     yield Section(

@@ -12,6 +12,7 @@ from tiltyard.report.sections.deviations import deviations
 from tiltyard.report.sections.limits import limits, twelve_rules
 from tiltyard.report.sections.order import order
 from tiltyard.report.sections.origin import byline, origin
+from tiltyard.report.sections.sessions import sessions
 from tiltyard.report.sections.spoiled import spoiled
 from tiltyard.report.sections.trials import trials
 from tiltyard.report.sections.workload import workload_section
@@ -63,6 +64,7 @@ def _evidence(findings: Findings) -> Iterator[Section]:
         "audit", "What the source claims, and what follows from its tables", audit(findings)
     )
     yield Section("order", "Order of trials", order(findings))
+    yield Section("sessions", "Sessions", sessions(findings))
     yield Section("spoiled", "Spoiled blocks", spoiled(findings))
     yield Section(
         "systems",

@@ -18,6 +18,7 @@ from tiltyard.report.sections.limits import box
 from tiltyard.report.sections.order import order
 from tiltyard.report.sections.origin import byline, origin
 from tiltyard.report.sections.results import all_results
+from tiltyard.report.sections.sessions import sessions
 from tiltyard.report.sections.summary import factor_tables, summary_table
 from tiltyard.report.sections.systems import differences
 from tiltyard.report.sections.told import (
@@ -51,6 +52,7 @@ def _body(findings: Findings) -> Iterator[Section]:
         own = place(findings, workload)
         yield Section(f"findings-{own}", workload.name, _workload(findings, workload))
     yield Section("cell-by-cell", "Cell by cell", known(firsts_table(findings)))
+    yield Section("sessions", "Sessions", sessions(findings))
     yield Section("what-was-tested", "What was tested", _tested(findings))
     yield Section("limits", "What the numbers do not show", box(findings))
     yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))

@@ -1,0 +1,157 @@
+"""What is stated of several sessions: verdicts, the spread between them, and what counts."""
+
+import numpy as np
+import pytest
+
+from support.sessions import BLOCKS, synthetic_sessions
+from tiltyard.analysis.contrast import by_session
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.sessions import analyse_sessions
+from tiltyard.plan.model import TrialKey
+from tiltyard.stats.replication import spread_between
+
+EIGHT = (0.10, 0.11, 0.09, 0.12, 0.08, 0.10, 0.11, 0.09)
+
+
+def headline(findings):
+    return findings.workloads[0].index.comparisons[0]
+
+
+def test_one_session_is_what_it_was():
+    [one] = synthetic_sessions((0.1,), 1)
+    found = analyse_sessions([one])
+    assert found == analyse(one.plan, one.run)
+    assert found.sessions is None
+    assert '"sessions"' not in found.model_dump_json()
+
+
+def test_few_sessions_are_judged_by_their_blocks_and_say_so():
+    found = analyse_sessions(synthetic_sessions((0.10, 0.12, 0.08), 3))
+    assert headline(found).verdict == "faster"
+    assert headline(found).blocks == 3 * BLOCKS
+    assert "18 blocks of 3 sessions" in headline(found).sentence
+    assert "in these 3 sessions" in found.answer
+    [over] = found.sessions.comparisons
+    assert (over.verdict, over.ratio, over.sessions) == ("undecided", None, 0)
+    assert "3 of the 7 sessions that a verdict over sessions needs" in over.sentence
+    assert [value.blocks for value in over.values] == [BLOCKS] * 3
+    assert [value.ratio for value in over.values] == pytest.approx(np.exp([0.1, 0.12, 0.08]), 0.02)
+
+
+def test_enough_sessions_are_what_is_counted():
+    found = analyse_sessions(synthetic_sessions(EIGHT, 8))
+    told, [over] = headline(found), found.sessions.comparisons
+    assert (told.verdict, told.blocks, found.look) == ("faster", 8, 8)
+    assert "8 sessions" in told.sentence
+    assert "blocks" not in told.sentence
+    assert "over 8 sessions" in found.answer
+    assert (over.ratio, over.low, over.high) == (told.ratio, told.low, told.high)
+    assert (over.verdict, over.p_adjusted) == (told.verdict, told.p_adjusted)
+    means = np.exp(np.log([value.ratio for value in over.values]))
+    assert told.differences == pytest.approx(means)
+
+
+def test_luck_that_sessions_do_not_share_is_no_verdict():
+    """Blocks of such sessions would claim a difference; the sessions do not."""
+    effects = (0.10, -0.09, 0.12, -0.02, 0.11, 0.10, -0.10, 0.09)
+    groups = synthetic_sessions(effects, 8)
+    found = analyse_sessions(groups)
+    assert headline(found).verdict == "undecided"
+    assert found.sessions.comparisons[0].sd_between == pytest.approx(np.std(effects, ddof=1), 0.1)
+    by_block = analyse_sessions(synthetic_sessions(effects[:3], 3))
+    assert by_block.sessions.comparisons[0].sd_between_low > 0.03
+
+
+def test_an_unfinished_session_counts_where_blocks_do_and_not_where_sessions_do():
+    few = analyse_sessions(synthetic_sessions((0.1, 0.1), 3, unfinished=True)[:2] * 1 + _third())
+    assert few.blocks_done == BLOCKS + 3
+    many = analyse_sessions(synthetic_sessions(EIGHT, 8, unfinished=True))
+    assert len(headline(many).differences) == 7
+    assert headline(many).verdict == "undecided"
+    assert not many.complete
+
+
+def _third():
+    """The plan of a third session, which has not begun."""
+    third = synthetic_sessions((0.1, 0.1, 0.1), 3)[2]
+    empty = third.run.model_copy(
+        update={"trials": (), "starts": 0, "boots": (), "began": "", "ended": "", "stopped": None}
+    )
+    return (type(third)(third.plan, empty),)
+
+
+def test_an_added_session_changes_no_verdict_of_the_plan():
+    groups = synthetic_sessions((0.10, 0.12, 0.08, -0.30), 3)
+    planned, added = analyse_sessions(groups[:3]), analyse_sessions(groups)
+    assert added.workloads == planned.workloads
+    assert [line.planned for line in added.sessions.lines] == [True, True, True, False]
+    assert len(added.sessions.comparisons[0].values) == 4
+    assert added.sessions.comparisons[0].sd_between > planned.sessions.comparisons[0].sd_between
+    assert added.seal != planned.seal
+    assert added.plan_hash == groups[0].plan.hash
+
+
+def test_sessions_that_are_added_are_judged_at_seven():
+    found = analyse_sessions(synthetic_sessions(EIGHT, 1))
+    [over] = found.sessions.comparisons
+    assert (over.verdict, over.sessions) == ("faster", 7)
+    assert headline(found).blocks == BLOCKS
+    six = analyse_sessions(synthetic_sessions(EIGHT[:6], 1))
+    assert six.sessions.comparisons[0].verdict == "undecided"
+
+
+def test_sessions_beyond_a_planned_look_count_for_nothing():
+    eight = analyse_sessions(synthetic_sessions(EIGHT, 8))
+    more = analyse_sessions(synthetic_sessions((*EIGHT, -1.0, -1.0), 8))
+    was, now = eight.sessions.comparisons[0], more.sessions.comparisons[0]
+    assert (was.ratio, was.low, was.high, was.verdict) == (
+        now.ratio,
+        now.low,
+        now.high,
+        now.verdict,
+    )
+
+
+def test_what_sets_sessions_apart_is_told():
+    lines = analyse_sessions(synthetic_sessions((0.1, 0.1), 2)).sessions.lines
+    assert [line.apart for line in lines] == ["", "another boot, 23 h later"]
+
+
+def test_trials_of_all_sessions_are_told_apart():
+    found = analyse_sessions(synthetic_sessions((0.1, 0.1, 0.1), 3))
+    slots = [trial.slot for trial in found.trials]
+    assert len(slots) == len(set(slots)) == 3 * BLOCKS * 2
+    assert len({trial.block for trial in found.trials}) == 3 * BLOCKS
+
+
+def test_the_mean_of_a_session_is_that_of_its_usable_blocks():
+    nan = np.nan
+    differences = np.array([[1.0, 3.0, nan, 5.0, nan, nan, 2.0, 2.0, 2.0, 2.0, 2.0, nan]])
+    failed = np.array([[0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]], dtype=np.bool_)
+    means, broken = by_session(differences, failed, np.array([1] * 3 + [2] * 3 + [3] * 6))
+    # A third of the blocks of the first failed; blocks that were not attempted did not.
+    assert broken.tolist() == [[True, False, False]]
+    assert np.isnan(means[0, 0])
+    assert means[0, 1:].tolist() == [5.0, 2.0]
+
+
+def test_a_session_that_failed_is_missing_from_the_verdict():
+    failed = [TrialKey(block=number, system="xfs", workload="postmark") for number in (1, 2)]
+    found = analyse_sessions(synthetic_sessions(EIGHT, 8, failed=failed))
+    assert len(headline(found).differences) == 7
+    assert headline(found).blocks == 7
+    assert headline(found).verdict == "faster"
+
+
+def test_the_spread_of_groups_of_one_size_is_that_of_the_balanced_design():
+    groups = [np.array([1.0, 3.0]), np.array([5.0, 9.0])]
+    found = spread_between(groups)
+    assert (found.within, found.between) == (5.0, 10.0)
+    assert found.low == 0.0
+    assert found.high > 1_000
+
+
+def test_a_spread_needs_two_groups_with_values():
+    for groups in ([np.ones(3)], [np.ones(3), np.ones(0)]):
+        with pytest.raises(ValueError, match="two at least"):
+            spread_between(groups)

@@ -1,0 +1,67 @@
+"""Sessions in every style and every form: one ratio, one interval, one verdict."""
+
+import io
+import re
+import zipfile
+
+import pytest
+
+from support.papers import squeezed, text_of
+from support.sessions import synthetic_sessions
+from tiltyard.analysis.model import Findings
+from tiltyard.analysis.sessions import analyse_sessions
+from tiltyard.charts.figures import interval_text
+from tiltyard.report.formats import FORMATS
+from tiltyard.report.styles import STYLES
+from tiltyard.report.terminal import verdicts
+
+HEADING = "Ratio in each session, and over sessions"
+
+
+@pytest.fixture(scope="module")
+def found() -> Findings:
+    return analyse_sessions(synthetic_sessions((0.10, 0.11, 0.09, 0.12, 0.08, 0.10, 0.11, 0.09), 8))
+
+
+@pytest.mark.parametrize("style", STYLES, ids=lambda style: style.name)
+def test_every_style_tells_of_them(found, style):
+    tables = {table.title: table for table in style.compose(found).tables()}
+    [row] = tables[HEADING].rows
+    over = found.sessions.comparisons[0]
+    assert row[-1].verdict == found.workloads[0].index.comparisons[0].verdict == over.verdict
+    assert interval_text(found.workloads[0].index.comparisons[0]) in [one.text for one in row]
+    assert [one.value for one in row[1:9]] == [value.ratio for value in over.values]
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_every_form_prints_them(found, form):
+    document = STYLES[0].compose(found)
+    files = form.render(document, found)
+    text = "".join(_text(name, data) for name, data in files.items())
+    wanted = "sd_between" if form.name == "json" else HEADING
+    assert squeezed(wanted) in squeezed(text)
+
+
+def _text(name: str, data: bytes) -> str:
+    if name.endswith(".xlsx"):
+        with zipfile.ZipFile(io.BytesIO(data)) as book:
+            return "".join(book.read(part).decode("utf-8", "replace") for part in book.namelist())
+    if name.endswith(".pdf"):
+        return text_of(data)
+    return data.decode("utf-8", "replace")
+
+
+def test_the_terminal_tells_of_them(found):
+    from rich.console import Console
+
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(verdicts(found))
+    told = re.sub(r"\s+", " ", console.export_text())
+    assert "8 of 8 sessions are done" in told
+    assert "Over sessions: xfs is at least" in told
+
+
+def test_nothing_is_said_of_a_study_of_one_session():
+    alone = analyse_sessions(synthetic_sessions((0.1,), 1))
+    for style in STYLES:
+        assert HEADING not in {table.title for table in style.compose(alone).tables()}
