@@ -155,7 +155,7 @@ def _headlines(over: Sequence[Recorded]) -> tuple[Plan, IntArray, list[tuple[str
     first = over[0].plan
     plan, run = pooled(over)
     plan = plan.model_copy(update={"design": first.design})
-    run = counted(plan, run)
+    run = counted(run, course_of(plan, run))
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     found = [quantities for own in measured if (quantities := quantities_of(own))]
     number = session_of(plan)
