@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.papers import squeezed
 from support.patience import PATIENCE_S, wait_until
 from tiltyard.cli.reporting import findings_of
 from tiltyard.cli.run import run
@@ -134,7 +135,7 @@ def _assert_shown(study: StudyFolder, capsys: pytest.CaptureFixture[str]) -> Non
     stored = json.loads(study.findings.read_text())
     sentence = stored["sessions"]["comparisons"][0]["sentence"]
     assert "4 of the 7 sessions that a verdict over sessions needs" in sentence
-    assert sentence.partition(": ")[2].partition(" Whether")[0] in page
+    assert squeezed(sentence.partition(": ")[2].partition(" Whether")[0]) in squeezed(page)
     assert len({trial["block"] for trial in stored["trials"]}) == 18
 
 
