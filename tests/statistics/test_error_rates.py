@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tiltyard.simulation import document, simulate
+from tiltyard.simulation import comparisons, document, simulate
 from tiltyard.simulation.change_points import change_points
 from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
 from tiltyard.simulation.failures import FAILING, SPARES, failure_rates
@@ -283,13 +283,18 @@ def test_studies_of_equal_systems_name_a_winner_no_more_often_than_allowed():
 
 @pytest.fixture(scope="module")
 def rerun():
-    return simulate(1000, seed=13)
+    return simulate(200, seed=13)
 
 
 def test_the_document_is_what_the_command_writes_but_for_its_figures(rerun):
     figures = re.compile(r"\d[\d,.]*")
     written, again = DOCUMENT.read_text("utf-8"), document(rerun)
     assert figures.sub("#", written) == figures.sub("#", again)
+
+
+@pytest.fixture(scope="module")
+def compared():
+    return comparisons.SECTION.run(1000, 13)
 
 
 def grid(text: str, heading: str) -> dict[tuple[str, str], float]:
@@ -309,21 +314,19 @@ def grid(text: str, heading: str) -> dict[tuple[str, str], float]:
     [("Equal systems: false claims", "false"),
      ("Equal systems: intervals that hold the truth", "covered")],
 )  # fmt: skip
-def test_figures_of_the_document_are_those_of_a_smaller_rerun(heading, field, rerun):
+def test_figures_of_the_document_are_those_of_a_smaller_rerun(heading, field, compared):
     written = grid(DOCUMENT.read_text("utf-8"), heading)
     assert len(written) == len(SCENARIOS) * (len(RULES) + len(DESIGNS))
     for (scenario, design), share in written.items():
-        again = getattr(rerun.found["comparisons"].of(scenario, design), field)
-        error = 4.5 * np.sqrt(max(share * (1 - share), 0.002) / rerun.paths)
+        again = getattr(compared.of(scenario, design), field)
+        error = 4.5 * np.sqrt(max(share * (1 - share), 0.002) / 1000)
         assert again == pytest.approx(share, abs=error), (scenario, design)
 
 
 def test_a_section_finds_the_same_whatever_others_there_are_and_in_how_many_processes(rerun):
     by_name = {section.name: section for section in SECTIONS}
     assert len(by_name) == len(SECTIONS), "names give each section a stream of its own"
-    assert (
-        by_name["growth"].run(1000, 13) == rerun.found["growth"] != by_name["growth"].run(1000, 14)
-    )
+    assert by_name["growth"].run(200, 13) == rerun.found["growth"] != by_name["growth"].run(200, 14)
     assert document(simulate(20, 13, jobs=2)) == document(simulate(20, 13))
 
 

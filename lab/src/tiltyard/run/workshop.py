@@ -12,8 +12,12 @@ from tiltyard.systems.kind import Site, System
 
 @contextlib.contextmanager
 def workshop(folder: StudyFolder) -> Iterator[None]:
-    """The scratch folder; removed at the end unless something is in it that is not ours."""
+    """The scratch folder; removed at the end unless something is in it that is not ours.
+
+    Nobody else looks into it: what is mounted there may be open to everybody, as a tmpfs is.
+    """
     folder.work.mkdir(exist_ok=True)
+    folder.work.chmod(0o700)
     try:
         yield
     finally:
