@@ -54,7 +54,7 @@ studies = st.builds(
 def test_swapping_the_systems_inverts_ratio_and_verdict(study):
     plan, run = study
     forth = only(plan, run)
-    swapped = plan.model_copy(update={"systems": plan.systems[::-1]})
+    swapped = plan.model_copy(update={"systems": plan.systems[::-1], "baseline": "b"})
     back = only(swapped, run)
     assert (back.system, back.against) == (forth.against, forth.system)
     assert back.verdict == SWAPPED.get(forth.verdict, forth.verdict)

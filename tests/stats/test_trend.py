@@ -1,7 +1,9 @@
 import tracemalloc
+from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.stats import pearsonr, rankdata
 
 from tiltyard.stats.permutation import MOST
 from tiltyard.stats.trend import trend
@@ -50,4 +52,17 @@ def test_seven_values_in_order_are_as_certain_as_their_orders_allow():
     """Two of 5040 orders are as extreme; an approximation would say 0."""
     found = trend(np.arange(7.0), np.arange(7.0) ** 3)
     assert found is not None
-    assert found.p == pytest.approx(2 / 5040, rel=0.8)
+    assert found.spearman == pytest.approx(1)
+    assert found.p == 2 / 5040
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 7, 8])
+def test_few_values_have_exact_p_values(n):
+    rng = np.random.default_rng(n)
+    orders = list(permutations(range(n)))
+    values = rng.normal(size=n).round(0 if n == 6 else 9)
+    found = trend(np.arange(float(n)), values)
+    assert found is not None
+    correlations = [abs(pearsonr(rankdata(values), order).statistic) for order in orders]
+    observed = abs(pearsonr(rankdata(values), np.arange(n)).statistic)
+    assert found.p == np.mean(np.array(correlations) >= observed - 1e-9) > 0

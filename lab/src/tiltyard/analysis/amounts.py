@@ -62,6 +62,14 @@ def compatible(low: float, high: float) -> str:
     return f"{scale.signed(low)} to {scale.signed(high)}{suffix}"
 
 
+def is_extended(low: float, high: float, p: float, level: float) -> bool:
+    """Whether an interval of an undecided comparison reaches to 1 only because of its family.
+
+    By itself, at its level, it excludes 1; see :mod:`tiltyard.stats.family`.
+    """
+    return 1.0 in (low, high) and p <= (1 - level) * (1 + 1e-9)
+
+
 def span(low: float, high: float) -> str:
     """The range of a difference: ``24–39 %`` or ``2.1–2.6``, the end nearest to 1 first.
 

@@ -120,6 +120,16 @@ class Judged:
     contrasts: tuple[Contrast, ...]
     """Every pair of systems once, as (later, earlier) in the order of the study."""
 
+    def against(self, baseline: str) -> "Judged":
+        """The same, with the baseline always the one that others are compared against."""
+        return replace(
+            self,
+            contrasts=tuple(
+                contrast.reversed() if contrast.system == baseline else contrast
+                for contrast in self.contrasts
+            ),
+        )
+
     @property
     def systems(self) -> tuple[str, ...]:
         """Every system that takes part."""

@@ -144,7 +144,8 @@ def _judge_all(plan: Plan, found: Sequence[Quantities], to_come: int) -> list[Ju
     indices = _judge_indices(plan, found, to_come)
     grid: list[Quantity] = [quantity for q in found for quantity in q.family]
     rate = plan.design.false_discovery_rate
-    judged = iter(judge(grid, systems, plan.design, benjamini_hochberg, rate, to_come=to_come))
+    of_grid = judge(grid, systems, plan.design, benjamini_hochberg, rate, to_come=to_come)
+    judged = (found.against(plan.baseline) for found in of_grid)
     return [
         JudgedWorkload(
             measured=q.measured,
@@ -163,7 +164,8 @@ def _judge_indices(plan: Plan, found: Sequence[Quantities], to_come: int) -> tup
     """Verdicts on the workloads as wholes."""
     systems = [system.name for system in plan.systems]
     indices = [q.index for q in found]
-    return judge(indices, systems, plan.design, holm, HEADLINE_LEVEL, True, to_come)
+    judged = judge(indices, systems, plan.design, holm, HEADLINE_LEVEL, True, to_come)
+    return tuple(found.against(plan.baseline) for found in judged)
 
 
 def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:

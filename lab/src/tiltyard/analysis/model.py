@@ -96,7 +96,7 @@ class Cell(Frozen):
     """``64 MiB file, 4 KiB record``: what varies; empty where there is no grid."""
     summaries: tuple[Summary, ...]
     comparisons: tuple[Comparison, ...]
-    """Every pair of systems once as (later, earlier) of the study's order."""
+    """Every pair once, as (later, earlier) of the study's order, but against the baseline."""
     printed: PrintedAs | None = Field(None, exclude_if=lambda printed: printed is None)
     """How its source prints it; ``None`` for what was run here."""
 

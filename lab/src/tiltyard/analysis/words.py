@@ -8,6 +8,7 @@ from tiltyard.analysis.amounts import (
     Scale,
     compatible,
     coverage,
+    is_extended,
     nearest_first,
     scale_of_difference,
     scale_of_doubt,
@@ -128,14 +129,15 @@ def _undecided(
         f"{contrast.system} against {contrast.against} in {contrast.quantity.topic}: "
         f"undecided after {design.amount(interval.blocks)}; "
     )
-    possible = compatible(math.exp(interval.low), math.exp(interval.high))
-    level = coverage(interval.level)
-    if not interval.low <= 0 <= interval.high:
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    compatible_with = f"{head}anything from {compatible(low, high)} is compatible"
+    level = f"{coverage(interval.level)} interval"
+    if is_extended(low, high, interval.p, interval.level):
         return (
-            f"{head}the {level} interval, {possible}, excludes equality, but not once the "
-            f"{family.size} comparisons are corrected for ({family.correction})."
+            f"{compatible_with} ({level}, extended to equality): not significant after correction "
+            f"for {family.size} comparisons ({family.correction})."
         )
-    compatible_with = f"{head}anything from {possible} is compatible ({level} interval); "
+    compatible_with = f"{compatible_with} ({level}); "
     if contrast.futile:
         return f"{compatible_with}stopped there, because {_too_many(interval, design, family)}."
     return f"{compatible_with}{outlook(interval, design, family)}."

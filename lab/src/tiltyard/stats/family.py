@@ -16,7 +16,8 @@ intervals of level 1 − q·R/m, R of m being selected: the share of them that m
 parameters", JASA 100 (2005)). In a family whose intervals hold *together* each has level 1 − α/m
 (Bonferroni), and where Holm's procedure rejects more than they show, the interval ends at zero
 (Guilbaud, "Simultaneous confidence regions corresponding to Holm's step-down procedure",
-Biometrical Journal 50 (2008)).
+Biometrical Journal 50 (2008)). Where a correction does not let claim what the interval of a
+comparison by itself shows, that interval reaches to zero.
 
 Looks, RCI and futility: Jennison and Turnbull, "Group Sequential Methods" (2000), 9 and 10.
 """
@@ -177,6 +178,7 @@ class _Family:
         else:
             level[different] = self._level_of_selected(int(different.sum()))
             self._correct_intervals(different, level)
+        self._reach_zero(np.isin(self.outcome, (UNDECIDED, FUTILE)))
         unseen = self.place < 0
         return FamilyVerdicts(
             outcome=self.outcome,
@@ -279,6 +281,14 @@ class _Family:
             pieces = self.packed[rows, :blocks]
             found = self.rules.spending.evidence(int(place), pieces, level[rows[0]])
             self.low[rows], self.high[rows] = found.low, found.high
+
+    def _reach_zero(self, undecided: BoolArray) -> None:
+        """What the family does not let claim: an interval that excluded zero would say otherwise.
+
+        It only grows, so its coverage holds.
+        """
+        self.low = np.where(undecided, np.minimum(self.low, 0.0), self.low)
+        self.high = np.where(undecided, np.maximum(self.high, 0.0), self.high)
 
     def _cut_at_zero(self, different: BoolArray) -> None:
         """Differences that Holm's procedure shows, and intervals that hold together do not."""

@@ -1,15 +1,23 @@
 """Is there something in the order of values? Permutations tell, whatever the noise is.
 
-If the order means nothing, every order of the same values was equally likely.
+If the order means nothing, every order of the same values was equally likely. All orders of few
+values are tried; of more, random ones.
 """
 
 from collections.abc import Callable
+from functools import cache
+from itertools import permutations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tiltyard.stats.types import FloatArray
 
+IntArray = npt.NDArray[np.intp]
+
+EXACT_MOST: Final = 8
+"""Values of which all orders are tried: 40,320."""
 ENOUGH: Final = 20
 """Permutations at least as extreme after which a p-value is known well enough to stop."""
 _CHUNKS: Final = (100, 900, *(19 * [1000]))
@@ -22,17 +30,19 @@ def permutation_p(
 ) -> float:
     """Chance that a random order has a statistic at least as large as the given one.
 
-    Stops early where many orders have one: the p-value is then their number over that of the
-    permutations made, which is as valid. Source: Besag and Clifford, "Sequential Monte Carlo
-    p-values", Biometrika 78 (1991).
+    Exact up to :data:`EXACT_MOST` values. Beyond it stops early where many orders have one: the
+    p-value is then their number over that of the permutations made, which is as valid. Source:
+    Besag and Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991).
 
     Args:
         statistic: of the rows of an array of shape (m, n), shape (m,).
         values: in their order, shape (n,).
         seed: of the permutations; the same one gives the same p-value.
     """
-    rng = np.random.default_rng(seed)
     observed = statistic(values[None, :])[0]
+    if len(values) <= EXACT_MOST:
+        return float(np.mean(statistic(values[_orders(len(values))]) >= observed))
+    rng = np.random.default_rng(seed)
     exceeding = made = 0
     for chunk in _CHUNKS:
         shuffled = rng.permuted(np.tile(values, (chunk, 1)), axis=1)
@@ -42,6 +52,12 @@ def permutation_p(
             return ENOUGH / (made + last)
         exceeding, made = int(reached[-1]), made + chunk
     return (exceeding + 1) / (MOST + 1)
+
+
+@cache
+def _orders(n: int) -> IntArray:
+    """Every order of n values, shape (n!, n)."""
+    return np.array(list(permutations(range(n))))
 
 
 def largest_cusum(values: FloatArray) -> FloatArray:

@@ -67,7 +67,7 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
         audit: what came of holding its author's claims against it.
     """
     names = [system.name for system in collection.systems]
-    works = [_work(workload, names) for workload in collection.workloads]
+    works = [_work(workload, names, collection.baseline) for workload in collection.workloads]
     within = collection.equivalent_within
     grid = [
         pair for w in works for own in (*w.cells, *(over for _, over in w.metrics)) for pair in own
@@ -124,12 +124,12 @@ def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) ->
     )
 
 
-def _work(workload: CollectedWorkload, systems: Sequence[str]) -> _Work:
+def _work(workload: CollectedWorkload, systems: Sequence[str], baseline: str) -> _Work:
     found = points(workload, systems)
     headline = [point for point in found if point.metric.headline]
     groups = [list(own) for _, own in groupby(headline, key=lambda point: point.metric.name)]
     metrics = [
-        (own, pairs_over(own[0].metric.label, own) if len(own) > 1 else [])
+        (own, pairs_over(own[0].metric.label, own, baseline) if len(own) > 1 else [])
         for own in groups
         if len(groups) > 1
     ]
@@ -138,9 +138,9 @@ def _work(workload: CollectedWorkload, systems: Sequence[str]) -> _Work:
         workload=workload,
         headline=headline,
         details=[point for point in found if not point.metric.headline],
-        cells=[] if one else [pairs_over(point.topic, [point]) for point in headline],
+        cells=[] if one else [pairs_over(point.topic, [point], baseline) for point in headline],
         metrics=metrics,
-        over_all=pairs_over(headline[0].topic if one else workload.name, headline)
+        over_all=pairs_over(headline[0].topic if one else workload.name, headline, baseline)
         if headline
         else [],
     )

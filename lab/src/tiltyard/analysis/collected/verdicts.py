@@ -7,7 +7,13 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tiltyard.analysis.amounts import compatible, coverage, scale_of_difference
+from tiltyard.analysis.amounts import (
+    compatible,
+    coverage,
+    is_extended,
+    scale_of_difference,
+    scale_of_doubt,
+)
 from tiltyard.analysis.collected.evidence import FEWEST_VALUES, Evidence
 from tiltyard.analysis.contrast import FARTHEST
 from tiltyard.analysis.model import Comparison, Verdict
@@ -16,6 +22,9 @@ from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.stats.types import BoolArray, FloatArray
 
 RATE: Final = 0.05
+_NOT_AMONG_MANY: Final = (
+    "; extended to equality: not significant after correction for multiple comparisons"
+)
 
 
 @dataclass(frozen=True)
@@ -81,12 +90,12 @@ def _judged(tested: Sequence[Evidence], rope: float, together: bool) -> list[_Ou
     for row, found in enumerate(tested):
         p = float(adjusted[row])
         if claimed[row]:
-            own = _beyond_zero(found.interval(selected), found.estimate)
-            outcomes.append(_Outcome(p, selected, own, "different"))
+            beyond = _beyond_zero(found.interval(selected), found.estimate)
+            outcomes.append(_Outcome(p, selected, beyond, "different"))
+        elif same[row]:
+            outcomes.append(_Outcome(p, common, ends[row], "equivalent"))
         else:
-            outcomes.append(
-                _Outcome(p, common, ends[row], "equivalent" if same[row] else "undecided")
-            )
+            outcomes.append(_Outcome(p, common, _reaching_zero(ends[row])))
     return outcomes
 
 
@@ -103,6 +112,11 @@ def _beyond_zero(ends: tuple[float, float] | None, estimate: float) -> tuple[flo
     """The interval of a difference; cut at zero where Holm's procedure shows more than it does."""
     low, high = ends or (-FARTHEST, FARTHEST)
     return (max(low, 0.0), high) if estimate > 0 else (low, min(high, 0.0))
+
+
+def _reaching_zero(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The interval of what the family does not let claim; it only grows, so its coverage holds."""
+    return None if ends is None else (min(ends[0], 0.0), max(ends[1], 0.0))
 
 
 def _comparison(pair: Pair, outcome: _Outcome, within: float) -> Comparison:
@@ -163,11 +177,12 @@ def _sentence(
     heaps = "paired blocks" if pair.evidence.paired else "values a side, not paired"
     basis = f"{coverage(level)} interval {compatible(low, high)}, {pair.evidence.n} {heaps}"
     if verdict == "equivalent":
-        return f"{head}equivalent within {100 * within:g} % ({basis})."
+        estimate = scale_of_doubt(low, high).signed(ratio)
+        detected = f"; a difference of {estimate} % was detected" if low > 1 or high < 1 else ""
+        return f"{head}equivalent within {100 * within:g} % ({basis}){detected}."
     if verdict == "undecided":
-        excludes = low > 1 or high < 1
-        why = ", which many comparisons at once do not allow to be called one" if excludes else ""
-        return f"{head}undecided ({basis}{why})."
+        extended = is_extended(low, high, pair.evidence.p or 0.0, level)
+        return f"{head}undecided ({basis}{_NOT_AMONG_MANY if extended else ''})."
     scale = scale_of_difference(low, high)
     amount = scale.amount(ratio)
     more = "more" if ratio > 1 else "less"

@@ -90,11 +90,15 @@ def locations(own: Sequence[Point]) -> dict[str, Location]:
     return found
 
 
-def pairs_over(label: str, own: Sequence[Point]) -> list[Pair]:
-    """Every pair of systems once, as (later, earlier) of the study's order, over some points."""
+def pairs_over(label: str, own: Sequence[Point], baseline: str) -> list[Pair]:
+    """Every pair of systems once, over some points.
+
+    As (later, earlier) of the study's order, but that all are compared against the baseline.
+    """
     direction = direction_of(own)
     found = locations(own)
-    names = [(later, earlier) for earlier, later in combinations(found, 2)]
+    baseline_first = sorted(found, key=lambda name: name != baseline)
+    names = [(later, earlier) for earlier, later in combinations(baseline_first, 2)]
     heaps = unpaired([(found[later], found[earlier]) for later, earlier in names])
     return [
         Pair(
