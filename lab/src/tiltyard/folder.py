@@ -36,6 +36,8 @@ PARTIAL: Final = ".partial"
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK: Final = 1 << 16
+_FETCHED: Final = 1 << 20
+"""Bytes of a file that are fetched before it is read; further ones while it is."""
 
 
 @dataclass(frozen=True)
@@ -413,6 +415,16 @@ def alone_in(folder: Path) -> Iterator[tuple[int, bool]]:
         yield handle, is_alone
     finally:
         os.close(handle)
+
+
+def will_be_read(path: Path) -> None:
+    """Have the kernel fetch the begin of a file meanwhile; what is wrong with it, reading tells."""
+    with contextlib.suppress(OSError):
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.posix_fadvise(file, 0, _FETCHED, os.POSIX_FADV_WILLNEED)
+        finally:
+            os.close(file)
 
 
 def sync_directory(directory: Path) -> None:

@@ -1,10 +1,12 @@
 """Read a run back from its study folder, verifying every byte that the analysis will rest on."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
-from tiltyard.folder import StudyFolder, sha256
+from tiltyard.folder import StudyFolder, sha256, will_be_read
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.plan.path_length import path_length_samples, slope_samples
 from tiltyard.run.history import History
@@ -12,6 +14,9 @@ from tiltyard.run.journal import TrialFinished
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.stream import EMPTY, read_stream
 from tiltyard.wire import Sample
+
+AHEAD: Final = 64
+"""Files that the disk may be busy with while one is read."""
 
 
 @collector_paused()
@@ -81,8 +86,22 @@ def _insist_on_checked_blocks(folder: StudyFolder, plan: Plan, history: History)
 
 def _in_the_plans_units(folder: StudyFolder, plan: Plan, history: History) -> Iterator[TrialRecord]:
     """The finished trials; where the clock counts instructions, with path lengths."""
-    trials = (read_trial(folder, event) for event in history.finished.values())
+    trials = (read_trial(folder, event) for event in announced(folder, history.finished.values()))
     return trials if plan.clock == "time" else counted_in_instructions(trials, plan)
+
+
+def announced(folder: StudyFolder, finished: Iterable[TrialFinished]) -> Iterator[TrialFinished]:
+    """The same, each some time after the kernel was told that its file will be read.
+
+    100,000 files that are not in memory take minutes one by one; a disk serves many at once.
+    """
+    coming: deque[TrialFinished] = deque()
+    for event in finished:
+        will_be_read(folder.root / event.file)
+        coming.append(event)
+        if len(coming) > AHEAD:
+            yield coming.popleft()
+    yield from coming
 
 
 def counted_in_instructions(trials: Iterable[TrialRecord], plan: Plan) -> Iterator[TrialRecord]:
