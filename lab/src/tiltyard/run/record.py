@@ -55,14 +55,26 @@ class TrialRecord(Frozen):
 
     @property
     def foreign_s(self) -> float:
-        """CPU time of others; what serves the system under test is no stranger."""
+        """CPU time of others; what serves the system under test is no stranger.
+
+        Where the host does not tell who was on the CPUs that measured, that on all CPUs.
+        """
+        if self.telemetry and self.telemetry.external_s is not None:
+            return self.telemetry.external_s
         seen_s = self.end.usage.foreign_s if self.end else 0.0
         served_s = self.telemetry.servers_s if self.telemetry else None
         return max(0.0, seen_s - (served_s or 0.0))
 
     @property
+    def steal_s(self) -> float | None:
+        """Time that the hypervisor gave to others; ``None`` where it does not tell."""
+        if self.telemetry and self.telemetry.external_steal_s is not None:
+            return self.telemetry.external_steal_s
+        return self.end.usage.steal_s if self.end else None
+
+    @property
     def watched_s(self) -> float:
-        """Wall time over which ``foreign_s`` and the steal were counted.
+        """Wall time over which ``foreign_s`` and ``steal_s`` were counted.
 
         Here it is the whole time of the trial by this host's clock: that of a guest stands still
         while the emulator works for it, and leaves out what goes on around the engine. Another
