@@ -6,13 +6,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tiltyard.host import isolation
 from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
-from tiltyard.host.isolation import _hierarchy, isolate, move_others, restrict_groups
+from tiltyard.host.isolation import (
+    _hierarchy,
+    isolate,
+    isolate_if_harmless,
+    move_others,
+    restrict_groups,
+)
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.tasks import Task, parse_cpus, tasks
 
@@ -144,6 +151,28 @@ def test_what_cannot_be_granted_says_why(tmp_path: Path, monkeypatch: pytest.Mon
         assert isolate(ledger, (1,)).text == "this kernel has no cpusets (cgroup version 1 or 2)"
         monkeypatch.setattr(isolation.os, "geteuid", lambda: 1000)
         assert isolate(ledger, (1,)).text == "only root can keep others off a CPU"
+
+
+def test_unasked_it_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither another run, nor what is bound to these CPUs, nor the study, where it fails."""
+    free = Task(tid=7, pid=7, parent=1, is_kernel=False, cpus="0-1", group="/")
+    bound = [free, replace(free, tid=8, pid=8, cpus="1")]
+    monkeypatch.setattr(isolation, "_others", lambda: bound)
+    monkeypatch.setattr(isolation.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(isolation.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(isolation, "_hierarchy", lambda _: tmp_path / "cgroup")
+    with Ledger(tmp_path) as ledger:
+        found = isolate_if_harmless(ledger, (1,))
+        assert found.text == "tasks of others are bound to just these CPUs (1)"
+        bound.pop()
+        found = isolate_if_harmless(ledger, (1,))
+        assert not found.granted
+        assert found.text.startswith("this host does not take it (")
+        assert not ledger.outstanding
+        with Ledger(tmp_path) as other:
+            other.record(MovedTasks(root=tmp_path, group="tiltyard-x-others", origins={}))
+            found = isolate_if_harmless(ledger, (1,))
+    assert found.text == f"another run (process {os.getpid()}) is under way"
 
 
 @pytest.fixture

@@ -98,7 +98,9 @@ def test_a_whole_study(tmp_path: Path) -> None:
         false_discovery_rate=0.05,
         budget_s=2700.0,
     )
-    assert spool.conditions == ConditionsSpec(cpus=(1,), unpinned=False, keep_awake=True)
+    assert spool.conditions == ConditionsSpec(
+        cpus=(1,), unpinned=False, keep_awake=True, isolate="auto"
+    )
 
 
 def test_everything_else_has_a_default() -> None:
@@ -113,7 +115,9 @@ def test_everything_else_has_a_default() -> None:
         false_discovery_rate=0.05,
         budget_s=None,
     )
-    assert smallest.conditions == ConditionsSpec(cpus=(), unpinned=False, keep_awake=False)
+    assert smallest.conditions == ConditionsSpec(
+        cpus=(), unpinned=False, keep_awake=False, isolate="auto"
+    )
 
 
 def test_a_number_of_blocks_is_a_profile_of_its_own() -> None:

@@ -118,11 +118,13 @@ class CalibrationNote(Frozen):
 
 
 class IsolationNote(Frozen):
-    """What became of the wish to keep others off the CPUs that measure."""
+    """Whether others were kept off the CPUs that measure."""
 
     granted: bool
     text: str
     """What was done and what stays there, or why nothing was done."""
+    unasked: tuple[int, ...] = Field((), exclude_if=lambda unasked: not unasked)
+    """The CPUs, where the study leaves it to the run; none: it asks for it."""
 
 
 class RunRecord(Frozen):
@@ -147,7 +149,7 @@ class RunRecord(Frozen):
     others."""
     calibration: CalibrationNote | None = None
     isolation: IsolationNote | None = None
-    """Of the last start; ``None`` where it was not asked for."""
+    """Of the last start; ``None`` where the study forbids it, and in older journals."""
     prepared: tuple[Prepared, ...]
     trials: tuple[TrialRecord, ...]
     """In the order in which they were run."""

@@ -250,10 +250,11 @@ class ConditionsTable(Typed):
         ge=0,
         description="NUMA node whose CPUs and memory the measuring threads use; by default any.",
     )
-    isolate: bool = Field(
-        False,
+    isolate: bool | None = Field(
+        None,
         description="Keep the work of others off `cpus` while the study runs; needs root and "
-        "cpusets. It is put back afterwards.",
+        "cpusets. It is put back afterwards. By default done where it harms nobody: a CPU is left "
+        "for others, no other run is under way, and no task is bound to these CPUs.",
     )
     keep_awake: bool = Field(
         False,

@@ -1,6 +1,7 @@
 """From what was typed to what it means: every default resolved, every name looked up."""
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
@@ -155,10 +156,11 @@ def _conditions(table: ConditionsTable, flaws: list[Flaw]) -> ConditionsSpec:
     if table.isolate and not table.cpus:
         text = "needs cpus: those that others are kept off"
         flaws.append(Flaw(("conditions", "isolate"), text))
+    unasked: Literal[False, "auto"] = False if table.unpinned else "auto"
     return ConditionsSpec(
         cpus=tuple(table.cpus),
         unpinned=table.unpinned,
         keep_awake=table.keep_awake,
         numa=table.numa,
-        isolate=table.isolate,
+        isolate=unasked if table.isolate is None else table.isolate,
     )
