@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tiltyard.analysis.covariates import WORDS
 from tiltyard.analysis.model import TrialLine
 from tiltyard.plan.model import Design, Plan
 from tiltyard.run.record import RunRecord
@@ -33,7 +34,21 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float, effec
         f"{_grid(design, family)}the {headlines} of the workloads as a whole by Holm at "
         f"{100 * level:g} %, with intervals that hold together{_effects(effects)}. Systems that "
         f"differ by less than {100 * design.equivalent_within:g} % count as equivalent, each "
-        "comparison by itself."
+        f"comparison by itself.{_adjusted(design)}"
+    )
+
+
+def _adjusted(design: Design) -> str:
+    """Which analysis was named as that of the verdicts, where there are two."""
+    if not design.adjust_for:
+        return ""
+    names = " and ".join(WORDS[name] for name in design.adjust_for)
+    effects = "" if design.verdict == "unadjusted" else "; effects of factors are not adjusted"
+    other = "adjusted" if design.verdict == "unadjusted" else "unadjusted"
+    return (
+        f" Named as the verdict before the first trial: {design.verdict}{effects}. Beside it "
+        f"stands the {other} one of workloads as wholes. Adjusted are differences by a regression "
+        f"through the origin on those of {names}, as far as the host tells them, at each look."
     )
 
 

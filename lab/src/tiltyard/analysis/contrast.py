@@ -24,6 +24,7 @@ from tiltyard.stats.family import (
 )
 from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.stats.types import BoolArray, FloatArray
+from tiltyard.study.model import Covariate
 
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
@@ -35,6 +36,17 @@ _SAME_WORDS: Final[dict[int, Verdict]] = {
     EQUIVALENT: "equivalent",
     INVALID: "invalid",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """What covariates had to do with a comparison."""
+
+    used: tuple[Covariate, ...]
+    left_out: tuple[Covariate, ...]
+    """The same on both sides of every block, or not known."""
+    explained: float | None
+    """Share of the variance of the differences that goes with them; ``None`` before a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,10 @@ class Contrast:
     """Stopped, undecided, because it could hardly be decided by the last look."""
     withheld: str = ""
     """Why it has no verdict though its data may well give one: too many blocks are spoiled."""
+    beside: "Contrast | None" = None
+    """The same by the analysis that is not the study's; ``None`` where there is one only."""
+    adjustment: Adjustment | None = None
+    """Of whichever of the two is adjusted."""
 
     @property
     def attempted(self) -> int:
@@ -100,6 +116,7 @@ class Contrast:
             differences=-self.differences,
             interval=interval,
             verdict=flipped.get(self.verdict, self.verdict),
+            beside=self.beside and self.beside.reversed(),
         )
 
 
@@ -144,6 +161,7 @@ def judge(
     level: float,
     together: bool = False,
     to_come: int | None = None,
+    covariates: Sequence[FloatArray] = (),
 ) -> tuple[Judged, ...]:
     """Verdicts on every pair of systems in every quantity, corrected as one family.
 
@@ -159,6 +177,8 @@ def judge(
         together: intervals hold together, as fits Holm's adjustment; else those of differences
             are corrected for having been selected. See :mod:`tiltyard.stats.family`.
         to_come: blocks that may still be made; if not given, those up to the last look.
+        covariates: what to adjust each quantity for, shape (blocks, systems, covariates); none:
+            the differences are judged as they are.
     """
     pairs = list(pairs_of(systems))
     if not quantities or not pairs:
@@ -169,8 +189,9 @@ def judge(
         for later, earlier in pairs
     ]
     differences, failed = _paired(quantities, pairs)
+    own = _paired_covariates(covariates, pairs, differences) if covariates else None
     contrasts = iter(
-        judge_rows(asked, differences, failed, design, adjust, level, together, to_come)
+        judge_rows(asked, differences, failed, design, adjust, level, together, to_come, own)
     )
     return tuple(Judged(q, tuple(islice(contrasts, len(pairs)))) for q in quantities)
 
@@ -184,6 +205,7 @@ def judge_rows(
     level: float,
     together: bool = False,
     to_come: int | None = None,
+    covariates: FloatArray | None = None,
 ) -> list[Contrast]:
     """Verdicts on one family of differences, whatever they are differences of.
 
@@ -196,6 +218,7 @@ def judge_rows(
         level: adjusted p-values up to this one are rejections.
         together: intervals hold together.
         to_come: blocks that may still be made.
+        covariates: differences of what to adjust for, shape (family, blocks, covariates).
     """
     rules = FamilyRules(
         spending=design.spending,
@@ -206,7 +229,7 @@ def judge_rows(
         futility=design.futility,
         max_failed_share=MAX_FAILED_SHARE,
     )
-    verdicts = judge_family(differences, failed, rules, to_come)
+    verdicts = judge_family(differences, failed, rules, to_come, covariates)
     return list(_contrasts(asked, differences, failed, verdicts))
 
 
@@ -226,6 +249,19 @@ def _paired(
         attempted[row, :, :own] = (tried[:, later] & tried[:, earlier]).T
     failed = attempted & ~np.isfinite(differences)
     return differences.reshape(-1, blocks), failed.reshape(-1, blocks)
+
+
+def _paired_covariates(
+    covariates: Sequence[FloatArray], pairs: Sequence[tuple[int, int]], differences: FloatArray
+) -> FloatArray:
+    """Those of the differences, in the same order; shape (family, blocks, covariates)."""
+    later, earlier = np.array(pairs).T
+    rows, blocks = differences.shape
+    shape = (len(covariates), len(pairs), blocks, covariates[0].shape[2])
+    paired = np.full(shape, np.nan)
+    for row, own in enumerate(covariates):
+        paired[row, :, : len(own)] = (own[:, later] - own[:, earlier]).swapaxes(0, 1)
+    return paired.reshape(rows, blocks, -1)
 
 
 def _contrasts(

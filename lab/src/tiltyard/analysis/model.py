@@ -5,6 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from tiltyard.analysis.audit.model import Audited
+from tiltyard.analysis.verdict import Beside
+from tiltyard.analysis.verdict import Verdict as Verdict
 from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.plan.model import Design
 from tiltyard.run.differences import Difference
@@ -12,8 +14,6 @@ from tiltyard.run.record import CalibrationNote
 from tiltyard.study.model import Clock, Frozen
 
 FORMAT = 1
-
-Verdict = Literal["faster", "slower", "equivalent", "undecided", "invalid"]
 
 
 class Summary(Frozen):
@@ -75,6 +75,8 @@ class Comparison(Frozen):
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
     """Two heaps of values from elsewhere (Welch on the log scale): ``blocks`` counts those of the
     smaller one, and ``differences`` is empty."""
+    beside: Beside | None = Field(None, exclude_if=lambda beside: beside is None)
+    """The same by the other analysis, for workloads as wholes."""
 
     @property
     def is_open(self) -> bool:

@@ -59,10 +59,10 @@ def freeze(
         UsageError: if the study file cannot be read, or its pilot was about something else.
     """
     text = read_text(study_path)
-    design = _design(study.precision)
+    clock = study.systems[0].clock
+    design = _design(study.precision, clock)
     seed = secrets.randbelow(SEED_BELOW) if study.seed is None else study.seed
     planned = design.looks[-1].blocks
-    clock = study.systems[0].clock
     # What others do on the host spoils times; it does not change what a guest executes.
     gates = study.gates if clock == "time" else None
     blocks = draw_blocks(
@@ -105,8 +105,9 @@ def spares_for(blocks: int) -> int:
     return int(blocks * MAX_SPOILED_SHARE / (1 - MAX_SPOILED_SHARE) + _ROUNDING)
 
 
-def _design(precision: Precision) -> Design:
-    """The statistical rules that a precision asks for."""
+def _design(precision: Precision, clock: Clock) -> Design:
+    """The statistical rules that a precision asks for; others do not change a count."""
+    timed = clock == "time"
     asked = (precision.profile, precision.strict, precision.blocks)
     return Design(
         profile=precision.profile,
@@ -116,6 +117,8 @@ def _design(precision: Precision) -> Design:
         equivalent_within=precision.equivalent_within,
         false_discovery_rate=precision.false_discovery_rate,
         futility=precision.futility,
+        adjust_for=precision.adjust_for if timed else (),
+        verdict=precision.verdict if timed else "unadjusted",
     )
 
 

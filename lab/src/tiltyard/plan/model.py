@@ -7,8 +7,10 @@ from pydantic import Field, JsonValue
 
 from tiltyard.folder import sha256
 from tiltyard.study.model import (
+    Analysis,
     Clock,
     ConditionsSpec,
+    Covariate,
     Frozen,
     GatesSpec,
     Scaled,
@@ -45,6 +47,10 @@ class Design(Frozen):
     false_discovery_rate: float
     futility: bool = Field(False, exclude_if=lambda futility: not futility)
     """Stop a comparison that is not likely to be decided by the last look."""
+    adjust_for: tuple[Covariate, ...] = Field((), exclude_if=lambda names: not names)
+    """Covariates of the adjusted analysis; none: there is none, as in older plans."""
+    verdict: Analysis = Field("unadjusted", exclude_if=lambda named: named == "unadjusted")
+    """The analysis whose verdicts are those of the study; the other one stands beside it."""
 
     @property
     def spending(self) -> "Spending":

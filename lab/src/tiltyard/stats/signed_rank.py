@@ -125,8 +125,14 @@ _CHUNK_VALUES: Final = 4_000_000
 """Walsh averages that are held at once: 32 MB."""
 
 
-def signed_ranks(differences: FloatArray, c: int) -> SignedRanks:
+def signed_ranks(differences: FloatArray, c: int, weights: FloatArray | None = None) -> SignedRanks:
     """:func:`signed_rank` of every row of an array of shape (m, n), without a loop over rows.
+
+    Args:
+        differences: shape (m, n).
+        c: Walsh averages cut off at either end.
+        weights: positive, of the same shape: how much a difference of 1 adds to each value, where
+            that is not 1 (:mod:`tiltyard.stats.covariates`).
 
     Raises:
         ValueError: as :func:`signed_rank` does.
@@ -141,6 +147,9 @@ def signed_ranks(differences: FloatArray, c: int) -> SignedRanks:
     for start in range(0, m, rows):
         part = differences[start : start + rows]
         averages = (part[:, first] + part[:, second]) / 2
+        if weights is not None:
+            own = weights[start : start + rows]
+            averages /= (own[:, first] + own[:, second]) / 2
         averages.sort(axis=1)
         not_negative = np.count_nonzero(averages >= 0, axis=1)
         not_positive = np.count_nonzero(averages <= 0, axis=1)

@@ -18,6 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from tiltyard.study.model import Analysis, Covariate
 from tiltyard.study.problems import shown
 from tiltyard.units import parse_duration, parse_percent
 
@@ -191,6 +192,17 @@ class PrecisionTable(Typed):
     futility: bool = Field(
         False,
         description="Stop a comparison early that is not likely to be decided by the last look.",
+    )
+    adjust_for: list[Covariate] = Field(
+        ["external_cpu", "steal"],
+        description="What others did while trials ran, on the CPUs that measure, and what the "
+        "adjusted analysis takes off: CPU time of theirs, time that the hypervisor took. "
+        "Empty: there is no such analysis.",
+    )
+    verdict: Analysis = Field(
+        "unadjusted",
+        description="The analysis whose verdicts are those of the study; the other one stands "
+        "beside it.",
     )
 
 

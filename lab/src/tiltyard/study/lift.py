@@ -123,6 +123,9 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
     if table.blocks is not None and table.profile is not None:
         text = f'fixes the number of blocks, profile = "{table.profile}" does not; choose one'
         flaws.append(Flaw(("precision", "blocks"), text))
+    if table.verdict == "adjusted" and not table.adjust_for:
+        text = 'needs something to adjust for: leave adjust_for out, or write ["external_cpu"]'
+        flaws.append(Flaw(("precision", "verdict"), text))
     return Precision(
         profile="fixed" if table.blocks is not None else table.profile or "standard",
         strict=table.strict,
@@ -131,6 +134,8 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
         false_discovery_rate=table.false_discovery_rate,
         budget_s=table.budget,
         futility=table.futility,
+        adjust_for=tuple(dict.fromkeys(table.adjust_for)),
+        verdict=table.verdict,
     )
 
 

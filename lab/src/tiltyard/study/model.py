@@ -8,6 +8,12 @@ Clock = Literal["time", "instructions"]
 """What the clock of a system counts. One that counts the instructions of a guest yields path
 lengths, which repeat exactly and are no times."""
 
+Covariate = Literal["external_cpu", "steal"]
+"""What others did during a trial: CPU time of theirs on the CPUs that measure, time of these that
+the hypervisor gave to others."""
+Analysis = Literal["unadjusted", "adjusted"]
+"""Of the differences as they are, or less what covariates explain."""
+
 
 class Frozen(BaseModel):
     """Base of the documents that pass from stage to stage."""
@@ -61,6 +67,10 @@ class Precision(Frozen):
     """Wall time after which no further block is begun; ``None`` for no limit."""
     futility: bool = False
     """Stop a comparison that is not likely to be decided by the last look."""
+    adjust_for: tuple[Covariate, ...] = ()
+    """Covariates of the adjusted analysis."""
+    verdict: Analysis = "unadjusted"
+    """The analysis whose verdicts are those of the study."""
 
 
 class GatesSpec(Frozen):
