@@ -1,5 +1,6 @@
 """Others are kept off a CPU, and everything is put back: also what was started meanwhile."""
 
+import errno
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tiltyard.host import isolation
+from tiltyard.host.changes import isolation as changes
 from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
 from tiltyard.host.isolation import (
     _hierarchy,
@@ -95,6 +97,30 @@ def test_tasks_are_moved_and_put_back_with_what_they_have_started(
     finally:
         os.kill(child, signal.SIGKILL)
     assert not list(OLD.glob(f"*{ledger.token}*"))
+
+
+def test_a_task_that_the_kernel_refuses_for_a_moment_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does with threads that only it may move."""
+    moved = MovedTasks(root=tmp_path, group="tiltyard-x-others", origins={})
+    moved.path.mkdir()
+    own_cpus = ",".join(map(str, CPUS))
+    (tmp_path / "cpuset.cpus").write_text(own_cpus)
+    members = moved.path / "tasks"
+    members.write_text(str(os.getpid()))
+    tries = []
+
+    def refused_once(task: int, _: Path) -> None:
+        tries.append(task)
+        if len(tries) == 1:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        members.write_text("")
+
+    monkeypatch.setattr(changes, "move", refused_once)
+    monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
+    assert moved.undo() == "put 1 tasks back to their CPUs"
+    assert tries == [os.getpid()] * 2
 
 
 @needs_old

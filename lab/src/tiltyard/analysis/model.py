@@ -73,10 +73,8 @@ class Comparison(Frozen):
     differences: tuple[float, ...]
     """Ratio in each block, in order; those beyond ``blocks`` came later or wait for a look."""
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
-    """Two heaps of values from elsewhere (Welch on the log scale): ``blocks`` counts those of the
-    smaller one, and ``differences`` is empty."""
+    """Two heaps of values from elsewhere (Welch): ``blocks`` counts those of the smaller one."""
     beside: Beside | None = Field(None, exclude_if=lambda beside: beside is None)
-    """The same by the other analysis, for workloads as wholes."""
 
     @property
     def is_open(self) -> bool:

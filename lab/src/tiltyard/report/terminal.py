@@ -1,6 +1,7 @@
 """The verdicts for a terminal: readable in 80 columns and without colour."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -19,6 +20,7 @@ from tiltyard.charts.figures import (
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, signs
 from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
+from tiltyard.report.sections.adjusted import beside_sentences
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number, format_value
 
@@ -164,6 +166,8 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
                 yield "Effect", effect.sentence
         for observation in workload.observations[:_SENTENCES]:
             yield "Observed", observation.sentence
+    for sentence in islice(beside_sentences(findings), _SENTENCES):
+        yield "Beside", sentence
     if findings.spoiled:
         yield "Spoiled", findings.spoiled.sentence
     for notice in findings.notices:

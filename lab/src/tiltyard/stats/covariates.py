@@ -9,9 +9,9 @@ with the flips; with one the test claims too much.
 
 For a difference θ the same holds of D − θ. Its residuals are r − θ w, with r those of D and w those
 of the number 1; the Walsh averages of r / w, pairs weighted by w, invert the test: its interval is
-that of :mod:`tiltyard.stats.signed_rank` with ``(r_i + r_j) / (w_i + w_j)`` for the averages. Where
-some w is not positive (a block that the coefficient rests on alone) the set would be none without
-gaps: the weights are then 1, which at θ = 0 is the same test.
+that of :mod:`tiltyard.stats.signed_rank` with ``(r_i + r_j) / (w_i + w_j)`` for the averages. A
+pair whose weight is not positive (of blocks that the coefficient rests on) says nothing of θ: it is
+counted for both signs, which only makes p-values larger and intervals wider.
 
 Source: Gail, Tan and Piantadosi, "Tests for no treatment effect in randomized clinical trials",
 Biometrika 75 (1988); Rosenbaum, "Covariance adjustment in randomized experiments and observational
@@ -25,8 +25,6 @@ import numpy as np
 
 from tiltyard.stats.types import FloatArray
 
-LEAST_WEIGHT: Final = 0.1
-"""A block of less weight says next to nothing of the difference, and its quotient anything."""
 _EXACTLY: Final = 1e-12
 """A residual of less, as a share of its difference, is zero: of it no sign may be taken."""
 
@@ -37,7 +35,7 @@ class Residuals:
 
     values: FloatArray
     weights: FloatArray
-    """How much a difference of 1 adds to each value."""
+    """How much a difference of 1 adds to each value; zero or less where nothing can be told."""
 
 
 def residuals(differences: FloatArray, covariates: FloatArray) -> Residuals:
@@ -57,7 +55,6 @@ def residuals(differences: FloatArray, covariates: FloatArray) -> Residuals:
 
     values, weights = without(differences), without(np.ones_like(differences))
     values[np.abs(values) <= _EXACTLY * np.abs(differences)] = 0.0
-    weights[weights.min(axis=1) < LEAST_WEIGHT] = 1.0
     return Residuals(values, weights)
 
 

@@ -219,6 +219,10 @@ class _Family:
         """The evidence of a look at so many blocks."""
         spending = self.rules.spending
         found = self._evidence(place, blocks, rows, self._level)
+        if self.covariates is not None:
+            # Where a coefficient rests on few blocks there are no bounds, and this is no look.
+            bounded = np.isfinite(found.low) & np.isfinite(found.high)
+            rows, found = rows[bounded], found.of(bounded)
         self.place[rows], self.rested_on[rows] = place, blocks
         self.estimate[rows], self.low[rows], self.high[rows] = found.estimate, found.low, found.high
         self.p_at_look[rows] = found.p

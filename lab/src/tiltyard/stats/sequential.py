@@ -38,7 +38,7 @@ from tiltyard.stats.looks import (
 )
 from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_ranks
 from tiltyard.stats.student import paired_ts
-from tiltyard.stats.types import FloatArray
+from tiltyard.stats.types import BoolArray, FloatArray
 
 __all__ = [
     "FIXED",
@@ -127,6 +127,10 @@ class Evidence:
     high: FloatArray
     p: FloatArray
     """Two-sided p-value of this look by itself."""
+
+    def of(self, rows: BoolArray) -> "Evidence":
+        """That of some of the comparisons."""
+        return Evidence(self.estimate[rows], self.low[rows], self.high[rows], self.p[rows])
 
 
 @dataclass(frozen=True)
