@@ -48,7 +48,7 @@ if os.fork():
     os._exit(0)
 os.setsid()
 os.sched_setaffinity(0, {int(sys.argv[1])})
-_say(os.getpid())
+print(os.getpid(), flush=True)
 os.close(1)
 draw = random.Random(int(sys.argv[2]))
 while True:
@@ -160,12 +160,13 @@ def _trial(directory: Path, cpu: int) -> Trial:
     end, external_s = stream.end, seen.external_s
     if end is None or external_s is None:
         raise SystemExit(f"a trial failed: {stream.outcome[1]}")
+    here = _beyond_ticks(external_s, seen.elapsed_s)
     value = next(event.data.value for event in stream.events if _is_headline(event))
     return Trial(
         log_value=float(np.log(value)),
-        left=float(np.log1p(-min(external_s / seen.elapsed_s, 0.95))),
+        left=float(np.log1p(-min(here, 0.95))),
         anywhere=_beyond_ticks(end.usage.foreign_s, seen.elapsed_s),
-        here=_beyond_ticks(external_s, seen.elapsed_s),
+        here=here,
     )
 
 

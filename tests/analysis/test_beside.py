@@ -78,8 +78,9 @@ def test_both_are_told_from_either_side_and_in_words() -> None:
     found = headline(planned(plan, "unadjusted"), run)
     assert found.beside is not None
     assert found.beside.sentence.startswith("xfs against ext4 in postmark")
-    assert "adjusted for what others did: equivalent (95 % interval" in found.beside.sentence
-    assert "explains 9" in found.beside.sentence
+    assert ", adjusted for what others did: " in found.beside.sentence
+    assert found.beside.verdict in found.beside.sentence
+    assert "on the CPUs that measure explains 100 % of the variance" in found.beside.sentence
     sentence = analyse(planned(plan, "unadjusted"), run).design_sentence
     assert "Named as the verdict before the first trial: unadjusted." in sentence
 

@@ -9,6 +9,7 @@ from scipy.stats import binom
 from tiltyard.simulation.adjusting import (
     EXPLAINED,
     LAWS,
+    OURS,
     adjusted_rates,
 )
 from tiltyard.stats.covariates import explained, residuals
@@ -55,7 +56,7 @@ def test_claims_coverage_and_power() -> None:
         (law, share) for law in LAWS for share in EXPLAINED
     ]
     for one in found:
-        for way in ("unadjusted", "adjusted"):
+        for way in OURS:
             assert binom.sf(one.false[way] * PATHS - 1, PATHS, MOST) > 1e-4, one
             assert binom.cdf(one.covered[way] * PATHS, PATHS, 0.95) > 1e-4, one
         assert binom.sf(one.false["with an intercept"] * PATHS - 1, PATHS, MOST) < 1e-6, one

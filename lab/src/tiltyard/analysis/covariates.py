@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.host.telemetry import Telemetry
+from tiltyard.run.gates import TICKS_S
 from tiltyard.run.record import TrialRecord
 from tiltyard.stats.types import FloatArray
 from tiltyard.study.model import Covariate
@@ -34,10 +35,12 @@ def covariates_of_turn(trials: Sequence[TrialRecord], names: Sequence[Covariate]
 
 
 def _left(trial: TrialRecord, name: Covariate) -> float:
-    """Logarithm of the share of the time that was left to us."""
+    """Logarithm of the share of the time that was left to us; ticks that may be chance are none."""
     seen = trial.telemetry
     taken_s = OF_TELEMETRY[name](seen) if seen else None
     if seen is None or taken_s is None or seen.elapsed_s <= 0:
         return np.nan
+    if taken_s <= TICKS_S:
+        return 0.0
     share = taken_s / seen.elapsed_s / max(1, len(seen.cpus))
     return float(np.log1p(-min(share, MOST)))

@@ -95,6 +95,9 @@ WAYS: Final[dict[str, Judge]] = {
 }
 
 
+OURS: Final = ("unadjusted", "adjusted")
+
+
 def adjusted_rates(paths: int, seed: int) -> tuple[AdjustedRates, ...]:
     """Every way to judge under every law; the same seed gives the same rates.
 

@@ -5,6 +5,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
+from tiltyard.simulation.adjusting import EFFECT, OURS, WAYS, AdjustedRates
 from tiltyard.simulation.designs import STANDARD
 from tiltyard.simulation.imports import PAIRS
 from tiltyard.simulation.others import RULES
@@ -49,6 +50,7 @@ def document(results: Results) -> str:
         families=_families(results),
         imports=_imports(results),
         rounded=_rounded(results),
+        adjusted=adjusted_section(results.adjusted),
     )
 
 
@@ -181,6 +183,28 @@ def _rounded(results: Results) -> str:
             _percent(found.equivalent),
         )
         for found in results.rounded
+    ]
+    return _table(head, rows)
+
+
+def adjusted_section(found: Sequence[AdjustedRates]) -> str:
+    """The table of adjusted verdicts: one law of the covariate and its share of the noise a row."""
+    head = (
+        "time of others",
+        "of the variance, %",
+        *(f"false claims {way}, %" for way in WAYS),
+        *(f"{100 * EFFECT:g} % found {way}, % (blocks)" for way in OURS),
+        *(f"intervals that hold it, {way}, %" for way in OURS),
+    )
+    rows = [
+        (
+            own.law,
+            _percent(own.explained, 0),
+            *(_percent(own.false[way]) for way in WAYS),
+            *(f"{_percent(own.found[way], 0)} ({own.blocks[way]:.1f})" for way in OURS),
+            *(_percent(own.covered[way]) for way in OURS),
+        )
+        for own in found
     ]
     return _table(head, rows)
 

@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from tiltyard.simulation.adjusting import AdjustedRates, adjusted_rates
 from tiltyard.simulation.families import FamilyRates, family_rates
 from tiltyard.simulation.growth import GrowthRates, growth_rates
 from tiltyard.simulation.imports import RoundedRates, SharedRates, rounded_rates, shared_rates
@@ -51,6 +52,7 @@ class Results:
     studies: StudyRates
     imports: tuple[SharedRates, ...]
     rounded: tuple[RoundedRates, ...]
+    adjusted: tuple[AdjustedRates, ...]
 
     @property
     def scenarios(self) -> tuple[str, ...]:
@@ -108,7 +110,7 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         paths: comparisons of each kind; :data:`QUICK_PATHS` for a first impression.
         seed: of every part; each has a stream of its own.
     """
-    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(9)]
+    own = [int(stream.generate_state(1)[0]) for stream in np.random.SeedSequence(seed).spawn(10)]
     found = rates(paths, own[0])
     return Results(
         paths=paths,
@@ -123,6 +125,7 @@ def simulate(paths: int = PATHS, seed: int = SEED) -> Results:
         studies=study_rates(max(1, paths // _PATHS_A_STUDY), own[5]),
         imports=shared_rates(max(1, paths // _PATHS_AN_IMPORT), own[7]),
         rounded=rounded_rates(max(1, paths // _PATHS_A_ROUNDED_REPORT), own[8]),
+        adjusted=adjusted_rates(paths, own[9]),
     )
 
 
