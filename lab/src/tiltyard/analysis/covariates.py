@@ -5,12 +5,11 @@ hypervisor took of them. A covariate is the logarithm of the share of the time t
 because the work done in a given time goes with that share.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from tiltyard.host.telemetry import Telemetry
 from tiltyard.run.gates import TICKS_S
 from tiltyard.run.record import TrialRecord
 from tiltyard.stats.types import FloatArray
@@ -19,10 +18,6 @@ from tiltyard.study.model import Covariate
 MOST: Final = 0.95
 """More of the time is never taken for lost: a tick more or less would decide everything."""
 
-OF_TELEMETRY: Final[Mapping[Covariate, Callable[[Telemetry], float | None]]] = {
-    "external_cpu": lambda seen: seen.external_s,
-    "steal": lambda seen: seen.external_steal_s,
-}
 WORDS: Final[Mapping[Covariate, str]] = {
     "external_cpu": "CPU time of others on the CPUs that measure",
     "steal": "time that the hypervisor took of them",
@@ -37,7 +32,7 @@ def covariates_of_turn(trials: Sequence[TrialRecord], names: Sequence[Covariate]
 def _left(trial: TrialRecord, name: Covariate) -> float:
     """Logarithm of the share of the time that was left to us; ticks that may be chance are none."""
     seen = trial.telemetry
-    taken_s = OF_TELEMETRY[name](seen) if seen else None
+    taken_s = trial.taken_s(name)
     if seen is None or taken_s is None or seen.elapsed_s <= 0:
         return np.nan
     if taken_s <= TICKS_S:

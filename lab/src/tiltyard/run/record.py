@@ -9,7 +9,7 @@ from pydantic import Field
 from tiltyard.host.commands import Command
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
-from tiltyard.study.model import Frozen
+from tiltyard.study.model import Covariate, Frozen
 from tiltyard.wire import Connection, End, Hello, Interval, Sample, WarningNote
 
 DISK_UNDER_TEST: Final = "disk under test"
@@ -71,6 +71,13 @@ class TrialRecord(Frozen):
         if self.telemetry and self.telemetry.external_steal_s is not None:
             return self.telemetry.external_steal_s
         return self.end.usage.steal_s if self.end else None
+
+    def taken_s(self, by: Covariate) -> float | None:
+        """What others had of the CPUs that measured; ``None`` where the host does not tell."""
+        seen = self.telemetry
+        if seen is None:
+            return None
+        return seen.external_s if by == "external_cpu" else seen.external_steal_s
 
     @property
     def watched_s(self) -> float:
