@@ -93,6 +93,19 @@ def test_isolation_is_told_as_asked_and_as_granted() -> None:
     assert [one for one in found.notices if "that was not granted: only root" in one.text]
 
 
+def test_isolation_that_nobody_asked_for_is_told_and_no_deviation() -> None:
+    plan, run = synthetic_study(blocks=7)
+    plan = asking(plan, isolate="auto")
+    for granted, text in (
+        (True, "CPU 1 was isolated from the work of others: why."),
+        (False, "CPU 1 was not isolated from the work of others: why."),
+    ):
+        note = IsolationNote(granted=granted, text="why", unasked=(1,))
+        found = analyse(plan, run.model_copy(update={"isolation": note}))
+        assert text in found.conditions_sentence
+        assert not [one for one in found.notices if "not granted" in one.text]
+
+
 def test_a_node_is_told_as_asked_and_as_granted() -> None:
     plan, run = synthetic_study(blocks=7)
     plan = asking(plan, numa=1)

@@ -1,18 +1,27 @@
 """Others are kept off a CPU, and everything is put back: also what was started meanwhile."""
 
+import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tiltyard.host import isolation
+from tiltyard.host.changes import isolation as changes
 from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
-from tiltyard.host.isolation import _hierarchy, isolate, move_others, restrict_groups
+from tiltyard.host.isolation import (
+    _hierarchy,
+    isolate,
+    isolate_if_harmless,
+    move_others,
+    restrict_groups,
+)
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.tasks import Task, parse_cpus, tasks
 
@@ -90,6 +99,30 @@ def test_tasks_are_moved_and_put_back_with_what_they_have_started(
     assert not list(OLD.glob(f"*{ledger.token}*"))
 
 
+def test_a_task_that_the_kernel_refuses_for_a_moment_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does with threads that only it may move."""
+    moved = MovedTasks(root=tmp_path, group="tiltyard-x-others", origins={})
+    moved.path.mkdir()
+    own_cpus = ",".join(map(str, CPUS))
+    (tmp_path / "cpuset.cpus").write_text(own_cpus)
+    members = moved.path / "tasks"
+    members.write_text(str(os.getpid()))
+    tries = []
+
+    def refused_once(task: int, _: Path) -> None:
+        tries.append(task)
+        if len(tries) == 1:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        members.write_text("")
+
+    monkeypatch.setattr(changes, "move", refused_once)
+    monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
+    assert moved.undo() == "put 1 tasks back to their CPUs"
+    assert tries == [os.getpid()] * 2
+
+
 @needs_old
 def test_a_killed_run_is_put_back(sleepers: list[subprocess.Popen[str]], tmp_path: Path) -> None:
     pids = {process.pid for process in sleepers}
@@ -144,6 +177,28 @@ def test_what_cannot_be_granted_says_why(tmp_path: Path, monkeypatch: pytest.Mon
         assert isolate(ledger, (1,)).text == "this kernel has no cpusets (cgroup version 1 or 2)"
         monkeypatch.setattr(isolation.os, "geteuid", lambda: 1000)
         assert isolate(ledger, (1,)).text == "only root can keep others off a CPU"
+
+
+def test_unasked_it_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither another run, nor what is bound to these CPUs, nor the study, where it fails."""
+    free = Task(tid=7, pid=7, parent=1, is_kernel=False, cpus="0-1", group="/")
+    bound = [free, replace(free, tid=8, pid=8, cpus="1")]
+    monkeypatch.setattr(isolation, "_others", lambda: bound)
+    monkeypatch.setattr(isolation.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(isolation.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(isolation, "_hierarchy", lambda _: tmp_path / "cgroup")
+    with Ledger(tmp_path) as ledger:
+        found = isolate_if_harmless(ledger, (1,))
+        assert found.text == "tasks of others are bound to just these CPUs (1)"
+        bound.pop()
+        found = isolate_if_harmless(ledger, (1,))
+        assert not found.granted
+        assert found.text.startswith("this host does not take it (")
+        assert not ledger.outstanding
+        with Ledger(tmp_path) as other:
+            other.record(MovedTasks(root=tmp_path, group="tiltyard-x-others", origins={}))
+            found = isolate_if_harmless(ledger, (1,))
+    assert found.text == f"another run (process {os.getpid()}) is under way"
 
 
 @pytest.fixture

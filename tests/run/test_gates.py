@@ -59,6 +59,11 @@ SPOILING: list[tuple[dict[str, Any], str, str]] = [
         "the hypervisor took 2.5 % of a core (limit 1 %) while postmark ran on ext4",
     ),
     (
+        {"foreign_s": 0.1, "cpus": (1,)},
+        "foreign_cpu",
+        "other processes used 5 % of CPU 1 (limit 3 %) while postmark ran on ext4",
+    ),
+    (
         {"foreign_waits_s": {"cpu": 0.01, "io": 0.2, "memory": 0.0}},
         "pressure",
         "tasks of others waited for a disk in 10 % of the time (limit 2 %) while postmark ran on "
@@ -102,6 +107,29 @@ def test_a_signal_beyond_its_limit(seen: dict[str, Any], gate: str, text: str) -
     assert found.text == text
     assert found.value > found.limit
     assert math.isfinite(found.value)
+
+
+def test_others_count_on_the_cpus_that_measure() -> None:
+    """Whatever they do elsewhere, as far as the host tells one from the other."""
+    _, run = synthetic_study()
+    elsewhere = with_others(run.trials[0], 0.9, 0.8)
+    assert evidence_of(elsewhere) is not None
+    for external_s, steal_s in ((0.0, 0.0), (0.4, 0.3)):
+        telemetry = Telemetry(
+            elapsed_s=2.0, cpus=(1,), external_s=external_s, external_steal_s=steal_s
+        )
+        known = elsewhere.model_copy(update={"telemetry": telemetry})
+        found = evidence_of(known)
+        assert found is not None
+        assert (found.foreign_s, found.steal_s, found.elapsed_s) == (external_s, steal_s, 2.0)
+        assert (foreign_share(known), steal_share(known)) == (external_s / 2, steal_s / 2)
+
+
+def with_others(trial: TrialRecord, foreign_s: float, steal_s: float) -> TrialRecord:
+    """A trial whose engine saw others on the whole host."""
+    assert trial.end is not None
+    usage = trial.end.usage.model_copy(update={"foreign_s": foreign_s, "steal_s": steal_s})
+    return trial.model_copy(update={"end": trial.end.model_copy(update={"usage": usage})})
 
 
 @pytest.mark.parametrize(

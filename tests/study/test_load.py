@@ -97,8 +97,11 @@ def test_a_whole_study(tmp_path: Path) -> None:
         equivalent_within=0.03,
         false_discovery_rate=0.05,
         budget_s=2700.0,
+        adjust_for=("external_cpu", "steal"),
     )
-    assert spool.conditions == ConditionsSpec(cpus=(1,), unpinned=False, keep_awake=True)
+    assert spool.conditions == ConditionsSpec(
+        cpus=(1,), unpinned=False, keep_awake=True, isolate="auto"
+    )
 
 
 def test_everything_else_has_a_default() -> None:
@@ -112,8 +115,11 @@ def test_everything_else_has_a_default() -> None:
         equivalent_within=0.02,
         false_discovery_rate=0.05,
         budget_s=None,
+        adjust_for=("external_cpu", "steal"),
     )
-    assert smallest.conditions == ConditionsSpec(cpus=(), unpinned=False, keep_awake=False)
+    assert smallest.conditions == ConditionsSpec(
+        cpus=(), unpinned=False, keep_awake=False, isolate="auto"
+    )
 
 
 def test_a_number_of_blocks_is_a_profile_of_its_own() -> None:
@@ -243,3 +249,17 @@ def test_any_damage_is_told_with_a_line(start: int, length: int, instead: str) -
     damaged = SPOOL[:start] + instead + SPOOL[start + length :]
     lines = damaged.count("\n") + 1
     assert all(1 <= problem.line <= lines for problem in problems(damaged))
+
+
+def test_what_to_adjust_for_and_which_analysis_decides() -> None:
+    text = '[factors]\ndirectory = { a = "/a", b = "/b" }\n'
+    asked = f'question = "?"\n{text}[precision]\n'
+    plain = read_study(asked, Path("study.toml"), CATALOGUE, KINDS).precision
+    assert (plain.adjust_for, plain.verdict) == (("external_cpu", "steal"), "unadjusted")
+    named = f'{asked}adjust_for = ["steal", "steal"]\nverdict = "adjusted"\n'
+    found = read_study(named, Path("study.toml"), CATALOGUE, KINDS).precision
+    assert (found.adjust_for, found.verdict) == (("steal",), "adjusted")
+    empty = f'{asked}adjust_for = []\nverdict = "adjusted"\n'
+    with pytest.raises(StudyFileError, match="needs something to adjust for") as refused:
+        read_study(empty, Path("study.toml"), CATALOGUE, KINDS)
+    assert "study.toml:6:" in str(refused.value)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tiltyard.analysis.covariates import WORDS
 from tiltyard.analysis.model import TrialLine
 from tiltyard.plan.model import Design, Plan
 from tiltyard.run.record import RunRecord
@@ -34,7 +35,21 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float, effec
         f"{_grid(design, family)}the {headlines} of the workloads as a whole by Holm at "
         f"{100 * level:g} %, with intervals that hold together{_effects(effects)}. Systems that "
         f"differ by less than {100 * design.equivalent_within:g} % count as equivalent, each "
-        "comparison by itself."
+        f"comparison by itself.{_adjusted(design)}"
+    )
+
+
+def _adjusted(design: Design) -> str:
+    """Which analysis was named as that of the verdicts, where there are two."""
+    if not design.adjust_for:
+        return ""
+    names = " and ".join(WORDS[name] for name in design.adjust_for)
+    effects = "" if design.verdict == "unadjusted" else "; effects of factors are not adjusted"
+    other = "adjusted" if design.verdict == "unadjusted" else "unadjusted"
+    return (
+        f" Named as the verdict before the first trial: {design.verdict}{effects}. Beside it "
+        f"stands the {other} one of workloads as wholes. Adjusted are differences by a regression "
+        f"through the origin on those of {names}, as far as the host tells them, at each look."
     )
 
 
@@ -140,10 +155,12 @@ def numa_refused(plan: Plan, run: RunRecord) -> bool:
 def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
     """What the study asks for beyond pinning, and what became of it."""
     conditions = plan.conditions
-    if run.isolation is not None:
-        cpus = ", ".join(map(str, conditions.cpus))
-        fate = "granted" if run.isolation.granted else "not granted"
-        yield f"Isolation of CPU {cpus} was asked for and {fate}: {run.isolation.text}."
+    if (isolation := run.isolation) is not None:
+        cpus = ", ".join(map(str, isolation.unasked or conditions.cpus))
+        refused = "" if isolation.granted else "not "
+        asked = f"Isolation of CPU {cpus} was asked for and {refused}granted"
+        unasked = f"CPU {cpus} was {refused}isolated from the work of others"
+        yield f"{unasked if isolation.unasked else asked}: {isolation.text}."
     if conditions.numa is not None and run.trials:
         fate = "not granted in all trials" if numa_refused(plan, run) else "granted"
         yield f"CPUs and memory of NUMA node {conditions.numa} were asked for and {fate}."

@@ -9,8 +9,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tiltyard.analysis.model import Verdict
 from tiltyard.analysis.quantity import Quantity, pairs_of
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.plan.model import Design
 from tiltyard.stats.family import (
     DIFFERENT,
@@ -24,6 +24,7 @@ from tiltyard.stats.family import (
 )
 from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
+from tiltyard.study.model import Covariate
 
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
@@ -35,6 +36,17 @@ _SAME_WORDS: Final[dict[int, Verdict]] = {
     EQUIVALENT: "equivalent",
     INVALID: "invalid",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """What covariates had to do with a comparison."""
+
+    used: tuple[Covariate, ...]
+    left_out: tuple[Covariate, ...]
+    """The same on both sides of every block, or not known."""
+    explained: float | None
+    """Share of the variance of the differences that goes with them; ``None`` before a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,10 @@ class Contrast:
     """Stopped, undecided, because it could hardly be decided by the last look."""
     withheld: str = ""
     """Why it has no verdict though its data may well give one: too many blocks are spoiled."""
+    beside: "Contrast | None" = None
+    """The same by the analysis that is not the study's; ``None`` where there is one only."""
+    adjustment: Adjustment | None = None
+    """Of whichever of the two is adjusted."""
 
     @property
     def attempted(self) -> int:
@@ -100,6 +116,7 @@ class Contrast:
             differences=-self.differences,
             interval=interval,
             verdict=flipped.get(self.verdict, self.verdict),
+            beside=self.beside and self.beside.reversed(),
         )
 
 
@@ -154,6 +171,7 @@ def judge(
     level: float,
     together: bool = False,
     to_come: int | None = None,
+    covariates: Sequence[FloatArray] = (),
 ) -> tuple[Judged, ...]:
     """Verdicts on every pair of systems in every quantity, corrected as one family.
 
@@ -169,6 +187,8 @@ def judge(
         together: intervals hold together, as fits Holm's adjustment; else those of differences
             are corrected for having been selected. See :mod:`tiltyard.stats.family`.
         to_come: blocks that may still be made; if not given, those up to the last look.
+        covariates: what to adjust each quantity for, shape (blocks, systems, covariates); none:
+            the differences are judged as they are.
     """
     pairs = list(pairs_of(systems))
     if not quantities or not pairs:
@@ -179,8 +199,9 @@ def judge(
         for later, earlier in pairs
     ]
     differences, failed = paired(quantities, pairs)
+    own = _paired_covariates(covariates, pairs, differences) if covariates else None
     contrasts = iter(
-        judge_rows(asked, differences, failed, design, adjust, level, together, to_come)
+        judge_rows(asked, differences, failed, design, adjust, level, together, to_come, own)
     )
     return tuple(Judged(q, tuple(islice(contrasts, len(pairs)))) for q in quantities)
 
@@ -194,6 +215,7 @@ def judge_rows(
     level: float,
     together: bool = False,
     to_come: int | None = None,
+    covariates: FloatArray | None = None,
 ) -> list[Contrast]:
     """Verdicts on one family of differences, whatever they are differences of.
 
@@ -206,8 +228,11 @@ def judge_rows(
         level: adjusted p-values up to this one are rejections.
         together: intervals hold together.
         to_come: blocks that may still be made.
+        covariates: differences of what to adjust for, shape (family, blocks, covariates).
     """
     if (sessions := asked[0][0].sessions) is not None:
+        if covariates is not None:
+            covariates = _means_of_sessions(covariates, differences, sessions)
         differences, failed = by_session(differences, failed, sessions)
         to_come = to_come and int((~(np.isfinite(differences) | failed).any(axis=0)).sum())
     rules = FamilyRules(
@@ -219,7 +244,7 @@ def judge_rows(
         futility=design.futility,
         max_failed_share=MAX_FAILED_SHARE,
     )
-    verdicts = judge_family(differences, failed, rules, to_come)
+    verdicts = judge_family(differences, failed, rules, to_come, covariates)
     return list(_contrasts(asked, differences, failed, verdicts))
 
 
@@ -260,6 +285,30 @@ def by_session(
     with np.errstate(invalid="ignore"):
         means = np.where(usable, differences, 0.0) @ member / count
     return np.where(broken, np.nan, means), broken
+
+
+def _means_of_sessions(
+    covariates: FloatArray, differences: FloatArray, sessions: IntArray
+) -> FloatArray:
+    """Those of the blocks that a session's mean rests on; shape (family, sessions, covariates)."""
+    member = np.isfinite(differences)[:, np.newaxis] * (
+        sessions == np.arange(1, sessions.max() + 1)[:, np.newaxis]
+    )
+    count = np.maximum(1, member.sum(axis=2))[:, :, np.newaxis]
+    return np.asarray(member.astype(np.float64) @ np.nan_to_num(covariates) / count)
+
+
+def _paired_covariates(
+    covariates: Sequence[FloatArray], pairs: Sequence[tuple[int, int]], differences: FloatArray
+) -> FloatArray:
+    """Those of the differences, in the same order; shape (family, blocks, covariates)."""
+    later, earlier = np.array(pairs).T
+    rows, blocks = differences.shape
+    shape = (len(covariates), len(pairs), blocks, covariates[0].shape[2])
+    paired = np.full(shape, np.nan)
+    for row, own in enumerate(covariates):
+        paired[row, :, : len(own)] = (own[:, later] - own[:, earlier]).swapaxes(0, 1)
+    return paired.reshape(rows, blocks, -1)
 
 
 def _contrasts(

@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard import __version__
+from tiltyard.analysis.beside import side_by_side
 from tiltyard.analysis.conditions import conditions_sentence, design_sentence, gates_sentence
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld, judge
 from tiltyard.analysis.effects import with_effects
@@ -140,11 +141,20 @@ def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Sequence
 
 def _judge_all(plan: Plan, found: Sequence[Quantities], to_come: int) -> list[JudgedWorkload]:
     """Verdicts on everything that is compared, each family corrected as a whole."""
+    design = plan.design
     systems = [system.name for system in plan.systems]
     indices = _judge_indices(plan, found, to_come)
     grid: list[Quantity] = [quantity for q in found for quantity in q.family]
-    rate = plan.design.false_discovery_rate
-    of_grid = judge(grid, systems, plan.design, benjamini_hochberg, rate, to_come=to_come)
+    own = [q.measured.covariates for q in found for _ in q.family]
+    of_grid = judge(
+        grid,
+        systems,
+        design,
+        benjamini_hochberg,
+        design.false_discovery_rate,
+        to_come=to_come,
+        covariates=own if design.verdict == "adjusted" else (),
+    )
     judged = (found.against(plan.baseline) for found in of_grid)
     return [
         JudgedWorkload(
@@ -161,10 +171,19 @@ def _judge_all(plan: Plan, found: Sequence[Quantities], to_come: int) -> list[Ju
 
 
 def _judge_indices(plan: Plan, found: Sequence[Quantities], to_come: int) -> tuple[Judged, ...]:
-    """Verdicts on the workloads as wholes."""
+    """Verdicts on the workloads as wholes, with those of the other analysis beside them."""
+    design = plan.design
     systems = [system.name for system in plan.systems]
     indices = [q.index for q in found]
-    judged = judge(indices, systems, plan.design, holm, HEADLINE_LEVEL, True, to_come)
+    covariates = [q.measured.covariates for q in found]
+    judged = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come)
+    if any(np.isfinite(own).any() for own in covariates):
+        adjusted = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come, covariates)
+        both = (judged, adjusted) if design.verdict == "unadjusted" else (adjusted, judged)
+        judged = tuple(
+            side_by_side(named, other, design, systems, own)
+            for named, other, own in zip(*both, covariates, strict=True)
+        )
     return tuple(found.against(plan.baseline) for found in judged)
 
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tiltyard.analysis.audit.model import Audited
 from tiltyard.analysis.session_model import Sessions
-from tiltyard.analysis.session_model import Verdict as Verdict
+from tiltyard.analysis.verdict import Beside, Verdict
 from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.plan.model import Design
 from tiltyard.run.differences import Difference
@@ -73,8 +73,8 @@ class Comparison(Frozen):
     differences: tuple[float, ...]
     """Ratio in each block, in order; those beyond ``blocks`` came later or wait for a look."""
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
-    """Two heaps of values from elsewhere (Welch on the log scale): ``blocks`` counts those of the
-    smaller one, and ``differences`` is empty."""
+    """Two heaps of values from elsewhere (Welch): ``blocks`` counts those of the smaller one."""
+    beside: Beside | None = Field(None, exclude_if=lambda beside: beside is None)
 
     @property
     def is_open(self) -> bool:

@@ -188,12 +188,13 @@ def _changed(run: RunRecord) -> Iterator[Notice]:
 
 def _not_granted(plan: Plan, run: RunRecord) -> Iterator[Notice]:
     """Conditions that the study asks for and did not get."""
-    if run.isolation is not None and not run.isolation.granted:
+    isolation = run.isolation
+    if isolation is not None and not isolation.granted and not isolation.unasked:
         yield Notice(
             severity="warning",
             deviation=True,
             text="The study asks to keep others off the CPUs that measure; that was not granted: "
-            f"{run.isolation.text}.",
+            f"{isolation.text}.",
         )
     if numa_refused(plan, run):
         yield Notice(

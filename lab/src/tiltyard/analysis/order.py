@@ -74,7 +74,10 @@ def _line(trial: TrialRecord, relative: float) -> TrialLine:
 
 
 def foreign_share(trial: TrialRecord) -> float | None:
-    """CPU time of other processes as a share of the trial's wall time; 1 is one whole core."""
+    """CPU time of other processes as a share of the trial's wall time; 1 is one whole core.
+
+    On the CPUs that measured, where the host tells; see :class:`tiltyard.run.record.TrialRecord`.
+    """
     if trial.end is None or trial.watched_s <= 0:
         return None
     return trial.foreign_s / trial.watched_s
@@ -82,9 +85,9 @@ def foreign_share(trial: TrialRecord) -> float | None:
 
 def steal_share(trial: TrialRecord) -> float | None:
     """The same of the time that the hypervisor gave to others; ``None`` where it is not told."""
-    if trial.end is None or trial.end.usage.steal_s is None or trial.watched_s <= 0:
+    if trial.end is None or trial.steal_s is None or trial.watched_s <= 0:
         return None
-    return trial.end.usage.steal_s / trial.watched_s
+    return trial.steal_s / trial.watched_s
 
 
 def drifts(lines: Sequence[TrialLine]) -> Iterator[Drift]:

@@ -1,6 +1,7 @@
 """Comparisons seen from the other side."""
 
-from tiltyard.analysis.model import Comparison, Verdict
+from tiltyard.analysis.model import Comparison
+from tiltyard.analysis.verdict import Verdict
 
 
 def turned(pair: Comparison) -> Comparison:

@@ -12,6 +12,7 @@ from typing import Final, Literal
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
+from tiltyard.analysis.covariates import covariates_of_turn
 from tiltyard.analysis.readings import PERCENTILES, CellKey, Reader, Readings
 from tiltyard.analysis.turn import readings_of_turn
 from tiltyard.plan.model import Plan, PlannedWorkload, Unit
@@ -98,6 +99,9 @@ class Measured:
     """The time of one operation, where the workload has such a metric."""
     details: tuple[GridCell, ...]
     """The other metrics."""
+    covariates: FloatArray
+    """What others did during each turn, shape (blocks, systems, covariates): those of the plan
+    (:mod:`tiltyard.analysis.covariates`); nan where there is no turn or it is not told."""
 
     @property
     def done(self) -> Iterator[TrialRecord]:
@@ -143,10 +147,13 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     for trial in ended:
         turns.setdefault((trial.key.block, trial.key.system), []).append(trial)
     reader = Reader()
+    names = plan.design.adjust_for
+    covariates = np.full((*shape, len(names)), np.nan)
     found: dict[tuple[int, int], Readings] = {}
     for (block, system), trials in turns.items():
         place = row_of[block], column_of[system]
         attempted[place] = len(trials) == workload.trials
+        covariates[place] = covariates_of_turn(trials, names)
         if readings := readings_of_turn(trials, workload, reader):
             found[place] = readings
     cells = tuple(_cells(workload, found, attempted, _sessions(plan, blocks)))
@@ -161,6 +168,7 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
         details=tuple(
             cell for cell in cells if cell.metric.role == "detail" and not cell.is_latency
         ),
+        covariates=covariates,
     )
 
 

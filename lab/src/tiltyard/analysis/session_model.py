@@ -1,11 +1,8 @@
 """What is stated of sessions: the level above the block."""
 
-from typing import Literal
-
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.plan.model import Unit
 from tiltyard.study.model import Frozen
-
-Verdict = Literal["faster", "slower", "equivalent", "undecided", "invalid"]
 
 
 class SessionLine(Frozen):

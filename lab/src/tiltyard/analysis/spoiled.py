@@ -65,14 +65,17 @@ def too_many_spoiled(run: RunRecord, course: Course) -> Withheld | None:
 def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[JudgedWorkload]:
     """The same without verdicts."""
 
-    def without(found: Judged) -> Judged:
+    def silent(contrast: Contrast) -> Contrast:
         return replace(
-            found,
-            contrasts=tuple(
-                replace(contrast, verdict=withheld.verdict, withheld=withheld.reason, futile=False)
-                for contrast in found.contrasts
-            ),
+            contrast,
+            verdict=withheld.verdict,
+            withheld=withheld.reason,
+            futile=False,
+            beside=contrast.beside and silent(contrast.beside),
         )
+
+    def without(found: Judged) -> Judged:
+        return replace(found, contrasts=tuple(map(silent, found.contrasts)))
 
     return [
         replace(

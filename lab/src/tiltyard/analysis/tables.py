@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
@@ -60,6 +61,7 @@ class Teller:
             else None,
             sentence=sentence(contrast, self.design, self.family),
             differences=tuple(map(math.exp, differences)),
+            beside=beside(contrast, self.design),
         )
 
     def comparisons(self, judged: Judged) -> tuple[Comparison, ...]:

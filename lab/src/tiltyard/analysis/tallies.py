@@ -3,9 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from tiltyard.analysis.model import Findings, Verdict
+from tiltyard.analysis.model import Findings
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.relative import relative_tests
+from tiltyard.analysis.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Wins and losses: how often each system was found better or worse than the others."""
 
-from tiltyard.analysis.model import Findings, Verdict
+from tiltyard.analysis.model import Findings
 from tiltyard.analysis.tallies import Tally, tallies
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.chart import Spec, StudyChart, extent_px
 from tiltyard.charts.figures import MARKS
 from tiltyard.charts.letters import width_em

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard.errors import HostLacksError
+from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host.changes.isolation import (
     MovedTasks,
     Origin,
@@ -65,6 +65,31 @@ def isolate(ledger: Ledger, cpus: tuple[int, ...]) -> Isolation:
     else:
         return Isolation(False, "this kernel has no cpusets (cgroup version 1 or 2)")
     return Isolation(True, f"{done}; {_staying(cpus)}")
+
+
+def isolate_if_harmless(ledger: Ledger, cpus: tuple[int, ...]) -> Isolation:
+    """The same where nobody has asked for it: only if it harms nobody, and never an error.
+
+    Harmed would be another run, whose CPUs would change while it measures, and whoever has bound
+    tasks to these CPUs and to no others.
+    """
+    if reason := _harm(ledger, cpus):
+        return Isolation(False, reason)
+    try:
+        return isolate(ledger, cpus)
+    except (TiltyardError, OSError) as error:
+        for change in reversed(ledger.outstanding):
+            if isinstance(change, MovedTasks | RestrictedGroups):
+                ledger.undo(change)
+        return Isolation(False, f"this host does not take it ({error})")
+
+
+def _harm(ledger: Ledger, cpus: tuple[int, ...]) -> str:
+    """Whom it would harm; empty: nobody."""
+    if (run := next(ledger.elsewhere(), None)) is not None:
+        return f"another run (process {run[0]}) is under way"
+    bound = [task for task in _others() if set(parse_cpus(task.cpus)) <= set(cpus)]
+    return f"tasks of others are bound to just these CPUs ({len(bound)})" if bound else ""
 
 
 def move_others(

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltyard.host.processes import KERNEL_THREAD
+
 _PROC = Path("/proc")
-_KERNEL_THREAD = 0x0020_0000
-"""PF_KTHREAD in field 9 of ``stat``."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _task(thread: Path, pid: int) -> Task | None:
         tid=int(thread.name),
         pid=pid,
         parent=int(stat[1]),
-        is_kernel=bool(int(stat[6]) & _KERNEL_THREAD),
+        is_kernel=bool(int(stat[6]) & KERNEL_THREAD),
         cpus=allowed.partition(":")[2].strip(),
         group=_cpuset(groups),
     )

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host.devices.disk_watch import DiskWatch
+from tiltyard.host.external import ExternalWatch
 from tiltyard.host.kernel_log import KernelLog
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.pressure import longest_waits_s, others_waited_s
@@ -42,6 +43,12 @@ class Telemetry(BaseModel):
     """On its disk; see :mod:`tiltyard.host.devices.disk_watch`."""
     servers_s: float | None = None
     """CPU time of the processes that serve the system under test; ``None`` if it has none."""
+    cpus: tuple[int, ...] = ()
+    """The CPUs that measured; empty: not known, or all."""
+    external_s: float | None = None
+    """CPU time of others on them; see :mod:`tiltyard.host.external`."""
+    external_steal_s: float | None = None
+    """Time of them that the hypervisor gave to others."""
     foreign_waits_s: dict[str, float] | None = None
     """cpu, io, memory → how long tasks of others waited; see :mod:`tiltyard.host.pressure`."""
     swapped_pages: int | None = None
@@ -89,6 +96,7 @@ class Watch:
         self._throttled = throttled()
         self._memory = _memory_events(HERE.read(_VMSTAT) or "")
         self._ahead_s = _time_of_day_ahead_s()
+        self._external = ExternalWatch(servers)
         self._began_s = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -99,9 +107,14 @@ class Watch:
         """Close the kernel's log."""
         self._log.close()
 
-    def telemetry(self) -> Telemetry:
-        """What has happened since then."""
+    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
+        """What has happened since then.
+
+        Args:
+            cpus: those that measured, none for all; if not given, they are not known.
+        """
         elapsed_s = time.monotonic() - self._began_s
+        external = None if cpus is None else self._external.seen(cpus)
         own_bytes, foreign_bytes = self._disk.seen() if self._disk else (None, None)
         memory = _memory_events(HERE.read(_VMSTAT) or "")
         return Telemetry(
@@ -109,6 +122,9 @@ class Watch:
             own_bytes=own_bytes,
             foreign_bytes=foreign_bytes,
             servers_s=used_s(self._servers) - self._served_s if self._servers else None,
+            cpus=tuple(cpus or ()),
+            external_s=external.cpu_s if external else None,
+            external_steal_s=external.steal_s if external else None,
             foreign_waits_s=longest_waits_s(self._waited_s, others_waited_s()),
             throttled=_grown(self._throttled, throttled()),
             frequency=self._frequency.ratio(),
@@ -149,8 +165,8 @@ class FarWatch:
     def __exit__(self, *_: object) -> None:
         """Nothing is held open."""
 
-    def telemetry(self) -> Telemetry:
-        """What has happened since then."""
+    def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:  # noqa: ARG002  as here
+        """What has happened since then; who used which CPU there is not asked."""
         elapsed_s = time.monotonic() - self._began_s
         memory, clock_source = self._look()
         return Telemetry(

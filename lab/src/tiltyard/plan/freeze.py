@@ -60,11 +60,11 @@ def freeze(
         UsageError: if the study file cannot be read, or its pilot was about something else.
     """
     text = read_text(study_path)
+    clock = study.systems[0].clock
     headlines = comb(len(study.systems), 2) * len(study.workloads)
-    design = _design(study.precision, headlines)
+    design = _design(study.precision, headlines, clock)
     seed = secrets.randbelow(SEED_BELOW) if study.seed is None else study.seed
     planned = design.looks[-1].blocks
-    clock = study.systems[0].clock
     # What others do on the host spoils times; it does not change what a guest executes.
     gates = study.gates if clock == "time" else None
     blocks = draw_blocks(
@@ -107,8 +107,12 @@ def spares_for(blocks: int) -> int:
     return int(blocks * MAX_SPOILED_SHARE / (1 - MAX_SPOILED_SHARE) + _ROUNDING)
 
 
-def _design(precision: Precision, headlines: int) -> Design:
-    """The statistical rules that a precision asks for, with so many comparisons of workloads."""
+def _design(precision: Precision, headlines: int, clock: Clock) -> Design:
+    """The statistical rules that a precision asks for, with so many comparisons of workloads.
+
+    Others do not change a count of instructions, which has nothing to be adjusted for.
+    """
+    timed = clock == "time"
     profile = profile_of_family(precision.profile, precision.strict, headlines)
     asked = (profile, precision.strict, precision.blocks)
     return Design(
@@ -120,6 +124,8 @@ def _design(precision: Precision, headlines: int) -> Design:
         false_discovery_rate=precision.false_discovery_rate,
         futility=precision.futility,
         sessions=precision.sessions,
+        adjust_for=precision.adjust_for if timed else (),
+        verdict=precision.verdict if timed else "unadjusted",
     )
 
 

@@ -7,8 +7,10 @@ from pydantic import Field, JsonValue
 
 from tiltyard.folder import sha256
 from tiltyard.study.model import (
+    Analysis,
     Clock,
     ConditionsSpec,
+    Covariate,
     Frozen,
     GatesSpec,
     Scaled,
@@ -54,6 +56,10 @@ class Design(Frozen):
     """How many sessions the verdicts rest on, as planned."""
     unit: Unit = Field("block", exclude_if=lambda unit: unit == "block")
     """What is counted by the looks: blocks, or sessions with the mean of their blocks."""
+    adjust_for: tuple[Covariate, ...] = Field((), exclude_if=lambda names: not names)
+    """Covariates of the adjusted analysis; none: there is none, as in older plans."""
+    verdict: Analysis = Field("unadjusted", exclude_if=lambda named: named == "unadjusted")
+    """The analysis whose verdicts are those of the study; the other one stands beside it."""
 
     def amount(self, units: int) -> str:
         """So many of what the looks count: ``20 blocks``, ``21 blocks of 3 sessions``."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from tiltyard.analysis.model import Verdict
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.chart import Spec
 
 

@@ -1,13 +1,15 @@
 """The verdicts for a terminal: readable in 80 columns and without colour."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tiltyard.analysis.model import Comparison, Findings, Index, Verdict, WorkloadFindings
+from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import (
     MARKS,
     against,
@@ -19,6 +21,7 @@ from tiltyard.charts.figures import (
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, signs
 from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
+from tiltyard.report.sections.adjusted import beside_sentences
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number, format_value
 
@@ -168,6 +171,8 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
         yield "Sessions", findings.sessions.sentence
         for found in findings.sessions.comparisons[:_SENTENCES]:
             yield "Sessions", found.sentence
+    for sentence in islice(beside_sentences(findings), _SENTENCES):
+        yield "Beside", sentence
     if findings.spoiled:
         yield "Spoiled", findings.spoiled.sentence
     for notice in findings.notices:

@@ -40,6 +40,7 @@ class Evidence:
     """CPU time of processes that are neither ours nor the kernel's."""
     steal_s: float | None
     telemetry: Telemetry
+    """Its ``cpus`` are those on which both were counted; none: all."""
 
 
 def evidence_of(record: TrialRecord) -> Evidence | None:
@@ -50,7 +51,7 @@ def evidence_of(record: TrialRecord) -> Evidence | None:
         key=record.key,
         elapsed_s=record.watched_s,
         foreign_s=record.foreign_s,
-        steal_s=record.end.usage.steal_s,
+        steal_s=record.steal_s,
         telemetry=record.telemetry or Telemetry(elapsed_s=record.elapsed_s),
     )
 
@@ -103,14 +104,20 @@ def check_evidence(block: Sequence[Evidence], gates: GatesSpec) -> Iterator[Reas
 
 
 def _processor_time(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:
-    """CPU time of others, in this host and in others on the same hardware."""
+    """CPU time of others, in this host and in others on the same hardware.
+
+    What they do on CPUs that do not measure is no limit's matter, where it can be told apart: it
+    explains next to nothing of the noise, and what is on the measuring ones most of it.
+    """
+    cpus = trial.telemetry.cpus
+    place = f"of CPU {', '.join(map(str, cpus))}" if cpus else "of a core"
     for gate, spent_s, limit, who in (
         ("foreign_cpu", trial.foreign_s, gates.foreign_cpu, "other processes used"),
         ("steal", trial.steal_s or 0.0, gates.steal, "the hypervisor took"),
     ):
         share = spent_s / trial.elapsed_s if trial.elapsed_s > 0 else 0.0
         if share > limit and spent_s > TICKS_S:
-            yield gate, share, limit, f"{who} {_percent(share)} of a core (limit {_percent(limit)})"
+            yield gate, share, limit, f"{who} {_percent(share)} {place} (limit {_percent(limit)})"
 
 
 def _waits(trial: Evidence, gates: GatesSpec) -> Iterator[Found]:

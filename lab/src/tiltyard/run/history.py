@@ -53,7 +53,7 @@ class History:
         self.other_hosts: dict[str, dict[str, dict[str, str]]] = {}
         """Name of another host → its system record, as it was taken first."""
         self.isolation: IsolationNote | None = None
-        """What became of isolation at the last start, if it was asked for."""
+        """What became of isolation at the last start, unless the study forbids it."""
         self.prepared: list[Prepared] = []
         """Each time a system was brought up."""
         self.begun: dict[TrialKey, Begun] = {}

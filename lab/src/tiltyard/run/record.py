@@ -9,7 +9,7 @@ from pydantic import Field
 from tiltyard.host.commands import Command
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
-from tiltyard.study.model import Frozen
+from tiltyard.study.model import Covariate, Frozen
 from tiltyard.wire import Connection, End, Hello, Interval, Sample, WarningNote
 
 DISK_UNDER_TEST: Final = "disk under test"
@@ -55,14 +55,33 @@ class TrialRecord(Frozen):
 
     @property
     def foreign_s(self) -> float:
-        """CPU time of others; what serves the system under test is no stranger."""
+        """CPU time of others; what serves the system under test is no stranger.
+
+        Where the host does not tell who was on the CPUs that measured, that on all CPUs.
+        """
+        if self.telemetry and self.telemetry.external_s is not None:
+            return self.telemetry.external_s
         seen_s = self.end.usage.foreign_s if self.end else 0.0
         served_s = self.telemetry.servers_s if self.telemetry else None
         return max(0.0, seen_s - (served_s or 0.0))
 
     @property
+    def steal_s(self) -> float | None:
+        """Time that the hypervisor gave to others; ``None`` where it does not tell."""
+        if self.telemetry and self.telemetry.external_steal_s is not None:
+            return self.telemetry.external_steal_s
+        return self.end.usage.steal_s if self.end else None
+
+    def taken_s(self, by: Covariate) -> float | None:
+        """What others had of the CPUs that measured; ``None`` where the host does not tell."""
+        seen = self.telemetry
+        if seen is None:
+            return None
+        return seen.external_s if by == "external_cpu" else seen.external_steal_s
+
+    @property
     def watched_s(self) -> float:
-        """Wall time over which ``foreign_s`` and the steal were counted.
+        """Wall time over which ``foreign_s`` and ``steal_s`` were counted.
 
         Here it is the whole time of the trial by this host's clock: that of a guest stands still
         while the emulator works for it, and leaves out what goes on around the engine. Another
@@ -106,11 +125,13 @@ class CalibrationNote(Frozen):
 
 
 class IsolationNote(Frozen):
-    """What became of the wish to keep others off the CPUs that measure."""
+    """Whether others were kept off the CPUs that measure."""
 
     granted: bool
     text: str
     """What was done and what stays there, or why nothing was done."""
+    unasked: tuple[int, ...] = Field((), exclude_if=lambda unasked: not unasked)
+    """The CPUs, where the study leaves it to the run; none: it asks for it."""
 
 
 class RunRecord(Frozen):
@@ -141,7 +162,7 @@ class RunRecord(Frozen):
     others."""
     calibration: CalibrationNote | None = None
     isolation: IsolationNote | None = None
-    """Of the last start; ``None`` where it was not asked for."""
+    """Of the last start; ``None`` where the study forbids it, and in older journals."""
     prepared: tuple[Prepared, ...]
     trials: tuple[TrialRecord, ...]
     """In the order in which they were run."""

@@ -1,6 +1,7 @@
 """Carry a plan out: block by block, resumable at any moment, with nothing left behind."""
 
 import os
+from collections.abc import Mapping
 from functools import partial
 
 from tiltyard import __version__
@@ -9,7 +10,7 @@ from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
-from tiltyard.host.isolation import isolate
+from tiltyard.host.isolation import isolate, isolate_if_harmless
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import boot_id
@@ -116,7 +117,7 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
     for name, system in systems.items():
         patiently(context, name, partial(_insist_on_host, name, system, context.observer))
     _begin(context, recovered)
-    _isolate(context)
+    _isolate(context, systems)
     try:
         reason = _run_blocks(context, systems, decide)
     except InterruptedRunError:
@@ -166,13 +167,24 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
         context.observer.note(calibration.sentence)
 
 
-def _isolate(context: Context) -> None:
-    """Keep others off the CPUs that measure, if the study wants it; the ledger takes it back."""
+def _isolate(context: Context, systems: Mapping[str, System]) -> None:
+    """Keep others off the CPUs that measure; the ledger takes it back.
+
+    A study that says nothing has it where it harms nobody, and where something is measured here.
+    """
     asked = context.plan.conditions
-    if not asked.isolate:
+    unasked: tuple[int, ...] = ()
+    if asked.isolate == "auto":
+        if all(system.place.ssh for system in systems.values()):
+            return
+        # The engine takes the highest-numbered one, too.
+        unasked = asked.cpus or (max(os.sched_getaffinity(0)),)
+        found = isolate_if_harmless(context.ledger, unasked)
+    elif asked.isolate:
+        found = isolate(context.ledger, asked.cpus)
+    else:
         return
-    found = isolate(context.ledger, asked.cpus)
-    note = IsolationNote(granted=found.granted, text=found.text)
+    note = IsolationNote(granted=found.granted, text=found.text, unasked=unasked)
     context.journal.append(Isolated(note=note))
     context.observer.note(f"{'Isolation' if found.granted else 'No isolation'}: {found.text}")
 

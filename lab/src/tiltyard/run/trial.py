@@ -35,7 +35,7 @@ from tiltyard.run.stream import file_of, read_stream
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Up
 from tiltyard.units import format_duration
-from tiltyard.wire import ProgressEvent, read_event
+from tiltyard.wire import Hello, HelloEvent, ProgressEvent, read_event
 
 _LEAST_LIMIT_S = 600.0
 _LIMIT_FACTOR = 20
@@ -43,6 +43,7 @@ FIRST_LIMIT_S: Final = 24 * 3600.0
 """Of a workload of which nothing is known."""
 _SHOWN_EVERY_S = 0.05
 _PROGRESS = b'"type":"progress"'
+_HELLO = b'"type":"hello"'
 
 
 @dataclass(frozen=True)
@@ -142,9 +143,9 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
             attended=bool(up.place.ssh),
         )
         with context.interrupt.stops(trial.stop):
-            _follow(trial, context.observer)
+            hello = _follow(trial, context.observer)
         elapsed_s = time.monotonic() - began
-        telemetry = watching.telemetry()
+        telemetry = watching.telemetry(_measuring(up, hello))
         with named_in_errors(partial):
             keep.flush()
             os.fsync(keep.fileno())
@@ -186,19 +187,38 @@ def _death(trial: LocalTrial, up: Up, *, heard: bool) -> str:
     return f"the engine ended with status {trial.exit_status}: {said}"
 
 
-def _follow(trial: LocalTrial, observer: Observer) -> None:
+def _follow(trial: LocalTrial, observer: Observer) -> Hello | None:
     """Hear a trial to its end and pass progress on, as often as a person can see it.
 
     Whether the stream as a whole is sound is judged when it has ended.
+
+    Returns:
+        What it began with; ``None`` if that was never said.
     """
+    hello: Hello | None = None
     shown_s = -_SHOWN_EVERY_S
     for line in trial.lines():
-        if _PROGRESS in line and time.monotonic() - shown_s >= _SHOWN_EVERY_S:
-            shown_s = time.monotonic()
-            with contextlib.suppress(ValueError):
-                event = read_event(line)
-                if isinstance(event, ProgressEvent):
-                    observer.progress(event.data.done, event.data.what)
+        shows = _PROGRESS in line and time.monotonic() - shown_s >= _SHOWN_EVERY_S
+        if not shows and (hello or _HELLO not in line):
+            continue
+        with contextlib.suppress(ValueError):
+            event = read_event(line)
+            if isinstance(event, HelloEvent):
+                hello = event.data
+            elif isinstance(event, ProgressEvent):
+                shown_s = time.monotonic()
+                observer.progress(event.data.done, event.data.what)
+    return hello
+
+
+def _measuring(up: Up, hello: Hello | None) -> tuple[int, ...] | None:
+    """The CPUs of this host that measured, none for all; ``None`` where that is not known.
+
+    Those of a guest are not this host's, and spinners of the engine use others beside them.
+    """
+    if up.engine or hello is None or hello.conditions.awake:
+        return None
+    return tuple(hello.conditions.cpus)
 
 
 def _limit_s(history: History, plan: Plan, workload: str) -> tuple[float, str]:

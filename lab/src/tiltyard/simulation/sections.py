@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from tiltyard.simulation import (
+    adjusting,
     comparisons,
     failures,
     families,
@@ -33,6 +34,7 @@ SECTIONS: Final[tuple[Section[Any], ...]] = (
     sessions.SECTION,
     failures.SECTION,
     forecasts.SECTION,
+    adjusting.SECTION,
     imports.SECTION,
     rounded.SECTION,
 )

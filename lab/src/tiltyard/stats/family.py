@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tiltyard.stats.sequential import LEVEL, Spending
+from tiltyard.stats.sequential import LEVEL, Evidence, Spending
 from tiltyard.stats.types import BoolArray, FloatArray
 
 IntArray = npt.NDArray[np.intp]
@@ -89,7 +89,11 @@ class FamilyVerdicts:
 
 
 def judge_family(
-    differences: FloatArray, failed: BoolArray, rules: FamilyRules, to_come: int | None = None
+    differences: FloatArray,
+    failed: BoolArray,
+    rules: FamilyRules,
+    to_come: int | None = None,
+    covariates: FloatArray | None = None,
 ) -> FamilyVerdicts:
     """Verdicts on all comparisons of a family.
 
@@ -98,8 +102,10 @@ def judge_family(
         failed: shape (m, blocks); blocks that were attempted without a difference.
         rules: how to judge.
         to_come: blocks that may still be made; if not given, those up to the last look.
+        covariates: what to adjust for, shape (m, blocks, covariates); nan where that is not known:
+            of such a block nothing is taken off.
     """
-    state = _Family(differences, failed, rules)
+    state = _Family(differences, failed, rules, covariates)
     for block in state.events():
         state.look(block)
     if to_come is None:
@@ -112,7 +118,13 @@ def judge_family(
 class _Family:
     """The evidence so far; what is stopped does not change any more."""
 
-    def __init__(self, differences: FloatArray, failed: BoolArray, rules: FamilyRules) -> None:
+    def __init__(
+        self,
+        differences: FloatArray,
+        failed: BoolArray,
+        rules: FamilyRules,
+        covariates: FloatArray | None,
+    ) -> None:
         m, self.blocks = differences.shape
         self.rules = rules
         self.needed = np.array([blocks for blocks, _ in rules.spending.looks])
@@ -120,6 +132,10 @@ class _Family:
         order = np.argsort(~usable, axis=1, kind="stable")
         # The differences of a comparison at the front, so that its looks are the first columns.
         self.packed = np.take_along_axis(differences, order, axis=1)
+        self.covariates = covariates
+        if covariates is not None:
+            known = np.nan_to_num(covariates)
+            self.covariates = np.take_along_axis(known, order[:, :, np.newaxis], axis=1)
         counted = usable.cumsum(axis=1)
         # Shape (m, looks): after how many blocks there is enough for the look, or too many.
         self.reached = np.stack([(counted < n).sum(axis=1) + 1 for n in self.needed], axis=1)
@@ -204,13 +220,23 @@ class _Family:
     def _observe(self, place: int, blocks: int, rows: IntArray) -> None:
         """The evidence of a look at so many blocks."""
         spending = self.rules.spending
-        found = spending.evidence(place, self.packed[rows, :blocks], self._level)
+        found = self._evidence(place, blocks, rows, self._level)
+        if self.covariates is not None:
+            # Where a coefficient rests on few blocks there are no bounds, and this is no look.
+            bounded = np.isfinite(found.low) & np.isfinite(found.high)
+            rows, found = rows[bounded], found.of(bounded)
         self.place[rows], self.rested_on[rows] = place, blocks
         self.estimate[rows], self.low[rows], self.high[rows] = found.estimate, found.low, found.high
         self.p_at_look[rows] = found.p
         shares = np.minimum(self.smallest_share[rows], found.p / spending.shares[place])
         self.smallest_share[rows] = shares
         self.p[rows] = spending.sequential_p(shares)
+
+    def _evidence(self, place: int, blocks: int, rows: IntArray, level: float) -> Evidence:
+        """Of the first blocks of some comparisons, at a look."""
+        covariates = None if self.covariates is None else self.covariates[rows, :blocks]
+        pieces = self.packed[rows, :blocks]
+        return self.rules.spending.evidence(place, pieces, level, covariates)
 
     def _correct(self, is_open: BoolArray, invalid: BoolArray) -> None:
         """Adjusted p-values of the whole family; those of what has stopped never grow."""
@@ -278,8 +304,7 @@ class _Family:
         looks = np.stack([self.place, self.rested_on], axis=1)
         for place, blocks in np.unique(looks[different], axis=0):
             rows = np.flatnonzero(different & (looks == (place, blocks)).all(axis=1))
-            pieces = self.packed[rows, :blocks]
-            found = self.rules.spending.evidence(int(place), pieces, level[rows[0]])
+            found = self._evidence(int(place), int(blocks), rows, level[rows[0]])
             self.low[rows], self.high[rows] = found.low, found.high
 
     def _reach_zero(self, undecided: BoolArray) -> None:

@@ -24,6 +24,7 @@ from typing import Final
 
 import numpy as np
 
+from tiltyard.stats.covariates import residuals
 from tiltyard.stats.looks import (
     FAMILY_LOOKS,
     FIRST_BY_T,
@@ -38,7 +39,7 @@ from tiltyard.stats.looks import (
 )
 from tiltyard.stats.signed_rank import largest_c, nominal_p, signed_ranks
 from tiltyard.stats.student import paired_ts
-from tiltyard.stats.types import FloatArray
+from tiltyard.stats.types import BoolArray, FloatArray
 
 __all__ = [
     "FIXED",
@@ -129,6 +130,10 @@ class Evidence:
     p: FloatArray
     """Two-sided p-value of this look by itself."""
 
+    def of(self, rows: BoolArray) -> "Evidence":
+        """That of some of the comparisons."""
+        return Evidence(self.estimate[rows], self.low[rows], self.high[rows], self.p[rows])
+
 
 @dataclass(frozen=True)
 class Spending:
@@ -191,13 +196,20 @@ class Spending:
         nominal = 0.0 if self._by_t(place) else nominal_p(self.looks[place][0], 0)
         return float(self.sequential_p(np.array(nominal / self.shares[place])))
 
-    def evidence(self, place: int, differences: FloatArray, level: float = LEVEL) -> Evidence:
+    def evidence(
+        self,
+        place: int,
+        differences: FloatArray,
+        level: float = LEVEL,
+        covariates: FloatArray | None = None,
+    ) -> Evidence:
         """Estimates, p-values and intervals of coverage ``1 - level`` over all looks.
 
         Args:
             place: of the look, from 0.
             differences: shape (m, blocks of the look); fewer at the last look, if no more come.
             level: above 5 % the constants are those of 5 %.
+            covariates: what to adjust for, shape (m, blocks, covariates); nothing at a look by t.
 
         Raises:
             ValueError: if the look has no such interval; ask :meth:`has_interval`.
@@ -208,7 +220,11 @@ class Spending:
         if self._by_t(place):
             t = paired_ts(differences, self.nominal_level(place, level))
             return Evidence(t.estimate, t.low, t.high, t.p)
-        ranks = signed_ranks(differences, self._c(place, level, blocks))
+        weights: FloatArray | None = None
+        if covariates is not None:
+            left = residuals(differences, covariates)
+            differences, weights = left.values, left.weights
+        ranks = signed_ranks(differences, self._c(place, level, blocks), weights)
         return Evidence(ranks.estimate, ranks.low, ranks.high, ranks.p)
 
     def _by_t(self, place: int) -> bool:

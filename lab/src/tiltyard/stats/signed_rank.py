@@ -121,12 +121,21 @@ class SignedRanks:
     p: FloatArray
 
 
+_NO_WEIGHT: Final = 1e-9
+"""Sums of two weights up to this one are zero but for rounding."""
 _CHUNK_VALUES: Final = 4_000_000
 """Walsh averages that are held at once: 32 MB."""
 
 
-def signed_ranks(differences: FloatArray, c: int) -> SignedRanks:
+def signed_ranks(differences: FloatArray, c: int, weights: FloatArray | None = None) -> SignedRanks:
     """:func:`signed_rank` of every row of an array of shape (m, n), without a loop over rows.
+
+    Args:
+        differences: shape (m, n).
+        c: Walsh averages cut off at either end.
+        weights: of the same shape: how much a difference of 1 adds to each value, where that is
+            not 1 (:mod:`tiltyard.stats.covariates`). Pairs without a positive weight count for
+            both signs; with more than ``c`` of them there are no finite bounds.
 
     Raises:
         ValueError: as :func:`signed_rank` does.
@@ -141,16 +150,48 @@ def signed_ranks(differences: FloatArray, c: int) -> SignedRanks:
     for start in range(0, m, rows):
         part = differences[start : start + rows]
         averages = (part[:, first] + part[:, second]) / 2
+        own = slice(start, start + rows)
+        if weights is not None:
+            found[:, own] = _weighted(averages, weights[own][:, first] + weights[own][:, second], c)
+            found[3, own] = attainable_p(n)[found[3, own].astype(np.intp)]
+            continue
         averages.sort(axis=1)
         not_negative = np.count_nonzero(averages >= 0, axis=1)
         not_positive = np.count_nonzero(averages <= 0, axis=1)
-        found[:, start : start + rows] = (
+        found[:, own] = (
             (averages[:, (count - 1) // 2] + averages[:, count // 2]) / 2,
             averages[:, c],
             averages[:, count - 1 - c],
             attainable_p(n)[np.minimum(not_negative, not_positive)],
         )
     return SignedRanks(n, *found)
+
+
+def _weighted(
+    averages: FloatArray, weights: FloatArray, c: int
+) -> tuple[FloatArray, FloatArray, FloatArray, npt.NDArray[np.intp]]:
+    """Estimate, bounds and the smaller count of signs of Walsh averages with weights.
+
+    Args:
+        averages: shape (m, pairs).
+        weights: sums over the two of each pair, of the same shape.
+        c: averages cut off at either end.
+    """
+    tells = weights > _NO_WEIGHT
+    untold = (~tells).sum(axis=1)
+    quotients = np.where(tells, 2 * averages / np.where(tells, weights, 1.0), np.inf)
+    quotients.sort(axis=1)
+    told, row = averages.shape[1] - untold, np.arange(len(averages))
+    # Those that tell nothing are the last ones now; they might be anywhere.
+    below, above = np.maximum(told - 1, 0) // 2, told // 2
+    estimate = (quotients[row, below] + quotients[row, above]) / 2
+    is_bounded = (untold <= c) & (told > 0)
+    low = np.where(is_bounded, quotients[row, np.maximum(c - untold, 0)], -np.inf)
+    high = np.where(is_bounded, quotients[:, averages.shape[1] - 1 - c], np.inf)
+    not_negative = untold + np.count_nonzero(tells & (averages >= 0), axis=1)
+    not_positive = untold + np.count_nonzero(tells & (averages <= 0), axis=1)
+    smaller: npt.NDArray[np.intp] = np.minimum(not_negative, not_positive)
+    return estimate, low, high, smaller
 
 
 def signed_rank(differences: FloatArray, c: int) -> SignedRank:

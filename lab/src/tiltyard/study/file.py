@@ -18,6 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from tiltyard.study.model import Analysis, Covariate
 from tiltyard.study.problems import shown
 from tiltyard.units import parse_duration, parse_percent
 
@@ -200,6 +201,17 @@ class PrecisionTable(Typed):
         False,
         description="Stop a comparison early that is not likely to be decided by the last look.",
     )
+    adjust_for: list[Covariate] = Field(
+        ["external_cpu", "steal"],
+        description="What others did while trials ran, on the CPUs that measure, and what the "
+        "adjusted analysis takes off: CPU time of theirs, time that the hypervisor took. "
+        "Empty: there is no such analysis.",
+    )
+    verdict: Analysis = Field(
+        "unadjusted",
+        description="The analysis whose verdicts are those of the study; the other one stands "
+        "beside it.",
+    )
 
 
 class GatesTable(Typed):
@@ -258,10 +270,11 @@ class ConditionsTable(Typed):
         ge=0,
         description="NUMA node whose CPUs and memory the measuring threads use; by default any.",
     )
-    isolate: bool = Field(
-        False,
+    isolate: bool | None = Field(
+        None,
         description="Keep the work of others off `cpus` while the study runs; needs root and "
-        "cpusets. It is put back afterwards.",
+        "cpusets. It is put back afterwards. By default done where it harms nobody: a CPU is left "
+        "for others, no other run is under way, and no task is bound to these CPUs.",
     )
     keep_awake: bool = Field(
         False,

@@ -1,7 +1,7 @@
 """From what was typed to what it means: every default resolved, every name looked up."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
@@ -135,6 +135,9 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
             )
             flaws.append(Flaw(("precision", "sessions"), text))
         blocks = blocks or BLOCKS_OF_A_SESSION
+    if table.verdict == "adjusted" and not table.adjust_for:
+        text = 'needs something to adjust for: leave adjust_for out, or write ["external_cpu"]'
+        flaws.append(Flaw(("precision", "verdict"), text))
     return Precision(
         profile="fixed" if blocks is not None else table.profile or "standard",
         strict=table.strict,
@@ -144,6 +147,8 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
         budget_s=table.budget,
         futility=table.futility,
         sessions=table.sessions,
+        adjust_for=tuple(dict.fromkeys(table.adjust_for)),
+        verdict=table.verdict,
     )
 
 
@@ -170,10 +175,11 @@ def _conditions(table: ConditionsTable, flaws: list[Flaw]) -> ConditionsSpec:
     if table.isolate and not table.cpus:
         text = "needs cpus: those that others are kept off"
         flaws.append(Flaw(("conditions", "isolate"), text))
+    unasked: Literal[False, "auto"] = False if table.unpinned else "auto"
     return ConditionsSpec(
         cpus=tuple(table.cpus),
         unpinned=table.unpinned,
         keep_awake=table.keep_awake,
         numa=table.numa,
-        isolate=table.isolate,
+        isolate=unasked if table.isolate is None else table.isolate,
     )

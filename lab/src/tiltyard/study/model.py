@@ -8,6 +8,12 @@ Clock = Literal["time", "instructions"]
 """What the clock of a system counts. One that counts the instructions of a guest yields path
 lengths, which repeat exactly and are no times."""
 
+Covariate = Literal["external_cpu", "steal"]
+"""What others did during a trial: CPU time of theirs on the CPUs that measure, time of these that
+the hypervisor gave to others."""
+Analysis = Literal["unadjusted", "adjusted"]
+"""Of the differences as they are, or less what covariates explain."""
+
 
 class Frozen(BaseModel):
     """Base of the documents that pass from stage to stage."""
@@ -63,6 +69,10 @@ class Precision(Frozen):
     """Stop a comparison that is not likely to be decided by the last look."""
     sessions: int = Field(1, exclude_if=lambda sessions: sessions == 1)
     """How often the blocks are carried out, on other days or in other boots."""
+    adjust_for: tuple[Covariate, ...] = ()
+    """Covariates of the adjusted analysis."""
+    verdict: Analysis = "unadjusted"
+    """The analysis whose verdicts are those of the study."""
 
 
 class GatesSpec(Frozen):
@@ -98,8 +108,8 @@ class ConditionsSpec(Frozen):
     keep_awake: bool
     numa: int | None = Field(None, exclude_if=lambda numa: numa is None)
     """Node whose CPUs and memory are used; ``None``: any."""
-    isolate: bool = Field(False, exclude_if=lambda isolate: not isolate)
-    """Keep others off :attr:`cpus`."""
+    isolate: bool | Literal["auto"] = Field(False, exclude_if=lambda isolate: not isolate)
+    """Keep others off :attr:`cpus`; ``auto``: off the CPUs that measure, if that harms nobody."""
 
 
 class ScaledValue(Frozen):

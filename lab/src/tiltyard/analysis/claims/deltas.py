@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tiltyard.analysis.amounts import percent_digits
-from tiltyard.analysis.model import Comparison, Findings, Pair, Verdict
+from tiltyard.analysis.model import Comparison, Findings, Pair
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,11 @@ from tiltyard.analysis.model import (
     Loss,
     Notice,
     SystemFindings,
-    Verdict,
     WorkloadFindings,
 )
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.systems import advantages
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.model import CollectedWorkload, Collection
 from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Design

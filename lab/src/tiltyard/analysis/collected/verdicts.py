@@ -16,8 +16,9 @@ from tiltyard.analysis.amounts import (
 )
 from tiltyard.analysis.collected.evidence import FEWEST_VALUES, Evidence
 from tiltyard.analysis.contrast import FARTHEST
-from tiltyard.analysis.model import Comparison, Verdict
+from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.stats.types import BoolArray, FloatArray
 

@@ -5,8 +5,10 @@ still ours, says what it did, and returns ``None`` if nothing was left to do.
 """
 
 import contextlib
+import errno
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -63,9 +65,13 @@ class MovedTasks(HostChange):
         return f"put {len(moved)} tasks back to their CPUs"
 
     def _put_back(self, tid: int, origin: Origin) -> None:
-        """A group that is gone is taken for the root."""
+        """A group that is gone is taken for the root.
+
+        The kernel refuses threads that it may move by itself only, for a moment or for good (those
+        of io_uring): the next pass tries again, and what stays keeps the group from being removed.
+        """
         group = self.root / origin.group.lstrip("/")
-        with contextlib.suppress(ProcessLookupError):
+        with _while_refused():
             move(tid, (group if group.is_dir() else self.root) / "tasks")
             wanted = set(parse_cpus(origin.cpus))
             if os.sched_getaffinity(tid) != wanted:
@@ -139,6 +145,18 @@ def move(task: int, members: Path) -> None:
 def same_cpus(one: str, other: str) -> bool:
     """Whether two lists name the same CPUs."""
     return set(parse_cpus(one)) == set(parse_cpus(other))
+
+
+@contextlib.contextmanager
+def _while_refused() -> Iterator[None]:
+    """A task that has ended is none, and one that cannot be moved now is left."""
+    try:
+        yield
+    except ProcessLookupError:
+        pass
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
 
 
 def _remove(group: Path) -> None:

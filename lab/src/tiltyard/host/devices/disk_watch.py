@@ -21,12 +21,11 @@ import resource
 from pathlib import Path
 
 from tiltyard.host.devices.disks import SECTOR_BYTES, Stack, Traffic, stack_under
+from tiltyard.host.processes import KERNEL_THREAD
 
 _PROC = Path("/proc")
 _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
 """File systems that overwrite a file that is laid out where it is."""
-_KERNEL_THREAD = 0x0020_0000
-"""PF_KTHREAD in field 9 of ``/proc/PID/stat``."""
 
 
 class DiskWatch:
@@ -111,4 +110,4 @@ def _is_kernel_thread(process: Path) -> bool:
         fields = (process / "stat").read_text().rpartition(") ")[2].split()
     except OSError:
         return False
-    return bool(int(fields[6]) & _KERNEL_THREAD)
+    return bool(int(fields[6]) & KERNEL_THREAD)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from tiltyard.analysis.claims.deltas import percent
 from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.verdict import Beside
 from tiltyard.charts.figures import (
     Estimated,
     advantage_text,
@@ -29,7 +30,7 @@ def interval_entry(found: Estimated) -> Entry:
     return Entry(interval_text(found), quiet=found.low is None)
 
 
-def verdict_entry(comparison: Comparison, findings: Findings) -> Entry:
+def verdict_entry(comparison: Comparison | Beside, findings: Findings) -> Entry:
     """The verdict with its sign."""
     word = verdict_word(comparison.verdict, findings.clock)
     return Entry(word, kind="verdict", verdict=comparison.verdict)

@@ -5,7 +5,8 @@ from typing import Final
 
 from tiltyard.analysis.claims.kinds.standing import Place, places
 from tiltyard.analysis.claims.lines import tests
-from tiltyard.analysis.model import Cell, Findings, Pair, Verdict, WorkloadFindings
+from tiltyard.analysis.model import Cell, Findings, Pair, WorkloadFindings
+from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.report.document import Column, Entry, SheetChart, Table
 from tiltyard.report.sections.advantages import CAPTION, delta_of

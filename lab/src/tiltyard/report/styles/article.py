@@ -6,6 +6,7 @@ from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import groups, means, theme
 from tiltyard.report.document import Block, Commands, Document, Facts, Paragraph, Section
 from tiltyard.report.sections import method
+from tiltyard.report.sections.adjusted import adjusted
 from tiltyard.report.sections.chosen import of_workload
 from tiltyard.report.sections.colophon import colophon
 from tiltyard.report.sections.counted import firsts_table, spread_table
@@ -114,6 +115,7 @@ def _conclusion(findings: Findings) -> tuple[Block, ...]:
         *(Paragraph(workload.answer) for workload in findings.workloads),
         *sentences(findings, "standing"),
         *known(overall_table(findings)),
+        *adjusted(findings),
         Paragraph(findings.design_sentence, "quiet"),
     )
 

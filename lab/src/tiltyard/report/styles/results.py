@@ -6,6 +6,7 @@ from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import cells, groups, radar, relatives, theme, wins
 from tiltyard.report.document import Block, Document, Facts, Paragraph, Section
 from tiltyard.report.sections import method
+from tiltyard.report.sections.adjusted import adjusted
 from tiltyard.report.sections.chosen import of_study, of_workload
 from tiltyard.report.sections.colophon import colophon
 from tiltyard.report.sections.facts import facts
@@ -52,6 +53,7 @@ def _sections(findings: Findings) -> Iterator[Section]:
     )
     yield Section("everything", "All results", _everything(findings))
     yield Section("sessions", "Sessions", sessions(findings))
+    yield Section("adjusted", "Adjusted for what others did", adjusted(findings))
     yield Section("system-table", "Systems", _systems(findings))
     yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
     yield Section(

@@ -6,6 +6,7 @@ from tiltyard.analysis.model import Findings
 from tiltyard.charts import theme
 from tiltyard.report.document import Document, Paragraph, Section
 from tiltyard.report.sections import method, record, systems, verdict
+from tiltyard.report.sections.adjusted import adjusted
 from tiltyard.report.sections.audit import audit
 from tiltyard.report.sections.colophon import colophon, sources
 from tiltyard.report.sections.deviations import deviations
@@ -63,6 +64,7 @@ def _evidence(findings: Findings) -> Iterator[Section]:
     yield Section(
         "audit", "What the source claims, and what follows from its tables", audit(findings)
     )
+    yield Section("adjusted", "Adjusted for what others did", adjusted(findings))
     yield Section("order", "Order of trials", order(findings))
     yield Section("sessions", "Sessions", sessions(findings))
     yield Section("spoiled", "Spoiled blocks", spoiled(findings))

@@ -7,6 +7,7 @@ from tiltyard.charts import curves, families, groups, surfaces, theme, values
 from tiltyard.charts import differences as differences_map
 from tiltyard.report.document import Block, Document, Paragraph, Section
 from tiltyard.report.sections import method
+from tiltyard.report.sections.adjusted import adjusted
 from tiltyard.report.sections.chosen import of_systems, of_workload
 from tiltyard.report.sections.colophon import colophon, sources
 from tiltyard.report.sections.counted import cells_table, firsts_table, tests_table
@@ -111,6 +112,7 @@ def _method(findings: Findings) -> Section:
     )
     parts = (
         *workloads,
+        Section("adjusted", "Adjusted for what others did", adjusted(findings)),
         Section("order", "Order of trials", order(findings)),
         Section("source", "Source", origin(findings)),
     )

@@ -1,0 +1,1 @@
+"""How well what others do is seen, kept off and taken off."""

@@ -1,0 +1,113 @@
+"""Two analyses of one study: which of them decides, and what stands beside it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from support.synthetic import synthetic_study
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.model import Comparison
+from tiltyard.host.telemetry import Telemetry
+from tiltyard.plan.model import Plan
+from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.study.model import Analysis, Covariate
+
+BOTH: tuple[Covariate, ...] = ("external_cpu", "steal")
+
+
+def planned(plan: Plan, verdict: Analysis, adjust_for: tuple[Covariate, ...] = BOTH) -> Plan:
+    design = plan.design.model_copy(update={"verdict": verdict, "adjust_for": adjust_for})
+    return plan.model_copy(update={"design": design})
+
+
+def disturbed(trial: TrialRecord, share: float, factor: float) -> TrialRecord:
+    """Others had a share of the CPU; the trial was slower by it, and by a factor of its system."""
+    telemetry = Telemetry(elapsed_s=10.0, cpus=(1,), external_s=10 * share, external_steal_s=0.0)
+    samples = tuple(
+        replace(sample, value=sample.value * (1 - share) * factor) for sample in trial.samples
+    )
+    return trial.model_copy(update={"telemetry": telemetry, "samples": samples})
+
+
+def study(factor: float = 1.0) -> tuple[Plan, RunRecord]:
+    """Twenty blocks of two systems; others take up to half of the time of each trial."""
+    rng = np.random.default_rng(4)
+    plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), blocks=20, noise=0.01)
+    trials = tuple(
+        disturbed(trial, rng.uniform(0, 0.5), factor if trial.key.system == "xfs" else 1.0)
+        for trial in run.trials
+    )
+    return plan, run.model_copy(update={"trials": trials})
+
+
+def headline(plan: Plan, run: RunRecord) -> Comparison:
+    (workload,) = analyse(plan, run).workloads
+    (found,) = workload.index.comparisons
+    return found
+
+
+def test_the_named_analysis_decides_and_the_other_stands_beside_it() -> None:
+    plan, run = study(factor=0.92)
+    plain, adjusted = (headline(planned(plan, named), run) for named in ("unadjusted", "adjusted"))
+    assert plain.verdict == "undecided"
+    assert adjusted.verdict == "slower"
+    assert plain.beside is not None
+    assert adjusted.beside is not None
+    assert (plain.beside.analysis, adjusted.beside.analysis) == ("adjusted", "unadjusted")
+    for found, beside in ((plain, adjusted.beside), (adjusted, plain.beside)):
+        assert (found.ratio, found.low, found.high, found.verdict, found.p) == (
+            beside.ratio,
+            beside.low,
+            beside.high,
+            beside.verdict,
+            beside.p,
+        )
+    assert adjusted.ratio == pytest.approx(0.92, abs=0.02)
+    assert adjusted.low is not None
+    assert adjusted.high is not None
+    assert adjusted.low < 0.92 < adjusted.high
+    assert plain.beside.explained == adjusted.beside.explained
+    assert plain.beside.explained is not None
+    assert plain.beside.explained > 0.9
+    assert plain.beside.covariates == ("external_cpu",), "steal was none in all blocks"
+
+
+def test_both_are_told_from_either_side_and_in_words() -> None:
+    plan, run = study()
+    found = headline(planned(plan, "unadjusted"), run)
+    assert found.beside is not None
+    assert found.beside.sentence.startswith("xfs against ext4 in postmark")
+    assert ", adjusted for what others did: " in found.beside.sentence
+    assert found.beside.verdict in found.beside.sentence
+    assert "on the CPUs that measure explains 100 % of the variance" in found.beside.sentence
+    sentence = analyse(planned(plan, "unadjusted"), run).design_sentence
+    assert "Named as the verdict before the first trial: unadjusted." in sentence
+
+
+def test_where_nothing_is_known_of_others_there_is_one_analysis() -> None:
+    plan, run = study()
+    unknown = tuple(trial.model_copy(update={"telemetry": None}) for trial in run.trials)
+    silent = run.model_copy(update={"trials": unknown})
+    assert headline(planned(plan, "unadjusted"), silent).beside is None
+    assert headline(planned(plan, "adjusted"), silent).beside is None
+    assert headline(planned(plan, "unadjusted", ()), run).beside is None
+
+
+def test_blocks_of_which_nothing_is_known_are_taken_as_they_are() -> None:
+    plan, run = study()
+    half = tuple(
+        trial.model_copy(update={"telemetry": None}) if trial.key.block % 2 else trial
+        for trial in run.trials
+    )
+    found = headline(planned(plan, "unadjusted"), run.model_copy(update={"trials": half}))
+    assert found.beside is not None
+    assert found.beside.explained is not None
+    assert 0 < found.beside.explained < 0.9
+
+
+def test_plans_without_covariates_are_written_as_before() -> None:
+    plan, _ = study()
+    assert planned(plan, "unadjusted", ()).hash == plan.hash
+    assert b"adjust_for" not in plan.document()
+    assert planned(plan, "adjusted").hash != plan.hash
