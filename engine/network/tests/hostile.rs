@@ -309,14 +309,20 @@ fn floods_of_strangers() {
     assert_unharmed(&served);
 }
 
-#[test]
-fn strangers_where_data_are_awaited() {
-    let served = Served::at("127.0.0.1");
+/// A client that has asked for work, what it was answered, and where its data are awaited.
+fn ready(served: &Served, work: &Value) -> (Stranger, Value, SocketAddr) {
     let mut client = Stranger::client_at(served.address);
-    client.say(&work());
+    client.say(work);
     let ready = client.hear().unwrap()["ready"].clone();
     let mut data = served.address;
     data.set_port(ready["ports"][0].as_u64().unwrap() as u16);
+    (client, ready, data)
+}
+
+#[test]
+fn strangers_where_data_are_awaited() {
+    let served = Served::at("127.0.0.1");
+    let (mut client, ready, data) = ready(&served, &work());
     let mut strangers: Vec<Stranger> = (0..100).map(|_| Stranger::at(data)).collect();
     let token = ready["token"].as_str().unwrap().as_bytes();
     for stranger in &mut strangers[..50] {
@@ -338,15 +344,11 @@ fn strangers_where_data_are_awaited() {
 #[test]
 fn data_go_to_nobody_but_the_client() {
     let served = Served::at("127.0.0.1");
-    let mut client = Stranger::client_at(served.address);
     let mut sends = work();
     sends["open"]["transport"] = json!("udp");
     sends["open"]["role"] =
         json!({"send": {"messages": {"bytes": 100}, "limit": {"operations": 50}}});
-    client.say(&sends);
-    let ready = client.hear().unwrap()["ready"].clone();
-    let mut data = served.address;
-    data.set_port(ready["ports"][0].as_u64().unwrap() as u16);
+    let (mut client, ready, data) = ready(&served, &sends);
     let words = [ready["token"].as_str().unwrap().as_bytes(), &[0; 4]].concat();
     let [third, own] = ["127.0.0.9:0", "127.0.0.1:0"].map(|at| UdpSocket::bind(at).unwrap());
     for socket in [&third, &own] {
@@ -368,11 +370,7 @@ fn data_go_to_nobody_but_the_client() {
 #[test]
 fn a_connection_from_elsewhere_is_no_flow() {
     let served = Served::at("127.0.0.1");
-    let mut client = Stranger::client_at(served.address);
-    client.say(&work());
-    let ready = client.hear().unwrap()["ready"].clone();
-    let mut data = served.address;
-    data.set_port(ready["ports"][0].as_u64().unwrap() as u16);
+    let (mut client, ready, data) = ready(&served, &work());
     let words = [ready["token"].as_str().unwrap().as_bytes(), &[0; 4]].concat();
     let third = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let elsewhere: SocketAddr = "127.0.0.9:0".parse().unwrap();
