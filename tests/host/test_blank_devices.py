@@ -10,19 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from support.devices import MIB, SIZE_BYTES, Disk, loop_disk, sh, write, written_by
+from support.devices import MIB, SIZE_BYTES, Disk, sh, write, written_by
 from support.hosts import needs_root
 from tiltyard.host.devices import places
 from tiltyard.host.devices.safety import Wanted, refusal
 
 pytestmark = needs_root
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    image = tmp_path / "disk.img"
-    with loop_disk(image, SIZE_BYTES, "--partscan") as node:
-        yield Disk(image, node, tmp_path)
 
 
 @contextlib.contextmanager

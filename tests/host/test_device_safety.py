@@ -39,13 +39,6 @@ from tiltyard.host.devices.safety import Wanted, hold, insist_unused, refusal
 pytestmark = needs_root
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    image = tmp_path / "disk.img"
-    with loop_disk(image, SIZE_BYTES, "--partscan") as node:
-        yield Disk(image, node, tmp_path)
-
-
 def made_by(*argv: str, stdin: str = "") -> Callable[[Disk], AbstractContextManager[object]]:
     """A tool has been at work on it."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from support.killed import TUNING
 from support.kills import holds, kill_when
 from support.patience import PATIENCE_S
 from support.runs import SMOKE, image_system, place, plan_of
@@ -27,15 +28,6 @@ from tiltyard.run.read import read_run
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 
 EXCHANGE = WorkloadSpec(name="exchange", use="tcp_rr", parameters={"seconds": 0.1})
-TUNING = """
-about = "a little of everything"
-[sysctl]
-vm.vfs_cache_pressure = 77
-[hugepages]
-defrag = "defer"
-[block]
-nr_requests = 32
-"""
 CHANGES = {
     "volumes": ("file", "loop", "queue", "mount", "setting"),
     "networks": ("namespace", "sysctl", "server"),

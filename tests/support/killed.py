@@ -18,6 +18,17 @@ from tiltyard.host.ledger_file import append
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 
+TUNING = """
+about = "a little of everything"
+[sysctl]
+vm.vfs_cache_pressure = 77
+[hugepages]
+defrag = "defer"
+[block]
+nr_requests = 32
+"""
+"""A profile that changes something of each sort."""
+
 
 def turn(name: str, settings: Mapping[str, Any], work: Path, lines: int) -> int | None:
     """One turn in a process of its own.

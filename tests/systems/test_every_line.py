@@ -10,22 +10,13 @@ import pytest
 
 from support.devices import MIB, loop_disk
 from support.hosts import needs_root
-from support.killed import turn
+from support.killed import TUNING, turn
 from support.snapshots import assert_same, processes_of, snapshot
 from tiltyard.host.devices import throttles
 from tiltyard.host.ledger import restore
 
 pytestmark = needs_root
 
-TUNING = """
-about = "a little of everything"
-[sysctl]
-vm.vfs_cache_pressure = 77
-[hugepages]
-defrag = "defer"
-[block]
-nr_requests = 32
-"""
 LIMIT = {} if throttles.missing() else {"bandwidth": "400M"}
 RICH = {
     "filesystem": "ext4",
