@@ -28,6 +28,7 @@ from tiltyard.run.sessions import Recorded, pooled, seal_of
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.replication import Spread, spread_between
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
+from tiltyard.units import format_number
 
 _HOUR_S: Final = 3600.0
 
@@ -107,7 +108,7 @@ def _lines(groups: Sequence[Recorded]) -> Iterator[SessionLine]:
 def _apart(before: Recorded, group: Recorded) -> str:
     """What sets a session apart from the one before."""
     began, ended = map(datetime.fromisoformat, (group.run.began, before.run.ended))
-    later = f"{(began - ended).total_seconds() / _HOUR_S:.2g} h later"
+    later = f"{format_number((began - ended).total_seconds() / _HOUR_S, 2)} h later"
     if not group.run.boots or not before.run.boots:
         return later
     same = group.run.boots[0] in before.run.boots
@@ -214,12 +215,13 @@ def _spread(contrast: Contrast, sessions: int, spread: Spread | None) -> str:
     if spread is None:
         return ""
     between, low, high = (
-        f"{100 * math.sqrt(variance):.2g}" for variance in (spread.between, spread.low, spread.high)
+        format_number(100 * math.sqrt(variance), 2)
+        for variance in (spread.between, spread.low, spread.high)
     )
     within = (
         ""
         if math.isnan(spread.within)
-        else f", blocks of one session by {100 * math.sqrt(spread.within):.2g} %"
+        else f", blocks of one session by {format_number(100 * math.sqrt(spread.within), 2)} %"
     )
     return (
         f"{pair}: {sessions} sessions differ by {between} % (standard deviation, 95 % interval "
