@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from support.synthetic import Shape, card, synthetic_study
@@ -60,6 +62,13 @@ def test_the_best_is_not_called_so_while_it_is_not_separated():
     text = answer_of(effects={"xfs": 1.004, "btrfs": 0.5}, noise=0.03, blocks=20)
     assert text.startswith("Undecided in postmark transactions between ")
     assert "as btrfs" in text
+
+
+@pytest.mark.parametrize("effect", [1.004, 0.996])
+def test_what_is_open_is_told_from_the_side_of_the_table(effect):
+    """Whichever of the two seems better: the baseline is what others are compared against."""
+    text = answer_of(systems=("ext4", "xfs"), effects={"xfs": effect}, noise=0.03, blocks=20)
+    assert re.search(r"between (ext4 and xfs|xfs and ext4) \(xfs −[\d.]+ to \+[\d.]+ % after 20 ", text)
 
 
 def test_equivalent_systems_share_the_place():

@@ -47,7 +47,7 @@ def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
     if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
         return _too_early(topic, rivals, family.first_look(design), here, design)
     parts = [
-        _open(topic, rivals, family, design),
+        _open(topic, rivals, judged, family, design),
         _equivalent(topic, rivals, design),
         _different(topic, rivals),
         _invalid(topic, rivals),
@@ -77,26 +77,27 @@ def _too_early(topic: str, rivals: Rivals, first: int | None, here: str, design:
     )
 
 
-def _open(topic: str, rivals: Rivals, family: Family, design: Design) -> str:
+def _open(topic: str, rivals: Rivals, judged: Judged, family: Family, design: Design) -> str:
     found = rivals.with_verdict("undecided")
     if not found:
         return ""
     others = _listed(
-        [f"{contrast.against}{_possible(contrast, family, design)}" for contrast in found]
+        [f"{one.against} ({_possible(judged.as_printed(one), family, design)})" for one in found]
     )
     return f"undecided in {topic} between {rivals.best} and {others}"
 
 
 def _possible(contrast: Contrast, family: Family, design: Design) -> str:
-    """What an open comparison leaves possible, and why it is open where that is not seen."""
+    """What an open comparison leaves possible, of which of the two, and why it is open."""
     interval = contrast.interval
     if interval is None:
-        return f" (too few {design.unit}s)"
+        return f"too few {design.unit}s"
     possible = compatible(math.exp(interval.low), math.exp(interval.high))
     excludes = not interval.low <= 0 <= interval.high
     yet = f", not yet certain among {family.size} comparisons" if excludes else ""
     level = coverage(interval.level)
-    return f" ({possible} after {design.amount(interval.blocks)}, {level} interval{yet})"
+    after = design.amount(interval.blocks)
+    return f"{contrast.system} {possible} after {after}, {level} interval{yet}"
 
 
 def _equivalent(topic: str, rivals: Rivals, design: Design) -> str:

@@ -162,6 +162,11 @@ class Judged:
                 return contrast.reversed()
         raise KeyError((system, against))
 
+    def as_printed(self, contrast: Contrast) -> Contrast:
+        """The same comparison from the side from which tables tell it."""
+        told = {(found.system, found.against) for found in self.contrasts}
+        return contrast if (contrast.system, contrast.against) in told else contrast.reversed()
+
 
 def judge(
     quantities: Sequence[Quantity],
