@@ -171,8 +171,7 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
         yield "Sessions", findings.sessions.sentence
         for found in findings.sessions.comparisons[:_SENTENCES]:
             yield "Sessions", found.sentence
-    for sentence in islice(beside_sentences(findings), _SENTENCES):
-        yield "Beside", sentence
+    yield from islice(beside_sentences(findings), _SENTENCES)
     if findings.spoiled:
         yield "Spoiled", findings.spoiled.sentence
     for notice in findings.notices:

@@ -39,11 +39,11 @@ def adjusted(findings: Findings) -> tuple[Block, ...]:
     )
 
 
-def beside_sentences(findings: Findings) -> Iterator[str]:
-    """The other analysis of each comparison with the baseline, in words."""
+def beside_sentences(findings: Findings) -> Iterator[tuple[str, str]]:
+    """The other analysis of each comparison with the baseline: which it is, and it in words."""
     for _, found, beside in _both(findings):
         if findings.baseline in (found.system, found.against):
-            yield beside.sentence
+            yield beside.analysis.capitalize(), beside.sentence
 
 
 def _other(findings: Findings) -> str:
