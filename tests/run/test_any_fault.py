@@ -15,7 +15,7 @@ from support.small_disk import small_disk
 from support.written import WRITERS, Disk, Writer, a_journal, a_kept_device, a_ledger
 
 pytestmark = needs_root
-FEW, MANY = 105, 1000
+FEW, MANY = 500, 4000
 DEVICE_BYTES = 3 * 2**20 + 4096
 FOUND: Sequence[tuple[Writer, tuple[Fault, ...]]] = (
     (a_kept_device, (Fault("write", 3, SHORT),)),
@@ -69,7 +69,7 @@ def test_whatever_fails_what_is_written_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.conformance
-def test_whatever_fails_of_a_thousand_schedules(tmp_path: Path) -> None:
+def test_whatever_fails_of_four_thousand_schedules(tmp_path: Path) -> None:
     met = sweep(tmp_path, *at_random(MANY))
     print(met.total(), met)  # noqa: T201
     assert all(met[writer.__name__] > 20 for writer in WRITERS), met
