@@ -1,6 +1,7 @@
 """A/A comparisons while others use the CPU that measures: are there false verdicts?
 
 python -m benchmarks.noise --directory DIR [--comparisons 40] [--blocks 8] [--seed 1]
+    [--transactions 500]
 
 Two directories that do not differ are compared by PostMark, pinned to one CPU, as root. Three ways
 take turns comparison by comparison, in a random order:
@@ -94,20 +95,21 @@ def main() -> None:
     parser.add_argument("--comparisons", type=int, default=40)
     parser.add_argument("--blocks", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--transactions", type=int, default=500, help="of each trial")
     given = parser.parse_args()
     draw = random.Random(given.seed)
     cpu = max(os.sched_getaffinity(0))
     tallies = {way: Tally() for way in WAYS}
     for number in range(1, given.comparisons + 1):
         for way in draw.sample(WAYS, len(WAYS)):
-            _compare(way, given.directory, cpu, given.blocks, draw, tallies[way])
+            _compare(way, given, cpu, draw, tallies[way])
         _say(f"after {number} comparisons of each way")
         for way, tally in tallies.items():
             _say(f"  {way:<10} {_told(tally)}")
 
 
 def _compare(
-    way: str, directory: Path, cpu: int, blocks: int, draw: random.Random, tally: Tally
+    way: str, given: argparse.Namespace, cpu: int, draw: random.Random, tally: Tally
 ) -> None:
     """One comparison of equals."""
     values = []
@@ -115,9 +117,9 @@ def _compare(
         if way == "isolated" and not (found := isolate(ledger, (cpu,))).granted:
             _say(f"not isolated: {found.text}")
             return
-        for _ in range(blocks):
+        for _ in range(given.blocks):
             names = draw.sample(("a", "b"), 2)
-            turn = {name: _trial(directory / name, cpu) for name in names}
+            turn = {name: _trial(given.directory / name, cpu, given.transactions) for name in names}
             values.append((turn["a"], turn["b"]))
     _judge(values, tally)
 
@@ -141,12 +143,12 @@ def _judge(values: list[tuple[Trial, Trial]], tally: Tally) -> None:
         tally.spoiled[name] += sum(share > LIMIT for share in shares)
 
 
-def _trial(directory: Path, cpu: int) -> Trial:
+def _trial(directory: Path, cpu: int, transactions: int) -> Trial:
     """One trial, pinned."""
     directory.mkdir(exist_ok=True)
     job = Job(
         workload=WORKLOAD,
-        parameters={},
+        parameters={"transactions": transactions},
         target=directory,
         conditions=ConditionsWanted(cpus=(cpu,), unpinned=False, keep_awake=False),
     )
@@ -158,12 +160,12 @@ def _trial(directory: Path, cpu: int) -> Trial:
         keep.seek(0)
         stream = read_stream(keep.read())
     end, external_s = stream.end, seen.external_s
-    if end is None or external_s is None:
+    values = [event.data.value for event in stream.events if _is_headline(event)]
+    if end is None or external_s is None or not values:
         raise SystemExit(f"a trial failed: {stream.outcome[1]}")
     here = _beyond_ticks(external_s, seen.elapsed_s)
-    value = next(event.data.value for event in stream.events if _is_headline(event))
     return Trial(
-        log_value=float(np.log(value)),
+        log_value=float(np.log(values[0])),
         left=float(np.log1p(-min(here, 0.95))),
         anywhere=_beyond_ticks(end.usage.foreign_s, seen.elapsed_s),
         here=here,
