@@ -44,7 +44,7 @@ LIMIT = 0.03
 LEVEL = 0.05
 WORKLOAD, METRIC = "postmark", "transactions"
 OTHER = """
-import os, random, sys, time
+import os, random, select, sys, time
 if os.fork():
     os._exit(0)
 os.setsid()
@@ -52,13 +52,13 @@ os.sched_setaffinity(0, {int(sys.argv[1])})
 print(os.getpid(), flush=True)
 os.close(1)
 draw = random.Random(int(sys.argv[2]))
-while True:
+while not select.select([0], [], [], 0)[0]:
     until = time.monotonic() + draw.expovariate(1 / 0.4)
     while time.monotonic() < until:
         pass
     time.sleep(draw.expovariate(1 / 0.8))
 """
-"""Nobody's child, so that it is not taken for a part of ours."""
+"""Nobody's child, so that it is not taken for a part of ours; it ends when its input does."""
 
 
 @dataclass(frozen=True)
@@ -190,13 +190,16 @@ def _nobody() -> Iterator[None]:
 def _other(cpu: int, draw: random.Random) -> Iterator[None]:
     """Somebody else who computes at random times."""
     argv = (sys.executable, "-c", OTHER, str(cpu), str(draw.randrange(2**32)))
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as started:
+    ours, its = os.pipe()[::-1]
+    with subprocess.Popen(argv, stdin=its, stdout=subprocess.PIPE, text=True) as started:
+        os.close(its)
         assert started.stdout is not None
         pid = int(started.stdout.readline())
     try:
         yield
     finally:
         os.kill(pid, 9)
+        os.close(ours)
 
 
 def _say(line: str) -> None:
