@@ -68,7 +68,9 @@ def test_the_best_is_not_called_so_while_it_is_not_separated():
 def test_what_is_open_is_told_from_the_side_of_the_table(effect):
     """Whichever of the two seems better: the baseline is what others are compared against."""
     text = answer_of(systems=("ext4", "xfs"), effects={"xfs": effect}, noise=0.03, blocks=20)
-    assert re.search(r"between (ext4 and xfs|xfs and ext4) \(xfs −[\d.]+ to \+[\d.]+ % after 20 ", text)
+    assert re.search(
+        r"between (ext4 and xfs|xfs and ext4) \(xfs −[\d.]+ to \+[\d.]+ % after 20 ", text
+    )
 
 
 def test_equivalent_systems_share_the_place():

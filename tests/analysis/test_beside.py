@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support.sessions import synthetic_sessions
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Comparison
+from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
@@ -111,3 +113,30 @@ def test_plans_without_covariates_are_written_as_before() -> None:
     assert planned(plan, "unadjusted", ()).hash == plan.hash
     assert b"adjust_for" not in plan.document()
     assert planned(plan, "adjusted").hash != plan.hash
+
+
+def test_the_means_of_sessions_are_adjusted_by_the_means_of_what_others_took() -> None:
+    """Each session of six blocks is one difference, and one of each covariate."""
+    rng = np.random.default_rng(6)
+    groups = [
+        replace(
+            group,
+            plan=planned(group.plan, "unadjusted"),
+            run=group.run.model_copy(
+                update={
+                    "trials": tuple(
+                        disturbed(trial, rng.uniform(0, 0.5), 1.0) for trial in group.run.trials
+                    )
+                }
+            ),
+        )
+        for group in synthetic_sessions((0.1,) * 8, 8)
+    ]
+    (found,) = analyse_sessions(groups).workloads[0].index.comparisons
+    beside = found.beside
+    assert beside is not None
+    assert (found.blocks, beside.blocks, beside.covariates) == (8, 8, ("external_cpu",))
+    assert None not in (found.low, found.high, beside.low, beside.high, beside.explained)
+    assert (beside.explained or 0) > 0.9
+    assert (beside.low or 0) < np.exp(0.1) < (beside.high or 0)
+    assert (beside.high or 0) - (beside.low or 0) < 0.3 * ((found.high or 0) - (found.low or 0))

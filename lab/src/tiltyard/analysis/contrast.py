@@ -24,7 +24,6 @@ from tiltyard.stats.family import (
 )
 from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
-from tiltyard.study.model import Covariate
 
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
@@ -36,17 +35,6 @@ _SAME_WORDS: Final[dict[int, Verdict]] = {
     EQUIVALENT: "equivalent",
     INVALID: "invalid",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Adjustment:
-    """What covariates had to do with a comparison."""
-
-    used: tuple[Covariate, ...]
-    left_out: tuple[Covariate, ...]
-    """The same on both sides of every block, or not known."""
-    explained: float | None
-    """Share of the variance of the differences that goes with them; ``None`` before a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +57,10 @@ class Contrast:
     """Stopped, undecided, because it could hardly be decided by the last look."""
     withheld: str = ""
     """Why it has no verdict though its data may well give one: too many blocks are spoiled."""
+    covariates: FloatArray | None = None
+    """Those of the differences, shape (differences, covariates), if they were adjusted for."""
     beside: "Contrast | None" = None
-    """The same by the analysis that is not the study's; ``None`` where there is one only."""
-    adjustment: Adjustment | None = None
-    """Of whichever of the two is adjusted."""
+    """The same by the analysis that is not the one named for the verdicts."""
 
     @property
     def attempted(self) -> int:
@@ -116,6 +104,7 @@ class Contrast:
             differences=-self.differences,
             interval=interval,
             verdict=flipped.get(self.verdict, self.verdict),
+            covariates=None if self.covariates is None else -self.covariates,
             beside=self.beside and self.beside.reversed(),
         )
 
@@ -250,7 +239,7 @@ def judge_rows(
         max_failed_share=MAX_FAILED_SHARE,
     )
     verdicts = judge_family(differences, failed, rules, to_come, covariates)
-    return list(_contrasts(asked, differences, failed, verdicts))
+    return list(_contrasts(asked, differences, failed, verdicts, covariates))
 
 
 def paired(
@@ -321,6 +310,7 @@ def _contrasts(
     differences: FloatArray,
     failed: BoolArray,
     found: FamilyVerdicts,
+    covariates: FloatArray | None,
 ) -> Iterator[Contrast]:
     """Each row of the arrays as a contrast."""
     usable = np.isfinite(differences)
@@ -350,6 +340,7 @@ def _contrasts(
             p_adjusted=p_adjusted if blocks else None,
             verdict=_verdict(outcome, estimate, quantity),
             futile=outcome == FUTILE,
+            covariates=None if covariates is None else covariates[row, : len(own)][own],
         )
 
 

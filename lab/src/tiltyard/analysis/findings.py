@@ -180,10 +180,7 @@ def _judge_indices(plan: Plan, found: Sequence[Quantities], to_come: int) -> tup
     if any(np.isfinite(own).any() for own in covariates):
         adjusted = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come, covariates)
         both = (judged, adjusted) if design.verdict == "unadjusted" else (adjusted, judged)
-        judged = tuple(
-            side_by_side(named, other, design, systems, own)
-            for named, other, own in zip(*both, covariates, strict=True)
-        )
+        judged = tuple(map(side_by_side, *both))
     return tuple(found.against(plan.baseline) for found in judged)
 
 
