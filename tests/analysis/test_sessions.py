@@ -1,5 +1,7 @@
 """What is stated of several sessions: verdicts, the spread between them, and what counts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -154,3 +156,14 @@ def test_a_spread_needs_two_groups_with_values():
     for groups in ([np.ones(3)], [np.ones(3), np.ones(0)]):
         with pytest.raises(ValueError, match="two at least"):
             spread_between(groups)
+
+
+def test_sessions_are_told_against_the_baseline_too():
+    groups = [
+        replace(group, plan=group.plan.model_copy(update={"baseline": "xfs"}))
+        for group in synthetic_sessions(EIGHT, 8)
+    ]
+    found = analyse_sessions(groups)
+    told, [over] = headline(found), found.sessions.comparisons
+    assert (over.system, over.against, over.verdict) == ("ext4", "xfs", "slower")
+    assert (over.ratio, over.low, over.high) == (told.ratio, told.low, told.high)

@@ -122,7 +122,10 @@ def _over_sessions(groups: Sequence[Recorded], design: Design) -> Iterator[OverS
         return
     plan, sessions, named = _headlines(over)
     systems = [system.name for system in plan.systems]
-    pairs = list(pairs_of(systems))
+    # Told against the baseline, as everywhere.
+    pairs = [
+        pair if systems[pair[0]] != plan.baseline else pair[::-1] for pair in pairs_of(systems)
+    ]
     if not named or not pairs:
         return
     quantities = [quantity for _, quantity in named]

@@ -135,6 +135,9 @@ def _precision(table: PrecisionTable, flaws: list[Flaw]) -> Precision:
             )
             flaws.append(Flaw(("precision", "sessions"), text))
         blocks = blocks or BLOCKS_OF_A_SESSION
+        if table.verdict == "adjusted":
+            text = "what is said over sessions is not adjusted; leave verdict out, or sessions"
+            flaws.append(Flaw(("precision", "verdict"), text))
     if table.verdict == "adjusted" and not table.adjust_for:
         text = 'needs something to adjust for: leave adjust_for out, or write ["external_cpu"]'
         flaws.append(Flaw(("precision", "verdict"), text))
