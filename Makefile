@@ -4,6 +4,7 @@ VENV   := .venv
 PYTHON := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/tiltyard-engine
 HOST   := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+SOURCES := lab tests benchmarks simulation
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock
 
 .PHONY: help demo test check build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance clean
@@ -21,8 +22,8 @@ test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (
 check: setup-dev ## formatters, linters, types, import direction
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	$(VENV)/bin/ruff format --check lab tests benchmarks
-	$(VENV)/bin/ruff check lab tests benchmarks
+	$(VENV)/bin/ruff format --check $(SOURCES)
+	$(VENV)/bin/ruff check $(SOURCES)
 	$(VENV)/bin/mypy
 
 schema docs: setup-dev ## regenerate what is derived from the code: schemas, reference pages
@@ -41,7 +42,7 @@ calibration: setup ## this host's own error rates, as docs/calibration.md (longe
 	$(VENV)/bin/tiltyard calibrate --long --document docs/calibration.md
 
 error-rates: setup-dev ## simulate how often each way to compare is wrong; writes docs/error-rates.md
-	$(PYTHON) -m tiltyard.simulation --write docs/error-rates.md
+	$(PYTHON) -m simulation --write docs/error-rates.md --quote lab/src/tiltyard/calibration/error-rates.json
 
 conformance: setup-dev ## the long statistical checks (not part of `test`)
 	$(PYTHON) -m pytest -m conformance

@@ -9,7 +9,8 @@ from tiltyard.analysis.audit.kinds import REGISTRY
 from tiltyard.analysis.audit.model import Audited, Outcome
 from tiltyard.analysis.audit.scene import Where
 from tiltyard.analysis.audit.words import ABOUT, FLAT_PERCENT, MUCH_PERCENT, SHORT_OF
-from tiltyard.cli.auditing import HEADS, audited
+from tiltyard.app.audit import audited
+from tiltyard.cli.audit import HEADS
 from tiltyard.collected.claims import Head
 from tiltyard.collected.published import read_publication
 

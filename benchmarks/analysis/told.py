@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltyard.cli.reporting import concluded, write_report
+from tiltyard.app.report import concluded, write_report
 from tiltyard.collector import no_search_at_exit
 from tiltyard.report.formats import FORMATS
 

@@ -10,7 +10,7 @@ from tiltyard.analysis.audit.kind import Held
 from tiltyard.analysis.audit.kinds import REGISTRY
 from tiltyard.analysis.audit.model import Audited
 from tiltyard.analysis.audit.scene import Scene
-from tiltyard.cli.auditing import audited
+from tiltyard.app.audit import audited
 from tiltyard.collected.claims import Claim
 from tiltyard.collected.derived import Derived
 from tiltyard.collected.model import (

@@ -6,7 +6,7 @@ import pytest
 
 from audit.conftest import small
 from tiltyard.analysis.audit.kinds import REGISTRY
-from tiltyard.cli.auditing import audited
+from tiltyard.app.audit import audited
 from tiltyard.collected.claims import read_claims
 from tiltyard.collected.derived import Derived
 from tiltyard.collected.model import PrintedAs

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from audit.conftest import PUBLISHED
+from tiltyard.app.report import concluded, write_report
 from tiltyard.cli import app
 from tiltyard.cli.console import out
-from tiltyard.cli.reporting import concluded, write_report
 from tiltyard.errors import UsageError
 
 

@@ -12,7 +12,7 @@ import pytest
 from audit.conftest import PUBLISHED, STUDIES
 from tiltyard.analysis.audit.audit import GENERAL
 from tiltyard.analysis.audit.model import Audited, Outcome
-from tiltyard.cli.auditing import audited
+from tiltyard.app.audit import audited
 from tiltyard.collected.published import read_publication
 
 Audits = Mapping[str, tuple[Audited, ...]]

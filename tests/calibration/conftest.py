@@ -27,7 +27,6 @@ WANTED = Wanted(
     delayed=1,
     minutes=None,
     gates="keep",
-    paths=0,
 )
 """Reads on a directory; the network has no kind of system to run on, and is left out."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from support.imports import GOLDEN
 from tiltyard.analysis.model import Findings
-from tiltyard.cli import importing
+from tiltyard.app import collect
 from tiltyard.cli.import_ import import_
 from tiltyard.collected.model import Collection
 from tiltyard.collected.store import read_collection
@@ -154,7 +154,7 @@ def test_on_a_full_disk_or_interrupted_nothing_is_left_behind(
         assert {path.name for path in folder.root.iterdir()} == {"sources"}
         raise cause
 
-    monkeypatch.setattr(importing, "write_collection", filling)
+    monkeypatch.setattr(collect, "write_collection", filling)
     with pytest.raises(type(cause)):
         import_(Path("mail"), "ext4=ext4.txt", "xfs=xfs.txt")
     assert sorted(path.name for path in Path().iterdir()) == ["ext4.txt", "xfs.txt"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tiltyard.app.freeze import planned
 from tiltyard.cli.plan import plan
-from tiltyard.cli.session import planned
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder

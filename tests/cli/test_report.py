@@ -11,7 +11,8 @@ import pytest
 
 from support.collections import collection
 from tiltyard.analysis.model import Findings
-from tiltyard.cli import main, reporting
+from tiltyard.app import report as use_case
+from tiltyard.cli import main
 from tiltyard.collected.model import Reading
 from tiltyard.collected.store import write_collection
 from tiltyard.folder import StudyFolder
@@ -150,7 +151,7 @@ def test_a_package_that_is_missing_is_named(
     def without(*_: object) -> None:
         raise ModuleNotFoundError("No module named 'typst'", name="typst")
 
-    monkeypatch.setattr(reporting, "write_findings", without)
+    monkeypatch.setattr(use_case, "write_findings", without)
     terminal = io.TextIOWrapper(io.BytesIO())
     assert on_a_terminal(terminal, monkeypatch, folder, "--format", "pdf") == 3
     error = capsys.readouterr().err

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from support.hosts import needs_root
+from tiltyard.app.freeze import planned
 from tiltyard.cli.check import check
 from tiltyard.cli.compare import compare
 from tiltyard.cli.plan import plan
 from tiltyard.cli.run import run
-from tiltyard.cli.session import planned
 from tiltyard.errors import ExitCode, RefusedError, TiltyardError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder

@@ -5,7 +5,7 @@ import pytest
 from published.conftest import STUDIES
 from support.papers import ink_outside, is_accessible, pixels_of, squeezed, text_of
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.cli.reporting import style_of
+from tiltyard.app.report import style_of
 from tiltyard.collected.published import Publication
 from tiltyard.report.formats import pdf
 

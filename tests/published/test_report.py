@@ -6,7 +6,7 @@ import pytest
 
 from published.conftest import PUBLISHED
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.cli.reporting import concluded, write_report
+from tiltyard.app.report import concluded, write_report
 from tiltyard.collected.published import Publication
 from tiltyard.errors import RefusedError, UsageError
 

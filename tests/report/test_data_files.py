@@ -15,7 +15,7 @@ from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.schema import findings_schema
 from tiltyard.analysis.values import value_table
-from tiltyard.cli.reporting import findings_of
+from tiltyard.app.report import findings_of
 from tiltyard.collected.model import Reading
 from tiltyard.delimited import delimited, undefused
 from tiltyard.report.formats import csv as csv_format

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from support.runs import Watcher, directory_system, go_on, place, plan_of
 from support.unchained import unchained
-from tiltyard.cli.reporting import STYLES, findings_of, insist_on_seal
+from tiltyard.app.report import STYLES, findings_of, insist_on_seal
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256, write_whole

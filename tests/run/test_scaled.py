@@ -7,8 +7,8 @@ import pytest
 
 from support.hosts import nothing_is_left, state
 from tiltyard.analysis.model import Findings
+from tiltyard.app.freeze import at_scale
 from tiltyard.cli.run import run
-from tiltyard.cli.session import at_scale
 from tiltyard.errors import ExitCode, UsageError
 from tiltyard.folder import StudyFolder
 

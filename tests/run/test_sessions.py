@@ -10,7 +10,7 @@ import pytest
 
 from support.papers import squeezed
 from support.patience import PATIENCE_S, wait_until
-from tiltyard.cli.reporting import findings_of
+from tiltyard.app.report import findings_of
 from tiltyard.cli.run import run
 from tiltyard.cli.status import status
 from tiltyard.errors import BusyError, ExitCode, UsageError

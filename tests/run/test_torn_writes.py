@@ -12,7 +12,7 @@ from support.faulty_fs import READ_ONLY, Fault, faulty
 from support.hosts import needs_root
 from support.patience import PATIENCE_S
 from support.small_disk import filled_and_freed, small_disk
-from tiltyard.cli.session import planned
+from tiltyard.app.freeze import planned
 from tiltyard.errors import ExitCode
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder

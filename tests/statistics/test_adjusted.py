@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tiltyard.simulation.adjusting import (
+from simulation.adjusting import (
     EXPLAINED,
     LAWS,
     OURS,

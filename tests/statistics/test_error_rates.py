@@ -8,26 +8,26 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tiltyard.simulation import comparisons, document, simulate
-from tiltyard.simulation.change_points import change_points
-from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
-from tiltyard.simulation.failures import FAILING, SPARES, failure_rates
-from tiltyard.simulation.families import PROCEDURES, family_rates
-from tiltyard.simulation.growth import SCALES, growth_rates
-from tiltyard.simulation.headlines import (
+from simulation import comparisons, document, simulate
+from simulation.change_points import change_points
+from simulation.designs import DESIGNS, STANDARD, outcome
+from simulation.failures import FAILING, SPARES, failure_rates
+from simulation.families import PROCEDURES, family_rates
+from simulation.growth import SCALES, growth_rates
+from simulation.headlines import (
     differences_of,
     excluded,
     headline_rates,
     power_rates,
     spending_of,
 )
-from tiltyard.simulation.laws import LAWS, law_rates
-from tiltyard.simulation.others import RULES, times_faster, trials_until_small
-from tiltyard.simulation.rates import EFFECTS, Rates, rates
-from tiltyard.simulation.scenarios import NOISIEST, SCENARIOS, paired
-from tiltyard.simulation.sections import SECTIONS
-from tiltyard.simulation.studies import study_rates
-from tiltyard.simulation.watching import DEPENDENT, watched_rates
+from simulation.laws import LAWS, law_rates
+from simulation.others import RULES, times_faster, trials_until_small
+from simulation.rates import EFFECTS, Rates, rates
+from simulation.scenarios import NOISIEST, SCENARIOS, paired
+from simulation.sections import SECTIONS
+from simulation.studies import study_rates
+from simulation.watching import DEPENDENT, watched_rates
 from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
 from tiltyard.stats.looks import FIRST_BY_T, LEVEL, TABULATED, shares_of
 from tiltyard.stats.multiple import holm

@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binom
 
-from tiltyard.simulation.imports import (
+from simulation.imports import (
     CELLS,
     PAIRS,
     SHARED,
@@ -13,7 +13,7 @@ from tiltyard.simulation.imports import (
     draws,
     shared_rates,
 )
-from tiltyard.simulation.rounded import RoundedRates, rounded_rates
+from simulation.rounded import RoundedRates, rounded_rates
 
 REPORTS = 400
 WELCH_OF_TWO_POINTS = 0.065

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tiltyard.simulation.sessions import PLANNED, SessionRates, session_rates
+from simulation.sessions import PLANNED, SessionRates, session_rates
 from tiltyard.stats.replication import spread_between
 
 STUDIES = 2_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from tiltyard.simulation.forecasts import FAMILIES, NOISES, likely_forecast, look_forecast
+from simulation.forecasts import FAMILIES, NOISES, likely_forecast, look_forecast
 from tiltyard.stats.planning import (
     blocks_for_half_width,
     blocks_needed,

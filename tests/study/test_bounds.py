@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.catalogue import CATALOGUE
-from tiltyard.cli.session import open_study
+from tiltyard.app.freeze import open_study
 from tiltyard.errors import UsageError
 from tiltyard.study import bounds
 from tiltyard.study.load import load_study, read_study

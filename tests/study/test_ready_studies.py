@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tiltyard.cli.session import frozen
+from tiltyard.app.freeze import frozen
 from tiltyard.collected.published import read_publication
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder

@@ -9,7 +9,7 @@ import pytest
 from pypdf import PdfReader
 
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.cli.reporting import concluded, findings_of, formats_of, write_report
+from tiltyard.app.report import concluded, findings_of, formats_of, write_report
 from tiltyard.collected.published import read_publication
 from tiltyard.report.document import Document, Table
 from tiltyard.report.styles import STYLES

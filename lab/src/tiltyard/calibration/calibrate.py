@@ -9,8 +9,7 @@ from tiltyard import __version__
 from tiltyard.calibration.bench import Bench, Gates, SubjectBench
 from tiltyard.calibration.examine import overhead_of
 from tiltyard.calibration.ladders import ladders_of
-from tiltyard.calibration.model import Asked, Calibration, Overhead
-from tiltyard.calibration.simulated import simulated
+from tiltyard.calibration.model import Asked, Calibration, Overhead, Simulated
 from tiltyard.calibration.studies import COMPARISONS_EACH, overhead_part
 from tiltyard.calibration.subjects import Subject, place_of
 from tiltyard.errors import UsageError
@@ -22,6 +21,8 @@ from tiltyard.units import format_duration
 
 _OVERHEADS: Final = {"64k": ("reads of 64 KiB", 0.01), "4k": ("reads of 4 KiB", 0.03)}
 """Block → in words, and the share of it that the engine may spend."""
+_SIMULATED: Final = Path(__file__).with_name("error-rates.json")
+"""Written by ``make error-rates``, together with docs/error-rates.md."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,6 @@ class Wanted:
     """After which no further round is begun."""
     gates: Gates
     """What becomes of a block that something disturbs."""
-    paths: int
-    """Simulated comparisons of each kind; 0 leaves the simulation out."""
 
     @property
     def rounds(self) -> int:
@@ -94,7 +93,7 @@ def calibrate(
         overheads=overheads,
         subjects=tuple(one.findings() for one in benches),
         ladders=ladders,
-        simulated=simulated(wanted.paths) if wanted.paths else None,
+        simulated=Simulated.model_validate_json(_SIMULATED.read_bytes()),
         remarks=tuple(remarks),
     )
 

@@ -1,7 +1,6 @@
 """One part of a calibration, carried out as the real study that it is, and read back as arrays."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -9,32 +8,21 @@ import numpy as np
 
 from tiltyard.analysis.quantity import collect
 from tiltyard.analysis.workload import quantities_of
+from tiltyard.app.freeze import frozen, place_study
+from tiltyard.app.run import run_whole
 from tiltyard.calibration.studies import Part
-from tiltyard.errors import HostLacksError, TrialsFailedError, UsageError
+from tiltyard.errors import HostLacksError, TrialsFailedError
 from tiltyard.executors.engine import Engine
-from tiltyard.folder import StudyFolder, write_whole
-from tiltyard.plan.freeze import freeze
+from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.observer import Observer
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
-from tiltyard.run.runner import run_study
 from tiltyard.stats.types import FloatArray
-from tiltyard.study.load import load_study
-from tiltyard.systems import KINDS
 
 FEWEST_BLOCKS: Final = 7
 """That an interval needs: the first look of the standard rules."""
-
-
-@dataclass(frozen=True)
-class _Enough:
-    """What a part's only look says: nothing is decided before everything is measured."""
-
-    done: bool = True
-    reason: str = "all blocks are done"
-    going_on: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -109,21 +97,13 @@ def carry_out(root: Path, part: Part, engine: Engine, observer: Observer) -> Out
         HostLacksError: if this host cannot run it, or is too busy.
     """
     folder = StudyFolder(root / part.name)
-    if not folder.study.exists():
-        write_whole(folder.study, part.text.encode())
-    elif folder.study.read_text() != part.text:
-        raise UsageError(
-            f"{folder.study}: not what this command calibrates. Choose another --folder"
-        )
+    place_study(folder, part.text.encode())
     for name in part.directories:
         (folder.root / name).mkdir(exist_ok=True)
     if not folder.plan.exists():
-        catalogue = engine.describe()
-        study = load_study(folder.study, catalogue, KINDS)
-        plan = freeze(study, folder.study, catalogue, engine.validate, datetime.now(UTC))
-        write_plan(folder, plan)
+        write_plan(folder, frozen(folder.study, engine, None))
     plan = read_plan(folder)
-    run_study(folder, plan, engine, lambda _: _Enough(), observer)
+    run_whole(folder, plan, engine, observer, "all blocks are done")
     outcome = Outcome(plan, read_run(folder, plan))
     outcome.insist_on_calm()
     return outcome

@@ -51,7 +51,6 @@ def calibrate(
     from tiltyard.calibration.calibrate import Wanted
     from tiltyard.calibration.calibrate import calibrate as carry_out
     from tiltyard.calibration.page import render_document, render_page
-    from tiltyard.calibration.simulated import FULL_PATHS, QUICK_PATHS
     from tiltyard.calibration.subjects import check_kinds, subjects
     from tiltyard.cli.calibrating import PartsDisplay, summary
     from tiltyard.cli.console import show
@@ -72,7 +71,6 @@ def calibrate(
         delayed=wanted_comparisons if long else min(wanted_comparisons, _DELAYED),
         minutes=minutes,
         gates="keep" if keep_spoiled else "replace",
-        paths=FULL_PATHS if long else QUICK_PATHS,
     )
     try:
         with PartsDisplay() as display:

@@ -45,7 +45,7 @@ def check(
             would execute, in order, and execute none of them.
         scale: Check the study as a run with this `--scale` would carry it out: "1/64".
     """
-    from tiltyard.cli.session import frozen, rehearsal_of
+    from tiltyard.app.freeze import frozen, rehearsal_of
     from tiltyard.executors.engine import Engine
     from tiltyard.run.trust import Bringing
     from tiltyard.study.scaling import parse_scale

@@ -44,47 +44,21 @@ def compare(
         scale: Make sizes, counts and durations smaller by this fraction: more than 0, at most 1, as
             "1/8" or "0.125". Plan and report say what became of them.
     """
+    from tiltyard.app.compare import typed_study
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carry_out
-    from tiltyard.cli.session import part_of, place_study
-    from tiltyard.executors.engine import Engine
-    from tiltyard.folder import StudyFolder, sha256
-    from tiltyard.run.trust import Bringing
-    from tiltyard.study.compare import compare_study
-    from tiltyard.study.load import read_study
     from tiltyard.study.scaling import parse_scale
-    from tiltyard.systems import KINDS
-    from tiltyard.systems.filesystems import FILESYSTEMS
-    from tiltyard.systems.pair.settings import PairSettings
 
-    settings = PairSettings.model_fields.keys()
-    network = any(system.partition("=")[0] in settings for system in systems)
-    workload = workload or ("tcp_stream" if network else "postmark",)
-    catalogue = Engine.find().describe()
-    text = compare_study(
+    fraction = None if scale is None else parse_scale(scale)
+    target = typed_study(
         systems,
         workload,
-        catalogue,
-        [filesystem.name for filesystem in FILESYSTEMS],
-        settings,
+        folder,
+        fraction,
         blocks=blocks,
         budget=budget,
         seed=seed,
         spoiled=spoiled,
     )
-    fraction = None if scale is None else parse_scale(scale)
-    target = StudyFolder(folder or Path(_name(systems, workload) + part_of(fraction)))
-    # A study that cannot be carried out must not stand in the way of the corrected command.
-    study = read_study(text, target.study, catalogue, KINDS)
-    place_study(target, text.encode())
-    # What was typed here is trusted as typed; a plan that was in the folder before is not.
-    hash_ = sha256(text.encode())
-    Bringing.among(hash_, study.systems, study.workloads, catalogue, target).trust()
     remark(f"Study    {target.root}/")
     return carry_out(target, scale=fraction)
-
-
-def _name(systems: tuple[str, ...], workloads: tuple[str, ...]) -> str:
-    """A folder name that says what is compared: ``postmark-ext4-xfs``."""
-    words = [*workloads, *(Path(system).name or "root" for system in systems)]
-    return "-".join(words)

@@ -36,9 +36,8 @@ def export(
         output: File to write, `-` for stdout; by default a file in the study's folder `report/`, of
             a printed study here.
     """
+    from tiltyard.app.report import findings_of, free_file, named
     from tiltyard.cli.console import emit, say
-    from tiltyard.cli.output import free_file
-    from tiltyard.cli.reporting import findings_of, named
     from tiltyard.collected.published import is_published
     from tiltyard.exporters import EXPORTERS
     from tiltyard.folder import StudyFolder, write_together

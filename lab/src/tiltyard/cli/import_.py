@@ -52,9 +52,9 @@ def import_(
         mapping: The files are CSV; this TOML file says what each of their columns is.
         json: Print the findings as JSON instead of the verdict table.
     """
+    from tiltyard.app.collect import place_collection
+    from tiltyard.app.report import concluded, write_report
     from tiltyard.cli.console import emit_json, show
-    from tiltyard.cli.importing import place_collection
-    from tiltyard.cli.reporting import concluded, write_report
     from tiltyard.importers.assemble import Said, assemble
     from tiltyard.importers.gather import given
     from tiltyard.report.terminal import verdicts

@@ -39,9 +39,10 @@ def plan(
             start one, as `tiltyard check` names them. Kept, so that it is said once for a study.
     """
     from tiltyard.analysis.forecast import Asked, forecast
-    from tiltyard.cli.console import emit_json, say, show
+    from tiltyard.app.pilot import known_of, plan_to_forecast, run_pilot
+    from tiltyard.cli.console import emit_json, remark, say, show
+    from tiltyard.cli.display import LiveDisplay
     from tiltyard.cli.forecast_table import sentences, table
-    from tiltyard.cli.piloting import known_of, plan_to_foresee, run_pilot
     from tiltyard.errors import UsageError
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
@@ -55,8 +56,11 @@ def plan(
     budget_s = _seconds(budget)
     fraction = None if scale is None else parse_scale(scale)
     if pilot:
-        run_pilot(folder, engine, fraction, trust=trust)
-    planned = plan_to_foresee(folder, engine, fraction)
+        with LiveDisplay(decides=False) as display:
+            remarks = run_pilot(folder, engine, display, fraction, trust=trust)
+        for line in remarks:
+            remark(f"Pilot    {line}")
+    planned = plan_to_forecast(folder, engine, fraction)
     known, source = known_of(folder, planned)
     try:
         found = forecast(

@@ -42,8 +42,8 @@ def report(
         seal: The seal that a run or a report of this study has printed: refuse to report if the
             journal or a trial is not what it was then.
     """
+    from tiltyard.app.report import concluded, formats_of, insist_on_seal, write_report
     from tiltyard.cli.console import emit_json, show
-    from tiltyard.cli.reporting import concluded, formats_of, insist_on_seal, write_report
     from tiltyard.collector import collector_paused, no_search_again
     from tiltyard.report.terminal import verdicts
 

@@ -56,7 +56,7 @@ def run(
         trust: Let what the study brings be executed: programs, and options that start one, as
             `tiltyard check` names them. Kept, so that it is said once for a study.
     """
-    from tiltyard.cli.session import open_study
+    from tiltyard.app.freeze import open_study
     from tiltyard.errors import UsageError
     from tiltyard.study.scaling import parse_scale
     from tiltyard.units import parse_duration
@@ -95,9 +95,9 @@ def carry_out(
         RefusedError: if what the study brings is not trusted.
         HostLacksError: if the study folder cannot be written any more.
     """
+    from tiltyard.app.freeze import planned
+    from tiltyard.app.report import conclude
     from tiltyard.cli.console import remark, show
-    from tiltyard.cli.reporting import conclude
-    from tiltyard.cli.session import planned
     from tiltyard.errors import HostLacksError
     from tiltyard.executors.engine import Engine
     from tiltyard.report.terminal import verdicts
@@ -130,11 +130,9 @@ def _run_session(
     wait_s: float | None,
 ) -> None:
     """One session, with the display of a person."""
-    from tiltyard.analysis.decision import decision
-    from tiltyard.analysis.findings import analyse
+    from tiltyard.app.run import run_until_decided
     from tiltyard.cli.console import remark
     from tiltyard.cli.display import LiveDisplay
-    from tiltyard.run.runner import run_study
 
     plan = session.plan
     if plan.scaled:
@@ -142,11 +140,9 @@ def _run_session(
     if max(plan.session, plan.design.sessions) > 1:
         remark(f"Session  {plan.session} of {max(plan.session, plan.design.sessions)}")
     with LiveDisplay() as display:
-        reason = run_study(
-            session.folder,
-            plan,
+        reason = run_until_decided(
+            session,
             engine,
-            lambda record: decision(analyse(plan, record)),
             display,
             stop_on_failure=stop_on_failure,
             allow_reboot=allow_reboot,

@@ -1,7 +1,7 @@
 """Two independent samples with variances of their own.
 
 This is not how Tiltyard compares: its values are paired within blocks. It is here because others
-compare so, and :mod:`tiltyard.simulation` shows what becomes of it when a host drifts.
+compare so, and :mod:`simulation` shows what becomes of it when a host drifts.
 
 Sources: Welch, Biometrika 34 (1947); Satterthwaite, Biometrics Bulletin 2 (1946).
 """

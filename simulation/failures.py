@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from simulation.section import Line, Section, percent, span, table
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
 from tiltyard.plan.freeze import spares_for
-from tiltyard.simulation.section import Line, Section, percent, span, table
 from tiltyard.stats.family import DIFFERENT, INVALID, FamilyRules, judge_family
 from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.multiple import holm

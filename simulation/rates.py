@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.designs import DESIGNS, Design, Outcome, outcome
-from tiltyard.simulation.others import RULES, Rule
-from tiltyard.simulation.scenarios import SCENARIOS, Scenario, paired
+from simulation.designs import DESIGNS, Design, Outcome, outcome
+from simulation.others import RULES, Rule
+from simulation.scenarios import SCENARIOS, Scenario, paired
 from tiltyard.stats.types import FloatArray
 
 EFFECTS: Final = (0.02, 0.05, 0.10)

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.levels import LEVEL, welch_claims
-from tiltyard.simulation.scenarios import SCENARIOS, Scenario
-from tiltyard.simulation.section import Section, percent, table
+from simulation.levels import LEVEL, welch_claims
+from simulation.scenarios import SCENARIOS, Scenario
+from simulation.section import Section, percent, table
 from tiltyard.stats.types import FloatArray
 
 DISTURBED: Final = tuple(found for found in SCENARIOS if "normal" not in found.name)[:4]

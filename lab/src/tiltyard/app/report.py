@@ -10,12 +10,11 @@ from typing import TypeVar
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.sessions import analyse_sessions
-from tiltyard.cli.auditing import audited
-from tiltyard.cli.output import free_folder
+from tiltyard.app.audit import audited
 from tiltyard.collected.published import PUBLISHED, Publication, is_published, read_publication
 from tiltyard.collected.store import is_collected, read_collection
 from tiltyard.collector import collector_paused
-from tiltyard.errors import UsageError
+from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
@@ -183,3 +182,38 @@ def named(name: str, known: dict[str, _Named], what: str) -> _Named:
     near = get_close_matches(name, known, 1)
     guess = f' Did you mean "{near[0]}"?' if near else ""
     raise UsageError(f'"{name}" is not {what}. One of: {", ".join(known)}.{guess}')
+
+
+def free_folder(output: Path) -> Path:
+    """A folder that a report may be written to.
+
+    Raises:
+        UsageError: if it is no folder.
+        RefusedError: if a study is there.
+    """
+    for place in (output, *output.parents):
+        if place.exists() and not place.is_dir():
+            raise UsageError(f"--output {output}: {place} is a file; name a folder for the report")
+    if _holds_a_study(output):
+        raise RefusedError(f"{output}: a study is there; --output names a folder for the report")
+    return output
+
+
+def free_file(output: Path) -> Path:
+    """A file that may be written.
+
+    Raises:
+        UsageError: if it is a folder.
+        RefusedError: if it is there, and belongs to a study.
+    """
+    if output.is_dir():
+        raise UsageError(f"--output {output}: a directory; name the file in it")
+    folder = output.resolve().parent
+    above = folder.parent
+    if output.exists() and folder.name != "report" and any(map(_holds_a_study, (folder, above))):
+        raise RefusedError(f"--output {output}: belongs to a study; name another file")
+    return output
+
+
+def _holds_a_study(folder: Path) -> bool:
+    return StudyFolder(folder).study.exists() or is_collected(folder) or is_published(folder)

@@ -5,12 +5,10 @@ from fractions import Fraction
 
 from tiltyard.analysis.basis import Basis, basis_of, basis_of_pilot
 from tiltyard.analysis.cell_times import cell_times
-from tiltyard.analysis.decision import Decision
 from tiltyard.analysis.pilot import pilot_of
 from tiltyard.analysis.replication import components_of, values_of_trials
-from tiltyard.cli.console import remark
-from tiltyard.cli.display import LiveDisplay
-from tiltyard.cli.session import at_scale, frozen
+from tiltyard.app.freeze import at_scale, frozen
+from tiltyard.app.run import run_whole
 from tiltyard.errors import InterruptedRunError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
@@ -20,15 +18,23 @@ from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.course import counted, course_of
 from tiltyard.run.estimate import Pace
 from tiltyard.run.history import History
+from tiltyard.run.observer import Observer
 from tiltyard.run.read import read_run
-from tiltyard.run.runner import run_study
 from tiltyard.run.trust import Bringing
 
 
 def run_pilot(
-    folder: StudyFolder, engine: Engine, scale: Fraction | None = None, *, trust: bool = False
-) -> None:
+    folder: StudyFolder,
+    engine: Engine,
+    observer: Observer,
+    scale: Fraction | None = None,
+    *,
+    trust: bool = False,
+) -> list[str]:
     """Carry the pilot out, or go on with it, and write down what it found.
+
+    Returns:
+        Remarks for people.
 
     Raises:
         RefusedError: if what the study brings is not trusted.
@@ -36,10 +42,8 @@ def run_pilot(
         UsageError: if there is the pilot of another study.
     """
     plan = _planned_pilot(folder, engine, scale, trust=trust)
-    enough = Decision(done=True, open=(), reason="the pilot is complete", going_on=frozenset())
     try:
-        with LiveDisplay(decides=False) as display:
-            run_study(folder.pilot, plan, engine, lambda _: enough, display)
+        run_whole(folder.pilot, plan, engine, observer, "the pilot is complete")
     except InterruptedRunError:
         raise InterruptedRunError(
             "interrupted; everything finished is kept. "
@@ -48,14 +52,15 @@ def run_pilot(
     run = read_run(folder.pilot, plan)
     history = History.read(folder.pilot.journal)
     pace = Pace.of(history)
-    found = pilot_of(plan, run, pace.overhead_s, pace.workloads, history.last_at)
-    write_whole(folder.pilot_findings, found.document())
-    remark(f"Pilot    {folder.pilot_findings} ({found.hash[:12]})")
+    pilot = pilot_of(plan, run, pace.overhead_s, pace.workloads, history.last_at)
+    write_whole(folder.pilot_findings, pilot.document())
+    remarks = [f"{folder.pilot_findings} ({pilot.hash[:12]})"]
     if failed := sum(trial.outcome != "done" for trial in run.trials):
-        remark(f"Pilot    {failed} of {len(run.trials)} trials failed: tiltyard status "
-               f"{folder.pilot.root}")  # fmt: skip
+        of = len(run.trials)
+        remarks.append(f"{failed} of {of} trials failed: tiltyard status {folder.pilot.root}")
     if folder.plan.exists():
-        remark("Pilot    the plan of this study is frozen already: it stays as it is")
+        remarks.append("the plan of this study is frozen already: it stays as it is")
+    return remarks
 
 
 def _planned_pilot(
@@ -79,7 +84,7 @@ def _planned_pilot(
     return read_plan(pilot)
 
 
-def plan_to_foresee(folder: StudyFolder, engine: Engine, scale: Fraction | None = None) -> Plan:
+def plan_to_forecast(folder: StudyFolder, engine: Engine, scale: Fraction | None = None) -> Plan:
     """The plan of the study, or the one that would be frozen now; nothing is written."""
     if folder.plan.exists():
         return at_scale(folder, scale)

@@ -1,4 +1,4 @@
-"""What several verbs share: from a study to its plan."""
+"""From a study to its folder, and to its frozen plan."""
 
 import contextlib
 import tempfile
@@ -34,7 +34,10 @@ def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) 
         UsageError: if there is no study, or another study is in the folder already.
     """
     if study.is_file() and study.name != "study.toml":
-        source, target = study, StudyFolder(folder or study.with_name(study.stem + part_of(scale)))
+        source, target = (
+            study,
+            StudyFolder(folder or study.with_name(study.stem + scale_suffix(scale))),
+        )
     else:
         source = StudyFolder.of(study).study
         target = StudyFolder(folder or source.parent)
@@ -42,7 +45,7 @@ def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) 
     return target
 
 
-def part_of(scale: Fraction | None) -> str:
+def scale_suffix(scale: Fraction | None) -> str:
     """What the name of a scaled study's folder ends in: ``-1-64``; nothing for a whole one."""
     return "" if scale in (None, 1) else f"-{scale}".replace("/", "-")
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.designs import Outcome
+from simulation.designs import Outcome
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 from tiltyard.stats.welch import Moments, moments, welch
 

@@ -12,6 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from simulation.laws import LAWS
+from simulation.scenarios import SCENARIOS
+from simulation.section import Line, Section, percent, span, table
 from tiltyard.analysis.collected.evidence import (
     LEVEL,
     Evidence,
@@ -22,9 +25,6 @@ from tiltyard.analysis.collected.evidence import (
     together,
     unpaired,
 )
-from tiltyard.simulation.laws import LAWS
-from tiltyard.simulation.scenarios import SCENARIOS
-from tiltyard.simulation.section import Line, Section, percent, span, table
 from tiltyard.stats.types import FloatArray
 from tiltyard.stats.welch import Moments, welch
 

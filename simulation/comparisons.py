@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.simulation.designs import STANDARD
-from tiltyard.simulation.others import RULES
-from tiltyard.simulation.portfolio import PortfolioRates, portfolio_rates
-from tiltyard.simulation.rates import EFFECTS, Rates, rates
-from tiltyard.simulation.scenarios import NOISIEST
-from tiltyard.simulation.section import Line, Section, percent, span, table
+from simulation.designs import STANDARD
+from simulation.others import RULES
+from simulation.portfolio import PortfolioRates, portfolio_rates
+from simulation.rates import EFFECTS, Rates, rates
+from simulation.scenarios import NOISIEST
+from simulation.section import Line, Section, percent, span, table
 
 
 @dataclass(frozen=True)

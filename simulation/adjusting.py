@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.designs import Bounds, Outcome, bounds_of, outcome
-from tiltyard.simulation.section import Line, Section, percent, span, table
+from simulation.designs import Bounds, Outcome, bounds_of, outcome
+from simulation.section import Line, Section, percent, span, table
 from tiltyard.stats.looks import looks
 from tiltyard.stats.sequential import Evidence, Spending
 from tiltyard.stats.types import FloatArray

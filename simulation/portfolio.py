@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tiltyard.simulation.rates import Rates
-from tiltyard.simulation.scenarios import SCENARIOS
+from simulation.rates import Rates
+from simulation.scenarios import SCENARIOS
 
 NOISE: Final = {SCENARIOS[0].name: 0.50, SCENARIOS[1].name: 0.35, SCENARIOS[2].name: 0.15}
 """Scenario → share of cells."""

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.designs import STANDARD, STRICT, Design, outcome
-from tiltyard.simulation.section import Section, percent, table
+from simulation.designs import STANDARD, STRICT, Design, outcome
+from simulation.section import Section, percent, table
 from tiltyard.stats.types import FloatArray
 
 BLOCKS: Final = 30

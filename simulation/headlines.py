@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.scenarios import SCENARIOS, Scenario
-from tiltyard.simulation.section import Line, Section, percent, span, table
+from simulation.scenarios import SCENARIOS, Scenario
+from simulation.section import Line, Section, percent, span, table
 from tiltyard.stats.looks import LEVEL, LOOKS, TABULATED
 from tiltyard.stats.sequential import Spending, profile_of_family
 from tiltyard.stats.types import BoolArray, FloatArray

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.section import Section, percent, table
+from simulation.section import Section, percent, table
 from tiltyard.stats.types import FloatArray
 from tiltyard.stats.welch import moments, welch
 

@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
+from simulation.section import Line, Section, percent
 from tiltyard.analysis.contrast import Judged, judge
 from tiltyard.analysis.findings import HEADLINE_LEVEL
 from tiltyard.analysis.quantity import Quantity
 from tiltyard.plan.model import Design, Look
-from tiltyard.simulation.section import Line, Section, percent
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.stats.types import FloatArray

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.section import Section, percent, table
+from simulation.section import Section, percent, table
 from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
 from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.multiple import benjamini_hochberg, holm

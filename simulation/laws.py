@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.designs import DESIGNS, outcome
-from tiltyard.simulation.section import Section, percent, table
+from simulation.designs import DESIGNS, outcome
+from simulation.section import Section, percent, table
 from tiltyard.stats.types import FloatArray
 
 BLOCKS: Final = 30

@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.change_points import MAX_P, WINDOW, change_points
-from tiltyard.simulation.designs import DESIGNS, STANDARD, outcome
-from tiltyard.simulation.imports import draws
-from tiltyard.simulation.scenarios import paired
-from tiltyard.simulation.section import Line, Section, percent, span, table
+from simulation.change_points import MAX_P, WINDOW, change_points
+from simulation.designs import DESIGNS, STANDARD, outcome
+from simulation.imports import draws
+from simulation.scenarios import paired
+from simulation.section import Line, Section, percent, span, table
 from tiltyard.stats.types import FloatArray
 
 RUNS: Final = 100

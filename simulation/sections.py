@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tiltyard.simulation import (
+from simulation import (
     adjusting,
     comparisons,
     failures,
@@ -19,7 +19,7 @@ from tiltyard.simulation import (
     studies,
     watching,
 )
-from tiltyard.simulation.section import Section
+from simulation.section import Section
 
 SECTIONS: Final[tuple[Section[Any], ...]] = (
     comparisons.SECTION,

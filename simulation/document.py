@@ -5,8 +5,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tiltyard.simulation.section import percent, table
-from tiltyard.simulation.sections import SECTIONS
+from simulation.section import percent, table
+from simulation.sections import SECTIONS
 
 PATHS: Final = 20_000
 """Comparisons of each kind in the full form: some minutes."""

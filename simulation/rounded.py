@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from simulation.section import Section, percent, table
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.collected.evidence import LEVEL
 from tiltyard.collected.model import (
@@ -21,7 +22,6 @@ from tiltyard.collected.model import (
     PrintedAs,
     Reading,
 )
-from tiltyard.simulation.section import Section, percent, table
 from tiltyard.stats.multiple import benjamini_hochberg
 from tiltyard.stats.types import FloatArray
 from tiltyard.stats.welch import moments, welch

@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from simulation.section import Line, Section, percent, span, table
 from tiltyard.analysis.contrast import by_session
 from tiltyard.plan.sessions import BESIDE
-from tiltyard.simulation.section import Line, Section, percent, span, table
 from tiltyard.stats.sequential import FIXED, LEVEL, Spending, looks
 from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import BoolArray, FloatArray

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.simulation.section import Line, Section, percent, span, table
+from simulation.section import Line, Section, percent, span, table
 from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.planning import LIKELY, blocks_needed, expected_looks
 from tiltyard.stats.sequential import RepeatedInterval, Spending

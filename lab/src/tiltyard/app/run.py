@@ -1,0 +1,52 @@
+"""Carrying a plan out: until its comparisons are decided, or the whole of it."""
+
+from tiltyard.analysis.decision import Decision, decision
+from tiltyard.analysis.findings import analyse
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.plan.model import Plan
+from tiltyard.run.observer import Observer
+from tiltyard.run.runner import run_study
+from tiltyard.run.sessions import Session
+
+
+def run_until_decided(
+    session: Session,
+    engine: Engine,
+    observer: Observer,
+    *,
+    stop_on_failure: bool = False,
+    allow_reboot: bool = False,
+    wait_s: float | None = None,
+) -> str:
+    """Carry one session out, or go on with it; each look judges what is there.
+
+    Returns:
+        Why it ended.
+    """
+    return run_study(
+        session.folder,
+        session.plan,
+        engine,
+        lambda record: decision(analyse(session.plan, record)),
+        observer,
+        stop_on_failure=stop_on_failure,
+        allow_reboot=allow_reboot,
+        wait_s=wait_s,
+    )
+
+
+def run_whole(
+    folder: StudyFolder, plan: Plan, engine: Engine, observer: Observer, reason: str
+) -> None:
+    """Carry out every block of a plan, or go on with it; nothing is judged.
+
+    Args:
+        folder: of the plan.
+        plan: whose only look is its last block.
+        engine: measures.
+        observer: sees what goes on.
+        reason: why it ends, in words.
+    """
+    enough = Decision(done=True, open=(), reason=reason, going_on=frozenset())
+    run_study(folder, plan, engine, lambda _: enough, observer)
