@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tiltyard.analysis.audit.audit import GENERAL
-from tiltyard.analysis.audit.kinds import REGISTRY
-from tiltyard.analysis.audit.model import Audited, Outcome
-from tiltyard.analysis.audit.scene import Where
-from tiltyard.analysis.audit.words import ABOUT, FLAT_PERCENT, MUCH_PERCENT, SHORT_OF
-from tiltyard.app.audit import audited
-from tiltyard.cli.audit import HEADS
-from tiltyard.collected.claims import Head
-from tiltyard.collected.published import read_publication
+from tiltyard.collected.audited import Audited, Outcome
+from tiltyard_published.audit.audit import GENERAL
+from tiltyard_published.audit.kinds import REGISTRY
+from tiltyard_published.audit.scene import Where
+from tiltyard_published.audit.words import ABOUT, FLAT_PERCENT, MUCH_PERCENT, SHORT_OF
+from tiltyard_published.claims import Head
+from tiltyard_published.read import read_publication
+from tiltyard_published.study import audited
+from tiltyard_published.verb import HEADS
 
 _HEAD = """# What the printed studies' own numbers say of them
 

@@ -11,11 +11,11 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Comparison, Findings
-from tiltyard.collected.published import read_publication
 from tiltyard.stats.family import DIFFERENT, FamilyRules, judge_family
 from tiltyard.stats.looks import LOOKS
 from tiltyard.stats.multiple import benjamini_hochberg
 from tiltyard.stats.sequential import Spending
+from tiltyard_published.read import read_publication
 
 EXACT = 1e-12
 

@@ -5,14 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.collections import KB, metric
-from tiltyard.analysis.audit.audit import audit
-from tiltyard.analysis.audit.kind import Held
-from tiltyard.analysis.audit.kinds import REGISTRY
-from tiltyard.analysis.audit.model import Audited
-from tiltyard.analysis.audit.scene import Scene
-from tiltyard.app.audit import audited
-from tiltyard.collected.claims import Claim
-from tiltyard.collected.derived import Derived
+from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import (
     CollectedSystem,
     CollectedWorkload,
@@ -21,7 +14,14 @@ from tiltyard.collected.model import (
     PrintedAs,
     Reading,
 )
-from tiltyard.collected.published import read_publication
+from tiltyard_published.audit.audit import audit
+from tiltyard_published.audit.kind import Held
+from tiltyard_published.audit.kinds import REGISTRY
+from tiltyard_published.audit.scene import Scene
+from tiltyard_published.claims import Claim
+from tiltyard_published.derived import Derived
+from tiltyard_published.read import read_publication
+from tiltyard_published.study import audited
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "published"
 STUDIES = tuple(sorted(path.parent.name for path in PUBLISHED.glob("*/published.toml")))

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from audit.conftest import small
-from tiltyard.analysis.audit.kinds import REGISTRY
-from tiltyard.app.audit import audited
-from tiltyard.collected.claims import read_claims
-from tiltyard.collected.derived import Derived
 from tiltyard.collected.model import PrintedAs
-from tiltyard.collected.published import Publication
 from tiltyard.errors import UsageError
+from tiltyard_published.audit.kinds import REGISTRY
+from tiltyard_published.claims import read_claims
+from tiltyard_published.derived import Derived
+from tiltyard_published.read import Publication
+from tiltyard_published.study import audited
 
 KINDS = {kind.name: kind.states for kind in REGISTRY}
 GOOD = """\

@@ -6,11 +6,11 @@ import pytest
 
 from audit.conftest import audited_claims, hold, small
 from support.collections import KB
-from tiltyard.analysis.audit.kinds import REGISTRY
-from tiltyard.analysis.audit.model import Outcome
-from tiltyard.analysis.audit.scene import AbsentError, UnfitError
-from tiltyard.collected.claims import Claim
-from tiltyard.collected.derived import Derived
+from tiltyard.collected.audited import Outcome
+from tiltyard_published.audit.kinds import REGISTRY
+from tiltyard_published.audit.scene import AbsentError, UnfitError
+from tiltyard_published.claims import Claim
+from tiltyard_published.derived import Derived
 
 WRITES: dict[str, Any] = {"workload": "writes"}
 READS: dict[str, Any] = {"workload": "reads"}

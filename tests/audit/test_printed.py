@@ -10,10 +10,10 @@ from shutil import copytree
 import pytest
 
 from audit.conftest import PUBLISHED, STUDIES
-from tiltyard.analysis.audit.audit import GENERAL
-from tiltyard.analysis.audit.model import Audited, Outcome
-from tiltyard.app.audit import audited
-from tiltyard.collected.published import read_publication
+from tiltyard.collected.audited import Audited, Outcome
+from tiltyard_published.audit.audit import GENERAL
+from tiltyard_published.read import read_publication
+from tiltyard_published.study import audited
 
 Audits = Mapping[str, tuple[Audited, ...]]
 

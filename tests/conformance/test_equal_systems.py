@@ -36,8 +36,8 @@ file = "1M"
 record = "64k"
 [precision]
 blocks = 7
-[gates]
-spoiled = "keep"
+[noise]
+disturbed = "keep"
 """
 MAY_CLAIM = 0.05 + 0.05
 """A study may be wrong in its cells (Benjamini–Hochberg) or in its indices (Holm), 5 % each."""

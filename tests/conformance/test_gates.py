@@ -45,8 +45,8 @@ file = "64M"
 access = "direct"
 [precision]
 blocks = {blocks}
-[gates]
-spoiled = "keep"
+[noise]
+disturbed = "keep"
 """
 
 HOG = "while True: pass"

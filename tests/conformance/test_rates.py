@@ -28,8 +28,8 @@ use = "tcp_stream"
 seconds = {seconds}
 [precision]
 blocks = 6
-[gates]
-spoiled = "keep"
+[noise]
+disturbed = "keep"
 """
 
 

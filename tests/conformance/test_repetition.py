@@ -42,8 +42,8 @@ file = "4M"
 record = ["4k", "64k"]
 [precision]
 blocks = {blocks}
-[gates]
-spoiled = "keep"
+[noise]
+disturbed = "keep"
 """
 
 

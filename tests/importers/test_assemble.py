@@ -6,7 +6,7 @@ import pytest
 
 from tiltyard.collected.model import CollectedMetric, Reading
 from tiltyard.errors import UsageError
-from tiltyard.importers.assemble import ReadFile, Said, assemble
+from tiltyard.importers.assemble import ReadFile, ImportOptions, assemble
 from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
 from tiltyard.importers.quantities import KIB_S, MIB_S, SECONDS, metric
 
@@ -38,8 +38,8 @@ def one(value: float, **at: int) -> Measured:
     return Measured("write", at, (value,))
 
 
-def readings(*files: ReadFile, said: Said | None = None) -> dict[str, Reading]:
-    collection = assemble(files, said or Said())
+def readings(*files: ReadFile, options: ImportOptions | None = None) -> dict[str, Reading]:
+    collection = assemble(files, options or ImportOptions())
     return {reading.system: reading for reading in collection.workloads[0].readings}
 
 
@@ -51,12 +51,12 @@ def test_files_of_a_system_are_repetitions_in_the_order_given() -> None:
 
 
 def test_other_cells_are_no_repetitions() -> None:
-    collection = assemble([file("a", one(3, record=4)), file("a", one(5, record=8))], Said())
+    collection = assemble([file("a", one(3, record=4)), file("a", one(5, record=8))], ImportOptions())
     assert [reading.values for reading in collection.workloads[0].readings] == [(3,), (5,)]
 
 
 def test_the_first_system_is_the_baseline_and_nothing_is_claimed_of_order() -> None:
-    collection = assemble([file("b", one(3)), file("a", one(5))], Said())
+    collection = assemble([file("b", one(3)), file("a", one(5))], ImportOptions())
     assert collection.baseline == "b"
     assert [system.name for system in collection.systems] == ["b", "a"]
     assert not collection.kept.order
@@ -66,10 +66,10 @@ def test_the_first_system_is_the_baseline_and_nothing_is_claimed_of_order() -> N
 
 def test_blocks_pair_the_files_of_all_systems() -> None:
     files = [file("a", one(1)), file("a", one(2)), file("b", one(3)), file("b", one(4))]
-    said = Said(blocks=True, order_given=True)
-    found = readings(*files, said=said)
+    options = ImportOptions(blocks=True, order_given=True)
+    found = readings(*files, options=options)
     assert found["a"].blocks == found["b"].blocks == (1, 2)
-    kept = assemble(files, said).kept
+    kept = assemble(files, options).kept
     assert kept.order
     assert kept.interleaved
 
@@ -77,41 +77,41 @@ def test_blocks_pair_the_files_of_all_systems() -> None:
 def test_blocks_want_as_many_files_of_each_system() -> None:
     files = [file("a", one(1)), file("a", one(2)), file("b", one(3))]
     with pytest.raises(UsageError, match="a has 2 and b has 1"):
-        assemble(files, Said(blocks=True))
+        assemble(files, ImportOptions(blocks=True))
 
 
 def test_a_file_is_one_round_and_has_one_value_of_each_cell() -> None:
     files = [file("a", Measured("write", {}, (1, 2))), file("b", one(3))]
     with pytest.raises(UsageError, match=r"txt: write of a: 2 values; with --blocks a file is one"):
-        assemble(files, Said(blocks=True))
+        assemble(files, ImportOptions(blocks=True))
 
 
 def test_levels_are_the_parts_of_a_name() -> None:
     files = [file("ext4/3.12", one(1)), file("ext4/3.13", one(2))]
-    found = assemble(files, Said(factors=("filesystem", "kernel"))).systems
+    found = assemble(files, ImportOptions(factors=("filesystem", "kernel"))).systems
     assert [system.levels for system in found] == [
         {"filesystem": "ext4", "kernel": "3.12"},
         {"filesystem": "ext4", "kernel": "3.13"},
     ]
     with pytest.raises(UsageError, match="should have 2 parts, one for each factor"):
-        assemble([file("ext4", one(1))], Said(factors=("filesystem", "kernel")))
+        assemble([file("ext4", one(1))], ImportOptions(factors=("filesystem", "kernel")))
 
 
 def test_the_same_bytes_count_once() -> None:
     with pytest.raises(UsageError, match=r"the same bytes as .*; a result counts once"):
-        assemble([file("a", one(1), data=b"x"), file("b", one(2), data=b"x")], Said())
+        assemble([file("a", one(1), data=b"x"), file("b", one(2), data=b"x")], ImportOptions())
 
 
 def test_a_file_that_does_not_name_its_system_wants_a_name() -> None:
     with pytest.raises(UsageError, match="does not say which system it is of; write NAME="):
-        assemble([file(None, one(1))], Said())
+        assemble([file(None, one(1))], ImportOptions())
 
 
 def test_a_file_with_several_systems_takes_no_name() -> None:
     own = [Measured("write", values=(1,), system=name) for name in ("x", "y")]
     assert set(readings(file(None, *own))) == {"x", "y"}
     with pytest.raises(UsageError, match=r'names its systems itself \("x" and "y"\); give it with'):
-        assemble([file("a", *own)], Said())
+        assemble([file("a", *own)], ImportOptions())
 
 
 def test_a_name_that_is_given_takes_the_place_of_the_files_own() -> None:
@@ -121,43 +121,43 @@ def test_a_name_that_is_given_takes_the_place_of_the_files_own() -> None:
 @pytest.mark.parametrize("name", ["", " a", "a\nb", "x" * 81, "\x1b[2J"])
 def test_names_that_no_report_can_print_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot name a system"):
-        assemble([file(None, Measured("write", values=(1,), system=name))], Said())
+        assemble([file(None, Measured("write", values=(1,), system=name))], ImportOptions())
 
 
 def test_too_many_systems_are_refused() -> None:
     own = [Measured("write", values=(1,), system=f"s{number}") for number in range(65)]
     with pytest.raises(UsageError, match="65 systems; at most 64"):
-        assemble([file(None, *own)], Said())
+        assemble([file(None, *own)], ImportOptions())
 
 
 def test_other_units_of_the_same_metric_are_refused() -> None:
     files = [file("a", one(1)), file("b", one(2), made=metric("write", SECONDS, 0))]
     with pytest.raises(UsageError, match=r"w write is in s, lower is better; in .* in B/s, higher"):
-        assemble(files, Said())
+        assemble(files, ImportOptions())
 
 
 def test_the_same_unit_printed_otherwise_is_joined() -> None:
     files = [file("a", one(1)), file("b", one(2), made=metric("write", MIB_S, 2))]
-    assert assemble(files, Said()).workloads[0].metrics[0].printed is None
+    assert assemble(files, ImportOptions()).workloads[0].metrics[0].printed is None
 
 
 def test_values_over_other_dimensions_are_refused() -> None:
     files = [file("a", one(1, record=4)), file("b", one(2))]
     with pytest.raises(UsageError, match=r"stands over nothing, in .* over record; import them"):
-        assemble(files, Said())
+        assemble(files, ImportOptions())
 
 
 def test_means_are_not_repetitions() -> None:
     summary = Measured("write", mean=5.0, sd=1.0, n=3)
     assert readings(file("a", summary))["a"].n == 3
     with pytest.raises(UsageError, match="means are not repetitions"):
-        assemble([file("a", summary), file("a", one(1))], Said())
+        assemble([file("a", summary), file("a", one(1))], ImportOptions())
 
 
 def test_percentiles_of_several_files_are_left_out_and_that_is_said() -> None:
     own = Measured("write", values=(1.0,), percentiles={"p99": 2.0})
     assert readings(file("a", own))["a"].percentiles == {"p99": 2.0}
-    collection = assemble([file("a", own), file("a", own)], Said())
+    collection = assemble([file("a", own), file("a", own)], ImportOptions())
     assert collection.workloads[0].readings[0].percentiles == {}
     assert any("percentiles of several files" in limit for limit in collection.kept.limits)
 
@@ -167,7 +167,7 @@ def test_parameters_that_differ_are_said() -> None:
         file("a", one(1), parameters={"size": "4k", "seed": "1"}),
         file("b", one(2), parameters={"size": "8k", "seed": "1"}),
     ]
-    collection = assemble(files, Said())
+    collection = assemble(files, ImportOptions())
     assert collection.workloads[0].parameters == {"size": "4k; 8k", "seed": "1"}
     assert collection.kept.limits[-1] == (
         "w: size is not the same everywhere (4k: a; 8k: b), so a difference between systems may "
@@ -180,6 +180,6 @@ def test_what_all_systems_share_is_the_hosts() -> None:
         file("a", one(1), facts={"kernel": "6.1", "fs": "ext4"}),
         file("b", one(2), facts={"kernel": "6.1", "fs": "xfs"}),
     ]
-    collection = assemble(files, Said())
+    collection = assemble(files, ImportOptions())
     assert collection.host == {"kernel": "6.1"}
     assert [system.facts for system in collection.systems] == [{"fs": "ext4"}, {"fs": "xfs"}]

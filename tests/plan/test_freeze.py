@@ -89,7 +89,7 @@ def test_where_spoiled_blocks_are_kept_spares_make_up_for_failed_trials(
     folder: StudyFolder, frozen: Freeze
 ) -> None:
     before = frozen()
-    folder.study.write_text(folder.study.read_text() + '\n[gates]\nspoiled = "keep"\n')
+    folder.study.write_text(folder.study.read_text() + '\n[noise]\ndisturbed = "keep"\n')
     plan = frozen()
     assert (plan.blocks, plan.spares) == (before.blocks, before.spares)
     assert len(plan.spares) == spares_for(len(plan.blocks))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tiltyard.collected.published import Publication, read_publication
+from tiltyard_published.read import Publication, read_publication
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "published"
 STUDIES = tuple(sorted(path.name for path in PUBLISHED.iterdir()))

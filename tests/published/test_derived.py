@@ -12,8 +12,8 @@ from fractions import Fraction
 import pytest
 
 from tiltyard.analysis.collected import analyse_collection
-from tiltyard.collected.derived import Derived
-from tiltyard.collected.published import Publication
+from tiltyard_published.derived import Derived
+from tiltyard_published.read import Publication
 
 OFF_BY_ONE = {
     ("in-cache", "ext4 out-of-box"),

@@ -6,8 +6,8 @@ from published.conftest import STUDIES
 from support.papers import ink_outside, is_accessible, pixels_of, squeezed, text_of
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.report import style_of
-from tiltyard.collected.published import Publication
 from tiltyard.report.formats import pdf
+from tiltyard_published.read import Publication
 
 PAGES_MAX = 40
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tiltyard.collected.published import read_publication
 from tiltyard.errors import UsageError
+from tiltyard_published.read import read_publication
 
 
 def change(path: Path, old: str, new: str) -> None:

@@ -7,8 +7,8 @@ import pytest
 from published.conftest import PUBLISHED
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.report import concluded, write_report
-from tiltyard.collected.published import Publication
 from tiltyard.errors import RefusedError, UsageError
+from tiltyard_published.read import Publication
 
 
 def test_a_report_goes_to_a_folder_of_its_name_here(

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from published.conftest import PUBLISHED, STUDIES
 from tiltyard.collected.model import CollectedMetric, Reading
-from tiltyard.collected.published import Publication
+from tiltyard_published.read import Publication
 
 TABLES = {
     "iozone-magazine/table-1": (6, "32372.18"),

@@ -5,10 +5,10 @@ import pytest
 from support.in_print import printed_grids
 from support.pages import page_of, part_of, rows_of
 from support.reading import Reading
-from tiltyard.analysis.audit.model import Audited
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.rules import rules
+from tiltyard.collected.audited import Audited
 
 CLAIMS = (
     ("a", "contradicted", "38.4 %", "33.4 %"),

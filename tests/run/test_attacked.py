@@ -27,8 +27,8 @@ record = "32k"
 tests = ["write"]
 [precision]
 blocks = 6
-[gates]
-spoiled = "keep"
+[noise]
+disturbed = "keep"
 """
 ATTACK = r"""
 import collections, json, os, random, select, sys

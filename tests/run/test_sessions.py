@@ -31,8 +31,8 @@ tests = ["write"]
 [precision]
 sessions = 3
 blocks = 6
-[gates]
-spoiled = "keep"
+[noise]
+disturbed = "keep"
 canary = "0%"
 """
 TRIALS = 12

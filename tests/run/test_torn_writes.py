@@ -33,8 +33,8 @@ files = 20
 blocks = 6
 [conditions]
 unpinned = true
-[gates]
-spoiled = "keep"
+[noise]
+disturbed = "keep"
 """
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tiltyard.app.freeze import frozen
-from tiltyard.collected.published import read_publication
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.run.trust import Bringing
 from tiltyard.study.load import read_study
 from tiltyard.study.model import Study, WorkloadSpec
 from tiltyard.systems import KINDS
+from tiltyard_published.read import read_publication
 
 FOLDER = Path(__file__).resolve().parents[2] / "studies"
 PUBLISHED = FOLDER.parent / "published"

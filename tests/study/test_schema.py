@@ -58,7 +58,7 @@ def test_bad_files_are_not(name: str) -> None:
 
 def test_every_key_is_explained() -> None:
     definitions = SCHEMA["$defs"]
-    tables = [SCHEMA, *(definitions[f"{name}Table"] for name in ("Systems", "Precision", "Gates"))]
+    tables = [SCHEMA, *(definitions[f"{name}Table"] for name in ("Systems", "Precision", "Noise"))]
     for table in tables:
         for key, schema in table["properties"].items():
             inner = definitions.get(schema.get("$ref", "").removeprefix("#/$defs/"), {})

@@ -9,7 +9,7 @@ from support.catalogue import CATALOGUE
 from tiltyard.errors import UsageError
 from tiltyard.study.file import (
     ConditionsTable,
-    GatesTable,
+    NoiseTable,
     PrecisionTable,
     StudyFile,
     SystemsTable,
@@ -74,7 +74,7 @@ def test_every_key_is_shown(name: str) -> None:
         WorkloadTable,
         PrecisionTable,
         ConditionsTable,
-        GatesTable,
+        NoiseTable,
         settings,
     )
     for table in tables:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiltyard.collected.model import Collection
 from tiltyard.importers import IMPORTERS, csv_table
-from tiltyard.importers.assemble import ReadFile, Said, assemble
+from tiltyard.importers.assemble import ReadFile, ImportOptions, assemble
 from tiltyard.importers.importer import Imported, Importer
 from tiltyard.importers.sniff import read_with
 
@@ -55,7 +55,7 @@ def collected(imported: Imported, importer: str = "any", name: str = "a.txt") ->
     """A collection of one file; of a system "a" where the file does not name its own."""
     named = any(one.system for workload in imported.workloads for one in workload.measured)
     file = ReadFile(name, b"", None if named else "a", importer, imported)
-    return assemble([file], Said())
+    return assemble([file], ImportOptions())
 
 
 def told(imported: Imported) -> dict[str, Any]:

@@ -28,6 +28,10 @@ class ExitCode(IntEnum):
         return member
 
 
+class OldKeyWarning(UserWarning):
+    """A file has keys under the names of an earlier version; they are read."""
+
+
 class TiltyardError(Exception):
     """An error that a person can act on; printed as one line, without a traceback."""
 

@@ -10,10 +10,10 @@ from pypdf import PdfReader
 
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.app.report import concluded, findings_of, formats_of, write_report
-from tiltyard.collected.published import read_publication
 from tiltyard.report.document import Document, Table
 from tiltyard.report.styles import STYLES
 from tiltyard.report.styles.style import Style
+from tiltyard_published.read import read_publication
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "published"
 OWN_STYLE = {

@@ -9,10 +9,10 @@ from tiltyard.analysis.claims import claims
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.grid import map_of
-from tiltyard.collected.published import read_publication
 from tiltyard.report.document import Facts, Paragraph
 from tiltyard.report.styles import STYLES, article, study
 from tiltyard.report.styles.style import Style
+from tiltyard_published.read import read_publication
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "published"
 

@@ -106,7 +106,7 @@ def _spoiled(run: RunRecord) -> Iterator[Notice]:
             severity="warning",
             deviation=True,
             text=f"{share} are spoiled and count all the same, as the study wants it.",
-            advice='Replace them: [gates] spoiled = "replace"; or stop what else runs on this '
+            advice='Replace them: [noise] disturbed = "replace"; or stop what else runs on this '
             "host.",
         )
 

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from tiltyard.analysis.audit.model import Audited
 from tiltyard.analysis.session_model import Sessions
 from tiltyard.analysis.verdict import Beside, Verdict
+from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import Kept, Origin, PrintedAs
 from tiltyard.plan.model import Design
 from tiltyard.run.differences import Difference

@@ -102,7 +102,7 @@ def _withheld(withheld: Withheld | None) -> Iterator[Notice]:
             severity="problem",
             text=f"{withheld.reason}: there is no verdict.",
             advice="Stop what else runs on this host, raise a limit that does not fit it, or let "
-            'such blocks count: [gates] spoiled = "keep".',
+            'such blocks count: [noise] disturbed = "keep".',
         )
 
 

@@ -27,7 +27,7 @@ def typed_study(
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
-    spoiled: str | None = None,
+    disturbed: str | None = None,
 ) -> StudyFolder:
     """Write the study of a typed comparison; what it brings is trusted as typed.
 
@@ -39,7 +39,7 @@ def typed_study(
         blocks: see :func:`tiltyard.study.compare.compare_study`, as for the rest.
         budget: wall time as it is typed.
         seed: of the random order.
-        spoiled: what becomes of a disturbed block.
+        disturbed: what becomes of a disturbed block.
 
     Raises:
         UsageError: if there is no such system or workload, or another study in the folder.
@@ -57,7 +57,7 @@ def typed_study(
         blocks=blocks,
         budget=budget,
         seed=seed,
-        spoiled=spoiled,
+        disturbed=disturbed,
     )
     words = [*workloads, *(Path(system).name or "root" for system in systems)]
     target = StudyFolder(folder or Path("-".join(words) + scale_suffix(scale)))

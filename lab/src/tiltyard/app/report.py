@@ -7,12 +7,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
-from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.sessions import analyse_sessions
-from tiltyard.app.audit import audited
-from tiltyard.collected.published import PUBLISHED, Publication, is_published, read_publication
-from tiltyard.collected.store import is_collected, read_collection
+from tiltyard.app.studies import is_study, kind_of
 from tiltyard.collector import collector_paused
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
@@ -43,12 +40,7 @@ def findings_of(study: Path) -> Findings:
     Raises:
         UsageError: if there is no such study.
     """
-    if is_published(study):
-        publication = read_publication(study)
-        return analyse_collection(publication.collection, audited(study, publication))
-    if is_collected(study):
-        return analyse_collection(read_collection(study))
-    return analyse_sessions(read_sessions(StudyFolder.of(study)))
+    return kind_of(study).findings(study)
 
 
 def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
@@ -64,14 +56,11 @@ def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
         UsageError: if there is no such study or style, or no report can go to that folder.
         RefusedError: if it would go to a study folder in which another user has a hand.
     """
-    if is_published(study):
-        chosen = _style_of(study, read_publication(study), style)
+    kind = kind_of(study)
+    chosen = style_of(kind.style(study) if style is None else style)
+    folder = kind.folder(study) if kind.folder else None
+    if output is not None or folder is None:
         target = free_folder(output or Path(study.resolve().name))
-        return Concluded(findings_of(study), chosen, target, target)
-    chosen = style_of(STYLES[0].name if style is None else style)
-    folder = StudyFolder(study) if is_collected(study) else StudyFolder.of(study)
-    if output is not None:
-        target = free_folder(output)
         return Concluded(findings_of(study), chosen, target, target)
     folder.insist_own()
     return Concluded(findings_of(study), chosen, folder.root, folder.report)
@@ -97,20 +86,6 @@ def insist_on_seal(study: Path, findings: Findings, seal: str) -> None:
             "that was printed the study has gone on, or its journal or trials were changed. Mend: "
             "put the folder back from a copy, or leave out --seal"
         )
-
-
-def _style_of(study: Path, publication: Publication, style: str | None) -> Style:
-    """The one that was named, or that a printed study names itself.
-
-    Raises:
-        UsageError: if there is no such style; it says who named it.
-    """
-    if style is not None:
-        return style_of(style)
-    try:
-        return style_of(publication.style)
-    except UsageError as error:
-        raise UsageError(f"{study / PUBLISHED}: style: {error}") from error
 
 
 def write_report(found: Concluded, formats: Sequence[Format] = FORMATS[:1]) -> list[Path]:
@@ -194,7 +169,7 @@ def free_folder(output: Path) -> Path:
     for place in (output, *output.parents):
         if place.exists() and not place.is_dir():
             raise UsageError(f"--output {output}: {place} is a file; name a folder for the report")
-    if _holds_a_study(output):
+    if is_study(output):
         raise RefusedError(f"{output}: a study is there; --output names a folder for the report")
     return output
 
@@ -210,10 +185,6 @@ def free_file(output: Path) -> Path:
         raise UsageError(f"--output {output}: a directory; name the file in it")
     folder = output.resolve().parent
     above = folder.parent
-    if output.exists() and folder.name != "report" and any(map(_holds_a_study, (folder, above))):
+    if output.exists() and folder.name != "report" and any(map(is_study, (folder, above))):
         raise RefusedError(f"--output {output}: belongs to a study; name another file")
     return output
-
-
-def _holds_a_study(folder: Path) -> bool:
-    return StudyFolder(folder).study.exists() or is_collected(folder) or is_published(folder)

@@ -186,8 +186,8 @@ def _part(
         "[precision]",
         f"blocks = {blocks}",
         "",
-        "[gates]",
-        f"spoiled = {toml_value(gates)}",
+        "[noise]",
+        f"disturbed = {toml_value(gates)}",
         # It would take longer than the block that it is to watch over.
         'canary = "0%"',
     ]

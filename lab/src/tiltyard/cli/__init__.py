@@ -7,16 +7,17 @@ rooms inside their functions, so that ``--help`` answers at once.
 import io
 import os
 import sys
+import warnings
 from collections.abc import Callable
+from importlib.metadata import entry_points
 
 from cyclopts import App, CycloptsError, Parameter
 
 from tiltyard import __version__
-from tiltyard.cli.audit import audit
 from tiltyard.cli.calibrate import calibrate
 from tiltyard.cli.check import check
 from tiltyard.cli.compare import compare
-from tiltyard.cli.console import out
+from tiltyard.cli.console import out, remark
 from tiltyard.cli.doctor import doctor
 from tiltyard.cli.export import export
 from tiltyard.cli.import_ import import_
@@ -30,7 +31,7 @@ from tiltyard.cli.schema import schema
 from tiltyard.cli.status import status
 from tiltyard.cli.tuning import tuning
 from tiltyard.cli.workloads import workloads
-from tiltyard.errors import ExitCode, TiltyardError
+from tiltyard.errors import ExitCode, OldKeyWarning, TiltyardError
 from tiltyard.printable import one_line, visible
 
 VERBS: tuple[Callable[..., int | None], ...] = (
@@ -42,7 +43,6 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     status,
     report,
     export,
-    audit,
     import_,
     workloads,
     tuning,
@@ -73,13 +73,14 @@ verdict with its interval: faster, slower, equivalent or undecided.
 Begin with `tiltyard compare ext4 xfs btrfs` (root), or `tiltyard compare DIR_A DIR_B`.
 """,
 )
-for verb in VERBS:
+for verb in (*VERBS, *(point.load() for point in entry_points(group="tiltyard.verbs"))):
     app.command(verb)
 
 
 def main() -> None:
     """Run the command line; the exit code is one of :class:`tiltyard.errors.ExitCode`."""
     _accept_any_terminal()
+    warnings.showwarning = _warn
     try:
         code = app(
             sys.argv[1:],
@@ -110,6 +111,12 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         code = _fail(f"{place}{error.strerror or error}", ExitCode.HOST_LACKS)
     sys.exit(int(code or ExitCode.DONE))
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:
+    """A warning about what a person wrote, for people; those of libraries are for developers."""
+    if issubclass(category, OldKeyWarning):
+        remark(f"Warning  {message}")
 
 
 def _fail(message: str, code: ExitCode) -> ExitCode:

@@ -12,7 +12,9 @@ def compare(
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
-    spoiled: Literal["replace", "keep"] | None = None,
+    disturbed: Annotated[
+        Literal["replace", "keep"] | None, Parameter(name=["--disturbed", "--spoiled"])
+    ] = None,
     folder: Path | None = None,
     scale: str | None = None,
 ) -> int:
@@ -23,7 +25,7 @@ def compare(
     tiltyard compare ext4 xfs -w iozone -w postmark --budget "20 min"
     tiltyard compare /mnt/old /mnt/new          # directories: no root needed
     tiltyard compare mtu=1500 mtu=9000 -w tcp_stream
-    tiltyard compare ext4 ext4                  # A/A: does this host see ghosts?
+    tiltyard compare ext4 ext4                  # A/A test: false differences?
     ```
 
     A study folder is written, named after the workloads and systems; the same command again goes
@@ -38,8 +40,8 @@ def compare(
         blocks: Exactly so many blocks; by default 7 to 20, until everything is decided.
         budget: Begin no further block after this time: "45 min".
         seed: Seed of the random order; by default drawn.
-        spoiled: What becomes of a block in which others used the host too: "replace" (by default)
-            makes another one for it, "keep" lets it count.
+        disturbed: What becomes of a block in which other programs used the host: "replace" (the
+            default) runs a replacement block for it, "keep" lets it count.
         folder: The study folder; by default named after the question.
         scale: Make sizes, counts and durations smaller by this fraction: more than 0, at most 1, as
             "1/8" or "0.125". Plan and report say what became of them.
@@ -58,7 +60,7 @@ def compare(
         blocks=blocks,
         budget=budget,
         seed=seed,
-        spoiled=spoiled,
+        disturbed=disturbed,
     )
     remark(f"Study    {target.root}/")
     return carry_out(target, scale=fraction)

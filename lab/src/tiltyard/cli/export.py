@@ -37,10 +37,10 @@ def export(
             a printed study here.
     """
     from tiltyard.app.report import findings_of, free_file, named
+    from tiltyard.app.studies import kind_of
     from tiltyard.cli.console import emit, say
-    from tiltyard.collected.published import is_published
     from tiltyard.exporters import EXPORTERS
-    from tiltyard.folder import StudyFolder, write_together
+    from tiltyard.folder import write_together
 
     exporter = named(to, {one.name: one for one in EXPORTERS}, "an export format")
     if output == "-":
@@ -50,10 +50,10 @@ def export(
     if output is not None:
         path = free_file(Path(output))
         home, name = path.parent, path.name
-    elif is_published(study):
+    elif (folder_of := kind_of(study).folder) is None:
         home, name = Path(), exporter.file
     else:
-        folder = StudyFolder(study if study.is_dir() else study.parent)
+        folder = folder_of(study)
         folder.insist_own()
         home, name = folder.root, f"{folder.report.name}/{exporter.file}"
     write_together(home, {name: exporter.render(findings_of(study))})

@@ -55,19 +55,19 @@ def import_(
     from tiltyard.app.collect import place_collection
     from tiltyard.app.report import concluded, write_report
     from tiltyard.cli.console import emit_json, show
-    from tiltyard.importers.assemble import Said, assemble
+    from tiltyard.importers.assemble import ImportOptions, assemble
     from tiltyard.importers.gather import given
     from tiltyard.report.terminal import verdicts
 
     wanted = given(files)
-    said = Said(
+    options = ImportOptions(
         question=question,
         factors=tuple(part for word in factors for part in word.split(",") if part),
         order_given=order == "given",
         blocks=blocks,
     )
     read = _read(wanted, _named(as_, mapping))
-    place_collection(folder, assemble(read, said), {file.name: file.data for file in read})
+    place_collection(folder, assemble(read, options), {file.name: file.data for file in read})
     found = concluded(folder, None, None)
     pages = write_report(found)
     if json:

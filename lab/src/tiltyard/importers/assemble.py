@@ -41,7 +41,7 @@ class ReadFile:
 
 
 @dataclass(frozen=True)
-class Said:
+class ImportOptions:
     """What only the person who imports can know."""
 
     question: str | None = None
@@ -63,7 +63,7 @@ class _Entry:
     measured: Measured
 
 
-def assemble(files: Sequence[ReadFile], said: Said) -> Collection:
+def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
     """One collection of all files; the first system is its baseline.
 
     Raises:
@@ -73,13 +73,13 @@ def assemble(files: Sequence[ReadFile], said: Said) -> Collection:
     entries = [entry for file in files for entry in _entries(file)]
     systems = tuple(dict.fromkeys(entry.system for entry in entries))
     named_or_fail(systems)
-    rounds = _rounds(entries) if said.blocks else None
+    rounds = _rounds(entries) if options.blocks else None
     workloads, differing = _workloads(entries, rounds)
     facts, host = _facts(files, entries, systems)
     tools = tuple(dict.fromkeys(file.importer for file in files))
     uses = tuple(dict.fromkeys(workload.use for workload in workloads))
     return Collection(
-        question=said.question or f"How do {_listed(systems)} compare in {_listed(uses)}?",
+        question=options.question or f"How do {_listed(systems)} compare in {_listed(uses)}?",
         origin=Origin(
             title=f"{len(files)} result file{'s' if len(files) > 1 else ''} of {_listed(tools)}",
             note=" ".join(_notes(files)),
@@ -89,8 +89,8 @@ def assemble(files: Sequence[ReadFile], said: Said) -> Collection:
             ),
         ),
         kept=Kept(
-            order=said.order_given,
-            interleaved=said.blocks,
+            order=options.order_given,
+            interleaved=options.blocks,
             limits=tuple(
                 dict.fromkeys(
                     (*(limit for file in files for limit in file.imported.limits), *differing)
@@ -99,7 +99,7 @@ def assemble(files: Sequence[ReadFile], said: Said) -> Collection:
         ),
         systems=tuple(
             CollectedSystem(name=name, levels=levels, facts=facts[name])
-            for name, levels in levels_of(systems, said.factors).items()
+            for name, levels in levels_of(systems, options.factors).items()
         ),
         baseline=systems[0],
         workloads=workloads,

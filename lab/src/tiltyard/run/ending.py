@@ -33,7 +33,7 @@ def _too_many_spoiled(course: Course) -> str | None:
     return (
         f"{spoiled} of {run} blocks are spoiled, and a plan of "
         f"{len(course.plan.blocks)} may replace no more than {spares}. Quieten the host and begin "
-        'a new folder, or let such blocks count: [gates] spoiled = "keep"'
+        'a new folder, or let such blocks count: [noise] disturbed = "keep"'
     )
 
 

@@ -22,7 +22,7 @@ def compare_study(
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
-    spoiled: str | None = None,
+    disturbed: str | None = None,
 ) -> str:
     """The text of a study: file systems, directories or settings, each workload at its usual size.
 
@@ -39,7 +39,7 @@ def compare_study(
         blocks: Exactly so many blocks; by default the standard profile.
         budget: Wall time as it is typed: ``45 min``.
         seed: Seed of the random order; by default drawn.
-        spoiled: What becomes of a spoiled block: ``replace`` or ``keep``.
+        disturbed: What becomes of a disturbed block: ``replace`` or ``keep``.
 
     Raises:
         UsageError: if a name is none of these, sorts are mixed, or a workload is unknown.
@@ -51,13 +51,13 @@ def compare_study(
     labels = _labels(names)
     head: dict[str, TomlValue | None] = {"question": _question(labels, workloads), "seed": seed}
     precision: dict[str, TomlValue | None] = {"blocks": blocks, "budget": budget}
-    gates: dict[str, TomlValue | None] = {"spoiled": spoiled}
+    noise: dict[str, TomlValue | None] = {"disturbed": disturbed}
     parts = [
         _pairs(head),
         f"[factors]\n{setting} = {_factor(labels, values)}",
         *(f"[[workload]]\n{_pairs({'use': card.name, **card.usual})}" for card in cards),
     ]
-    for table, values_of in (("precision", precision), ("gates", gates)):
+    for table, values_of in (("precision", precision), ("noise", noise)):
         if pairs := _pairs(values_of):
             parts.append(f"[{table}]\n{pairs}")
     return "\n\n".join(parts) + "\n"

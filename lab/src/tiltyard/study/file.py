@@ -214,13 +214,13 @@ class PrecisionTable(Typed):
     )
 
 
-class GatesTable(Typed):
-    """What spoils a block: limits on telemetry, never on results."""
+class NoiseTable(Typed):
+    """Noise limits: when a block counts as disturbed, by telemetry, never by results."""
 
-    spoiled: Literal["replace", "keep"] = Field(
+    disturbed: Literal["replace", "keep"] = Field(
         "replace",
-        description="What becomes of a spoiled block: another one is made for it, up to a fifth of "
-        "all, or it counts like any other. Either way it is kept and told.",
+        description="What becomes of a disturbed block: a replacement block is run for it, for up "
+        "to a fifth of all, or it counts like any other. Either way it is kept and reported.",
     )
     foreign_cpu: Percent = Field(
         "3%",
@@ -318,6 +318,6 @@ class StudyFile(Typed):
         PrecisionTable(), description="When to stop, and what counts as the same."
     )
     conditions: ConditionsTable = Field(ConditionsTable(), description="Conditions of measurement.")
-    gates: GatesTable = Field(
-        GatesTable(), description="What spoils a block: limits on telemetry, never on results."
+    noise: NoiseTable = Field(
+        NoiseTable(), description="Noise limits: on telemetry, never on results."
     )

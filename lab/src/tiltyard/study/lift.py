@@ -59,7 +59,9 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         workloads=workloads,
         precision=precision,
         conditions=conditions,
-        gates=GatesSpec(**file.gates.model_dump()),
+        gates=GatesSpec(
+            spoiled=file.noise.disturbed, **file.noise.model_dump(exclude={"disturbed"})
+        ),
         seed=file.seed,
     )
 

@@ -8,24 +8,27 @@ import datetime
 import math
 import re
 import tomllib
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-from tiltyard.errors import UsageError
+from tiltyard.errors import OldKeyWarning, UsageError
 from tiltyard.study.bounds import BYTES_MAX, beyond
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import Kind
 from tiltyard.study.lift import FlawsError, lift
-from tiltyard.study.locate import KeyPath, locate
+from tiltyard.study.locate import KeyPath, Lines, locate
 from tiltyard.study.model import Study
 from tiltyard.study.problems import Flaw, Problem, StudyFileError, located
 from tiltyard.study.wording import flaws_of
 from tiltyard.units import format_size
 from tiltyard.wire import Catalogue
 
+_OLD_KEYS: Final = (("gates", "noise"), ("noise", "spoiled", "disturbed"))
+"""Path and name of a key in earlier versions, and its name of today; outer keys first."""
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 _TOML_END = re.compile(r" \(at end of document\)$")
 _PARAMETER_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -49,7 +52,7 @@ def load_study(path: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study
 def read_study(text: str, source: Path, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     """The study that a text describes; like :func:`load_study`, ``source`` is for messages only."""
     document = parsed(text, source)
-    lines = locate(text)
+    lines = _renamed(document, locate(text), source)
     if flaws := list(_unusable(document, ())):
         raise located(source, lines, flaws)
     try:
@@ -58,6 +61,36 @@ def read_study(text: str, source: Path, catalogue: Catalogue, kinds: Sequence[Ki
         raise located(source, lines, flaws_of(error, StudyFile)) from error
     except FlawsError as error:
         raise located(source, lines, error.flaws) from error
+
+
+def _renamed(document: dict[str, Any], lines: Lines, source: Path) -> Lines:
+    """Give keys of earlier versions their names of today, in place.
+
+    Returns:
+        The lines of the document, by the keys of today.
+
+    Warns:
+        OldKeyWarning: once, naming all of them.
+
+    Raises:
+        StudyFileError: if a key is there under both names.
+    """
+    old = []
+    for *path, name, new in _OLD_KEYS:
+        table: Any = document
+        for step in path:
+            table = table.get(step) if isinstance(table, dict) else None
+        if not isinstance(table, dict) or name not in table:
+            continue
+        before, after = (*path, name), (*path, new)
+        if new in table:
+            raise located(source, lines, [Flaw(before, f"is the old name of {new}; keep one")])
+        table[new] = table.pop(name)
+        old.append(f"line {lines.of(before)}: {name} is now {new}")
+        lines = lines.renamed(before, after)
+    if old:
+        warnings.warn(OldKeyWarning(f"{source}: {'; '.join(old)}"), stacklevel=2)
+    return lines
 
 
 def parameter_error(

@@ -39,6 +39,16 @@ class Lines:
         """The line of a key; of what encloses it if it is not in the text; else the first line."""
         return self.by_path.get(self.known(path), 1)
 
+    def renamed(self, before: KeyPath, after: KeyPath) -> "Lines":
+        """The same text with a key, and what is below it, under another path."""
+        size = len(before)
+        return Lines(
+            {
+                (*after, *path[size:]) if path[:size] == before else path: line
+                for path, line in self.by_path.items()
+            }
+        )
+
 
 def locate(text: str) -> Lines:
     """Lines of all keys and list items of a well-formed TOML text.

@@ -34,7 +34,7 @@ def _text(detail: ErrorDetails, schema: Schema) -> str:
         keys = [key for part in parts for key in part.get("properties", {})]
         return f"there is no such key. {one_of(loc[-1], keys)}"
     if kind == "literal_error":
-        return not_a(typed, name, _QUOTED.findall(context["expected"]))
+        return not_a(typed, f"value of {name}", _QUOTED.findall(context["expected"]))
     if kind == "value_error":
         return str(context["error"])
     if kind in _WANTED:

@@ -12,7 +12,6 @@ from itertools import groupby
 from typing import get_args
 
 from tiltyard import __version__
-from tiltyard.analysis.audit.model import Audited
 from tiltyard.analysis.collected.answer import answer
 from tiltyard.analysis.collected.limits import limits
 from tiltyard.analysis.collected.verdicts import Pair, compare
@@ -38,6 +37,7 @@ from tiltyard.analysis.model import (
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.systems import advantages
 from tiltyard.analysis.verdict import Verdict
+from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import CollectedWorkload, Collection
 from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Design

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tiltyard.analysis.audit.model import Audited, Outcome
 from tiltyard.analysis.model import Findings
+from tiltyard.collected.audited import Audited, Outcome
 from tiltyard.report.document import Block, Column, Entry, Facts, Table
 from tiltyard.report.sections.comparing import without_empty_columns
 
