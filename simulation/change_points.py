@@ -105,10 +105,10 @@ def _most_divergent(segment: FloatArray) -> tuple[float, int]:
     at = _grid(n)
     sums = np.zeros((n + 1, n + 1))
     np.abs(segment[:, None] - segment).cumsum(0).cumsum(1, out=sums[1:, 1:])
-    own = sums.diagonal()
-    first = own[at.split] / 2
-    between = sums[at.split, at.end] - own[at.split]
-    second = own[at.end] / 2 - first - between
+    diagonal = sums.diagonal()
+    first = diagonal[at.split] / 2
+    between = sums[at.split, at.end] - diagonal[at.split]
+    second = diagonal[at.end] / 2 - first - between
     divergence = 2 / at.end * (between - at.of_first * first - at.of_second * second)
     divergence[~at.valid] = 0.0
     place = int(np.argmax(divergence))

@@ -21,7 +21,7 @@ class Comparisons:
     @property
     def designs(self) -> tuple[str, ...]:
         """Names in the order of the tables: others' rules first."""
-        return tuple(dict.fromkeys(found.design for found in self.rates))
+        return tuple(dict.fromkeys(rate.design for rate in self.rates))
 
     def of(self, scenario: str, design: str) -> Rates:
         """The rates of one design in one scenario."""
@@ -29,7 +29,7 @@ class Comparisons:
 
     def by(self, design: str) -> list[Rates]:
         """The rates of one design in every scenario."""
-        return [found for found in self.rates if found.design == design]
+        return [rate for rate in self.rates if rate.design == design]
 
 
 def _simulate(paths: int, seed: int) -> Comparisons:
@@ -155,7 +155,7 @@ def _power(place: int) -> Callable[[Rates], str]:
 
 def _grid(found: Comparisons, cell: Callable[[Rates], str]) -> str:
     """One table: hosts down, designs across."""
-    scenarios = dict.fromkeys(one.scenario for one in found.rates)
+    scenarios = dict.fromkeys(rate.scenario for rate in found.rates)
     rows = [
         (scenario, *(cell(found.of(scenario, design)) for design in found.designs))
         for scenario in scenarios

@@ -141,7 +141,9 @@ def _of_family(family: Family, families: int, rng: np.random.Generator) -> Itera
     shape = (families, family.cells, BLOCKS)
     differences = rng.normal(0, CV * np.sqrt(2), shape) + effects[:, None]
     for name, procedure in PROCEDURES.items():
-        yield _rates(family, name, effects, [procedure(own, effects) for own in differences])
+        yield _rates(
+            family, name, effects, [procedure(difference, effects) for difference in differences]
+        )
 
 
 def _rates(family: Family, procedure: str, effects: FloatArray, ended: list[Ended]) -> FamilyRates:

@@ -127,17 +127,17 @@ def decided_by(differences: FloatArray, level: float) -> BoolArray:
     decided = np.zeros((len(differences), len(SPENDING.looks)), dtype=np.bool_)
     for place, (blocks, _) in enumerate(SPENDING.looks):
         if SPENDING.has_interval(place, level):
-            one = SPENDING.evidence(place, differences[:, :blocks], level)
-            decided[:, place] = _is_decided(one.low, one.high)
+            evidence = SPENDING.evidence(place, differences[:, :blocks], level)
+            decided[:, place] = _is_decided(evidence.low, evidence.high)
     return np.logical_or.accumulate(decided, axis=1)
 
 
 def _needed(path: FloatArray, place: int, level: float) -> int | None:
     """Blocks in all that are said to decide; ``None`` where they are too many to be waited for."""
-    one = SPENDING.evidence(place, path, level)
+    evidence = SPENDING.evidence(place, path, level)
     blocks = path.shape[1]
-    low, high = float(one.low[0]), float(one.high[0])
-    now = RepeatedInterval(blocks, float(one.estimate[0]), low, high, 0.5, 1 - level)
+    low, high = float(evidence.low[0]), float(evidence.high[0])
+    now = RepeatedInterval(blocks, float(evidence.estimate[0]), low, high, 0.5, 1 - level)
     total = blocks_needed(SPENDING, now, ROPE, level)
     return None if total is None or total > _FARTHEST else total
 
@@ -176,7 +176,7 @@ def _simulate(paths: int, seed: int) -> Forecasts:
 def _lines(found: Forecasts) -> list[Line]:
     return [
         Line("forecasts of a pilot: decided by a look, off by", "5 points",
-             f"{percent(max(one.off for one in found.looks))} points"),
+             f"{percent(max(look.off for look in found.looks))} points"),
         Line('"so many more blocks would likely decide", and they did', "75–95 %",
              span(one.came_true for one in found.likely)),
     ]  # fmt: skip

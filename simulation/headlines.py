@@ -191,12 +191,12 @@ in 1.6 % each, three of them in 4.7 %, and nothing is left for later looks.
 
 def _equal_table(rates: tuple[HeadlineRates, ...]) -> str:
     """Hosts down; looks of each number of systems across."""
-    kinds = dict.fromkeys((found.systems, *found.missed) for found in rates)
+    kinds = dict.fromkeys((rate.systems, *rate.missed) for rate in rates)
     head = ("host", *(f"{systems} systems, {n} blocks" for systems, *at in kinds for n in at))
-    shares = {(found.scenario, found.systems): found.missed for found in rates}
+    shares = {(rate.scenario, rate.systems): rate.missed for rate in rates}
     rows = [
         (host, *(percent(shares[host, systems][n]) for systems, *at in kinds for n in at))
-        for host in dict.fromkeys(found.scenario for found in rates)
+        for host in dict.fromkeys(rate.scenario for rate in rates)
     ]
     return table(head, rows)
 
@@ -207,16 +207,16 @@ def _power_table(powers: tuple[PowerRates, ...]) -> str:
             "10 % apart, the last one open: found, %", "by the looks of one")  # fmt: skip
     rows = [
         (
-            f"{found.comparisons}",
-            ", ".join(map(str, found.looks)),
-            f"{found.blocks:.1f}",
-            f"{found.blocks_before:.1f}",
-            percent(found.alone, 0),
-            percent(found.alone_before, 0),
-            percent(found.last, 0),
-            percent(found.last_before, 0),
+            f"{power.comparisons}",
+            ", ".join(map(str, power.looks)),
+            f"{power.blocks:.1f}",
+            f"{power.blocks_before:.1f}",
+            percent(power.alone, 0),
+            percent(power.alone_before, 0),
+            percent(power.last, 0),
+            percent(power.last_before, 0),
         )
-        for found in powers
+        for power in powers
     ]
     return table(head, rows)
 

@@ -48,7 +48,9 @@ def level_rates(paths: int, seed: int) -> tuple[LevelRates, ...]:
             )
             for _ in range(2)
         ]
-        counted = [one.mean(axis=2) if average else one.reshape(paths, -1) for one in samples]
+        counted = [
+            sample.mean(axis=2) if average else sample.reshape(paths, -1) for sample in samples
+        ]
         return welch_claims(counted[0], counted[1])
 
     return tuple(

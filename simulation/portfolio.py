@@ -34,12 +34,12 @@ class PortfolioRates:
 
 def portfolio_rates(rates: Sequence[Rates]) -> tuple[PortfolioRates, ...]:
     """The mix, from the rates of its parts."""
-    designs = dict.fromkeys(found.design for found in rates)
+    designs = dict.fromkeys(rate.design for rate in rates)
     return tuple(_mixed(design, [r for r in rates if r.design == design]) for design in designs)
 
 
 def _mixed(design: str, rates: Sequence[Rates]) -> PortfolioRates:
-    parts = [(NOISE[found.scenario], found) for found in rates if found.scenario in NOISE]
+    parts = [(NOISE[rate.scenario], rate) for rate in rates if rate.scenario in NOISE]
     differing = sum(share for effect, share in DIFFERENCE.items() if effect)
     return PortfolioRates(
         design=design,

@@ -70,7 +70,9 @@ def _rounded(n: int, blocks: bool, reports: int, rng: np.random.Generator) -> Ro
         first, second = _whole_numbers(rng, n, 0.0)
         p_values = welch(moments(np.log(first)), moments(np.log(second))).p
         exact += bool((benjamini_hochberg(p_values) <= LEVEL).any())
-        false += any(one in ("faster", "slower") for one in _verdicts(first, second, blocks))
+        false += any(
+            verdict in ("faster", "slower") for verdict in _verdicts(first, second, blocks)
+        )
         apart = _verdicts(*_whole_numbers(rng, n, APART), blocks)
         equivalent += sum(one == "equivalent" for one in apart)
     cells = reports * ROUNDED_CELLS

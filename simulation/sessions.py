@@ -109,8 +109,8 @@ def _means(rng: np.random.Generator, effects: FloatArray) -> FloatArray:
 def _at_end(differences: FloatArray) -> tuple[BoolArray, BoolArray]:
     """Whether the one look of a fixed number claims a difference, and whether it covers."""
     spending = Spending(FIXED, False, looks(FIXED, False, differences.shape[1]))
-    found = spending.evidence(0, differences)
-    covered: BoolArray = (found.low <= 0) & (found.high >= 0)
+    evidence = spending.evidence(0, differences)
+    covered: BoolArray = (evidence.low <= 0) & (evidence.high >= 0)
     return ~covered, covered
 
 
@@ -119,9 +119,9 @@ def _claims(differences: FloatArray, profile: str) -> FloatArray:
     spending = Spending(profile, False, looks(profile, False, None))
     sign = np.zeros(len(differences))
     for place, (units, _) in enumerate(spending.looks):
-        found = spending.evidence(place, differences[:, :units])
-        claimed = (found.low > 0) | (found.high < 0)
-        sign = np.where((sign == 0) & claimed, np.sign(found.estimate), sign)
+        evidence = spending.evidence(place, differences[:, :units])
+        claimed = (evidence.low > 0) | (evidence.high < 0)
+        sign = np.where((sign == 0) & claimed, np.sign(evidence.estimate), sign)
     return sign
 
 

@@ -55,7 +55,7 @@ def study_rates(studies: int, seed: int) -> StudyRates:
         values = equal_cells(rng, design.looks[-1].blocks)
         index = quantity_of(values.mean(axis=0), CELLS)
         winners += claims(judge([index], SYSTEMS, design, holm, HEADLINE_LEVEL, together=True))
-        grid = [quantity_of(own, 1) for own in values]
+        grid = [quantity_of(value, 1) for value in values]
         cells += claims(judge(grid, SYSTEMS, design, benjamini_hochberg, RATE))
     return StudyRates(studies, winners / studies, cells / studies)
 

@@ -76,8 +76,8 @@ def _of_law(law: str, series: int, rng: np.random.Generator) -> WatchedRates:
     return WatchedRates(
         law=law,
         series=series,
-        once=float(np.mean([bool(change_points(one)) for one in values])),
-        each=float(np.mean([_any_alarm(one) for one in values[: max(1, series // 4)]])),
+        once=float(np.mean([bool(change_points(value)) for value in values])),
+        each=float(np.mean([_any_alarm(value) for value in values[: max(1, series // 4)]])),
         ours={
             design.name: float(np.mean(outcome(design.bounds(differences), 0, 0).claim != 0))
             for design in WATCHED

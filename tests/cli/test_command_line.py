@@ -231,4 +231,4 @@ def test_doctor_names_one_mend_for_each_lack(tmp_path: Path) -> None:
 
 def test_restore_with_nothing_to_do(tmp_path: Path) -> None:
     done = tiltyard("restore", cwd=tmp_path)
-    assert (done.returncode, done.stdout.strip()) == (0, "Nothing to put back.")
+    assert (done.returncode, done.stdout.strip()) == (0, "Nothing to restore.")

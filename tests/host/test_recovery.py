@@ -118,7 +118,7 @@ def test_what_could_not_be_put_back_has_an_exit_code(
     assert told.err.startswith("could not take back what an earlier run left: ")
     directory.path.rmdir()
     assert restore_verb() == ExitCode.DONE
-    assert capsys.readouterr().out == "Nothing to put back.\n"
+    assert capsys.readouterr().out == "Nothing to restore.\n"
     assert not list(state.iterdir())
 
 

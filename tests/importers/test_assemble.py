@@ -6,7 +6,7 @@ import pytest
 
 from tiltyard.collected.model import CollectedMetric, Reading
 from tiltyard.errors import UsageError
-from tiltyard.importers.assemble import ReadFile, ImportOptions, assemble
+from tiltyard.importers.assemble import ImportOptions, ReadFile, assemble
 from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
 from tiltyard.importers.quantities import KIB_S, MIB_S, SECONDS, metric
 
@@ -51,7 +51,9 @@ def test_files_of_a_system_are_repetitions_in_the_order_given() -> None:
 
 
 def test_other_cells_are_no_repetitions() -> None:
-    collection = assemble([file("a", one(3, record=4)), file("a", one(5, record=8))], ImportOptions())
+    collection = assemble(
+        [file("a", one(3, record=4)), file("a", one(5, record=8))], ImportOptions()
+    )
     assert [reading.values for reading in collection.workloads[0].readings] == [(3,), (5,)]
 
 

@@ -75,7 +75,7 @@ def restore() -> list[str]:
         (sys.executable, "-c", call, "restore"), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return [line for line in done.stdout.splitlines() if line != "Nothing to put back."]
+    return [line for line in done.stdout.splitlines() if line != "Nothing to restore."]
 
 
 def changes_in(state: Path) -> list[Change]:

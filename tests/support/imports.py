@@ -7,7 +7,7 @@ from typing import Any
 
 from tiltyard.collected.model import Collection
 from tiltyard.importers import IMPORTERS, csv_table
-from tiltyard.importers.assemble import ReadFile, ImportOptions, assemble
+from tiltyard.importers.assemble import ImportOptions, ReadFile, assemble
 from tiltyard.importers.importer import Imported, Importer
 from tiltyard.importers.sniff import read_with
 

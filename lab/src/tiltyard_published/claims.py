@@ -27,7 +27,7 @@ class Head(Frozen):
     id: Text = Field(description="Unique in the file: `in-cache-ext4-optimized`.")
     where: Text = Field(description="Where it is printed: `page 4`, `In conclusion`.")
     text: Text = Field(description="The sentence, or the part of it that states this.")
-    kind: Text = Field(description="How it is recomputed; the kind has keys of its own.")
+    kind: Text = Field(description="How it is recomputed; the kind has its own keys.")
     remark: Text | None = Field(
         None,
         description="What a fair reader should know beside the outcome: how a slip may have come "
@@ -58,7 +58,7 @@ class ClaimsFile:
     claims: tuple[Claim, ...]
 
     def error(self, flaws: tuple[Flaw, ...]) -> StudyFileError:
-        """What is wrong with claims, told with line, claim and key."""
+        """What is wrong with claims, with line, claim and key."""
         return located(self.path, locate(self.text), flaws)
 
 

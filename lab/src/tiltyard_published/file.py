@@ -81,7 +81,7 @@ class PublishedFile(Frozen):
     question: Text
     decide: str | None = None
     style: Text
-    """The house style in which it is told by default."""
+    """The house style in which it is reported by default."""
     baseline: Text
     equivalent_within: Annotated[float, Field(gt=0, lt=1)] = 0.02
     origin: Origin

@@ -27,7 +27,7 @@ class Publication(Frozen):
 
     collection: Collection
     style: str
-    """The house style in which it is told by default."""
+    """The house style in which it is reported by default."""
     derived: tuple[Derived, ...]
 
 

@@ -94,8 +94,8 @@ def _numbers(
         if not text:
             continue
         own = {} if head in table.advantages else {table.columns: head}
-        found = Printed(text, {**said, **own}, tuple(cells[:count]), head, path, line)
+        printed = Printed(text, {**said, **own}, tuple(cells[:count]), head, path, line)
         if not _NUMBER.fullmatch(text):
             what = f"{shown(text)} is not a number. A number is digits with a point: 897.68"
-            raise found.error(what)
-        yield found
+            raise printed.error(what)
+        yield printed

@@ -16,7 +16,7 @@ HEADS: Final[dict["Outcome", str]] = {
     "open": "Cannot be decided by what is printed",
     "follows": "Follows to the last digit",
 }
-"""In the order in which they are told."""
+"""In the order in which they are printed."""
 _STYLES: Final[dict["Outcome", str]] = {
     "contradicted": "bold red",
     "rounding": "bold yellow",

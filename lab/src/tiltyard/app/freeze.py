@@ -26,7 +26,7 @@ def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) 
 
     Args:
         study: A study folder, its ``study.toml``, or any other study file: such a file is copied
-            to a folder of its own.
+            to its own folder.
         folder: Where to carry the study out; by default where it is.
         scale: A file's folder is named after it, so that it does not stand in the whole's way.
 

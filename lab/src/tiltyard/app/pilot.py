@@ -116,9 +116,11 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
         if name in pace.workloads:
             values = values_of_trials(plan, run, workload)
             share_s = pace.overhead_s / len(plan.workloads)
-            own = components_of(values)
+            components = components_of(values)
             cells = cell_times(run, workload) if plan.clock == "time" else ()
-            known[name] = basis_of(values, systems, own, share_s, pace.workloads[name], cells)
+            known[name] = basis_of(
+                values, systems, components, share_s, pace.workloads[name], cells
+            )
     return known, "the trials of this study so far"
 
 

@@ -24,7 +24,7 @@ _Named = TypeVar("_Named")
 
 @dataclass(frozen=True)
 class Concluded:
-    """Findings, and how and where they are to be told."""
+    """Findings, and how and where they are to be reported."""
 
     findings: Findings
     style: Style
@@ -83,7 +83,7 @@ def insist_on_seal(study: Path, findings: Findings, seal: str) -> None:
     if findings.seal != wanted:
         raise UsageError(
             f"{StudyFolder.of(study).journal}: its seal is {findings.seal}, not {wanted}: since "
-            "that was printed the study has gone on, or its journal or trials were changed. Mend: "
+            "that was printed the study has gone on, or its journal or trials were changed. Fix: "
             "put the folder back from a copy, or leave out --seal"
         )
 
@@ -108,7 +108,7 @@ def write_findings(
     """Findings and their report, all of it or nothing.
 
     Args:
-        findings: what is told.
+        findings: what is reported.
         style: how.
         formats: in which forms.
         root: folder for the findings themselves.

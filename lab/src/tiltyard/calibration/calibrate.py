@@ -59,7 +59,7 @@ def calibrate(
         root: The folder of the calibration.
         wanted: What to calibrate.
         engine: Measures.
-        observer: Is told what goes on.
+        observer: Sees what goes on.
 
     Raises:
         UsageError: if the folder holds another calibration.
@@ -154,6 +154,6 @@ def _rounds(benches: list[SubjectBench], wanted: Wanted, remarks: list[str]) -> 
                 f"comparisons fitted in {format_duration(60 * wanted.minutes)}."
             )
             return
-        for one in benches:
-            one.round(number, delays=(number - 1) * COMPARISONS_EACH < wanted.delayed)
+        for bench in benches:
+            bench.round(number, delays=(number - 1) * COMPARISONS_EACH < wanted.delayed)
         longest_s = max(longest_s, time.monotonic() - round_began)

@@ -144,16 +144,16 @@ def delay_of(delay_ns: int, plain: FloatArray, delayed: FloatArray) -> Delay | N
         signed_rank((piece[:, 1] - piece[:, 0])[: one.found.n], one.c)
         for piece, one in zip(found, verdicts, strict=True)
     ]
-    whole = interval_of(_whole(delayed - plain))
+    interval = interval_of(_whole(delayed - plain))
     share = delay_ns / float(np.nanmedian(plain))
     cv = _cv(np.log(np.column_stack((plain, delayed))))
-    seen = sum(one.verdict == "more" for one in verdicts)
-    wrong = sum(one.verdict == "less" for one in verdicts)
-    covered = sum(one.low <= delay_ns <= one.high for one in times)
+    seen = sum(verdict.verdict == "more" for verdict in verdicts)
+    wrong = sum(verdict.verdict == "less" for verdict in verdicts)
+    covered = sum(time.low <= delay_ns <= time.high for time in times)
     needed = len(times) - allowed(len(times), LEVEL)
     bias_allowed_ns = max(_BIAS_SHARE * delay_ns, _BIAS_MAX_NS)
     resolvable = cv <= _CALM_CV and share >= _POWER_FROM * 0.9
-    near = whole.low - bias_allowed_ns <= delay_ns <= whole.high + bias_allowed_ns
+    near = interval.low - bias_allowed_ns <= delay_ns <= interval.high + bias_allowed_ns
     sound = wrong == 0 and covered >= needed and near
     return Delay(
         delay_ns=delay_ns,
@@ -163,10 +163,10 @@ def delay_of(delay_ns: int, plain: FloatArray, delayed: FloatArray) -> Delay | N
         wrong_sign=wrong,
         covered=covered,
         covered_needed=needed,
-        recovered_ns=whole.estimate,
-        low_ns=whole.low,
-        high_ns=whole.high,
-        bias_ns=whole.estimate - delay_ns,
+        recovered_ns=interval.estimate,
+        low_ns=interval.low,
+        high_ns=interval.high,
+        bias_ns=interval.estimate - delay_ns,
         bias_allowed_ns=bias_allowed_ns,
         resolvable=resolvable,
         passed=sound and (not resolvable or seen >= _POWER * len(times)),
@@ -180,9 +180,9 @@ def sensitivity_of(call: str, values: FloatArray) -> Sensitivity:
         call: Sort of call that was delayed.
         values: Logarithms of the rate, shape (blocks, 2): calls as they are, and twice as long.
     """
-    found = interval_of(_whole(values[:, 1] - values[:, 0]))
-    drop = -math.expm1(found.estimate)
-    return Sensitivity(call=call, blocks=found.n, drop=drop, passed=drop >= _SENSITIVE)
+    interval = interval_of(_whole(values[:, 1] - values[:, 0]))
+    drop = -math.expm1(interval.estimate)
+    return Sensitivity(call=call, blocks=interval.n, drop=drop, passed=drop >= _SENSITIVE)
 
 
 def step_of(
@@ -197,14 +197,16 @@ def step_of(
         less: The same at this one, in the same blocks.
         allowed: Percentage points that the interval may stay away from the step.
     """
-    found = interval_of(_whole(less - full))
-    percent, low, high = (100 * math.expm1(v) for v in (found.estimate, found.low, found.high))
+    interval = interval_of(_whole(less - full))
+    percent, low, high = (
+        100 * math.expm1(v) for v in (interval.estimate, interval.low, interval.high)
+    )
     error = percent - 100 * (true_ratio - 1)
     unseen = 1 - true_ratio >= _STEP_SEEN and high >= 0
     return Step(
         limit=limit,
         true_percent=100 * (true_ratio - 1),
-        blocks=found.n,
+        blocks=interval.n,
         percent=percent,
         low=low,
         high=high,

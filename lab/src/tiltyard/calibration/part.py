@@ -43,12 +43,12 @@ class Outcome:
         Systems are in the order of the study. Blocks that were replaced are left out.
         """
         measured = collect(self.plan, self.run, self.plan.workload(workload))
-        found = quantities_of(measured)
-        if found is None:
+        quantities = quantities_of(measured)
+        if quantities is None:
             failed = next((t.reason for t in self.run.trials if t.reason), "no trial was made")
             raise TrialsFailedError(f"{workload}: not one trial was done: {failed}")
         kept = np.array([number not in self._replaced for number in measured.blocks])
-        values: FloatArray = found.index.log_values[kept]
+        values: FloatArray = quantities.index.log_values[kept]
         return values
 
     @property
@@ -86,10 +86,10 @@ def carry_out(root: Path, part: Part, engine: Engine, observer: Observer) -> Out
     """Carry a part out, or go on with it; a finished one is only read.
 
     Args:
-        root: The folder of the calibration; the part has a folder of its own in it.
+        root: The folder of the calibration; the part has its own folder in it.
         part: The study.
         engine: Measures.
-        observer: Is told what goes on.
+        observer: Sees what goes on.
 
     Raises:
         UsageError: if another study is in the folder.

@@ -215,16 +215,16 @@ def _overhead(found: Calibration) -> Section:
             ("operations", "take", "loop", "share", "allowed", "timing each", "interval", ""),
             tuple(
                 (
-                    one.what,
-                    ns(one.operation_ns),
-                    ns(one.loop_ns),
-                    percent(100 * one.loop_share),
-                    percent(100 * one.loop_allowed),
-                    f"{one.timed_ns:+.1f} ns",
-                    f"{one.timed_low_ns:+.1f} … {one.timed_high_ns:+.1f} ns",
-                    mark(one.passed),
+                    overhead.what,
+                    ns(overhead.operation_ns),
+                    ns(overhead.loop_ns),
+                    percent(100 * overhead.loop_share),
+                    percent(100 * overhead.loop_allowed),
+                    f"{overhead.timed_ns:+.1f} ns",
+                    f"{overhead.timed_low_ns:+.1f} … {overhead.timed_high_ns:+.1f} ns",
+                    mark(overhead.passed),
                 )
-                for one in found.overheads
+                for overhead in found.overheads
             ),
         ),
     )

@@ -1,4 +1,4 @@
-"""A calibration in words: its answer, its checks in short, whose it is, how figures are told."""
+"""A calibration in words: its answer, its checks, its host, and how figures are printed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -82,9 +82,9 @@ def lines(found: Calibration) -> Iterator[Line]:
     clock = found.clock
     text = f"{clock.source}, step {ns(clock.step_ns)}, a reading costs {ns(clock.read_ns)}"
     yield Line("clock", text, mark(clock.passed))
-    for one in found.overheads:
-        text = f"loop {ns(one.loop_ns)}, timing each {one.timed_ns:+.0f} ns"
-        yield Line(one.what, text, mark(one.passed))
+    for overhead in found.overheads:
+        text = f"loop {ns(overhead.loop_ns)}, timing each {overhead.timed_ns:+.0f} ns"
+        yield Line(overhead.what, text, mark(overhead.passed))
     if found.simulated:
         standard = next(rule for rule in found.simulated.rules if rule.name == "standard")
         text = f"{shares(standard.false_low, standard.false_high)} of verdicts false"
@@ -115,7 +115,7 @@ def _subject_lines(subject: SubjectFindings) -> Iterator[Line]:
 
 
 def host_lines(found: Calibration) -> dict[str, str]:
-    """The host, told so that it can be published: no names, no paths."""
+    """The host, in words that can be published: no names, no paths."""
     return {name: found.host[name] for name in _TELLING if name in found.host}
 
 

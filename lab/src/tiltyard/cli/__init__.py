@@ -113,7 +113,7 @@ def main() -> None:
     sys.exit(int(code or ExitCode.DONE))
 
 
-def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:
+def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """A warning about what a person wrote, for people; those of libraries are for developers."""
     if issubclass(category, OldKeyWarning):
         remark(f"Warning  {message}")

@@ -44,7 +44,7 @@ class PartsDisplay(LiveDisplay):
         super().note(text if self._notes_left else f"{text}; further ones are in the journal")
 
     def block_started(self, block: int, of: int) -> None:
-        """A new block; without a line of its own, because there are thousands."""
+        """A new block; no line is printed for it, because there are thousands."""
         self._block = f"block {block}/{of}"
 
     def looked(self, blocks: int, decision: Decision) -> None:

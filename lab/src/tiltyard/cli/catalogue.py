@@ -29,7 +29,9 @@ def workload_page(card: Card) -> RenderableType:
     for heading in ("Parameter", "Default", "Meaning"):
         parameters.add_column(heading)
     for name, schema in card.parameters.get("properties", {}).items():
-        about = "\n".join([flowing(schema), *(_bullet(*one) for one in choices(card, schema))])
+        about = "\n".join(
+            [flowing(schema), *(_bullet(*choice) for choice in choices(card, schema))]
+        )
         parameters.add_row(name, _default(schema), Text(about))
     metrics = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("Metric", "Unit", "Better", "Verdict", "Meaning"):

@@ -100,13 +100,13 @@ def _check(
         say(line)
     for system, problems in found.problems.items():
         for problem in problems:
-            remedy = f". Mend: {problem.remedy}" if problem.remedy else ""
+            remedy = f". Fix: {problem.remedy}" if problem.remedy else ""
             say(f"{problem.severity.capitalize():9} {system}: {problem.text}{remedy}")
     if any(problem.severity == "error" for each in found.problems.values() for problem in each):
         return ExitCode.HOST_LACKS
     if trusted:
         untried = "; what the study brings was not tried" if bringing.items else ""
-        say(f"Ready     nothing would go wrong that can be seen from here{untried}")
+        say(f"Ready     no problems found{untried}")
     return _refused(ExitCode.DONE, trusted=trusted)
 
 
@@ -119,7 +119,7 @@ def _refused(code: int, *, trusted: bool) -> int:
         return code
     say(
         "Refused   This study brings programs, or options that start them: nothing of them was "
-        "executed. Mend: look at each line above that begins with Brings; then "
+        "executed. Fix: look at each line above that begins with Brings; then "
         "tiltyard run with --trust"
     )
     return ExitCode.REFUSED
@@ -132,10 +132,10 @@ def _tell(folder: "StudyFolder", systems: "Sequence[SystemSpec]") -> int:
     from tiltyard.run.dry_run import dry_run
 
     parts = dry_run(folder, systems)
-    for told in parts:
-        say(f"Dry run   {told.system}{': ' if told.system else ''}{told.part}")
-        for line in told.lines:
+    for part in parts:
+        say(f"Dry run   {part.system}{': ' if part.system else ''}{part.part}")
+        for line in part.lines:
             say(f"          {line}")
-        for remark in filter(None, (told.refused, told.untold)):
+        for remark in filter(None, (part.refused, part.untold)):
             say(f"          … {remark}")
-    return ExitCode.HOST_LACKS if any(told.refused for told in parts) else ExitCode.DONE
+    return ExitCode.HOST_LACKS if any(part.refused for part in parts) else ExitCode.DONE

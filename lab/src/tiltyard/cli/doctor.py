@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def doctor() -> int:
-    """Say what this host can and cannot do, and the one command that mends each lack.
+    """Say what this host can and cannot do, and the command that fixes each lack.
 
     ```
     tiltyard doctor
@@ -20,13 +20,13 @@ def doctor() -> int:
 
     checks = examine(TOOLS, lambda: Engine.find().describe().engine, Path())
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("", "What", "Meaning", "Mend"):
+    for heading in ("", "What", "Meaning", "Fix"):
         table.add_column(heading)
     marks = {"ok": "ok", "limited": "limited", "missing": "MISSING"}
-    for found in checks:
-        table.add_row(marks[found.status], found.name, found.meaning, found.remedy or "")
+    for check in checks:
+        table.add_row(marks[check.status], check.name, check.meaning, check.remedy or "")
     show(table)
-    missing = [found for found in checks if found.status == "missing"]
-    limited = sum(found.status == "limited" for found in checks)
+    missing = [check for check in checks if check.status == "missing"]
+    limited = sum(check.status == "limited" for check in checks)
     say(f"\n{len(missing)} missing, {limited} limited, {len(checks) - len(missing) - limited} ok")
     return ExitCode.HOST_LACKS if missing else ExitCode.DONE

@@ -76,23 +76,23 @@ def sentences(found: Forecast) -> Iterator[str]:
 
 def _short_cells(found: Forecast) -> Iterator[str]:
     """Cells that take too little time, what to write for longer ones, and what that costs."""
-    for own in found.short_cells:
+    for cell in found.short_cells:
         yield (
-            f"Cells    {own.workload}: {own.short} of {own.cells} take less than {LEAST_S:g} s, "
-            f"the shortest {format_value(own.shortest_s, 's')}: what else the host does in that "
+            f"Cells    {cell.workload}: {cell.short} of {cell.cells} take less than {LEAST_S:g} s, "
+            f"the shortest {format_value(cell.shortest_s, 's')}: what else the host does in that "
             "moment decides them"
         )
-        if not own.parameters:
+        if not cell.parameters:
             yield "         No amount of its work can be raised: begin the grid at larger sizes"
             continue
         yield f"         For {LEAST_S:g} s and more write in its [[workload]]:"
-        for name, value in own.parameters.items():
+        for name, value in cell.parameters.items():
             yield f"           {name} = {_toml(value)}"
         yield (
-            f"         A trial then takes about {format_duration(own.longer_trial_s)} instead of "
-            f"{format_duration(own.trial_s)}"
+            f"         A trial then takes about {format_duration(cell.longer_trial_s)} instead of "
+            f"{format_duration(cell.trial_s)}"
         )
-    if any(own.parameters for own in found.short_cells):
+    if any(cell.parameters for cell in found.short_cells):
         blocks = found.pairs[0].looks[-1].blocks
         yield (
             f"         All {blocks} blocks: about {format_duration(blocks * found.longer_block_s)} "

@@ -1,4 +1,4 @@
-"""``tiltyard import``: results of other tools, compared and told as our own are."""
+"""``tiltyard import``: results of other tools, compared and reported as results of Tiltyard are."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal

@@ -16,13 +16,12 @@ def report(
     json: bool = False,
     seal: str | None = None,
 ) -> None:
-    """Analyse what is there and write findings and report anew.
+    """Analyse what is there and write findings and report.
 
     The study may have been run here, imported (`tiltyard import`), or printed (a folder of
-    `published/`); one that is still running is told as far as it is. Styles: `study` (everything,
-    for who doubts it), `whitepaper` (for who decides), `article` (for who repeats it), `results`
-    (for who looks something up). Formats: `html`, `pdf`, `xlsx`, `markdown`, `latex`, `csv`,
-    `json`.
+    `published/`); of a run that has not ended, what is there is reported. Styles: `study`
+    (everything), `whitepaper` (conclusions first), `article` (method and results), `results` (a
+    page to look things up). Formats: `html`, `pdf`, `xlsx`, `markdown`, `latex`, `csv`, `json`.
 
     ```
     tiltyard report spool
@@ -34,7 +33,7 @@ def report(
 
     Args:
         study: A study folder; by default this one.
-        style: How it is told; by default `study`, of a printed study its own.
+        style: How it is reported; by default `study`, of a printed study its own.
         format: Formats besides the page (`html`, always made), or `all`: `pdf xlsx` or `pdf,xlsx`.
         output: Folder for the report and its findings, so that nothing is written to the study's;
             by default that and `report/` in it, of a printed study a folder of its name here.

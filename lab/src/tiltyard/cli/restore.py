@@ -2,7 +2,7 @@
 
 
 def restore() -> int:
-    """Put back whatever a killed run has left changed on this host.
+    """Restore what a killed run has left changed on this host.
 
     Every run does this by itself first. Each change was written down, synced, before it was made;
     this undoes what is still in place, newest first, and says what it could not: then the exit
@@ -25,5 +25,5 @@ def restore() -> int:
     if found.left:
         return ExitCode.NOT_RESTORED
     if not found.done:
-        say("Nothing to put back.")
+        say("Nothing to restore.")
     return ExitCode.DONE

@@ -25,7 +25,7 @@ def run(
     new_session: bool = False,
     trust: bool = False,
 ) -> int:
-    """Carry a study out; the same command again goes on where it stopped.
+    """Run a study; the same command resumes it where it stopped.
 
     ```
     tiltyard run spool                       # a folder with a study.toml
@@ -43,7 +43,7 @@ def run(
         stop_on_failure: Stop at the first failed trial; without it the failure is recorded and
             the study goes on.
         require_decision: Exit with code 6 if a comparison has no decision at the end: it is
-            undecided, or invalid because too many of its blocks failed or were spoiled.
+            undecided, or invalid because too many of its blocks failed or were disturbed.
         allow_reboot: Boot this host before each turn of systems with reset = "reboot". The run
             ends with code 9 each time and goes on by itself after the boot.
         wait: How long to wait, each time, for what another run or another program has at the

@@ -61,7 +61,7 @@ def _say(session: "Session", folder: "StudyFolder") -> None:
 
 
 def _blocks(plan: "Plan", history: "History") -> Iterator[str]:
-    """Blocks that count, those that are spoiled, and what the looks have left out."""
+    """Blocks that count, those that are disturbed, and what the looks have left out."""
     from tiltyard.run.record import told_briefly
 
     course = history.course(plan)
@@ -69,7 +69,7 @@ def _blocks(plan: "Plan", history: "History") -> Iterator[str]:
     yield f"Blocks   {len(course.counted)} of at most {len(plan.blocks)} complete, {kept}"
     for block, reasons in history.spoiled.items():
         fate = "replaced" if block in course.replaced else "counts all the same"
-        yield f"Spoiled  block {block}, {fate}: {told_briefly(reasons)}"
+        yield f"Noise    block {block} disturbed, {fate}: {told_briefly(reasons)}"
     if course.narrowed:
         everything = len(plan.systems) * len(plan.workloads)
         going_on = len(course.narrowed[max(course.narrowed)])

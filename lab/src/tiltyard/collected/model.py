@@ -144,7 +144,7 @@ class Collection(Frozen):
     baseline: str
     workloads: tuple[CollectedWorkload, ...]
     host: dict[str, str] = Field(default_factory=dict)
-    """The machine, as far as it is told."""
+    """The machine, as far as it is recorded."""
     equivalent_within: Annotated[float, Field(gt=0, lt=1)] = 0.02
 
     @property

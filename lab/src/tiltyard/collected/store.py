@@ -37,11 +37,11 @@ def read_collection(folder: Path) -> Collection:
     except ValidationError as error:
         first = error.errors()[0]
         what = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
-        raise UsageError(f"{path}: {what}; import the files anew, into another folder") from error
+        raise UsageError(f"{path}: {what}; import the files again, into another folder") from error
     if file.collection.hash != file.sha256:
         raise UsageError(
             f"{path}: was changed after the import: its SHA-256 is another one; "
-            "import the files anew, into another folder"
+            "import the files again, into another folder"
         )
     return file.collection
 

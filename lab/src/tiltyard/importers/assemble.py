@@ -213,7 +213,7 @@ def _metrics(entries: Sequence[_Entry], used: Set[str]) -> dict[str, CollectedMe
 
 
 def _refuse_other_grids(entries: Sequence[_Entry]) -> None:
-    """Values of one metric are told apart by the same dimensions everywhere."""
+    """Values of one metric have the same dimensions everywhere."""
     grids: dict[str, _Entry] = {}
     for entry in entries:
         first = grids.setdefault(entry.measured.metric, entry)
@@ -248,8 +248,8 @@ def _told(entries: Sequence[_Entry]) -> tuple[dict[str, str], list[str]]:
 
 
 def _by_value(holders: Mapping[str, Sequence[str]]) -> str:
-    """``1.51: ext4 and xfs; not told: btrfs``."""
-    return "; ".join(f"{value or 'not told'}: {_listed(own)}" for value, own in holders.items())
+    """``1.51: ext4 and xfs; not recorded: btrfs``."""
+    return "; ".join(f"{value or 'not recorded'}: {_listed(own)}" for value, own in holders.items())
 
 
 def _facts(
@@ -272,7 +272,7 @@ def _facts(
     host = {
         key: value
         for key, value in facts[systems[0]].items()
-        if all(own.get(key) == value for own in facts.values())
+        if all(fact.get(key) == value for fact in facts.values())
     }
     return {
         name: {key: value for key, value in own.items() if key not in host}

@@ -146,7 +146,7 @@ def _files_point(line: Line, fields: Mapping[str, str]) -> dict[str, int | str]:
 
 
 def _size(line: Line, text: str, unit: int | None = None) -> int:
-    """Bytes of ``16G``; a bare number is in MiB, or in the unit that is told; none: 0."""
+    """Bytes of ``16G``; a bare number is in MiB, or in the unit that is printed; none: 0."""
     match = re.fullmatch(r"(\d*)([kKMGT]?)", text)
     if match is None:
         raise line.refused(f"{text[:40]!a} should be a size: a number with k, M or G")

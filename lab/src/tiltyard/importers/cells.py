@@ -60,7 +60,7 @@ class Cells:
         if not cell.values or not measured.values:
             raise UsageError(
                 f"{file}: {_told(place)}: a mean, as in {cell.file}; means are not repetitions: "
-                "give one of the files, or each a system of its own"
+                "give one of the files, or give each its own system"
             )
         if bool(cell.blocks) != bool(blocks) or not cell.seen.isdisjoint(blocks):
             raise UsageError(

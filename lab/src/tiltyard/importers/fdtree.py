@@ -38,9 +38,9 @@ def read(data: bytes, name: str) -> Imported:
         "phases are coarse."
     ]
     workloads = []
-    for own in executions(lines_of(data, name), _BEGINS):
-        measured = list(_measured(own))
-        workloads.append(_workload(own, measured))
+    for execution in executions(lines_of(data, name), _BEGINS):
+        measured = list(_measured(execution))
+        workloads.append(_workload(execution, measured))
         if any(not one.values for one in measured):
             limits.append(
                 f"{name}: phases of less than a second have no rate; fdtree prints them as 0, and "
@@ -75,7 +75,7 @@ def _measured(lines: Sequence[Line]) -> Iterator[Measured]:
             if match[1] not in _RATES:
                 raise line.refused("not a rate that fdtree prints")
             if len(at) < 3:
-                raise line.refused("the size of the tree is not told before; give all the output")
+                raise line.refused("the size of the tree is missing above; give the whole output")
             name = _RATES[match[1]]
             unit = KIB_S if name == "data_written" else PER_S
             value = line.value(match[2])

@@ -57,17 +57,17 @@ def read(data: bytes, name: str) -> Imported:
 
 
 def _workload(lines: Sequence[Line]) -> ImportedWorkload:
-    found = _execution(lines)
+    execution = _execution(lines)
     return ImportedWorkload(
-        name=f"fs_mark {found.method}".strip(),
+        name=f"fs_mark {execution.method}".strip(),
         use="fs_mark",
-        lineage=f"fs_mark {found.version}".strip(),
+        lineage=f"fs_mark {execution.version}".strip(),
         metrics=METRICS,
-        measured=tuple(_measured(lines, found)),
+        measured=tuple(_measured(lines, execution)),
         parameters={
-            key.lower(): value for key, value in found.told.items() if key == "Directories"
+            key.lower(): value for key, value in execution.told.items() if key == "Directories"
         },
-        commands=(found.command,) if found.command else (),
+        commands=(execution.command,) if execution.command else (),
         grid=("file", "threads", "loop"),
     )
 

@@ -42,7 +42,7 @@ def _measured(result: Node) -> Iterator[Measured]:
     command = result["command"].text()
     times = result.get("times")
     if times is not None:
-        values = tuple(SECONDS.value(one.value()) for one in times.entries())
+        values = tuple(SECONDS.value(entry.value()) for entry in times.entries())
         yield Measured("time", values=values, system=command)
     else:
         deviation = result.get("stddev")

@@ -103,10 +103,10 @@ class Node:
         Raises:
             UsageError: if it is something else.
         """
-        found = self.value()
-        if found.denominator != 1:
+        value = self.value()
+        if value.denominator != 1:
             raise self.refused(f"{shown(self.text())} should be a whole number")
-        return found.numerator
+        return value.numerator
 
 
 def json_of(data: bytes, name: str) -> Node:

@@ -73,9 +73,9 @@ def read(data: bytes, name: str) -> Imported:
         if _text(result, "DisplayFormat") not in ("BAR_GRAPH", ""):
             skipped += 1
             continue
-        one = _workload(result, name)
-        first = found.get(one.name)
-        found[one.name] = _joined(first, one) if first else one
+        workload = _workload(result, name)
+        first = found.get(workload.name)
+        found[workload.name] = _joined(first, workload) if first else workload
     limits = [
         "The Phoronix Test Suite repeats a test whose values scatter, so how often it was repeated "
         "depends on the values; it clears no cache between them."

@@ -102,16 +102,16 @@ def _verbose(lines: Sequence[Line]) -> Iterator[Measured]:
         line = next(rest, None)
         if line is None:
             raise first.refused("the report that begins here is cut off; give the whole of it")
-        found = pattern.fullmatch(line.text)
-        if found is None:
+        match = pattern.fullmatch(line.text)
+        if match is None:
             raise line.refused(f'not the line of a PostMark report on "{name or "deleted"}"')
         if name == "transactions":
-            yield _one("transaction_time", SECONDS, line, found[1])
-            yield _one(name, PER_S, line, found[2])
+            yield _one("transaction_time", SECONDS, line, match[1])
+            yield _one(name, PER_S, line, match[2])
         elif name.startswith("data"):
-            yield _one(name, _unit(line, found[2]), line, found[1])
+            yield _one(name, _unit(line, match[2]), line, match[1])
         elif name:
-            yield _one(name, PER_S, line, found[1])
+            yield _one(name, PER_S, line, match[1])
 
 
 def _terse(line: Line) -> Iterator[Measured]:

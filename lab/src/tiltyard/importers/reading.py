@@ -62,10 +62,10 @@ class Line:
 
     def count(self, text: str, what: str = "a whole number") -> int:
         """The same of a number without a fraction."""
-        found = self.value(text, what)
-        if found.denominator != 1:
+        value = self.value(text, what)
+        if value.denominator != 1:
             raise self.refused(f"{shown(text)} should be {what}: it is not whole")
-        return found.numerator
+        return value.numerator
 
 
 def number(text: str, *, signed: bool = False) -> Fraction:
@@ -103,10 +103,10 @@ def text_of(data: bytes, name: str) -> str:
         raise UsageError(
             f"{name}: not text: byte {error.start} is not {encoding}; save it as UTF-8"
         ) from error
-    found = _UNPRINTABLE.search(_ESCAPES.sub("", text))
-    if found:
+    match = _UNPRINTABLE.search(_ESCAPES.sub("", text))
+    if match:
         raise UsageError(
-            f"{name}: not text: it holds the control character {found[0]!a}; "
+            f"{name}: not text: it holds the control character {match[0]!a}; "
             "give the file as the tool wrote it"
         )
     return _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")

@@ -49,7 +49,7 @@ def read(data: bytes, name: str) -> Imported:
     for line in lines:
         if "ERROR:" in line.text or "No messages were received" in line.text:
             raise line.refused(f"sockperf failed: {line.text.strip()[:120]}; run it again")
-    protocol = next((found["protocol"] for one in lines if (found := _TO.search(one.text))), "")
+    protocol = next((match["protocol"] for one in lines if (match := _TO.search(one.text))), "")
     measured = tuple(_measured(lines))
     if not measured or not any(_ENDED in line.text for line in lines):
         raise UsageError(f"{name}: no summary of sockperf; give all that its client printed")
@@ -80,35 +80,35 @@ def read(data: bytes, name: str) -> Imported:
 
 def _all(pattern: re.Pattern[str], lines: Sequence[Line]) -> list[str]:
     """What a pattern finds, each once."""
-    return list(dict.fromkeys(found[1] for one in lines if (found := pattern.search(one.text))))
+    return list(dict.fromkeys(match[1] for line in lines if (match := pattern.search(line.text))))
 
 
 def _measured(lines: Sequence[Line]) -> Iterator[Measured]:
     percentiles = {}
     for line in lines:
-        if found := _PERCENTILE.search(line.text):
-            name = percentile_name(line.value(found["share"], "a share in percent"))
-            percentiles[name] = MICROSECONDS.value(line.value(found["value"], "µs"))
+        if match := _PERCENTILE.search(line.text):
+            name = percentile_name(line.value(match["share"], "a share in percent"))
+            percentiles[name] = MICROSECONDS.value(line.value(match["value"], "µs"))
     for line in lines:
-        if found := _AVERAGE.search(line.text):
-            kind = "round_trip" if found["kind"] == "rtt" else "latency"
-            value = MICROSECONDS.value(line.value(found["value"], "µs"))
+        if match := _AVERAGE.search(line.text):
+            kind = "round_trip" if match["kind"] == "rtt" else "latency"
+            value = MICROSECONDS.value(line.value(match["value"], "µs"))
             yield Measured(kind, values=(value,), percentiles=percentiles)
-        elif found := _RATE.search(line.text):
-            yield Measured("messages", values=(PER_S.value(line.value(found["value"])),))
-        elif found := _BANDWIDTH.search(line.text):
-            if found["unit"] not in _UNITS:
-                raise line.refused(f'"{found["unit"]}" should be one of {", ".join(_UNITS)}')
-            unit = _UNITS[found["unit"]]
-            yield Measured("throughput", values=(unit.value(line.value(found["value"])),))
+        elif match := _RATE.search(line.text):
+            yield Measured("messages", values=(PER_S.value(line.value(match["value"])),))
+        elif match := _BANDWIDTH.search(line.text):
+            if match["unit"] not in _UNITS:
+                raise line.refused(f'"{match["unit"]}" should be one of {", ".join(_UNITS)}')
+            unit = _UNITS[match["unit"]]
+            yield Measured("throughput", values=(unit.value(line.value(match["value"])),))
 
 
 def _losses(lines: Sequence[Line]) -> Iterator[str]:
     """Of a run in which messages did not come, came twice or in disorder."""
     for line in lines:
-        found = _LOST.search(line.text)
+        match = _LOST.search(line.text)
         counts = (
-            {key: line.count(value) for key, value in found.groupdict().items()} if found else {}
+            {key: line.count(value) for key, value in match.groupdict().items()} if match else {}
         )
         if any(counts.values()):
             yield (

@@ -107,17 +107,17 @@ _TESTS: Final = (
 def read(data: bytes, name: str) -> Imported:
     """The output of one ``sysbench … run``."""
     lines = lines_of(data, name)
-    version = next((found for one in lines if (found := _VERSION.match(one.text))), None)
+    version = next((match for one in lines if (match := _VERSION.match(one.text))), None)
     if version and version[1] == "0":
         raise UsageError(f"{name}: of sysbench 0; the reports of sysbench 1 are read")
     reports = [line for line in lines if line.text.strip() == "Latency (ms):"]
     if len(reports) > 1:
-        raise reports[1].refused("a second report; give each report in a file of its own")
+        raise reports[1].refused("a second report; give each report in its own file")
     measured = tuple(_measured(lines))
     if not any(one.metric == "latency" for one in measured):
         raise UsageError(f"{name}: without its latencies; give all that sysbench printed")
     tests = [test for test, mark in _TESTS if any(mark in line.text for line in lines)]
-    modes = [found[1] for one in lines if (found := _MODE.fullmatch(one.text))]
+    modes = [match[1] for one in lines if (match := _MODE.fullmatch(one.text))]
     use = " ".join(("sysbench", *tests[:1]))
     return Imported(
         workloads=(
@@ -163,8 +163,8 @@ def _figures(lines: Sequence[Line]) -> Iterator[tuple[str, float]]:
 
 def _events(lines: Sequence[Line]) -> dict[str, float]:
     """Of tests that print no rate (threads, mutex) what later versions print: events per second."""
-    counts = [line.count(found[1]) for line in lines if (found := _EVENTS.fullmatch(line.text))]
-    times = [line.value(found[1]) for line in lines if (found := _TIME.fullmatch(line.text))]
+    counts = [line.count(match[1]) for line in lines if (match := _EVENTS.fullmatch(line.text))]
+    times = [line.value(match[1]) for line in lines if (match := _TIME.fullmatch(line.text))]
     return {"events": float(counts[0] / times[0])} if counts and times and times[0] else {}
 
 

@@ -57,7 +57,7 @@ def read(data: bytes, name: str) -> Imported:
     lines = lines_of(data, name)
     tables = executions(lines, _BEGINS)
     found = [
-        _workload("tiotest", ("file", "threads"), [m for own in tables for m in _table(own)]),
+        _workload("tiotest", ("file", "threads"), [m for table in tables for m in _table(table)]),
         _workload("tiotest, terse", ("data",), list(_terse_lines(lines))),
     ]
     return Imported(

@@ -135,18 +135,18 @@ class Scene:
 
     def places(self, where: Where) -> list[Place]:
         """Every metric at every point that a claim is about, in the order of the tables."""
-        own = self.workloads(where)
-        metrics = list(dict.fromkeys(m.name for workload in own for m in workload.metrics))
+        workloads = self.workloads(where)
+        metrics = list(dict.fromkeys(m.name for workload in workloads for m in workload.metrics))
         for name in where.metric:
             if name not in metrics:
                 raise UnfitError("metric", not_a(name, "metric", metrics))
-        dimensions = list(dict.fromkeys(name for workload in own for name in workload.grid))
+        dimensions = list(dict.fromkeys(name for workload in workloads for name in workload.grid))
         for name in where.at:
             if name not in dimensions:
                 raise UnfitError("at", not_a(name, "dimension", dimensions))
         found = [
             place
-            for workload in own
+            for workload in workloads
             for place in self._all[workload.name]
             if (not where.metric or place.metric.name in where.metric)
             and all(_meets(place.at.get(name), wanted) for name, wanted in where.at.items())
@@ -187,9 +187,9 @@ class Scene:
     @cached_property
     def _readings(self) -> dict[tuple[object, ...], Reading]:
         return {
-            (workload.name, one.metric, one.system, _key(one.at)): one
+            (workload.name, reading.metric, reading.system, _key(reading.at)): reading
             for workload in self.collection.workloads
-            for one in workload.readings
+            for reading in workload.readings
         }
 
     @cached_property
@@ -200,7 +200,11 @@ class Scene:
 def _places(workload: CollectedWorkload) -> list[Place]:
     found = []
     for metric in workload.metrics:
-        own = {_key(one.at): one.at for one in workload.readings if one.metric == metric.name}
+        own = {
+            _key(reading.at): reading.at
+            for reading in workload.readings
+            if reading.metric == metric.name
+        }
         axes = spoken_axes(own.values())
         found += [Place(workload, metric, at, label_of(at, axes)) for at in own.values()]
     return found

@@ -48,13 +48,13 @@ def exactly(value: float) -> Span:
 
 def geometric_mean(spans: Sequence[Span]) -> Span:
     """Of positive numbers, at least one."""
-    logs = [(math.log(one.value), math.log(one.low), math.log(one.high)) for one in spans]
+    logs = [(math.log(span.value), math.log(span.low), math.log(span.high)) for span in spans]
     return Span(*(math.exp(math.fsum(side) / len(spans)) for side in zip(*logs, strict=True)))
 
 
 def arithmetic_mean(spans: Sequence[Span]) -> Span:
     """Of at least one number."""
-    sides = zip(*((one.value, one.low, one.high) for one in spans), strict=True)
+    sides = zip(*((span.value, span.low, span.high) for span in spans), strict=True)
     return Span(*(math.fsum(side) / len(spans) for side in sides))
 
 

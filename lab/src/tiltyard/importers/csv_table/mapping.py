@@ -113,7 +113,7 @@ class Mapping(Frozen):
         for one in (*sources, *self.at.values()):
             if isinstance(one, Column):
                 yield one.column
-        yield from (one.column for one in self.metrics.values() if one.column)
+        yield from (metric.column for metric in self.metrics.values() if metric.column)
 
     def plain(self, text: str) -> str:
         """A number as programs write it.

@@ -36,7 +36,7 @@ def read(data: bytes, name: str) -> Imported:
         limits += job.remarks([one.metric for one in own])
         options[job.name] = job.options
         found += own
-    paced = any(_PACING & options[own].keys() for own in options)
+    paced = any(_PACING & options[option].keys() for option in options)
     return Imported(
         workloads=(
             ImportedWorkload(
@@ -56,7 +56,7 @@ def read(data: bytes, name: str) -> Imported:
 def _parameters(options: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """An option that all jobs share once; else with the jobs that have it."""
     found = {}
-    for key in dict.fromkeys(key for own in options.values() for key in own):
+    for key in dict.fromkeys(key for option in options.values() for key in option):
         held = {job: own[key] or "1" for job, own in options.items() if key in own}
         alike = len(held) == len(options) and len(set(held.values())) == 1
         found[key] = (

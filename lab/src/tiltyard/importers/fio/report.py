@@ -21,14 +21,14 @@ class Job:
     """One job with all its threads."""
 
     name: str
-    """Jobs of one name with other options are told apart: ``a``, ``a (2)``."""
+    """Jobs of one name with different options get different names: ``a``, ``a (2)``."""
     threads: Sequence[Node]
     options: Mapping[str, str]
 
     @property
     def error(self) -> int:
         """The first error of a thread; 0 if all came to their end."""
-        errors = (own.value(signed=True) for one in self.threads if (own := one.get("error")))
+        errors = (own.value(signed=True) for thread in self.threads if (own := thread.get("error")))
         return next((int(error) for error in errors if error), 0)
 
     def remarks(self, ways: Sequence[str]) -> Iterator[str]:
@@ -62,9 +62,9 @@ def jobs_of(top: Node) -> list[Job]:
     """
     common = _options(top.get("global options"))
     found: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Node]] = {}
-    for one in _entries(top):
-        own = tuple(_options(one.get("job options")).items())
-        found.setdefault((one["jobname"].text(), one["groupid"].text(), own), []).append(one)
+    for entry in _entries(top):
+        own = tuple(_options(entry.get("job options")).items())
+        found.setdefault((entry["jobname"].text(), entry["groupid"].text(), own), []).append(entry)
     kinds: dict[str, list[tuple[tuple[str, str], ...]]] = {}
     jobs = []
     for (name, _, own), threads in found.items():

@@ -43,7 +43,7 @@ def _workloads(session: Session) -> Iterator[tuple[ImportedWorkload, list[str]]]
 
 
 def _measured(session: Session) -> tuple[list[Measured], list[str]]:
-    """Figures of the table, or of the matrices where a row cannot be told apart; sentences."""
+    """Figures of the table, or of the matrices where a row is ambiguous; sentences."""
     table, printed = matrices(session)
     found = list(rows(session, table))
     tabled = {place for place, _ in found}

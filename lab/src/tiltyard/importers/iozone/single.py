@@ -33,7 +33,7 @@ def rows(session: Session, matrices: Mapping[Place, Fraction]) -> Iterator[tuple
 
     Args:
         session: an execution.
-        matrices: what its matrices say, for rows that cannot be told apart.
+        matrices: what its matrices say, for ambiguous rows.
 
     Raises:
         UsageError: if a row can be read in no way, or in several; or contradicts the matrices.
@@ -64,16 +64,16 @@ def rows(session: Session, matrices: Mapping[Place, Fraction]) -> Iterator[tuple
 
 def _row(text: str) -> re.Match[str] | None:
     """File, record and the figures of a row; the first figure may touch the record."""
-    found = _JUSTIFIED.fullmatch(text)
-    if found and all(part.strip().isdecimal() for part in found.groups()[:2]):
-        return found
+    match = _JUSTIFIED.fullmatch(text)
+    if match and all(part.strip().isdecimal() for part in match.groups()[:2]):
+        return match
     return _ROW.fullmatch(text)
 
 
 def _in_matrices(
     line: Line, names: Sequence[str], size: tuple[int, int], matrices: Mapping[Place, Fraction]
 ) -> None:
-    """Refuse a row that cannot be told apart, unless the matrices have its figures."""
+    """Refuse an ambiguous row, unless the matrices have its figures."""
     if any((name, *size) in matrices for name in names):
         return
     figures = line.words[2:]
@@ -100,7 +100,7 @@ def _tests(head: Line) -> tuple[Test, ...]:
 def _figures(
     line: Line, text: str, session: Session, tests: tuple[Test, ...]
 ) -> tuple[list[str], list[Fraction] | None]:
-    """Names and figures of a row; ``None`` where they cannot be told apart."""
+    """Names and figures of a row; ``None`` where the row is ambiguous."""
     names = [name for test in tests if test.number in session.selected for name in test.metrics]
     words = text.split()
     if any(not word.isdecimal() for word in words):

@@ -71,8 +71,8 @@ def _limits(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> Iterator[str]
             )
         if line.text.startswith("!!! Desired confidence was not achieved"):
             yield f"{line.file}: netperf says that its own confidence was not reached."
-        if found := _CONFIDENCE.match(line.text):
-            yield f"{line.file}: its interval for throughput is {found[1]} % wide."
+        if match := _CONFIDENCE.match(line.text):
+            yield f"{line.file}: its interval for throughput is {match[1]} % wide."
 
 
 def _recognises(head: str) -> bool:

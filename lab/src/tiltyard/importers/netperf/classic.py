@@ -38,14 +38,14 @@ def tables(lines: Sequence[Line]) -> Iterator[Outcome]:
     """The outcome of every table, in order.
 
     Raises:
-        UsageError: if one is not whole, or in a unit that is not told.
+        UsageError: if one is not whole, or in an unknown unit.
     """
     test, burst = "", 0
     rest = iter(lines)
     for line in rest:
         if announced := test_of(line.text):
-            found = _BURST.search(line.text)
-            test, burst = announced, line.count(found[1]) if found else 0
+            match = _BURST.search(line.text)
+            test, burst = announced, line.count(match[1]) if match else 0
         elif re.match(r"\s*bytes\b.*\bsecs\b", line.text):
             unit = rate_unit(line.text)
             if unit is None:
@@ -84,10 +84,10 @@ def _row(table: _Table, rest: Iterator[Line]) -> Line:
 def _stream(table: _Table, line: Line) -> Outcome:
     words = _words(line, (5, 9))
     at = _sizes(line, message=words[2], send_buffer=words[1], receive_buffer=words[0])
-    found = Outcome(table.test, at, table.unit, US_PER_KB)
-    found.values["throughput"] = table.unit.value(line.value(words[4]))
-    _loads(found, line, words[5:])
-    return found
+    outcome = Outcome(table.test, at, table.unit, US_PER_KB)
+    outcome.values["throughput"] = table.unit.value(line.value(words[4]))
+    _loads(outcome, line, words[5:])
+    return outcome
 
 
 def _transactions(table: _Table, line: Line) -> Outcome:
@@ -99,10 +99,10 @@ def _transactions(table: _Table, line: Line) -> Outcome:
         send_buffer=words[0],
         receive_buffer=words[1],
     )
-    found = Outcome(table.test, {**at, "burst": table.burst}, table.unit, MICROSECONDS)
-    found.values[found.headline] = table.unit.value(line.value(words[5]))
-    _loads(found, line, words[6:])
-    return found
+    outcome = Outcome(table.test, {**at, "burst": table.burst}, table.unit, MICROSECONDS)
+    outcome.values[outcome.headline] = table.unit.value(line.value(words[5]))
+    _loads(outcome, line, words[6:])
+    return outcome
 
 
 def _udp(table: _Table, sender: Line, receiver: Line) -> Outcome:
@@ -111,12 +111,12 @@ def _udp(table: _Table, sender: Line, receiver: Line) -> Outcome:
     if len(sent) - len(received) != 2:
         raise receiver.refused("not the receiver's line of the sender's line above")
     at = _sizes(sender, message=sent[1], send_buffer=sent[0], receive_buffer=received[0])
-    found = Outcome(table.test, at, table.unit, US_PER_KB)
-    found.values["throughput"] = table.unit.value(receiver.value(received[3]))
-    found.values["throughput_sent"] = table.unit.value(sender.value(sent[5]))
+    outcome = Outcome(table.test, at, table.unit, US_PER_KB)
+    outcome.values["throughput"] = table.unit.value(receiver.value(received[3]))
+    outcome.values["throughput_sent"] = table.unit.value(sender.value(sent[5]))
     if len(sent) == 8:
-        _loads(found, sender, [sent[6], received[4], sent[7], received[5]])
-    return found
+        _loads(outcome, sender, [sent[6], received[4], sent[7], received[5]])
+    return outcome
 
 
 def _words(line: Line, counts: tuple[int, int]) -> list[str]:

@@ -37,7 +37,7 @@ class Outcome:
     """The figures of one execution."""
 
     test: str
-    """``TCP_STREAM``; empty where it is not told."""
+    """``TCP_STREAM``; empty where it is unknown."""
     at: dict[str, int | str]
     rate: Unit
     """In which throughput or transactions are printed."""

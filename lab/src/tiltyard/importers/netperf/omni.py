@@ -117,32 +117,32 @@ def _outcome(test: str, pairs: Mapping[str, str], line: Line) -> Outcome:
     if unit is None:
         raise line.refused("no THROUGHPUT_UNITS that are sure; add that selector, and use -f m")
     of_bytes = pairs.get("SD_UNITS", "") == "usec/KB"
-    found = Outcome(
+    outcome = Outcome(
         _test(test, pairs), _dimensions(pairs, line), unit, US_PER_KB if of_bytes else MICROSECONDS
     )
-    found.values[found.headline] = unit.value(line.value(pairs["THROUGHPUT"]))
+    outcome.values[outcome.headline] = unit.value(line.value(pairs["THROUGHPUT"]))
     also: tuple[tuple[str, str, Unit], ...] = (
         ("cpu_near", "LOCAL_CPU_UTIL", PERCENT),
         ("cpu_far", "REMOTE_CPU_UTIL", PERCENT),
-        ("service_demand_near", "LOCAL_SD", found.demand),
-        ("service_demand_far", "REMOTE_SD", found.demand),
+        ("service_demand_near", "LOCAL_SD", outcome.demand),
+        ("service_demand_far", "REMOTE_SD", outcome.demand),
         ("latency", "MEAN_LATENCY", MICROSECONDS),
         ("latency", "RT_LATENCY", MICROSECONDS),
     )
-    if found.test.startswith("UDP_STREAM"):
+    if outcome.test.startswith("UDP_STREAM"):
         also = (*also, ("throughput_sent", "LOCAL_SEND_THROUGHPUT", unit))
     for name, selector, own in also:
         value = measured(line, pairs.get(selector, ""))
         if value is not None and (value or not name.startswith("cpu")):
-            found.values[name] = own.value(value)
+            outcome.values[name] = own.value(value)
     percentiles = {
         name: MICROSECONDS.value(value)
         for selector, name in _PERCENTILES.items()
         if (value := measured(line, pairs.get(selector, "")))
     }
-    if percentiles and "latency" in found.values:
-        found.percentiles["latency"] = percentiles
-    return found
+    if percentiles and "latency" in outcome.values:
+        outcome.percentiles["latency"] = percentiles
+    return outcome
 
 
 def _test(test: str, pairs: Mapping[str, str]) -> str:

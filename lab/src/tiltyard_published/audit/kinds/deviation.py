@@ -13,13 +13,13 @@ class States(Where):
 
     less_than_percent: Number = Field(description="Of the mean.")
     system: Names = Field((), description="One or a list; by default all.")
-    beside: Names = Field((), description="Workloads whose largest deviation is told beside it.")
+    beside: Names = Field((), description="Workloads whose largest deviation is stated beside it.")
 
 
 def _hold(states: States, scene: Scene) -> Held:
     systems = scene.known(states.system, "system")
-    found = _shares(states, scene, systems)
-    label, most = max(found, key=lambda pair: pair[1].value)
+    shares = _shares(states, scene, systems)
+    label, most = max(shares, key=lambda pair: pair[1].value)
     bound = Stated(states.less_than_percent).value
     told = ""
     if states.beside:
@@ -31,10 +31,10 @@ def _hold(states: States, scene: Scene) -> Held:
             f"{above}, up to {farthest.value:.1f} % ({other})"
         )
     return Held(
-        worst(below(share, bound) for _, share in found),
+        worst(below(share, bound) for _, share in shares),
         f"less than {states.less_than_percent} %",
         f"{most.value:.2f} % at the most",
-        f"The largest of {len(found)} deviations is {most.value:.2f} % of its mean ({label})"
+        f"The largest of {len(shares)} deviations is {most.value:.2f} % of its mean ({label})"
         f"{told}.",
     )
 

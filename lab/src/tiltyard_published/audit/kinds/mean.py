@@ -37,16 +37,16 @@ def _hold(states: States, scene: Scene) -> Held:
     form = next(iter(forms))
     if len(forms) > 1 or form is None:
         raise UnfitError("metric", "numbers in several units have no mean")
-    found = mean_of(states.of, scene, places, states.system).times(1 / form.factor)
+    times = mean_of(states.of, scene, places, states.system).times(1 / form.factor)
     stated = Stated(states.number)
-    printed = stated.digits_of(found.value)
+    printed = stated.digits_of(times.value)
     return Held(
-        equal(stated, found),
+        equal(stated, times),
         f"{stated.digits_of(stated.value)} {form.unit}",
         f"{printed} {form.unit}",
         f"The {NAMES[states.of]} of the {_counted(len(places))} of {states.system} is "
-        f"{printed} {form.unit}; what they were rounded of leaves {found.low:,.{_more(stated)}f} "
-        f"to {found.high:,.{_more(stated)}f} possible.",
+        f"{printed} {form.unit}; what they were rounded of leaves {times.low:,.{_more(stated)}f} "
+        f"to {times.high:,.{_more(stated)}f} possible.",
     )
 
 

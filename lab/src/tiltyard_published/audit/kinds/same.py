@@ -1,4 +1,4 @@
-"""The same thing, told in two places; numbers may have commas between their thousands."""
+"""The same thing, stated in two places; numbers may have commas between their thousands."""
 
 import re
 from typing import Final
@@ -13,7 +13,7 @@ _COMMA: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
 
 
 class States(Frozen):
-    """What is told twice."""
+    """What is stated twice."""
 
     says: Names = Field(min_length=1, description="As it stands where the claim is.")
     elsewhere: Names = Field(min_length=1, description="As it stands in the other place.")
@@ -41,7 +41,7 @@ def _plain(text: str) -> str:
 
 KIND = Kind(
     name="same",
-    about="one thing that is told in two places",
+    about="one thing that is stated in two places",
     states=States,
     hold=_hold,
 )

@@ -69,7 +69,7 @@ def _compared(
         if len(readings) < len(pair):
             continue
         half = half_unit(readings, place.metric.printed)
-        first, second = (location((one,), (half,), (1.0,)) for one in readings)
+        first, second = (location((reading,), (half,), (1.0,)) for reading in readings)
         if first is not None and second is not None:
             names.append(pair)
             heaps.append((first, second))

@@ -45,13 +45,13 @@ class _Point:
 
 def _hold(states: States, scene: Scene) -> Held:
     scene.check(system=states.system, against=states.against)
-    found = _points(states, scene)
+    points = _points(states, scene)
     bound = Bound(states.word, Stated(states.times))
-    less = [replace(point, ratio=point.ratio.plus(-1), quotient="") for point in found]
-    readings: dict[Reading, list[_Point]] = {"as much": found}
+    less = [replace(point, ratio=point.ratio.plus(-1), quotient="") for point in points]
+    readings: dict[Reading, list[_Point]] = {"as much": points}
     if states.reading == "more":
         readings["more"] = less
-    outcome = best(_outcome(bound, own) for own in readings.values())
+    outcome = best(_outcome(bound, reading) for reading in readings.values())
     told = "; ".join(f"{_NAMES[name]} is {_course(bound, own)}" for name, own in readings.items())
     other = ""
     if outcome == "contradicted" and states.reading == "as much":
@@ -66,10 +66,10 @@ def _hold(states: States, scene: Scene) -> Held:
 
 def _points(states: States, scene: Scene) -> list[_Point]:
     places = scene.places(states)
-    own = scene.spans(places, states.system)
+    spans = scene.spans(places, states.system)
     against = scene.spans(places, states.against)
     found = []
-    for place, first, second in zip(places, own, against, strict=True):
+    for place, first, second in zip(places, spans, against, strict=True):
         over, under = (second, first) if place.metric.direction == "lower" else (first, second)
         numbers = (printed_number(one.value, place.metric) for one in (over, under))
         found.append(_Point(place, over.over(under), f"{' / '.join(numbers)} = "))

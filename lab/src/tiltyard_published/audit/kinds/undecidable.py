@@ -14,7 +14,7 @@ _LACKS: Final[dict[Lack, str]] = {
     "repetitions": "the single runs are not printed",
     "spread": "neither spread nor interval is printed",
     "parts": "what it is made of is not printed",
-    "method": "how it was done is not told that exactly",
+    "method": "how it was done is not described in enough detail",
 }
 
 
