@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from support.originals import needs
-from support.recordings import Original, Recording, originals, ours, theirs
+from support.recordings import Original, Recording, missing, originals, ours, theirs
 from support.sequences import compress, expand
+from support.sockets import is_merged
 from support.strace import Call
 from tiltyard.executors.engine import Engine
 
-pytestmark = [pytest.mark.oracle, needs("strace")]
+pytestmark = pytest.mark.oracle
+if lacking := missing("strace"):
+    pytest.skip(lacking, allow_module_level=True)
 
 ORIGINALS = originals()
 INSTALLED = {original.program: original.is_installed() for original in ORIGINALS}
@@ -32,6 +34,7 @@ def test_ours(recording: Recording) -> None:
     execution = ours(recording)
     assert execution.exit_code == recording.expected_exit, execution.stderr
     assert_same(recording.words(execution.calls), recording.expected_words)
+    assert_same(recording.words(execution.server), recording.expected_server)
     assert recording.form(execution.stdout) == recording.expected_form
     for mutation in mutations(recording, execution.calls):
         assert recording.words(mutation) != recording.expected_words
@@ -50,6 +53,7 @@ def test_the_original(recording: Recording) -> None:
     execution = theirs(recording)
     assert execution.exit_code == recording.exit
     assert_same(recording.words(execution.calls), expand(recording.calls.splitlines()))
+    assert_same(recording.words(execution.server), expand(recording.server.splitlines()))
     assert recording.form(recording.original.printed(execution)) == recording.prints
 
 
@@ -83,7 +87,8 @@ def test_every_difference_is_one(original: Original) -> None:
         without = replace(original, facts={**original.facts, "difference": rules[:-1]})
         with_it = replace(original, facts={**original.facts, "difference": rules})
         assert any(
-            (one.expected_words, one.expected_form) != (two.expected_words, two.expected_form)
+            (one.expected_words, one.expected_server, one.expected_form)
+            != (two.expected_words, two.expected_server, two.expected_form)
             for one, two in zip(without.recordings, with_it.recordings, strict=True)
         ), rules[-1]
 
@@ -103,16 +108,23 @@ def mutations(recording: Recording, calls: Sequence[Call]) -> Iterator[list[Call
             continue
         seen.add(kind)
         before, after = list(calls[:index]), list(calls[index + 1 :])
-        yield [*before, *after]
-        yield [*before, call, call, *after]
         yield [*before, replace(call, name=f"{call.name}2"), *after]
+        if recording.original.server and is_merged(call):
+            continue
         yield [*before, replace(call, detail=f"{call.detail}0"), *after]
         yield [*before, replace(call, failed="EIO"), *after]
         if call.offset is not None:
             yield [*before, replace(call, offset=call.offset + 1), *after]
+        if recording.is_timed:
+            continue
+        yield [*before, *after]
+        yield [*before, call, call, *after]
         other = after[0] if after else call
         is_elsewhere = recording.by_file and other.path != call.path
-        if not is_elsewhere and word(other, is_random) != word(call, is_random):
+        is_left_to_chance = bool(recording.original.server) and is_merged(other)
+        if not (is_elsewhere or is_left_to_chance) and word(other, is_random) != word(
+            call, is_random
+        ):
             yield [*before, other, call, *after[1:]]
 
 

@@ -34,10 +34,14 @@ def _recorded(original: Original, at: int) -> dict[str, Any]:
         "calls": compressed(recording.words(execution.calls)),
         "prints": recording.form(original.printed(execution)),
     }
+    if original.server:
+        line["server"] = compressed(recording.words(execution.server))
     if recording.why:
         mine = ours(recording)
         line["ours_exit"] = mine.exit_code
         line["ours_calls"] = compressed(recording.words(mine.calls))
+        if original.server:
+            line["ours_server"] = compressed(recording.words(mine.server))
         line["ours_prints"] = recording.form(mine.stdout)
     return line
 

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from support.sequences import by_file, compress, expand, in_order, without_random_offsets
+from support.sockets import exchanged, trace_pair
 from support.strace import Call, Execution, trace
 from tiltyard.executors.engine import Engine
 
@@ -38,7 +39,7 @@ class Difference:
     """What ours does otherwise on purpose.
 
     Attributes:
-        of: "calls" or "prints".
+        of: "calls", "server" (the calls of the server) or "prints".
         theirs: expression over the recorded text.
         ours: what replaces each match.
         why: the reason, for the reader.
@@ -58,20 +59,25 @@ class Recording:
     argv: str
     exit: int = 0
     calls: str = ""
+    server: str = ""
     prints: str = ""
     input: str = ""
     by_file: bool = False
     files: dict[str, str] = field(default_factory=dict)
     on_disk: bool = False
+    is_timed: bool = False
     ours: str = ""
     """Options added to our command line."""
     why: str = ""
-    """Why ours does something else altogether; what it does is in the three that follow."""
+    """Why ours does something else altogether; what it does is in those that follow."""
     ours_exit: int = 0
     ours_calls: str = ""
+    ours_server: str = ""
     ours_prints: str = ""
 
-    def execute(self, program: Sequence[str | Path]) -> Execution:
+    def execute(
+        self, program: Sequence[str | Path], server: Sequence[str | Path] = ()
+    ) -> Execution:
         """The command line in a new directory, with this in place of the name of the program."""
         with _directory(in_memory=not self.on_disk) as directory:
             for name, content in self.files.items():
@@ -81,10 +87,17 @@ class Recording:
                 else:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_text(content)
-            return trace([*program, *shlex.split(self.argv)[1:]], directory, self.input)
+            words = [*program, *shlex.split(self.argv)[1:]]
+            return (
+                trace_pair(words, server, directory)
+                if server
+                else trace(words, directory, self.input)
+            )
 
     def words(self, calls: Sequence[Call]) -> list[str]:
         """The normal form of calls of either."""
+        if self.original.server:
+            return exchanged(calls, is_timed=self.is_timed)
         if self.original.random_offsets:
             calls = without_random_offsets(calls)
         return by_file(calls) if self.by_file else in_order(calls)
@@ -96,7 +109,8 @@ class Recording:
             begins = re.compile(self.original.prints_from)
             first = next((at for at, line in enumerate(lines) if begins.search(line)), len(lines))
             lines = lines[first:]
-        return "".join(f"{_form(line)}\n" for line in lines)
+        is_loose = bool(self.original.server)
+        return "".join(f"{_form(line, is_loose=is_loose)}\n" for line in lines)
 
     @property
     def expected_exit(self) -> int:
@@ -110,6 +124,14 @@ class Recording:
             return expand(self.ours_calls.splitlines())
         text = "".join(f"{word}\n" for word in expand(self.calls.splitlines()))
         return expand(self.original.apply("calls", text).splitlines())
+
+    @cached_property
+    def expected_server(self) -> list[str]:
+        """The recorded calls of the server with the differences of ours."""
+        if self.why:
+            return expand(self.ours_server.splitlines())
+        text = "".join(f"{word}\n" for word in expand(self.server.splitlines()))
+        return expand(self.original.apply("server", text).splitlines())
 
     @cached_property
     def expected_form(self) -> str:
@@ -140,6 +162,11 @@ class Original:
     def prints_from(self) -> str:
         """What begins the first line that is compared; what precedes it is prose."""
         return str(self.facts.get("prints_from", ""))
+
+    @property
+    def server(self) -> str:
+        """The program that it needs at the other end, if any."""
+        return str(self.facts.get("server", ""))
 
     @property
     def random_offsets(self) -> bool:
@@ -182,6 +209,16 @@ class Original:
         return str(self.facts["identified_by"]) in done.stdout + done.stderr
 
 
+def missing(*programs: str) -> str:
+    """What a test lacks that needs these programs, to be said where it is skipped."""
+    lacking = [name for name in programs if shutil.which(name) is None]
+    if lacking:
+        return f"not on PATH: {', '.join(lacking)}"
+    if "strace" in programs and subprocess.call(["strace", "-o", "/dev/null", "true"]):
+        return "strace may not trace here: ptrace(2) is forbidden, as in some containers"
+    return ""
+
+
 def originals() -> list[Original]:
     """All that were recorded."""
     return [load(path) for path in sorted(RECORDED.glob("*.toml"))]
@@ -194,13 +231,16 @@ def load(path: Path) -> Original:
 
 def ours(recording: Recording) -> Execution:
     """The command line as the engine executes it."""
-    extra = shlex.split(recording.ours)
-    return recording.execute([Engine.find().path, "classic", recording.original.program, *extra])
+    classic = [Engine.find().path, "classic"]
+    client = [*classic, recording.original.program, *shlex.split(recording.ours)]
+    server = recording.original.server
+    return recording.execute(client, [*classic, server] if server else ())
 
 
 def theirs(recording: Recording) -> Execution:
     """The command line as the program on PATH executes it."""
-    return recording.execute([recording.original.program])
+    server = recording.original.server
+    return recording.execute([recording.original.program], [server] if server else ())
 
 
 def compressed(words: Sequence[str]) -> str:
@@ -208,12 +248,16 @@ def compressed(words: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in compress(words))
 
 
-def _form(line: str) -> str:
-    """A number becomes ``#``; where columns are aligned by blanks, at the end of its column."""
+def _form(line: str, *, is_loose: bool) -> str:
+    """A number becomes ``#``; where columns are aligned by blanks, at the end of its column.
+
+    Those of netperf are aligned to the left, and wider where a number is.
+    """
     line = re.sub(r"\t+", "\t", _DATE.sub("<date>", line))
     line = re.sub(rf"\b{re.escape(socket.gethostname())}\.\d+", "<host>.<pid>", line)
-    if "|" in line or line.startswith('"'):
-        return _NUMBER.sub(lambda match: " #" if match["space"] else "#", line)
+    if is_loose or "|" in line or line.startswith('"'):
+        line = _NUMBER.sub(lambda match: " #" if match["space"] else "#", line)
+        return re.sub(r"# +", "# ", line).rstrip()
     width_min = _WIDTH_MIN if _WORD.search(line) else 0
 
     def placeholder(match: re.Match[str]) -> str:

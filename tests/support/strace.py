@@ -62,12 +62,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Execution:
-    """One execution of a program: its calls in order, its exit code and what it printed."""
+    """One execution of a program: its calls in order, its exit code and what it printed.
+
+    Attributes:
+        server: the calls of the server that it worked with, if any.
+    """
 
     calls: list[Call]
     exit_code: int
     stdout: str
     stderr: str
+    server: list[Call] = field(default_factory=list)
 
 
 def trace(argv: Sequence[str | Path], directory: Path, standard_input: str = "") -> Execution:
@@ -209,7 +214,7 @@ def _inside(path: str, directory: Path) -> str | None:
 def split_arguments(arguments: str) -> list[str]:
     """The arguments of a call: text between commas that are in no bracket and no string."""
     parts, depth, is_text = [""], 0, False
-    for letter in arguments:
+    for letter in arguments.replace(" => ", " "):
         if letter == '"':
             is_text = not is_text
         elif not is_text:
