@@ -60,7 +60,7 @@ def views(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def drop_layer(spec: dict[str, Any]) -> None:
-    next(view for view in views(spec) if len(view.get("layer", ())) > 1)["layer"].pop()
+    next(view for view in views(spec) if view.get("layer"))["layer"].pop()
 
 
 def rows_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def change_value(spec: dict[str, Any]) -> None:
     rows = rows_of(spec)
     row = rows[len(rows) // 2]
     row |= {name: 1.001 * value for name, value in row.items() if isinstance(value, float)}
-    if "text" in row:
+    if row.get("text"):
         row["text"] += "!"
 
 

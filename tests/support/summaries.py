@@ -1,5 +1,6 @@
 """What a picture shows, in a few lines that a person can review: titles, marks, scales."""
 
+import json
 from collections.abc import Iterator
 from statistics import fmean
 from typing import Any
@@ -19,7 +20,7 @@ def summary_of(spec: dict[str, Any]) -> Iterator[str]:
 
 
 def _view(view: Any, encoding: Any, rows: list[Any], indent: str) -> Iterator[str]:
-    size = " × ".join(_number(view[side]) for side in ("width", "height") if side in view)
+    size = " × ".join(_length(view[side]) for side in ("width", "height") if side in view)
     title = view.get("title") or ""
     words = [title.get("text", ""), title.get("subtitle", "")] if title else []
     if size or words:
@@ -31,7 +32,8 @@ def _view(view: Any, encoding: Any, rows: list[Any], indent: str) -> Iterator[st
         yield indent + _mark(view, encoding, rows)
     facet = view.get("facet")
     if facet:
-        yield f"{indent}facets: " + _channel("facet", facet.get("row", facet), rows)
+        by = facet.get("row") or facet.get("column") or facet
+        yield f"{indent}{_channel('facets', by, rows)} in order {_span(by['sort'])}"
         yield from _view(view["spec"], encoding, rows, indent + "  ")
     for name in _VIEWS:
         for part in view.get(name, ()):
@@ -66,11 +68,23 @@ def _channel(name: str, channel: Any, rows: list[Any]) -> str:
         if name == "text"
         else _held([value for value in values if value is not None]),
         scale.get("type", ""),
-        f"of {_span(scale['domain'])}" if "domain" in scale and name in "xy" else "",
+        f"of {_span(scale['domain'])}" if "domain" in scale and _has_own_scale(name, scale) else "",
+        _names(axis.get("labelExpr", "")) if name != "x" else "",
         f"“{channel['title']}”" if channel.get("title") else "",
         f"at {', '.join(map(_value, axis['values']))}" if "values" in axis else "",
     ]
     return " ".join(filter(None, parts))
+
+
+def _has_own_scale(name: str, scale: Any) -> bool:
+    """Whether a domain is the picture's, not that of the theme."""
+    return name in "xy" or scale.get("type") == "threshold"
+
+
+def _names(expression: str) -> str:
+    """The words that an axis shows in place of what the data hold."""
+    names = expression.removesuffix("[datum.value]")
+    return f"named {', '.join(json.loads(names).values())}" if names.startswith("{") else ""
 
 
 def _held(values: list[Any]) -> str:
@@ -86,6 +100,10 @@ def _span(values: list[Any]) -> str:
     names = list(dict.fromkeys(map(str, values)))
     short = names if len(names) <= 4 else [names[0], f"… {len(names)} …", names[-1]]
     return f"({', '.join(short)})"
+
+
+def _length(side: Any) -> str:
+    return f"{_number(side['step'])} each" if isinstance(side, dict) else _number(side)
 
 
 def _value(value: Any) -> str:

@@ -7,12 +7,16 @@ lightened for dark; better and worse are teal and ochre, told apart by all commo
 vision. A colour never speaks alone: systems also differ in shape, verdicts also in words.
 """
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+from PIL import ImageFont
+
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.chart import Spec, extent_px, series
+from tiltyard.charts.chart import Spec, series
 
 LIGHT: dict[str, str] = {
     "paper": "#fcfcfa",
@@ -111,7 +115,10 @@ _GLYPHS = ("●", "■", "◆", "▲", "▼")
 TERMINAL = {"better": "#1c8a7b", "worse": "#b5761d"}
 """Teal and ochre for text on whatever ground a terminal has."""
 
-_LEGEND_ROW_PX = 16
+FIT: Spec = {"autosize": {"type": "fit-x", "contains": "padding"}}
+"""The width of a picture is that of all that is in it; Vega finds room for names and texts."""
+
+_EM = 1000
 _SYMBOL_PX = 30
 """Room of a symbol of the legend, and between its columns."""
 
@@ -139,21 +146,59 @@ def signs(findings: Findings) -> dict[str, tuple[str, str]]:
     }
 
 
-def system_legend(findings: Findings, width_px: int, left_px: int = 0) -> Spec:
-    """Where systems cannot be named beside their marks: in as many columns as there is room for.
-
-    Args:
-        findings: whose systems.
-        width_px: of the whole picture.
-        left_px: how far left of the plot the legend may begin.
-    """
+def system_legend(findings: Findings, width_px: int) -> Spec:
+    """Where systems cannot be named beside their marks: in as many columns as there is room for."""
     names = series(findings)
     columns = max(1, min(len(names), width_px // (extent_px(names) + _SYMBOL_PX)))
-    legend: Spec = {"columns": columns, "labelLimit": width_px - _SYMBOL_PX}
-    if not left_px:
-        return legend
-    above_px = math.ceil(len(names) / columns) * _LEGEND_ROW_PX
-    return {**legend, "orient": "none", "legendX": -left_px, "legendY": -above_px - 6}
+    return {"columns": columns, "labelLimit": width_px - _SYMBOL_PX}
+
+
+def text_px(text: str, size_px: int = TEXT_PX) -> float:
+    """How wide a text is in our typeface."""
+    return size_px * _typeface().getlength(text.replace("\n", " ")) / _EM
+
+
+def extent_px(texts: Iterable[str], size_px: int = TEXT_PX) -> int:
+    """Room for the widest of some texts, with some air."""
+    return math.ceil(max((text_px(text, size_px) for text in texts), default=0.0)) + 8
+
+
+def distinct(names: Iterable[str], room_px: float) -> dict[str, str]:
+    """Names that fit, and differ where the names do: the end of each is left out, or its middle."""
+    known = list(dict.fromkeys(names))
+    ends = {name: _shortened(name, room_px, 0) for name in known}
+    if len(set(ends.values())) == len(known):
+        return ends
+    return {name: _shortened(name, room_px, 0.5) for name in known}
+
+
+def named_axis(names: Mapping[str, str], size_px: int = TEXT_PX, most_px: float = 0) -> Spec:
+    """An axis that shows other words than the data hold.
+
+    Args:
+        names: value → what is printed at the axis.
+        size_px: of the type.
+        most_px: room for the longest of them; 0 if all have the room that they need.
+    """
+    needed_px = extent_px(names.values(), size_px)
+    cut = 0 < most_px < needed_px
+    return {
+        "labelExpr": f"{json.dumps(names)}[datum.value]",
+        "labelFontSize": size_px,
+        "labelLimit": math.floor(most_px) - 6 if cut else 0,
+        "minExtent": math.floor(most_px) if cut else needed_px,
+    }
+
+
+def toned() -> Spec:
+    """Encoding of the field ``tone``: the name of a colour of the theme."""
+    names = list(LIGHT)
+    return {
+        "field": "tone",
+        "type": "nominal",
+        "scale": {"domain": names, "range": [LIGHT[name] for name in names]},
+        "legend": None,
+    }
 
 
 def config() -> Spec:
@@ -167,7 +212,6 @@ def config() -> Spec:
     return {
         "background": None,
         "font": FAMILY,
-        "aria": False,
         "padding": 0,
         "view": {"stroke": None},
         "text": {"fontSize": TEXT_PX, "color": LIGHT["ink"]},
@@ -192,6 +236,7 @@ def config() -> Spec:
             "symbolOpacity": 1,
             "columnPadding": 18,
             "labelLimit": 240,
+            "gradientStrokeColor": LIGHT["line"],
         },
         "title": {
             "anchor": "start",
@@ -204,6 +249,24 @@ def config() -> Spec:
         },
         "concat": {"spacing": 16},
     }
+
+
+@cache
+def _typeface() -> ImageFont.FreeTypeFont:
+    path = FONTS / "TiltyardSans-Regular.otf"
+    return ImageFont.truetype(path, _EM, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _shortened(text: str, room_px: float, tail: float) -> str:
+    """As much as fits, with an ellipsis before the last ``tail`` of what is kept."""
+    if text_px(text) <= room_px:
+        return text
+    for kept in range(len(text) - 1, 0, -1):
+        behind = int(kept * tail)
+        cut = f"{text[: kept - behind].rstrip()}…{text[len(text) - behind :].lstrip()}"
+        if text_px(cut) <= room_px:
+            return cut
+    return "…"
 
 
 def _cycled(looks: Sequence[str], findings: Findings) -> list[str]:
