@@ -11,9 +11,11 @@ from support.in_print import printed_grids, printed_tests
 from support.pictured import measured
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.chart import NARROW_PX, WIDE_PX
+from tiltyard.charts import CHARTS
+from tiltyard.charts.chart import NARROW_PX, WIDE_PX, AnyChart
 from tiltyard.charts.svg import to_paper, to_svg
 from tiltyard.charts.theme import LIGHT
+from tiltyard.report.styles import STYLES
 
 STUDIES = ("measured", "grids", "messages", "tests")
 SQUARE = {"surfaces"}
@@ -49,6 +51,27 @@ def test_is_still_fits_and_nothing_stands_on_anything(
 def test_every_kind_of_chart_is_drawn(studies: dict[str, Findings]) -> None:
     drawn = {drawing.chart for study in studies.values() for drawing in drawings(study)}
     assert drawn == set(NAMES)
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=NAMES)
+def test_every_chart_hangs_where_its_file_says(hung: dict[str, set[str]], chart: AnyChart) -> None:
+    for place in chart.places:
+        style = place.partition(" ")[0]
+        assert chart.name in hung[style if style in hung else "study"], place
+
+
+@pytest.fixture(scope="module")
+def hung(studies: dict[str, Findings]) -> dict[str, set[str]]:
+    """The parts of the names of all pictures that each style has."""
+    return {
+        style.name: {
+            part
+            for findings in studies.values()
+            for figure in style.compose(findings).figures()
+            for part in figure.id.split("-")
+        }
+        for style in STYLES
+    }
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -20,9 +20,9 @@ from tiltyard.charts import (
     surfaces,
     wins,
 )
-from tiltyard.charts.chart import Chart, StudyChart, SystemChart
+from tiltyard.charts.chart import AnyChart
 
-CHARTS: tuple[Chart | SystemChart | StudyChart, ...] = (
+CHARTS: tuple[AnyChart, ...] = (
     ranking.CHART,
     relatives.CHART,
     wins.CHART,

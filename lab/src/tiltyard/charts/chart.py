@@ -9,7 +9,7 @@ not suit these findings, so a caller may try all of them.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
 
@@ -72,6 +72,7 @@ class _Described:
 class Chart(_Described):
     """One kind of picture, drawn for each workload to which it applies."""
 
+    about: ClassVar[str] = "each workload"
     draw: Callable[[Findings, WorkloadFindings, int], Spec | None]
     alt: Callable[[Findings, WorkloadFindings], str]
     imported: tuple[str, str] | None = None
@@ -93,6 +94,7 @@ class SystemChart(_Described):
     The pictures of all systems of one workload have the same scales, so that they can be compared.
     """
 
+    about: ClassVar[str] = "each system of a workload"
     draw: Callable[[Findings, WorkloadFindings, str, int], Spec | None]
     """Findings, workload, name of the system, width in px."""
     alt: Callable[[Findings, WorkloadFindings, str], str]
@@ -116,6 +118,7 @@ class SystemChart(_Described):
 class StudyChart(_Described):
     """One kind of picture of all workloads together."""
 
+    about: ClassVar[str] = "the whole study"
     draw: Callable[[Findings, int], Spec | None]
     alt: Callable[[Findings], str]
 
@@ -124,6 +127,9 @@ class StudyChart(_Described):
         if workload is None:
             draw, alt = partial(self.draw, findings), partial(self.alt, findings)
             yield Picture(self.name, self.title, self.caption, draw, alt)
+
+
+AnyChart: TypeAlias = Chart | SystemChart | StudyChart
 
 
 def series(findings: Findings) -> list[str]:

@@ -314,14 +314,14 @@ VALUES = Chart(
     name="values",
     places=("grid", "whitepaper charts"),
     title="Values, cell by cell",
-    caption="Median over blocks. Darker by day, lighter by night: more, in equal ratios within "
+    caption="Median over blocks. Darker = higher (on a dark page lighter), in equal ratios within "
     "each test.",
     draw=_draw_values,
     alt=_values_alt,
     imported=(
         "Values, cell by cell",
-        "Values of the source. Darker by day, lighter by night: more, in equal ratios within each "
-        "test.",
+        "Values of the source. Darker = higher (on a dark page lighter), in equal ratios within "
+        "each test.",
     ),
 )
 DIFFERENCES = Chart(

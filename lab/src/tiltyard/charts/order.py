@@ -50,7 +50,7 @@ def _boundaries(findings: Findings) -> Spec:
 
 
 def _spoiled(findings: Findings) -> list[Spec]:
-    """A tint behind each block that a gate has spoiled."""
+    """A tint behind each disturbed block."""
     if findings.spoiled is None:
         return []
     slots: dict[int, list[int]] = {}
@@ -107,8 +107,8 @@ CHART = Chart(
     name="order",
     places=("order",),
     title="Order of trials",
-    caption="Each point is a trial over its system's median: 1× is typical. A tinted block is one "
-    "that a gate has spoiled.",
+    caption="Each point is a trial over its system's median: 1× is typical. Disturbed blocks are "
+    "tinted.",
     draw=draw,
     alt=alt,
 )
