@@ -30,12 +30,11 @@ from tiltyard.charts.figures import (
     spread_of,
 )
 from tiltyard.charts.grid import by_test, course, grid_of
-from tiltyard.charts.rows import Rows, rows_of, texts
+from tiltyard.charts.rows import Row, Rows, rows_of, texts
 from tiltyard.charts.theme import (
     LIGHT,
     SMALL_PX,
     extent_px,
-    named_axis,
     system_colour,
     system_legend,
 )
@@ -134,59 +133,48 @@ def _draw_bars(findings: Findings, workload: WorkloadFindings, width_px: int) ->
         cell.at_label: " · ".join(filter(None, grid.places[cell.at_label])) if grid else ""
         for cell in workload.cells
     }
-    y: Spec = {
-        "field": "at",
-        "type": "nominal",
-        "sort": list(labels),
-        "title": None,
-        "axis": named_axis(labels, SMALL_PX),
-    }
-    plot_px = width_px // columns - extent_px(labels.values(), SMALL_PX) - 22
     panels = [
-        _cells_panel(findings, cells, y, plot_px, noted=place == 0)
+        _cells_panel(findings, cells, labels, width_px // columns, noted=place == 0)
         for place, cells in enumerate(tests)
     ]
-    return {
-        **side_by_side(panels, columns, 22, 28),
-        "padding": {"left": 4, "top": 0, "bottom": 2, "right": 8},
-    }
+    return side_by_side(panels, columns, 22, 28)
 
 
 def _cells_panel(
-    findings: Findings, cells: list[Cell], y: Spec, plot_px: int, *, noted: bool
+    findings: Findings, cells: list[Cell], labels: dict[str, str], width_px: int, *, noted: bool
 ) -> Spec:
     measure = measure_of(cells)
-    group_px = (_BAR_PX if len(cells) > 1 else _LONE_BAR_PX) * len(findings.systems) + _GROUP_GAP_PX
-    summaries = [(cell, summary) for cell in cells for summary in cell.summaries]
-    bars = [{"at": cell.at_label, **Bar.of(one).datum(measure)} for cell, one in summaries]
+    row_px = (_BAR_PX if len(cells) > 1 else _LONE_BAR_PX) * len(findings.systems) + _GROUP_GAP_PX
+    lines = [Row(cell.at_label, labels[cell.at_label]) for cell in cells]
+    rows = Rows(lines, row_px, width_px, gap=_GROUP_GAP_PX / row_px)
+    plot_px = width_px - rows.labels_px - 16
+    summaries = [
+        (line, one) for line, cell in zip(lines, cells, strict=True) for one in cell.summaries
+    ]
+    bars = [{**line.place, **Bar.of(one).datum(measure)} for line, one in summaries]
     blocks: list[Spec] = [
-        {"at": cell.at_label, "system": one.system, "block": value / measure.factor}
-        for cell, one in summaries
+        {**line.place, "system": one.system, "block": value / measure.factor}
+        for line, one in summaries
         for value in one.values
+    ]
+    offset: Spec = {"field": "system", "type": "nominal", "sort": series(findings)}
+    layers: list[Spec] = [
+        *_marks(findings, {}, {"tickCount": 4}, 0.35, system_legend(findings, plot_px)),
+        {
+            "data": {"values": few(blocks)},
+            "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.9},
+            "encoding": {
+                "x": {"field": "block", "type": "quantitative"},
+                "color": {"field": "system", "scale": system_colour(findings)},
+            },
+        },
     ]
     return {
         "title": {
             "text": head_of(cells[0].label, measure, cells[0], noted=noted),
             "subtitle": in_words(spread_of(one) for _, one in summaries) if noted else "",
         },
-        "width": plot_px,
-        "height": group_px * len(cells),
-        "data": {"values": bars},
-        "encoding": {
-            "y": {**y, "scale": {"paddingInner": _GROUP_GAP_PX / group_px}},
-            "yOffset": {"field": "system", "type": "nominal", "sort": series(findings)},
-        },
-        "layer": [
-            *_marks(findings, {}, {"tickCount": 4}, 0.35, system_legend(findings, plot_px)),
-            {
-                "data": {"values": few(blocks)},
-                "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.9},
-                "encoding": {
-                    "x": {"field": "block", "type": "quantitative"},
-                    "color": {"field": "system", "scale": system_colour(findings)},
-                },
-            },
-        ],
+        **rows.view(plot_px, bars, layers, {"yOffset": offset}),
     }
 
 

@@ -130,9 +130,10 @@ def _drawn(
             plot_px,
             data,
             [
-                *_marks(findings, scale, legend, {} if lone else {"yOffset": offset}),
+                *_marks(findings, scale, legend),
                 texts("text", {"value": plot_px + 8}, dx=0),
             ],
+            {} if lone else {"yOffset": offset},
         ),
     }
 
@@ -162,7 +163,7 @@ def _data(panel: Panel, rows: Rows, scale: Scale, *, with_texts: bool) -> Iterat
             }
 
 
-def _marks(findings: Findings, scale: Scale, legend: Spec | None, offset: Spec) -> list[Spec]:
+def _marks(findings: Findings, scale: Scale, legend: Spec | None) -> list[Spec]:
     """Whiskers and dots, the systems of one test below each other."""
     x = scale.axis(across=True)
     colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": legend}
@@ -172,7 +173,6 @@ def _marks(findings: Findings, scale: Scale, legend: Spec | None, offset: Spec) 
             "transform": [{"filter": "isValid(datum.low)"}],
             "mark": {"type": "rule", "strokeWidth": 2},
             "encoding": {
-                **offset,
                 "x": {**x, "field": "low"},
                 "x2": {"field": "high"},
                 "color": colour,
@@ -180,7 +180,7 @@ def _marks(findings: Findings, scale: Scale, legend: Spec | None, offset: Spec) 
         },
         {
             "mark": {"type": "point", "filled": True, "size": 44, "opacity": 1},
-            "encoding": {**offset, "x": {**x, "field": "value"}, "color": colour, "shape": shape},
+            "encoding": {"x": {**x, "field": "value"}, "color": colour, "shape": shape},
         },
     ]
 

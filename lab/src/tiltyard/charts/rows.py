@@ -70,13 +70,20 @@ class Rows:
         axis = named_axis(labels, most_px=_LABELS_SHARE * self.width_px)
         return {**axis, "grid": self.grid}
 
-    def view(self, plot_px: float, data: Iterable[Spec], layers: Sequence[Spec]) -> Spec:
+    def view(
+        self,
+        plot_px: float,
+        data: Iterable[Spec],
+        layers: Sequence[Spec],
+        encoding: Spec | None = None,
+    ) -> Spec:
         """One view, or where rows have heads one below the other.
 
         Args:
             plot_px: width of the plot.
             data: each datum has the place of its row (:attr:`Row.place`).
             layers: marks; those without ``y`` of their own stand at the rows.
+            encoding: further channels of all layers.
         """
         heads = list(dict.fromkeys(row.head for row in self.rows))
         y: Spec = {
@@ -90,7 +97,7 @@ class Rows:
         view: Spec = {
             "width": plot_px,
             "height": {"step": self.row_px, "for": "position"},
-            "encoding": {"y": y},
+            "encoding": {"y": y, **(encoding or {})},
             "layer": list(layers),
         }
         values: Spec = {"data": {"values": list(data)}}
