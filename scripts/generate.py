@@ -17,6 +17,7 @@ import statistics_reference
 
 from tiltyard.analysis import observations
 from tiltyard.analysis.schema import findings_schema
+from tiltyard.charts import CHARTS
 from tiltyard.cli import app
 from tiltyard.cli.catalogue import choices, flowing
 from tiltyard.errors import ExitCode
@@ -114,6 +115,16 @@ def formats() -> str:
     return text + "".join(f"| `{one.name}` | `{one.file}` | {one.about} |\n" for one in EXPORTERS)
 
 
+def pictures() -> str:
+    """Every kind of picture: what it shows, and where it hangs."""
+    text = f"{MADE}# Pictures\n\n"
+    text += _head("picture", "of", "title", "how to read it", "style and place")
+    for chart in CHARTS:
+        places = "; ".join(place if " " in place else f"study {place}" for place in chart.places)
+        text += f"| {chart.name} | {chart.about} | {chart.title} | {chart.caption} | {places} |\n"
+    return text
+
+
 def workloads(cards: tuple[Card, ...]) -> str:
     """The list of all workloads."""
     text = f"{MADE}# Workloads\n\n{_head('workload', 'what it is', 'lineage')}"
@@ -165,6 +176,7 @@ def documents() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/reference/command-line.md": command_line,
         ROOT / "docs/reference/systems.md": systems,
         ROOT / "docs/reference/formats.md": formats,
+        ROOT / "docs/reference/pictures.md": pictures,
         ROOT / "docs/reference/observations.md": observation_kinds,
         ROOT / "docs/reference/statistics.md": lambda: MADE + statistics_reference.page(),
         ROOT / "docs/reference/importers.md": lambda: MADE + importers_reference.page(),

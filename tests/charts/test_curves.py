@@ -39,22 +39,22 @@ def drawn(findings: Findings, name: str, width_px: int = WIDE_PX) -> list[dict[s
 
 
 def test_sizes_stand_by_their_logarithm_and_65507_stays_itself() -> None:
-    places = places_of(along(MESSAGES), 2, 700)
+    places = places_of(along(MESSAGES), 2)
     assert places.at[64] - places.at[32] == 1
     assert places.at[65_507] == pytest.approx(15.9994, abs=1e-4)
     assert places.texts[65_507] == "65,507"
-    assert list(places.texts) == list(MESSAGES)
+    assert places.labelled(700) == list(MESSAGES)
 
 
 @pytest.mark.parametrize("width_px", [60, 120, 240, 480])
 def test_in_little_room_the_largest_level_keeps_its_label(width_px: int) -> None:
-    texts = places_of(along(MESSAGES), 2, width_px).texts
-    assert 65_507 in texts
-    assert len(texts) < len(MESSAGES)
+    labelled = places_of(along(MESSAGES), 2).labelled(width_px)
+    assert labelled[-1] == 65_507
+    assert len(labelled) < len(MESSAGES)
 
 
 def test_auto_stands_beside_the_scale_and_is_not_joined(findings: Findings) -> None:
-    places = places_of(along((4096,), (0, 8192, 16_384, 65_536)), 2, 700)
+    places = places_of(along((4096,), (0, 8192, 16_384, 65_536)), 2)
     assert places.beside == {0}
     assert places.at[0] == places.at[8192] - 1
     (panel,) = drawn(findings, "receive_socket")
@@ -65,7 +65,7 @@ def test_auto_stands_beside_the_scale_and_is_not_joined(findings: Findings) -> N
 
 def test_systems_stand_beside_each_other_and_nearer_than_levels() -> None:
     for systems in (2, 3, 7):
-        places = places_of(along(MESSAGES), systems, 700)
+        places = places_of(along(MESSAGES), systems)
         own = [places.of(64, number) for number in range(systems)]
         assert len(set(own)) == systems
         assert own[-1] - own[0] < 0.4 * (places.at[128] - places.at[64])
@@ -75,9 +75,9 @@ def test_systems_stand_beside_each_other_and_nearer_than_levels() -> None:
 @given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=30))
 def test_every_value_is_inside_the_scale(values: list[float]) -> None:
     scale = scale_of(values)
-    assert all(0 <= scale.share(value) <= 1 for value in values)
+    assert all(scale.low <= value <= scale.high for value in values)
     for value in values:
-        assert scale.at_share(scale.share(value)) == pytest.approx(value, rel=1e-6)
+        assert scale.apart({"alone": value}, 0.1) == {"alone": pytest.approx(value, rel=1e-6)}
 
 
 def test_a_wide_range_is_drawn_by_ratios_and_a_narrow_one_from_zero() -> None:

@@ -11,12 +11,14 @@ from support.in_print import printed_grids, printed_tests
 from support.pictured import measured
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.chart import NARROW_PX, WIDE_PX
+from tiltyard.charts import CHARTS
+from tiltyard.charts.chart import NARROW_PX, WIDE_PX, AnyChart
 from tiltyard.charts.svg import to_paper, to_svg
 from tiltyard.charts.theme import LIGHT
+from tiltyard.report.styles import STYLES
 
 STUDIES = ("measured", "grids", "messages", "tests")
-SQUARE = {"radar", "surfaces"}
+SQUARE = {"surfaces"}
 """As wide as they are high: they need not fill the width."""
 HOSTILE = '<script>alert("1")</script>'
 
@@ -51,6 +53,27 @@ def test_every_kind_of_chart_is_drawn(studies: dict[str, Findings]) -> None:
     assert drawn == set(NAMES)
 
 
+@pytest.mark.parametrize("chart", CHARTS, ids=NAMES)
+def test_every_chart_hangs_where_its_file_says(hung: dict[str, set[str]], chart: AnyChart) -> None:
+    for place in chart.places:
+        style = place.partition(" ")[0]
+        assert chart.name in hung[style if style in hung else "study"], place
+
+
+@pytest.fixture(scope="module")
+def hung(studies: dict[str, Findings]) -> dict[str, set[str]]:
+    """The parts of the names of all pictures that each style has."""
+    return {
+        style.name: {
+            part
+            for findings in studies.values()
+            for figure in style.compose(findings).figures()
+            for part in figure.id.split("-")
+        }
+        for style in STYLES
+    }
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_words_stand_for_it(studies: dict[str, Findings], study: str) -> None:
     for drawing in drawings(studies[study]):
@@ -69,7 +92,7 @@ def test_something_is_seen(studies: dict[str, Findings], name: str) -> None:
     )
     spec = drawing.draw(NARROW_PX)
     assert spec is not None
-    assert ink(vl_convert.svg_to_png(to_paper(spec))) > 0.01
+    assert ink(vl_convert.svg_to_png(to_paper(spec).svg)) > 0.01
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,7 +5,7 @@ import pytest
 from support.in_print import printed_grids, printed_messages
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.measure import Measure, head_of, measure_of
+from tiltyard.charts.figures import Measure, head_of, measure_of
 
 
 def test_what_was_measured_here_has_three_digits(findings: Findings) -> None:

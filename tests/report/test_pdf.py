@@ -68,7 +68,7 @@ def test_everything_is_in_it(specimen: bytes) -> None:
                     for part in (entry.text, entry.beneath)
                 ]
             case Figure():
-                wanted += [block.title, block.caption, *labels_of(to_paper(block.wide))]
+                wanted += [block.title, block.caption, *labels_of(to_paper(block.wide).svg)]
             case Paragraph():
                 wanted.append(block.text)
             case Sentences():
@@ -108,7 +108,7 @@ def test_what_is_drawn_is_the_same_in_pdf_and_html(
         assert squeezed(f"Figure {number} {figure.title}. {figure.caption}") in on_paper
         assert figure.title in told
         assert figure.alt in told
-        labels = labels_of(to_paper(figure.wide))
+        labels = labels_of(to_paper(figure.wide).svg)
         assert labels
         assert {label for label in labels if squeezed(label) not in on_paper} == set()
         assert set(labels) <= on_page

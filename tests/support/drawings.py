@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import combinations
@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 from PIL import Image
 
 from tiltyard.analysis.model import Findings
-from tiltyard.charts import CHARTS, STUDY_CHARTS, SYSTEM_CHARTS
-from tiltyard.charts.chart import WIDE_PX, Spec
-from tiltyard.charts.letters import width_em
+from tiltyard.charts import CHARTS
+from tiltyard.charts.chart import WIDE_PX, Picture, Spec
+from tiltyard.charts.theme import text_px
 
-NAMES = tuple(chart.name for chart in (*CHARTS, *SYSTEM_CHARTS, *STUDY_CHARTS))
+NAMES = tuple(chart.name for chart in CHARTS)
 _TRANSFORM = re.compile(r"(translate|rotate)\(([-\d.]+)(?:,\s*([-\d.]+))?\)")
 
 
@@ -23,47 +23,35 @@ _TRANSFORM = re.compile(r"(translate|rotate)\(([-\d.]+)(?:,\s*([-\d.]+))?\)")
 class Drawing:
     """One picture, not yet fitted to a width."""
 
-    chart: str
     of: str
-    """Workload and system, as far as it has one."""
-    draw: Callable[[int], Spec | None]
-    alt: Callable[[], str]
+    """The workload, as far as it has one."""
+    picture: Picture
+
+    @property
+    def chart(self) -> str:
+        return self.picture.chart
 
     @property
     def name(self) -> str:
-        """``iozone-ranking``, ``ranking`` of a whole study."""
+        """``iozone-ranking``, ``wins`` of a whole study."""
         return "-".join(filter(None, (self.of, self.chart)))
+
+    def draw(self, width_px: int) -> Spec | None:
+        return self.picture.draw(width_px)
+
+    def alt(self) -> str:
+        return self.picture.alt()
 
 
 def drawings(findings: Findings) -> list[Drawing]:
     """All that suit these findings; a system's pictures of the last system only."""
-    return [one for one in _all(findings) if one.draw(WIDE_PX) is not None]
-
-
-def _all(findings: Findings) -> Iterator[Drawing]:
-    system = findings.systems[-1].name
-    for workload in findings.workloads:
-        for chart in CHARTS:
-            yield Drawing(
-                chart.name,
-                workload.name,
-                lambda px, c=chart, w=workload: c.draw(findings, w, px),
-                lambda c=chart, w=workload: c.alt(findings, w),
-            )
-        for one in SYSTEM_CHARTS:
-            yield Drawing(
-                one.name,
-                workload.name,
-                lambda px, c=one, w=workload: c.draw(findings, w, system, px),
-                lambda c=one, w=workload: c.alt(findings, w, system),
-            )
-    for whole in STUDY_CHARTS:
-        yield Drawing(
-            whole.name,
-            "",
-            lambda px, c=whole: c.draw(findings, px),
-            lambda c=whole: c.alt(findings),
-        )
+    return [
+        Drawing(workload.name if workload else "", picture)
+        for workload in (*findings.workloads, None)
+        for chart in CHARTS
+        for picture in chart.pictures(findings, workload)
+        if picture.system in ("", findings.systems[-1].name) and picture.draw(WIDE_PX) is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -114,7 +102,7 @@ def _boxes(element: ElementTree.Element, x: float, y: float) -> Iterator[Box]:
     text = "".join(element.itertext()).strip() if element.tag.endswith("text") else ""
     if text:
         size_px = float((element.get("font-size") or "12px").removesuffix("px"))
-        width_px = 0.97 * size_px * width_em(text)
+        width_px = text_px(text, size_px)
         before = {"middle": 0.5, "end": 1.0}.get(element.get("text-anchor") or "", 0.0)
         left = x - before * width_px
         yield Box(text, left, left + width_px, y - 0.75 * size_px, y + 0.22 * size_px)

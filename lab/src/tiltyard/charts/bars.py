@@ -1,143 +1,342 @@
-"""Absolute values: a bar for the median, its interval, and every block as a point."""
+"""Bars from zero: medians or values of the source, their whiskers, and the blocks as points.
 
-from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
-from tiltyard.charts.chart import Chart, Spec, extent_px, few, named_axis, series
-from tiltyard.charts.differences import by_test
-from tiltyard.charts.grid import course, grid_of
-from tiltyard.charts.measure import head_of, measure_of
-from tiltyard.charts.spread import spread_of, whiskers
-from tiltyard.charts.theme import LIGHT, SMALL_PX, system_colour, system_legend
+Four pictures of one kind: ``bars`` has every cell with every block, ``groups`` the quantities of a
+workload and ``cells`` its cells with the value at the end of each bar, ``small_multiples`` the
+quantities of all workloads.
+"""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tiltyard.analysis.model import Cell, Findings, Index, Summary, WorkloadFindings
+from tiltyard.charts.chart import (
+    ROOMY_PX,
+    WIDE_PX,
+    Chart,
+    Spec,
+    StudyChart,
+    columns_of,
+    few,
+    series,
+    side_by_side,
+)
+from tiltyard.charts.figures import (
+    Measure,
+    Spread,
+    head_of,
+    in_words,
+    measure_of,
+    replicates,
+    spread_of,
+)
+from tiltyard.charts.grid import by_test, course, grid_of
+from tiltyard.charts.rows import Row, Rows, rows_of, texts
+from tiltyard.charts.theme import (
+    LIGHT,
+    SMALL_PX,
+    extent_px,
+    system_colour,
+    system_legend,
+)
+
+_ROW_PX = 22
 _BAR_PX = 9
 _LONE_BAR_PX = 20
 _GROUP_GAP_PX = 7
+_COLUMN_GAP_PX = 30
 _COLUMN_PX = 360
+_FEW_PANELS = 3
+_MANY_CELLS = 12
+"""More cells than this are a grid, which other charts show better."""
+_MANY_TESTS = 24
 
 
-def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
-    """One panel a test; bars start at zero."""
+@dataclass(frozen=True)
+class Bar:
+    """One system's value of one quantity."""
+
+    system: str
+    value: float
+    spread: Spread | None = None
+    n: int | None = None
+
+    @classmethod
+    def of(cls, summary: Summary) -> "Bar":
+        """The value of a summary with all that is known of it."""
+        return cls(summary.system, summary.median, spread_of(summary), replicates(summary))
+
+    def text(self, measure: Measure) -> str:
+        """``134.22``, ``134.22 · N = 3``."""
+        return measure.number(self.value) + (f" · N = {self.n}" if self.n else "")
+
+    def datum(self, measure: Measure) -> Spec:
+        """What is drawn, in the printed unit."""
+        low = measure.scaled(self.spread.low) if self.spread else None
+        high = measure.scaled(self.spread.high) if self.spread else None
+        value = self.value / measure.factor
+        return {
+            "system": self.system,
+            "value": value,
+            "low": None if low is None else max(0.0, low),
+            "high": high,
+            "end": max(value, high or 0.0),
+        }
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One quantity of all systems: a panel."""
+
+    label: str
+    of: Cell | Index
+    bars: tuple[Bar, ...] = field(default=())
+
+    @classmethod
+    def cell(cls, label: str, cell: Cell) -> "Quantity":
+        """A single cell."""
+        return cls(label, cell, tuple(map(Bar.of, cell.summaries)))
+
+
+def quantities_of(workload: WorkloadFindings) -> list[Quantity]:
+    """Each test of a workload; where it was measured at one point only, with its spread."""
+    quantities = []
+    for index in workload.by_metric or (workload.index,):
+        cells = [cell for cell in workload.cells if index.name in (cell.metric, workload.name)]
+        if index.cells == 1 and len(cells) == 1:
+            quantities.append(Quantity.cell(index.label, cells[0]))
+        elif index.standings:
+            bars = tuple(Bar(standing.system, standing.value) for standing in index.standings)
+            quantities.append(Quantity(index.label, index, bars))
+    return quantities
+
+
+def cells_of(workload: WorkloadFindings) -> list[Quantity]:
+    """Each cell of a workload."""
+    return [
+        Quantity.cell(", ".join(filter(None, (cell.label, cell.at_label))), cell)
+        for cell in workload.cells
+    ]
+
+
+def _tests_of(findings: Findings) -> list[Quantity]:
+    return [quantity for workload in findings.workloads for quantity in quantities_of(workload)]
+
+
+def _draw_bars(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
+    """A panel a test, in it the systems of each cell below each other."""
     if not workload.cells or course(workload):
         return None
     tests = by_test(workload.cells)
     columns = max(1, min(len(tests), width_px // _COLUMN_PX))
-    labels = _labels(workload.cells)
-    labels_px = extent_px(labels.values(), SMALL_PX)
-    y: Spec = {
-        "field": "at",
-        "type": "nominal",
-        "sort": list(labels),
-        "title": None,
-        "axis": named_axis(labels, SMALL_PX),
+    grid = grid_of(workload.cells)
+    labels = {
+        cell.at_label: " · ".join(filter(None, grid.places[cell.at_label])) if grid else ""
+        for cell in workload.cells
     }
+    panels = [
+        _cells_panel(findings, cells, labels, width_px // columns, noted=place == 0)
+        for place, cells in enumerate(tests)
+    ]
+    return side_by_side(panels, columns, 22, 28)
+
+
+def _cells_panel(
+    findings: Findings, cells: list[Cell], labels: dict[str, str], width_px: int, *, noted: bool
+) -> Spec:
+    measure = measure_of(cells)
+    row_px = (_BAR_PX if len(cells) > 1 else _LONE_BAR_PX) * len(findings.systems) + _GROUP_GAP_PX
+    lines = [Row(cell.at_label, labels[cell.at_label]) for cell in cells]
+    rows = Rows(lines, row_px, width_px, gap=_GROUP_GAP_PX / row_px)
+    plot_px = width_px - rows.labels_px - 16
+    summaries = [
+        (line, one) for line, cell in zip(lines, cells, strict=True) for one in cell.summaries
+    ]
+    bars = [{**line.place, **Bar.of(one).datum(measure)} for line, one in summaries]
+    blocks: list[Spec] = [
+        {**line.place, "system": one.system, "block": value / measure.factor}
+        for line, one in summaries
+        for value in one.values
+    ]
+    offset: Spec = {"field": "system", "type": "nominal", "sort": series(findings)}
+    layers: list[Spec] = [
+        *_marks(findings, {}, {"tickCount": 4}, 0.35, system_legend(findings, plot_px)),
+        {
+            "data": {"values": few(blocks)},
+            "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.9},
+            "encoding": {
+                "x": {"field": "block", "type": "quantitative"},
+                "color": {"field": "system", "scale": system_colour(findings)},
+            },
+        },
+    ]
     return {
-        "padding": {"left": 4, "top": 0, "bottom": 2, "right": 8},
-        "columns": columns,
-        "spacing": {"row": 22, "column": 28},
-        "concat": [
-            _panel(findings, cells, y, width_px // columns - labels_px - 22, noted=place == 0)
-            for place, cells in enumerate(tests)
-        ],
+        "title": {
+            "text": head_of(cells[0].label, measure, cells[0], noted=noted),
+            "subtitle": in_words(spread_of(one) for _, one in summaries) if noted else "",
+        },
+        **rows.view(plot_px, bars, layers, {"yOffset": offset}),
     }
 
 
-def alt(findings: Findings, workload: WorkloadFindings) -> str:
-    """What the bars hold."""
+def _marks(
+    findings: Findings, scale: Spec, axis: Spec, opacity: float, legend: Spec | None
+) -> list[Spec]:
+    """Bars and their whiskers."""
+    x: Spec = {"type": "quantitative", "title": None, "scale": scale, "axis": axis}
+    return [
+        {
+            "mark": {"type": "bar", "opacity": opacity},
+            "encoding": {
+                "x": {**x, "field": "value"},
+                "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
+            },
+        },
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "rule", "strokeWidth": 1.5, "color": LIGHT["ink"]},
+            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
+        },
+    ]
+
+
+def _multiples(
+    findings: Findings, quantities: Sequence[Quantity], width_px: int, columns: int
+) -> Spec | None:
+    """A panel a quantity; a unit is explained where it is first met."""
+    if not quantities:
+        return None
+    columns = min(columns, len(quantities))
+    panel_px = (width_px - _COLUMN_GAP_PX * (columns - 1)) // columns
+    notes = [measure_of([quantity.of]).note for quantity in quantities]
+    panels = [
+        _panel(findings, quantity, panel_px, noted=notes.index(note) == place)
+        for place, (quantity, note) in enumerate(zip(quantities, notes, strict=True))
+    ]
+    return side_by_side(panels, columns, 22, _COLUMN_GAP_PX - 12)
+
+
+def _panel(findings: Findings, quantity: Quantity, width_px: int, *, noted: bool) -> Spec:
+    measure = measure_of([quantity.of])
+    bars = {bar.system: bar for bar in quantity.bars}
+    rows = Rows([row for row in rows_of(findings) if row.key in bars], _ROW_PX, width_px)
+    data: list[Spec] = [
+        {**row.place, **bars[row.key].datum(measure), "text": bars[row.key].text(measure)}
+        for row in rows.rows
+    ]
+    most = max((float(str(datum["end"])) for datum in data), default=0.0) or 1.0
+    texts_px = extent_px((str(datum["text"]) for datum in data), SMALL_PX)
+    plot_px = width_px - rows.labels_px - texts_px
+    axis: Spec = {
+        "grid": False,
+        "ticks": True,
+        "tickColor": LIGHT["line"],
+        "tickCount": 4,
+        "labelExpr": "format(datum.value, ',~r')",
+        "labelOverlap": "parity",
+        "labelPadding": 2,
+    }
+    scale: Spec = {"domain": [0, most], "nice": False}
+    end: Spec = {"field": "end", "type": "quantitative", "scale": scale, "axis": axis}
+    layers = [*_marks(findings, scale, axis, 1, None), texts("text", end)]
+    return {
+        "title": {
+            "text": head_of(quantity.label, measure, quantity.of, noted=noted),
+            "subtitle": in_words(bar.spread for bar in quantity.bars),
+            "frame": "bounds",
+            "limit": width_px,
+        },
+        **rows.view(plot_px, data, layers),
+    }
+
+
+def _values_in_words(quantities: Iterable[Quantity]) -> str:
+    """``throughput: ext4 1.21 GB/s, xfs 1.31 GB/s.`` for each quantity."""
+    return " ".join(
+        f"{quantity.label}: "
+        + ", ".join(
+            f"{bar.system} {measure_of([quantity.of]).text(bar.value)}" for bar in quantity.bars
+        )
+        + "."
+        for quantity in quantities
+    )
+
+
+def _bars_alt(findings: Findings, workload: WorkloadFindings) -> str:
     tests = ", ".join(cells[0].label for cells in by_test(workload.cells))
     systems = ", ".join(series(findings))
     return f"{workload.name}: absolute values of {systems}, every block a point. Tests: {tests}."
 
 
-def _panel(findings: Findings, cells: list[Cell], y: Spec, width_px: int, *, noted: bool) -> Spec:
-    measure = measure_of(cells)
-    group_px = (_BAR_PX if len(cells) > 1 else _LONE_BAR_PX) * len(findings.systems) + _GROUP_GAP_PX
-    return {
-        "title": {
-            "text": head_of(cells[0].label, measure, cells[0], noted=noted),
-            "subtitle": whiskers(s for cell in cells for s in cell.summaries) if noted else "",
-        },
-        "width": width_px,
-        "height": group_px * len(cells),
-        "encoding": {
-            "y": {**y, "scale": {"paddingInner": _GROUP_GAP_PX / group_px}},
-            "yOffset": {"field": "system", "type": "nominal", "sort": series(findings)},
-            "x": {
-                "type": "quantitative",
-                "title": None,
-                "axis": {"tickCount": 4},
-            },
-            "color": {
-                "field": "system",
-                "scale": system_colour(findings),
-                "legend": system_legend(findings, width_px),
-            },
-        },
-        "layer": _layers(cells, measure.factor),
-    }
+def _draw_groups(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
+    quantities = quantities_of(workload)
+    columns = 2 if width_px >= ROOMY_PX and len(quantities) > _FEW_PANELS else 1
+    return _multiples(findings, quantities, width_px, columns)
 
 
-def _layers(cells: list[Cell], factor: float) -> list[Spec]:
-    lines = [_line(cell, summary, factor) for cell in cells for summary in cell.summaries]
-    points = [
-        {"at": cell.at_label, "system": summary.system, "value": value / factor}
-        for cell in cells
-        for summary in cell.summaries
-        for value in summary.values
-    ]
-    return [
-        {
-            "data": {"values": lines},
-            "mark": {"type": "bar", "opacity": 0.35},
-            "encoding": {"x": {"field": "median"}},
-        },
-        {
-            "data": {"values": lines},
-            "transform": [{"filter": "isValid(datum.low)"}],
-            "mark": {"type": "rule", "strokeWidth": 1.5, "color": LIGHT["ink"]},
-            "encoding": {
-                "x": {"field": "low"},
-                "x2": {"field": "high"},
-                "color": {"value": LIGHT["ink"]},
-            },
-        },
-        {
-            "data": {"values": few(points)},
-            "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.9},
-            "encoding": {"x": {"field": "value"}},
-        },
-    ]
+def _draw_cells(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
+    quantities = cells_of(workload)
+    columns = 2 if width_px >= WIDE_PX else 1
+    return (
+        _multiples(findings, quantities, width_px, columns)
+        if len(quantities) <= _MANY_CELLS
+        else None
+    )
 
 
-def _line(cell: Cell, summary: Summary, factor: float) -> Spec:
-    spread = spread_of(summary)
-    return {
-        "at": cell.at_label,
-        "system": summary.system,
-        "median": summary.median / factor,
-        "low": spread.low / factor if spread else None,
-        "high": spread.high / factor if spread else None,
-    }
-
-
-def _labels(cells: tuple[Cell, ...]) -> dict[str, str]:
-    """``at_label`` of each cell → what stands at its bars."""
-    grid = grid_of(cells)
-    if grid is None:
-        return {cell.at_label: "" for cell in cells}
-    return {at: " · ".join(part for part in place if part) for at, place in grid.places.items()}
+def _draw_small_multiples(findings: Findings, width_px: int) -> Spec | None:
+    quantities = _tests_of(findings)
+    columns, _ = columns_of(len(quantities), width_px, _COLUMN_GAP_PX)
+    return (
+        _multiples(findings, quantities, width_px, columns)
+        if len(quantities) <= _MANY_TESTS
+        else None
+    )
 
 
 CHART = Chart(
     name="bars",
-    place="values",
+    places=("values",),
     title="Absolute values, every block",
     caption="Bar: median (the mean, where a source kept nothing else), from zero. Line: 95 % "
     "interval of the median. Points: the blocks, where they are not too many. More is better, "
     "unless said.",
-    draw=draw,
-    alt=alt,
-    elsewhere=(
+    draw=_draw_bars,
+    alt=_bars_alt,
+    imported=(
         "Absolute values",
         "Bar: value of the source, from zero. Points: its values, where it keeps them. More is "
         "better, unless said.",
+    ),
+)
+GROUPS = Chart(
+    name="groups",
+    places=("whitepaper workload", "article workload", "results workload"),
+    title="System by system",
+    caption="Bars begin at zero; the value stands at the end of each.",
+    draw=_draw_groups,
+    alt=lambda _findings, workload: (
+        f"{workload.name}, bars from zero. {_values_in_words(quantities_of(workload))}"
+    ),
+)
+CELLS = Chart(
+    name="cells",
+    places=("results workload",),
+    title="Cell by cell",
+    caption="Bars begin at zero; the value stands at the end of each, with the number N of "
+    "measurements where it is known.",
+    draw=_draw_cells,
+    alt=lambda _findings, workload: (
+        f"{workload.name}, bars from zero. {_values_in_words(cells_of(workload))}"
+    ),
+)
+SMALL_MULTIPLES = StudyChart(
+    name="multiples",
+    places=("whitepaper summary",),
+    title="Test by test",
+    caption="Bars begin at zero; the value stands at the end of each, with the number N of "
+    "measurements where it is known.",
+    draw=_draw_small_multiples,
+    alt=lambda findings: (
+        f"One picture a test, bars from zero. {_values_in_words(_tests_of(findings))}"
     ),
 )

@@ -1,4 +1,4 @@
-"""What a chart is: words about it, and how it is drawn from findings.
+"""What a chart is: words about it, where it hangs, and how it is drawn from findings.
 
 There are three kinds, by what one picture shows: a :class:`Chart` one workload of all systems, a
 :class:`SystemChart` one workload of one system (a size × record grid of its own), a
@@ -6,72 +6,130 @@ There are three kinds, by what one picture shows: a :class:`Chart` one workload 
 not suit these findings, so a caller may try all of them.
 """
 
-import json
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import ClassVar, Literal, TypeAlias
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.charts.letters import width_em
 
 Spec: TypeAlias = dict[str, object]
 """A Vega-Lite v5 specification, or a part of one."""
 
-Place = Literal["verdict", "overview", "effects", "grid", "values", "order", "chosen"]
-"""The room of the report in which a chart hangs; ``chosen``: only where a style asks for it."""
+Place = Literal[
+    "verdict",
+    "overview",
+    "effects",
+    "grid",
+    "values",
+    "order",
+    "whitepaper summary",
+    "whitepaper workload",
+    "whitepaper charts",
+    "whitepaper decided charts",
+    "article workload",
+    "results overview",
+    "results workload",
+]
+"""Where a chart hangs: a section of the laboratory's style, or a style and one of its sections."""
 
 WIDE_PX = 800
 NARROW_PX = 340
+ROOMY_PX = 600
+"""From this width on two panels stand side by side."""
 _FEW = 800
 """More marks than this are not told apart in one panel."""
 
 
 @dataclass(frozen=True)
-class Chart:
-    """One kind of picture, drawn for each workload to which it applies."""
+class Picture:
+    """One picture of a chart, not yet fitted to a width."""
 
-    name: str
-    place: Place
+    chart: str
+    """Name of the chart."""
     title: str
     caption: str
-    """How to read it, in one or two sentences."""
-    draw: Callable[[Findings, WorkloadFindings, int], Spec | None]
-    """The picture, fitted to a width in px; ``None`` where there is nothing to show."""
-    alt: Callable[[Findings, WorkloadFindings], str]
+    draw: Callable[[int], Spec | None]
+    """The specification for a width in px; ``None`` where there is nothing to show."""
+    alt: Callable[[], str]
     """One sentence for those who cannot see it."""
-    elsewhere: tuple[str, str] | None = None
-    """Title and caption for values that were not measured here, where there are no blocks."""
-
-    def words(self, findings: Findings) -> tuple[str, str]:
-        """Title and caption."""
-        return self.elsewhere if findings.origin and self.elsewhere else (self.title, self.caption)
+    system: str = ""
+    """Whose picture it is, where each system has one."""
 
 
 @dataclass(frozen=True)
-class SystemChart:
+class _Described:
+    """What all charts have."""
+
+    name: str
+    places: tuple[Place, ...]
+    title: str
+    caption: str
+    """How to read it, in one or two sentences."""
+
+
+@dataclass(frozen=True)
+class Chart(_Described):
+    """One kind of picture, drawn for each workload to which it applies."""
+
+    about: ClassVar[str] = "each workload"
+    draw: Callable[[Findings, WorkloadFindings, int], Spec | None]
+    alt: Callable[[Findings, WorkloadFindings], str]
+    imported: tuple[str, str] | None = None
+    """Title and caption for values that were not measured here, where there are no blocks."""
+
+    def pictures(self, findings: Findings, workload: WorkloadFindings | None) -> Iterator[Picture]:
+        """The picture of a workload."""
+        if workload is not None:
+            words = self.imported if findings.origin and self.imported else None
+            title, caption = words or (self.title, self.caption)
+            draw = partial(self.draw, findings, workload)
+            yield Picture(self.name, title, caption, draw, partial(self.alt, findings, workload))
+
+
+@dataclass(frozen=True)
+class SystemChart(_Described):
     """One kind of picture of one system's part of a workload.
 
     The pictures of all systems of one workload have the same scales, so that they can be compared.
     """
 
-    name: str
-    title: str
-    caption: str
+    about: ClassVar[str] = "each system of a workload"
     draw: Callable[[Findings, WorkloadFindings, str, int], Spec | None]
     """Findings, workload, name of the system, width in px."""
     alt: Callable[[Findings, WorkloadFindings, str], str]
 
+    def pictures(self, findings: Findings, workload: WorkloadFindings | None) -> Iterator[Picture]:
+        """A picture of each system of a workload; the caption stands below the first one."""
+        if workload is None:
+            return
+        for number, system in enumerate(series(findings)):
+            yield Picture(
+                chart=self.name,
+                title=self.title,
+                caption=self.caption if number == 0 else "",
+                draw=partial(self.draw, findings, workload, system),
+                alt=partial(self.alt, findings, workload, system),
+                system=system,
+            )
+
 
 @dataclass(frozen=True)
-class StudyChart:
+class StudyChart(_Described):
     """One kind of picture of all workloads together."""
 
-    name: str
-    title: str
-    caption: str
+    about: ClassVar[str] = "the whole study"
     draw: Callable[[Findings, int], Spec | None]
     alt: Callable[[Findings], str]
+
+    def pictures(self, findings: Findings, workload: WorkloadFindings | None) -> Iterator[Picture]:
+        """The picture of the study."""
+        if workload is None:
+            draw, alt = partial(self.draw, findings), partial(self.alt, findings)
+            yield Picture(self.name, self.title, self.caption, draw, alt)
+
+
+AnyChart: TypeAlias = Chart | SystemChart | StudyChart
 
 
 def series(findings: Findings) -> list[str]:
@@ -81,29 +139,21 @@ def series(findings: Findings) -> list[str]:
 
 def few(marks: list[Spec]) -> list[Spec]:
     """Rows that are a mark each, or none where a panel would be too full of them."""
-    return [] if too_many(len(marks)) else marks
+    return [] if len(marks) > _FEW else marks
 
 
-def too_many(marks: int) -> bool:
-    """Whether a panel would be too full of so many."""
-    return marks > _FEW
+def columns_of(panels: int, width_px: int, gap_px: int) -> tuple[int, int]:
+    """How many panels stand side by side, and how wide each of them is."""
+    columns = 2 if width_px >= ROOMY_PX and panels > 1 else 1
+    return columns, (width_px - gap_px * (columns - 1)) // columns
 
 
-def extent_px(texts: Iterable[str], size_px: int = 12) -> int:
-    """Room for the widest of some texts in the typeface of the theme, with some air."""
-    return math.ceil(size_px * max(map(width_em, texts), default=0.0)) + 8
-
-
-def shortened(text: str, limit: int) -> str:
-    """At most ``limit`` characters, the last an ellipsis if something was left out."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def named_axis(names: Mapping[str, str], size_px: int = 12) -> Spec:
-    """An axis that shows other words than the data hold: value → what stands at the axis."""
+def side_by_side(panels: Sequence[Spec], columns: int, row_px: int, column_px: int) -> Spec:
+    """Panels as one picture, with so much room between rows and columns."""
     return {
-        "labelExpr": f"{json.dumps(names)}[datum.value]",
-        "labelFontSize": size_px,
-        "labelLimit": 0,
-        "minExtent": extent_px(names.values(), size_px),
+        "padding": {"left": 0, "top": 2, "bottom": 2, "right": 4},
+        "columns": columns,
+        "spacing": {"row": row_px, "column": column_px},
+        "resolve": {"scale": {"color": "shared", "shape": "shared"}},
+        "concat": list(panels),
     }

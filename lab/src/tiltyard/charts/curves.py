@@ -1,25 +1,17 @@
 """Values along one dimension: a line a system, its interval at each level, every block a point."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
 from tiltyard.analysis.axes import Course
-from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
-from tiltyard.charts.abreast import Panel, layout
-from tiltyard.charts.chart import Chart, Spec, few, series, too_many
-from tiltyard.charts.ends import named_beside_px, named_ends
+from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
+from tiltyard.charts.chart import Chart, Spec, columns_of, few, series, side_by_side
+from tiltyard.charts.figures import Panel, drawn_values, head_of, measure_of, spread_of, whiskers
 from tiltyard.charts.grid import course
-from tiltyard.charts.measure import drawn_values, head_of, measure_of
-from tiltyard.charts.scales import Places, Scale, apart, places_of, scale_of
-from tiltyard.charts.spread import spread_of, whiskers
+from tiltyard.charts.scales import named_ends, names_px, places_of, scale_of
 from tiltyard.charts.theme import system_colour, system_legend, system_shape
 
 _HEIGHT_PX = 250
 _AXIS_PX = 52
 _GAP_PX = 34
 _BARE_PX = 8
-_LABEL_PX = 15
-"""Distance of the names at the ends of the lines."""
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -28,39 +20,36 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     if along is None:
         return None
     panels = _panels(workload, along)
-    paper = layout(len(panels), width_px, _GAP_PX)
-    beside_px = named_beside_px(findings, paper.panel_px)
+    columns, panel_px = columns_of(len(panels), width_px, _GAP_PX)
+    beside_px = names_px(findings, panel_px)
     legend = None if beside_px else system_legend(findings, width_px)
-    plot_px = paper.panel_px - (beside_px or _BARE_PX) - _AXIS_PX
+    plot_px = panel_px - (beside_px or _BARE_PX) - _AXIS_PX
     drawn = [_drawn(findings, along, panel, legend, plot_px) for panel in panels]
-    return paper.of(drawn, 26, _GAP_PX - 12)
+    return side_by_side(drawn, columns, 26, _GAP_PX - 12)
 
 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """Where each line begins and ends."""
     along = course(workload)
     panels = _panels(workload, along) if along else []
-    told = (
+    lines = (
         f"{panel.title}: " + ", ".join(_ends(panel, system) for system in series(findings))
         for panel in panels
     )
     span = along.axis.span(along.levels) if along else ""
     value = "values of the source" if findings.origin else "medians"
-    return f"{workload.name} over {span}, {value}. {'; '.join(told)}."
+    return f"{workload.name} over {span}, {value}. {'; '.join(lines)}."
 
 
 def _ends(panel: Panel, system: str) -> str:
     """``xfs 0.42 Gbit/s to 9.41 Gbit/s``."""
-    found = [
-        (cell, summary.median)
+    values = [
+        measure_of([cell]).text(summary.median)
         for cell in panel.cells
         for summary in cell.summaries
         if summary.system == system
     ]
-    if not found:
-        return f"{system} without values"
-    first, last = (measure_of([cell]).text(median) for cell, median in (found[0], found[-1]))
-    return f"{system} {first} to {last}"
+    return f"{system} {values[0]} to {values[-1]}" if values else f"{system} without values"
 
 
 def _panels(workload: WorkloadFindings, along: Course) -> list[Panel]:
@@ -81,80 +70,37 @@ def _panels(workload: WorkloadFindings, along: Course) -> list[Panel]:
     ]
 
 
-@dataclass(frozen=True)
-class _Drawing:
-    """A panel with everything that says where its values stand."""
-
-    panel: Panel
-    along: Course
-    places: Places
-    scale: Scale
-    factor: float
-    """What the printed unit is worth."""
-    systems: Sequence[str]
-    plot_px: int
-
-    def medians(self) -> list[Spec]:
-        """Every system's median at every level, with its interval."""
-        return [
-            {
-                "system": summary.system,
-                "place": place,
-                "part": "beside" if level in self.places.beside else "along",
-                "value": summary.median / self.factor,
-                "low": self._printed(spread.low if spread else None),
-                "high": self._printed(spread.high if spread else None),
-            }
-            for level, place, summary in self._summaries()
-            for spread in [spread_of(summary)]
-        ]
-
-    def blocks(self) -> list[Spec]:
-        """Every value, or none where a panel would be too full of them."""
-        if too_many(sum(len(summary.values) for _, _, summary in self._summaries())):
-            return []
-        return [
-            {"system": summary.system, "place": place, "value": value / self.factor}
-            for _, place, summary in self._summaries()
-            for value in summary.values
-        ]
-
-    def ends(self) -> list[Spec]:
-        """Each system's name at the height of its last median, moved where lines end together."""
-        last = {summary.system: summary.median for _, _, summary in self._summaries()}
-        heights = {name: self.scale.share(value / self.factor) for name, value in last.items()}
-        return [
-            {"system": name, "value": self.scale.at_share(share)}
-            for name, share in apart(heights, _LABEL_PX / _HEIGHT_PX).items()
-        ]
-
-    def _summaries(self) -> Iterator[tuple[int, float, Summary]]:
-        """Level, place and values, system by system."""
-        for number, system in enumerate(self.systems):
-            for cell in self.panel.cells:
-                level = int(self.along.axis.level(cell.at))
-                for summary in cell.summaries:
-                    if summary.system == system:
-                        yield level, self.places.of(level, number), summary
-
-    def _printed(self, value: float | None) -> float | None:
-        return None if value is None else value / self.factor
-
-
 def _drawn(
     findings: Findings, along: Course, panel: Panel, legend: Spec | None, plot_px: int
 ) -> Spec:
     measure = panel.measure
+    places = places_of(along, len(findings.systems))
     drawn = [v for cell in panel.peers for s in cell.summaries for v in drawn_values(s)]
-    drawing = _Drawing(
-        panel=panel,
-        along=along,
-        places=places_of(along, len(findings.systems), plot_px),
-        scale=scale_of(value / measure.factor for value in drawn),
-        factor=measure.factor,
-        systems=series(findings),
-        plot_px=plot_px,
-    )
+    scale = scale_of(value / measure.factor for value in drawn)
+    medians: list[Spec] = []
+    blocks: list[Spec] = []
+    ends: dict[str, float] = {}
+    for number, system in enumerate(series(findings)):
+        for cell in panel.cells:
+            level = int(along.axis.level(cell.at))
+            for summary in cell.summaries:
+                if summary.system != system:
+                    continue
+                place: Spec = {"system": system, "place": places.of(level, number)}
+                spread = spread_of(summary)
+                ends[system] = summary.median / measure.factor
+                medians.append(
+                    {
+                        **place,
+                        "part": "beside" if level in places.beside else "along",
+                        "value": ends[system],
+                        "low": measure.scaled(spread.low if spread else None),
+                        "high": measure.scaled(spread.high if spread else None),
+                    }
+                )
+                blocks += [{**place, "value": value / measure.factor} for value in summary.values]
+    shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": legend}
+    names = [] if legend else named_ends(scale, ends, (plot_px, _HEIGHT_PX), shape)
     return {
         "title": {
             "text": head_of(panel.title, measure, panel.cells[0]),
@@ -163,61 +109,53 @@ def _drawn(
         "width": plot_px,
         "height": _HEIGHT_PX,
         "encoding": {
-            "x": {**drawing.places.axis(), "field": "place"},
-            "y": {**drawing.scale.axis(), "field": "value"},
+            "x": {**places.axis(plot_px), "field": "place"},
+            "y": {**scale.axis(), "field": "value"},
             "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
         },
-        "layer": _layers(
-            drawing, {"field": "system", "scale": system_shape(findings), "legend": legend}
-        ),
+        "layer": [*_layers(medians, blocks, shape), *names],
     }
 
 
-def _layers(drawing: _Drawing, shape: Spec) -> list[Spec]:
-    """Blocks, line, intervals, medians, and where no legend has them the names."""
-    medians = {"values": drawing.medians()}
-    told = {"values": few(medians["values"])}
+def _layers(medians: list[Spec], blocks: list[Spec], shape: Spec) -> list[Spec]:
+    """Blocks, line, intervals, medians."""
+    marked: Spec = {"values": few(medians)}
     return [
         {
-            "data": {"values": drawing.blocks()},
+            "data": {"values": few(blocks)},
             "mark": {"type": "point", "filled": True, "size": 7, "opacity": 0.55},
         },
         {
-            "data": medians,
+            "data": {"values": medians},
             "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.8},
             "encoding": {"detail": {"field": "part"}},
         },
         {
-            "data": told,
+            "data": marked,
             "transform": [{"filter": "isValid(datum.low)"}],
             "mark": {"type": "rule", "strokeWidth": 2.5},
             "encoding": {"y": {"field": "low"}, "y2": {"field": "high"}},
         },
         {
-            "data": told,
+            "data": marked,
             "mark": {"type": "point", "filled": True, "size": 32, "opacity": 1},
             "encoding": {"shape": shape},
         },
-        *(
-            named_ends(drawing.ends(), "value", drawing.plot_px, shape)
-            if not shape["legend"]
-            else ()
-        ),
     ]
 
 
 CHART = Chart(
     name="curves",
-    place="overview",
+    places=("overview", "whitepaper workload"),
     title="From small to large, every block",
     caption="Line: median over blocks (the mean, where a source kept nothing else). Upright bars: "
     "its 95 % interval. Small points: the blocks; where they or the levels are too many, the line "
-    "stands alone. Where the scale does not begin at zero, equal heights are equal ratios.",
+    "stands alone. A scale that does not begin at zero is logarithmic.",
     draw=draw,
     alt=alt,
-    elsewhere=(
+    imported=(
         "From small to large",
-        "Values of the source; upright bars: intervals, where values were repeated. Where the "
-        "scale does not begin at zero, equal heights are equal ratios.",
+        "Values of the source; upright bars: intervals, where values were repeated. A scale that "
+        "does not begin at zero is logarithmic.",
     ),
 )

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from tiltyard.analysis.model import Effect, Findings, WorkloadFindings
 from tiltyard.charts import ratio
-from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, shortened
-from tiltyard.charts.theme import LIGHT
+from tiltyard.charts.chart import ROOMY_PX, Chart, Spec
+from tiltyard.charts.theme import FIT, LIGHT, named_axis
 
 _ROW_PX = 22
-_ROOMY_PX = 600
-_LABEL_LIMIT = 40
+_LABELS_SHARE = 0.45
 
 
 def grouped(effects: Sequence[Effect]) -> list[list[Effect]]:
@@ -38,48 +37,45 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     rows = _rows(workload)
     if not rows:
         return None
-    brief = width_px < _ROOMY_PX
-    labels = {
-        str(row): shortened(
-            effect_label(effect, brief=brief), _LABEL_LIMIT // 2 if brief else _LABEL_LIMIT
-        )
-        for row, effect in enumerate(rows)
-    }
+    brief = width_px < ROOMY_PX
+    labels = {str(row): effect_label(effect, brief=brief) for row, effect in enumerate(rows)}
+    axis = named_axis(labels, most_px=_LABELS_SHARE * width_px)
     span = ratio.domain(findings, (edge for effect in rows for edge in ratio.edges(effect)))
     better = "right" if workload.index.direction == "higher" else "left"
     return {
-        "width": width_px - extent_px(labels.values()) - 24,
+        **FIT,
+        "width": width_px,
         "height": _ROW_PX * len(rows),
         "padding": {"left": 0, "top": 0, "bottom": 4, "right": 12},
         "data": {"values": [_row(row, effect) for row, effect in enumerate(rows)]},
         "layer": [
             *ratio.backdrop(findings),
-            *_marks(_place(rows, labels), ratio.axis(span, f"ratio ({better} is better)")),
+            *_marks(_place(rows, axis), ratio.axis(span, f"ratio ({better} is better)")),
         ],
     }
 
 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """The sentences on these effects."""
-    said = " ".join(effect.sentence for effect in _rows(workload))
-    return f"{workload.name}, what each factor does relative to {findings.baseline}. {said}"
+    sentences = " ".join(effect.sentence for effect in _rows(workload))
+    return f"{workload.name}, what each factor does relative to {findings.baseline}. {sentences}"
 
 
 def _rows(workload: WorkloadFindings) -> list[Effect]:
-    own = [effect for effect in workload.effects if effect.topic == workload.index.label]
-    return [effect for group in grouped(own) for effect in group]
+    of_index = [effect for effect in workload.effects if effect.topic == workload.index.label]
+    return [effect for group in grouped(of_index) for effect in group]
 
 
-def _place(rows: Sequence[Effect], labels: dict[str, str]) -> Spec:
+def _place(rows: Sequence[Effect], axis: Spec) -> Spec:
     """One row an effect; main effects stand out."""
-    mains = [row for row, effect in zip(labels, rows, strict=True) if effect.kind == "main"]
+    mains = [str(row) for row, effect in enumerate(rows) if effect.kind == "main"]
     weight = {"test": f"indexof({mains}, datum.value) >= 0", "value": 600}
     return {
         "field": "row",
         "type": "nominal",
-        "sort": list(labels),
+        "sort": [str(row) for row in range(len(rows))],
         "title": None,
-        "axis": {**named_axis(labels), "labelFontWeight": {"condition": weight, "value": 400}},
+        "axis": {**axis, "labelFontWeight": {"condition": weight, "value": 400}},
     }
 
 
@@ -126,11 +122,11 @@ def _row(row: int, effect: Effect) -> Spec:
 
 CHART = Chart(
     name="effects",
-    place="effects",
+    places=("effects",),
     title="What each factor does",
     caption="Bold: a level over the baseline's, averaged over the other factors; below it the same "
     "on each level of another factor. Diamond: how far two of those differ, as a ratio. Line: "
-    "interval. Hollow: undecided. Grey band: differences that count as none.",
+    "interval. Hollow: undecided. Grey band: equivalence margin.",
     draw=draw,
     alt=alt,
 )

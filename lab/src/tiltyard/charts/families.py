@@ -1,53 +1,18 @@
 """One system's size × record grid as a family of lines: over records, a line a file size."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from tiltyard.analysis.axes import Course, spoken_axes
 from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
-from tiltyard.charts.chart import Spec, SystemChart, extent_px
-from tiltyard.charts.differences import by_test
-from tiltyard.charts.extremes import spans, values_of
-from tiltyard.charts.measure import Measure, head_of, measure_of
-from tiltyard.charts.scales import Places, Scale, apart, places_of, scale_of
-from tiltyard.charts.sequence import toned
-from tiltyard.charts.theme import HEIGHTS, LIGHT, SMALL_PX
+from tiltyard.charts.chart import Spec, SystemChart
+from tiltyard.charts.figures import head_of, measure_of
+from tiltyard.charts.grid import by_test, spans, values_of
+from tiltyard.charts.scales import Places, Scale, places_of, scale_of
+from tiltyard.charts.theme import HEIGHTS, LIGHT, SMALL_PX, extent_px, toned
 
 _HEIGHT_PX = 280
 _AXIS_PX = 74
 _LABEL_PX = 14
 _ENOUGH = 3
 """Levels from which on a line says more than two numbers."""
-
-
-@dataclass(frozen=True)
-class _Family:
-    """The lines of one test."""
-
-    cells: Sequence[Cell]
-    system: str
-    along: Course
-    measure: Measure
-    scale: Scale
-    """Of all systems."""
-    places: Places
-
-    def lines(self) -> dict[str, list[Spec]]:
-        """Each case with its values, in the order of the levels."""
-        found: dict[str, list[Spec]] = {}
-        own = sorted(values_of(self.cells, self.system), key=lambda one: self._level(one[0]))
-        for cell in self.cells:
-            found.setdefault(self.along.case(cell.at), [])
-        for cell, value in own:
-            place = self.places.of(self._level(cell), 0)
-            found[self.along.case(cell.at)].append({"place": place, "value": self._drawn(value)})
-        return {case: line for case, line in found.items() if line}
-
-    def _level(self, cell: Cell) -> int:
-        return int(self.along.axis.level(cell.at))
-
-    def _drawn(self, value: float) -> float:
-        return max(value / self.measure.factor, self.scale.low)
 
 
 def draw(
@@ -89,73 +54,68 @@ def course_across(workload: WorkloadFindings) -> Course | None:
 
 def _panel(cells: list[Cell], system: str, along: Course, width_px: int, *, noted: bool) -> Spec:
     measure = measure_of(cells)
+    scale = scale_of(s.median / measure.factor for cell in cells for s in cell.summaries)
+    places = places_of(along, 1)
+    lines: dict[str, list[Spec]] = {along.case(cell.at): [] for cell in cells}
+    for cell, value in sorted(
+        values_of(cells, system), key=lambda known: along.axis.level(known[0].at)
+    ):
+        place = places.of(int(along.axis.level(cell.at)), 0)
+        drawn = max(value / measure.factor, scale.low)
+        lines[along.case(cell.at)].append({"place": place, "value": drawn})
+    lines = {case: line for case, line in lines.items() if line}
+    tones = {case: f"height-{1 + HEIGHTS * n // len(lines)}" for n, case in enumerate(lines)}
     cases_px = extent_px((along.case(cell.at) for cell in cells), SMALL_PX) + 8
     plot_px = width_px - cases_px - _AXIS_PX
-    family = _Family(
-        cells=cells,
-        system=system,
-        along=along,
-        measure=measure,
-        scale=scale_of(s.median / measure.factor for cell in cells for s in cell.summaries),
-        places=places_of(along, 1, plot_px),
-    )
-    lines = family.lines()
-    tones = {case: f"height-{1 + HEIGHTS * n // len(lines)}" for n, case in enumerate(lines)}
+    x, y = places.axis(plot_px), scale.axis()
+    points = [
+        {**point, "case": case, "tone": tones[case]}
+        for case, line in lines.items()
+        for point in line
+    ]
+    last = {case: {**line[-1], "tone": tones[case]} for case, line in lines.items()}
     return {
         "title": {"text": head_of(f"{cells[0].label}, {system}", measure, cells[0], noted=noted)},
         "width": plot_px,
         "height": _HEIGHT_PX,
-        "encoding": {
-            "x": {**family.places.axis(), "field": "place"},
-            "y": {**family.scale.axis(), "field": "value"},
-        },
+        "encoding": {"x": {**x, "field": "place"}, "y": {**y, "field": "value"}},
         "layer": [
             {
-                "data": {
-                    "values": [
-                        {**point, "case": case, "tone": tones[case]}
-                        for case, line in lines.items()
-                        for point in line
-                    ]
-                },
+                "data": {"values": points},
                 "mark": {"type": "line", "strokeWidth": 1.75, "point": {"size": 14}},
                 "encoding": {"detail": {"field": "case"}, "color": toned()},
             },
-            *_names(family, lines, tones),
+            *_names(places, scale, last),
         ],
     }
 
 
-def _names(family: _Family, lines: dict[str, list[Spec]], tones: dict[str, str]) -> list[Spec]:
+def _names(places: Places, scale: Scale, last: dict[str, Spec]) -> list[Spec]:
     """Each line's case at its right end, moved where lines end together, with a stroke to it."""
-    last = {case: float(str(line[-1]["value"])) for case, line in lines.items()}
-    shares = {case: family.scale.share(value) for case, value in last.items()}
-    edge = family.places.edges[1]
-    ends: list[Spec] = [
-        {
-            "said": case,
-            "tone": tones[case],
-            "place": lines[case][-1]["place"],
-            "edge": edge,
-            "value": last[case],
-            "beside": family.scale.at_share(share),
-        }
-        for case, share in apart(shares, _LABEL_PX / _HEIGHT_PX).items()
-    ]
+    heights = scale.apart(
+        {case: float(str(point["value"])) for case, point in last.items()}, _LABEL_PX / _HEIGHT_PX
+    )
+    edge = places.edges[1]
+    ends: Spec = {
+        "values": [
+            {**last[case], "case": case, "edge": edge, "beside": height}
+            for case, height in heights.items()
+        ]
+    }
     look: Spec = {"align": "left", "dx": 4, "fontSize": SMALL_PX, "color": LIGHT["ink"]}
     return [
         {
-            "data": {"values": ends},
+            "data": ends,
             "mark": {"type": "rule", "strokeWidth": 1, "opacity": 0.6},
             "encoding": {"x2": {"field": "edge"}, "y2": {"field": "beside"}, "color": toned()},
         },
         {
-            "data": {"values": ends},
+            "data": ends,
             "mark": {"type": "text", **look},
             "encoding": {
-                "x": {**family.places.axis(), "field": "edge"},
-                "y": {**family.scale.axis(), "field": "beside"},
-                "text": {"field": "said"},
+                "x": {"field": "edge", "type": "quantitative"},
+                "y": {"field": "beside", "type": "quantitative"},
+                "text": {"field": "case"},
             },
         },
     ]
@@ -163,6 +123,7 @@ def _names(family: _Family, lines: dict[str, list[Spec]], tones: dict[str, str])
 
 CHART = SystemChart(
     name="families",
+    places=("whitepaper charts",),
     title="Line by line",
     caption="The axes are the same for all systems.",
     draw=draw,

@@ -1,9 +1,11 @@
-"""A workload's grid laid out on paper: as a map, or as a course along one dimension."""
+"""A workload's grid laid out on paper, as a map or as a course along one dimension."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tiltyard.analysis.axes import Course, course_of, spoken_axes
 from tiltyard.analysis.model import Cell, WorkloadFindings
+from tiltyard.charts.figures import measure_of
 
 _PANELS = 4
 """More panels than this are read better as a map."""
@@ -52,4 +54,32 @@ def grid_of(cells: tuple[Cell, ...]) -> Grid | None:
             cell.at_label: place
             for cell, place in zip(cells, zip(rows, columns, strict=True), strict=True)
         },
+    )
+
+
+def by_test(cells: tuple[Cell, ...]) -> list[list[Cell]]:
+    """The cells of each test, tests in the workload's order."""
+    tests: dict[str, list[Cell]] = {}
+    for cell in cells:
+        tests.setdefault(cell.metric, []).append(cell)
+    return list(tests.values())
+
+
+def values_of(cells: Iterable[Cell], system: str) -> Iterator[tuple[Cell, float]]:
+    """Each cell with the system's typical value there."""
+    for cell in cells:
+        for summary in cell.summaries:
+            if summary.system == system:
+                yield cell, summary.median
+
+
+def spans(workload: WorkloadFindings, system: str) -> str:
+    """``throughput from 21.4 KB/s (…) to 6.2 KB/s (…).`` for each test."""
+    return " ".join(
+        f"{cells[0].label} from {measure.text(least)} ({cells_at[least]}) "
+        f"to {measure.text(most)} ({cells_at[most]})."
+        for cells in by_test(workload.cells)
+        if (cells_at := {value: cell.at_label for cell, value in values_of(cells, system)})
+        for measure in [measure_of(cells)]
+        for least, most in [(min(cells_at), max(cells_at))]
     )

@@ -3,9 +3,10 @@
 from tiltyard.analysis.model import Findings, TrialLine, WorkloadFindings
 from tiltyard.charts import ratio
 from tiltyard.charts.chart import Chart, Spec
-from tiltyard.charts.theme import LIGHT, system_colour, system_legend, system_shape
+from tiltyard.charts.theme import FIT, LIGHT, system_colour, system_legend, system_shape
 
 _HEIGHT_PX = 190
+_AXIS_PX = 60
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -16,7 +17,8 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         return None
     span = ratio.domain(findings, (trial.relative for trial in measured))
     return {
-        "width": width_px - 60,
+        **FIT,
+        "width": width_px,
         "height": _HEIGHT_PX,
         "padding": {"left": 0, "top": 2, "bottom": 2, "right": 10},
         "layer": [
@@ -48,7 +50,7 @@ def _boundaries(findings: Findings) -> Spec:
 
 
 def _spoiled(findings: Findings) -> list[Spec]:
-    """A tint behind each block that a gate has spoiled."""
+    """A tint behind each disturbed block."""
     if findings.spoiled is None:
         return []
     slots: dict[int, list[int]] = {}
@@ -80,7 +82,7 @@ def _lost(trials: list[TrialLine]) -> Spec:
 def _points(
     findings: Findings, trials: list[TrialLine], span: tuple[float, float], width_px: int
 ) -> Spec:
-    legend = system_legend(findings, width_px)
+    legend = system_legend(findings, width_px - _AXIS_PX)
     return {
         "data": {
             "values": [{"slot": t.slot, "system": t.system, "relative": t.relative} for t in trials]
@@ -103,10 +105,10 @@ def _points(
 
 CHART = Chart(
     name="order",
-    place="order",
+    places=("order",),
     title="Order of trials",
-    caption="Each point is a trial over its system's median: 1× is typical. A tinted block is one "
-    "that a gate has spoiled.",
+    caption="Each point is a trial over its system's median: 1× is typical. Disturbed blocks are "
+    "tinted.",
     draw=draw,
     alt=alt,
 )

@@ -2,12 +2,18 @@
 
 from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
 from tiltyard.charts import ratio
-from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis, shortened
-from tiltyard.charts.theme import LIGHT, system_colour, system_legend, system_shape
+from tiltyard.charts.chart import Chart, Spec, series
+from tiltyard.charts.theme import (
+    LIGHT,
+    named_axis,
+    system_colour,
+    system_legend,
+    system_shape,
+)
 
 _SYSTEM_PX = 11
 _ROW_GAP_PX = 8
-_PX_PER_LETTER = 12
+_LABELS_SHARE = 0.5
 
 
 def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -17,18 +23,19 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     lines = [
         (index, comparison) for index in workload.by_metric for comparison in ratio.compared(index)
     ]
-    labels = _labels(workload.by_metric, width_px // _PX_PER_LETTER)
+    labels = _labels(workload.by_metric)
     row_px = _SYSTEM_PX * (len(findings.systems) - 1) + _ROW_GAP_PX
     span = ratio.domain(findings, (edge for _, line in lines for edge in ratio.edges(line)))
     x = ratio.axis(span, ratio.axis_title(findings, workload.by_metric))
-    systems = [system.name for system in findings.systems if system.name != findings.baseline]
+    systems = [system for system in series(findings) if system != findings.baseline]
+    axis = named_axis(labels, most_px=_LABELS_SHARE * width_px)
     legend: Spec = {**system_legend(findings, width_px), "values": systems}
     return {
-        "width": width_px - extent_px(labels.values()) - 16,
+        "width": width_px - int(str(axis["minExtent"])) - 16,
         "height": row_px * len(labels),
         "padding": {"left": 0, "top": 0, "bottom": 4, "right": 12},
         "data": {"values": [_row(index, comparison) for index, comparison in lines]},
-        "layer": [*ratio.backdrop(findings), *_marks(findings, labels, systems, x, legend)],
+        "layer": [*ratio.backdrop(findings), *_marks(findings, axis, labels, x, legend)],
     }
 
 
@@ -44,7 +51,7 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
 
 
 def _marks(
-    findings: Findings, labels: dict[str, str], systems: list[str], x: Spec, legend: Spec
+    findings: Findings, axis: Spec, labels: dict[str, str], x: Spec, legend: Spec
 ) -> list[Spec]:
     colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": legend}
     shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": legend}
@@ -55,9 +62,9 @@ def _marks(
             "sort": list(labels),
             "title": None,
             "scale": {"paddingInner": 0.25, "paddingOuter": 0.12},
-            "axis": {**named_axis(labels), "grid": True},
+            "axis": {**axis, "grid": True},
         },
-        "yOffset": {"field": "system", "type": "nominal", "sort": systems},
+        "yOffset": {"field": "system", "type": "nominal", "sort": legend["values"]},
     }
     return [
         {
@@ -92,14 +99,10 @@ def _marks(
     ]
 
 
-def _labels(indices: tuple[Index, ...], limit: int) -> dict[str, str]:
-    """Label of each test → what stands at its row; said of times, not of speeds: less is better."""
+def _labels(indices: tuple[Index, ...]) -> dict[str, str]:
+    """Label of each test → its text; only times have a mark: less is better."""
     marks = {"higher": "", "lower": " (less is better)"}
-    return {
-        index.label: shortened(index.label, limit - len(marks[index.direction]))
-        + marks[index.direction]
-        for index in indices
-    }
+    return {index.label: index.label + marks[index.direction] for index in indices}
 
 
 def _row(index: Index, comparison: Comparison) -> Spec:
@@ -115,10 +118,10 @@ def _row(index: Index, comparison: Comparison) -> Spec:
 
 CHART = Chart(
     name="overview",
-    place="overview",
+    places=("overview",),
     title="All tests",
     caption="Each test is the geometric mean over its grid. Line: interval. Hollow: "
-    "undecided. Grey band: differences that count as none.",
+    "undecided. Grey band: equivalence margin.",
     draw=draw,
     alt=alt,
 )

@@ -1,14 +1,12 @@
-"""Who is ahead: each system a line, its interval a bar, every block a dot."""
+"""The ranking: each system a line, its interval a bar, every block a dot."""
 
 from tiltyard.analysis.model import Findings, Standing, WorkloadFindings
 from tiltyard.charts import ratio
-from tiltyard.charts.chart import Chart, Spec, extent_px, named_axis
+from tiltyard.charts.chart import ROOMY_PX, Chart, Spec
 from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
-from tiltyard.charts.letters import told_apart
-from tiltyard.charts.theme import system_colour
+from tiltyard.charts.theme import FIT, distinct, named_axis, system_colour
 
 _ROW_PX = 38
-_ROOMY_PX = 600
 _NAMES_SHARE = 0.27
 
 
@@ -17,10 +15,8 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     index = workload.index
     if not index.standings:
         return None
-    roomy = width_px >= _ROOMY_PX
-    names = told_apart((s.system for s in index.standings), _NAMES_SHARE * width_px)
-    said = {s.system: _said(s, findings, roomy=roomy) for s in index.standings}
-    right_px = extent_px(said.values())
+    roomy = width_px >= ROOMY_PX
+    names = distinct((s.system for s in index.standings), _NAMES_SHARE * width_px)
     span = ratio.domain(
         findings,
         (
@@ -29,7 +25,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
             for drawn in (*ratio.edges(comparison), *comparison.differences)
         ),
     )
-    lines = [_line(standing, said[standing.system]) for standing in index.standings]
+    lines = [_line(s, _text(s, findings, roomy=roomy)) for s in index.standings]
     y: Spec = {
         "field": "system",
         "type": "nominal",
@@ -39,7 +35,8 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
     }
     colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": None}
     return {
-        "width": width_px - extent_px(names.values()) - right_px,
+        **FIT,
+        "width": width_px,
         "height": _ROW_PX * len(lines),
         "padding": {"left": 2, "top": 2, "bottom": 2, "right": 2},
         "data": {"values": lines},
@@ -49,7 +46,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
             *_interval(y, colour, ratio.axis(span, ratio.axis_title(findings, [index]))),
             {
                 "mark": {"type": "text", "align": "left", "dx": 8},
-                "encoding": {"y": y, "text": {"field": "said"}, "x": {"value": "width"}},
+                "encoding": {"y": y, "text": {"field": "text"}, "x": {"value": "width"}},
             },
         ],
     }
@@ -58,7 +55,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
 def alt(findings: Findings, workload: WorkloadFindings) -> str:
     """The ranking in one sentence."""
     places = "; ".join(
-        f"{s.system}: {_said(s, findings, roomy=True)}" for s in workload.index.standings
+        f"{s.system}: {_text(s, findings, roomy=True)}" for s in workload.index.standings
     )
     named = dict.fromkeys((workload.name, workload.index.label))
     return f"{', '.join(named)}, relative to {findings.baseline}. {places}."
@@ -106,15 +103,15 @@ def _dots(standings: tuple[Standing, ...], y: Spec, colour: Spec) -> Spec:
     }
 
 
-def _line(standing: Standing, said: str) -> Spec:
+def _line(standing: Standing, text: str) -> Spec:
     comparison = standing.comparison
     bounds: Spec = {"ratio": 1.0, "low": None, "high": None}
     if comparison is not None:
         bounds = {"ratio": comparison.ratio, "low": comparison.low, "high": comparison.high}
-    return {"system": standing.system, "said": said, **bounds}
+    return {"system": standing.system, "text": text, **bounds}
 
 
-def _said(standing: Standing, findings: Findings, *, roomy: bool) -> str:
+def _text(standing: Standing, findings: Findings, *, roomy: bool) -> str:
     comparison = standing.comparison
     if comparison is None:
         return "1, the baseline"
@@ -128,15 +125,15 @@ def _said(standing: Standing, findings: Findings, *, roomy: bool) -> str:
 
 CHART = Chart(
     name="ranking",
-    place="verdict",
-    title="Who is ahead",
+    places=("verdict",),
+    title="Ranking",
     caption="Bar: interval of the ratio. Stroke: estimate. Dots: the blocks, the first on "
-    "top. Grey band: differences that count as none.",
+    "top. Grey band: equivalence margin.",
     draw=draw,
     alt=alt,
-    elsewhere=(
-        "Who is ahead",
-        "Stroke: ratio. Bar: its interval, where values were repeated. Grey band: differences "
-        "that count as none.",
+    imported=(
+        "Ranking",
+        "Stroke: ratio. Bar: its interval, where values were repeated. Grey band: "
+        "equivalence margin.",
     ),
 )

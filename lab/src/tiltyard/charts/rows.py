@@ -1,19 +1,15 @@
-"""Rows with their names at the left: named lines, in groups under heads, placed to the pixel."""
+"""Rows with their names at the left, in groups below their heads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.chart import Spec, extent_px
-from tiltyard.charts.letters import fitted
-from tiltyard.charts.theme import TEXT_PX
+from tiltyard.charts.chart import Spec
+from tiltyard.charts.theme import LIGHT, SMALL_PX, TEXT_PX, named_axis
 
-_GROUP_GAP_PX = 9
-_HEAD_PX = 19
+_GROUP_GAP_PX = 7
 _LABELS_SHARE = 0.44
 """At most so much of the width is for names."""
-_ROOMY_PX = 480
 
 
 @dataclass(frozen=True)
@@ -24,6 +20,11 @@ class Row:
     label: str
     head: str = ""
     """Of the group that it belongs to; neighbours with the same head are one group."""
+
+    @property
+    def place(self) -> Spec:
+        """What a datum of the row has: its row and the head of its group."""
+        return {"row": self.key, "head": self.head}
 
 
 def rows_of(findings: Findings) -> list[Row]:
@@ -47,101 +48,84 @@ def rows_of(findings: Findings) -> list[Row]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows laid out for a width: heads beside the names where there is room, else above them."""
+    """Rows laid out for a width."""
 
     rows: Sequence[Row]
-    row_px: int
+    row_px: float
     width_px: int
-
-    @cached_property
-    def _grouped(self) -> bool:
-        return any(row.head for row in self.rows)
-
-    @cached_property
-    def _abreast(self) -> bool:
-        return self._grouped and self.width_px >= _ROOMY_PX
-
-    @cached_property
-    def _columns_px(self) -> tuple[int, int]:
-        """Room for heads and for names."""
-        most = _LABELS_SHARE * self.width_px
-        names = min(extent_px(row.label for row in self.rows), round(most))
-        if not self._abreast:
-            return 0, names
-        heads = extent_px((row.head for row in self.rows), TEXT_PX + 1)
-        return min(heads, round(most / 2)), min(names, round(most / 2))
+    """Of the whole picture."""
+    gap: float = 0.35
+    """Of a row, left free between it and the next one."""
+    grid: bool = False
+    """Whether a line runs along each row."""
 
     @property
     def labels_px(self) -> int:
         """Room left of the plot."""
-        return sum(self._columns_px)
-
-    @cached_property
-    def places(self) -> dict[str, float]:
-        """Key of each row → the height of its middle."""
-        found: dict[str, float] = {}
-        foot, head = 0.0, None
-        for row in self.rows:
-            if row.head != head:
-                foot += _GROUP_GAP_PX if found else 0
-                foot += _HEAD_PX if self._grouped and not self._abreast else 0
-                head = row.head
-            found[row.key] = foot + self.row_px / 2
-            foot += self.row_px
-        return found
+        return int(str(self._axis["minExtent"])) + 6
 
     @property
-    def height_px(self) -> float:
-        """From the top of the first row to the foot of the last."""
-        return max(self.places.values(), default=0.0) + self.row_px / 2
+    def _axis(self) -> Spec:
+        labels = {row.key: row.label for row in self.rows}
+        axis = named_axis(labels, most_px=_LABELS_SHARE * self.width_px)
+        return {**axis, "grid": self.grid}
 
-    @property
-    def y(self) -> Spec:
-        """Encoding of what stands at a row: the field ``y`` of a datum is a place in px."""
-        span = [0, self.height_px]
+    def view(
+        self,
+        plot_px: float,
+        data: Iterable[Spec],
+        layers: Sequence[Spec],
+        encoding: Spec | None = None,
+    ) -> Spec:
+        """One view, or where rows have heads one below the other.
+
+        Args:
+            plot_px: width of the plot.
+            data: each datum has the place of its row (:attr:`Row.place`).
+            layers: marks; those without ``y`` of their own stand at the rows.
+            encoding: further channels of all layers.
+        """
+        heads = list(dict.fromkeys(row.head for row in self.rows))
+        y: Spec = {
+            "field": "row",
+            "type": "nominal",
+            "sort": [row.key for row in self.rows],
+            "title": None,
+            "scale": {"paddingInner": self.gap, "paddingOuter": self.gap / 2},
+            "axis": self._axis,
+        }
+        view: Spec = {
+            "width": plot_px,
+            "height": {"step": self.row_px, "for": "position"},
+            "encoding": {"y": y, **(encoding or {})},
+            "layer": list(layers),
+        }
+        values: Spec = {"data": {"values": list(data)}}
+        if not any(heads):
+            return values | view
+        header: Spec = {
+            "labelOrient": "top",
+            "labelAnchor": "start",
+            "labelFontSize": TEXT_PX,
+            "labelFontWeight": 600,
+            "labelColor": LIGHT["ink"],
+            "labelPadding": 2,
+            "labelLimit": plot_px,
+        }
+        by_head: Spec = {"field": "head", "type": "nominal", "sort": heads, "title": None}
         return {
-            "field": "y",
-            "type": "quantitative",
-            "axis": None,
-            "scale": {"domain": span, "range": span, "nice": False, "zero": False},
+            **values,
+            "facet": {"row": {**by_head, "header": header}},
+            "spacing": _GROUP_GAP_PX,
+            "resolve": {"scale": {"y": "independent"}},
+            "spec": view,
         }
 
-    def layers(self) -> list[Spec]:
-        """Names, and heads in bold."""
-        heads_px, names_px = self._columns_px
-        names = [
-            {"y": self.places[row.key], "said": fitted(row.label, names_px - 8)}
-            for row in self.rows
-        ]
-        return [
-            self.texts(names, {"value": -8}, align="right"),
-            self.texts(
-                self._heads(heads_px), {"value": -self.labels_px}, align="left", fontWeight=600
-            ),
-        ]
 
-    def _heads(self, room_px: int) -> list[Spec]:
-        """The first row of each group has its head beside it, or above."""
-        firsts = [
-            row
-            for before, row in zip([None, *self.rows], self.rows, strict=False)
-            if row.head and (before is None or before.head != row.head)
-        ]
-        if self._abreast:
-            return [
-                {"y": self.places[row.key], "said": fitted(row.head, room_px - 8, TEXT_PX + 1)}
-                for row in firsts
-            ]
-        lift = (self.row_px + _HEAD_PX) / 2
-        return [
-            {"y": self.places[row.key] - lift, "said": fitted(row.head, self.width_px - 8)}
-            for row in firsts
-        ]
-
-    def texts(self, values: list[Spec], x: Spec, **look: object) -> Spec:
-        """Texts ``said`` at the heights ``y``."""
-        return {
-            "data": {"values": values},
-            "mark": {"type": "text", "baseline": "middle", "fontSize": TEXT_PX, **look},
-            "encoding": {"y": self.y, "x": x, "text": {"field": "said"}},
-        }
+def texts(field: str, x: Spec, **look: object) -> Spec:
+    """A layer of texts beside the marks of rows."""
+    return {
+        "transform": [{"filter": f"isValid(datum.{field})"}],
+        "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": SMALL_PX, **look},
+        "encoding": {"x": x, "text": {"field": field}},
+    }

@@ -1,14 +1,16 @@
-"""Where things stand in a picture of curves: levels across, values up, names at the ends."""
+"""Where things stand in a picture of lines: values up, levels across, names at the ends."""
 
 import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 
 from tiltyard.analysis.axes import AUTOMATIC, COUNTED, Course
-from tiltyard.charts.chart import Spec
-from tiltyard.charts.theme import SMALL_PX
+from tiltyard.analysis.model import Findings
+from tiltyard.charts.chart import Spec, series
+from tiltyard.charts.theme import LIGHT, SMALL_PX, extent_px, text_px
 
 _WIDE_RANGE = 20
 """Values that differ by more than this factor are drawn on a logarithmic scale."""
@@ -21,6 +23,11 @@ _DODGE = 0.1
 _AIR = 0.5
 _LABELS_PX = 42
 """Room for the numbers of the axis of values, the same in all panels."""
+_SIGN_PX = 20
+_NAMES_SHARE = 0.36
+"""Longer names than this share of a panel would leave too little of it for the lines."""
+_NAME_PX = 15
+"""Distance of the names at the ends of lines."""
 
 
 @dataclass(frozen=True)
@@ -33,34 +40,28 @@ class Scale:
 
     def axis(self, *, across: bool = False) -> Spec:
         """Encoding of a value, without its field: upwards, or across."""
-        axis: Spec = {"grid": True, "labelExpr": "format(datum.value, ',~r')"}
-        axis |= {} if across else {"minExtent": _LABELS_PX}
-        axis |= (
-            {"values": self._ticks(_FEW_TICKS if across else _MANY_TICKS)}
-            if self.logarithmic
-            else {"tickCount": 5}
-        )
-        return {
-            "type": "quantitative",
-            "title": None,
-            "axis": {**axis, "labelOverlap": "parity" if across else False},
-            "scale": {
-                "type": "log" if self.logarithmic else "linear",
-                "domain": [self.low, self.high],
-                "nice": False,
-            },
+        axis: Spec = {
+            "grid": True,
+            "labelExpr": "format(datum.value, ',~r')",
+            "labelOverlap": "parity" if across else False,
         }
+        axis |= {} if across else {"minExtent": _LABELS_PX}
+        if self.logarithmic:
+            axis["values"] = self._ticks(_FEW_TICKS if across else _MANY_TICKS)
+        else:
+            axis["tickCount"] = 5
+        kind = "log" if self.logarithmic else "linear"
+        scale: Spec = {"type": kind, "domain": [self.low, self.high], "nice": False}
+        return {"type": "quantitative", "title": None, "axis": axis, "scale": scale}
 
-    def share(self, value: float) -> float:
-        """How high a value stands: 0 at the foot, 1 at the top."""
-        low, high, drawn = self._drawn(self.low), self._drawn(self.high), self._drawn(value)
-        return (drawn - low) / (high - low)
-
-    def at_share(self, share: float) -> float:
-        """The value that stands so high."""
+    def apart(self, values: Mapping[str, float], least: float) -> dict[str, float]:
+        """Values moved as little as needed to stand ``least`` of the height apart."""
         low, high = self._drawn(self.low), self._drawn(self.high)
-        drawn = low + share * (high - low)
-        return math.exp(drawn) if self.logarithmic else drawn
+        heights = {
+            name: (self._drawn(value) - low) / (high - low) for name, value in values.items()
+        }
+        moved = {name: low + at * (high - low) for name, at in apart(heights, least).items()}
+        return {name: math.exp(at) if self.logarithmic else at for name, at in moved.items()}
 
     def _drawn(self, value: float) -> float:
         return math.log(value) if self.logarithmic else value
@@ -74,14 +75,6 @@ class Scale:
             if len(inside) <= most:
                 break
         return inside
-
-
-def round_ticks(most: float, steps: int = 4) -> list[float]:
-    """Round numbers from 0 to the first that is not below ``most``."""
-    rough = most / steps
-    decade = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
-    step = next(one * decade for one in (1, 2, 2.5, 5, 10) if one * decade >= rough)
-    return [step * place for place in range(math.ceil(most / step - 1e-9) + 1)]
 
 
 def scale_of(values: Iterable[float]) -> Scale:
@@ -100,7 +93,6 @@ class Places:
 
     at: Mapping[int, float]
     texts: Mapping[int, str]
-    """Of the levels that have room for a label."""
     beside: frozenset[int]
     """Levels that are not on the scale: ``auto``, left of it."""
     dodge: float
@@ -119,7 +111,7 @@ class Places:
         """The ends of the axis."""
         return min(self.at.values()) - self.air, max(self.at.values()) + self.air
 
-    def axis(self) -> Spec:
+    def axis(self, width_px: float) -> Spec:
         """Encoding of a place, without its field."""
         texts = {f"{self.at[level]:.4f}": text for level, text in self.texts.items()}
         return {
@@ -128,15 +120,33 @@ class Places:
             "scale": {"domain": list(self.edges), "nice": False, "zero": False},
             "axis": {
                 "grid": False,
-                "values": [self.at[level] for level in self.texts],
+                "values": [self.at[level] for level in self.labelled(width_px)],
                 "labelExpr": f"{json.dumps(texts)}[format(datum.value, '.4f')]",
                 "labelOverlap": False,
             },
         }
 
+    def labelled(self, width_px: float) -> list[int]:
+        """Levels whose labels fit: all, or every second, third … one, the largest among them."""
+        left, right = self.edges
+        px_each = width_px / (right - left)
+        largest_first = sorted(self.at, key=self.at.__getitem__, reverse=True)
+        for step in range(1, len(self.at) + 1):
+            levels = largest_first[::step]
+            if all(
+                px_each * (self.at[level] - self.at[lower]) >= self._distance_px(level, lower)
+                for level, lower in pairwise(levels)
+            ):
+                break
+        return levels[::-1]
 
-def places_of(along: Course, systems: int, width_px: int) -> Places:
-    """The levels of a course across a width; as many of them are labelled as there is room for."""
+    def _distance_px(self, *levels: int) -> float:
+        """Distance that the centres of two labels need."""
+        return fmean(text_px(self.texts[level], SMALL_PX) for level in levels) + 10
+
+
+def places_of(along: Course, systems: int) -> Places:
+    """The levels of a course across a width."""
     by_ratio = along.axis.is_sized(along.levels) or along.axis.names[0] in COUNTED
     beside = frozenset({AUTOMATIC} if by_ratio else ()) & set(along.levels)
     on_scale = [level for level in along.levels if level not in beside]
@@ -146,7 +156,7 @@ def places_of(along: Course, systems: int, width_px: int) -> Places:
         at = {AUTOMATIC: at[on_scale[0]] - step, **at}
     return Places(
         at=at,
-        texts=_labelled(along, at, step * _AIR, width_px),
+        texts={level: along.text(level) for level in at},
         beside=beside,
         dodge=step * min(_DODGE, _SPREAD / systems),
         air=step * _AIR,
@@ -155,33 +165,13 @@ def places_of(along: Course, systems: int, width_px: int) -> Places:
     )
 
 
-def _labelled(along: Course, at: Mapping[int, float], air: float, width_px: int) -> dict[int, str]:
-    """As many labels as fit: every level, or every second, third … one, the largest among them."""
-    px_each = width_px / (max(at.values()) - min(at.values()) + 2 * air)
-    largest_first = sorted(at, key=at.__getitem__, reverse=True)
-    for step in range(1, len(at) + 1):
-        texts = {level: along.text(level) for level in largest_first[::step]}
-        if all(
-            px_each * (at[level] - at[lower]) >= _label_px(texts[level], texts[lower])
-            for level, lower in pairwise(texts)
-        ):
-            break
-    return dict(reversed(texts.items()))
-
-
-def _label_px(one: str, other: str) -> float:
-    """Distance that the centres of two labels need."""
-    return 0.58 * SMALL_PX * (len(one) + len(other)) / 2 + 10
-
-
 def apart(shares: Mapping[str, float], least: float) -> dict[str, float]:
     """The same heights, moved as little as needed to stand ``least`` apart, within 0 to 1.
 
     Those that are too near to each other are spread around their own middle.
     """
-    names = sorted(shares, key=shares.__getitem__)
     heaps: list[tuple[list[str], float]] = []
-    for name in names:
+    for name in sorted(shares, key=shares.__getitem__):
         heaps.append(([name], shares[name]))
         while len(heaps) > 1 and _foot(heaps[-1], least) < _top(heaps[-2], least) + least:
             (lower, below), (upper, above) = heaps[-2:]
@@ -192,7 +182,11 @@ def apart(shares: Mapping[str, float], least: float) -> dict[str, float]:
         for heap in heaps
         for place, name in enumerate(heap[0])
     }
-    return _within(moved, least)
+    upwards = {name: max(at, place * least) for place, (name, at) in enumerate(moved.items())}
+    return {
+        name: min(at, 1 - (len(moved) - 1 - place) * least)
+        for place, (name, at) in enumerate(upwards.items())
+    }
 
 
 def _foot(heap: tuple[list[str], float], least: float) -> float:
@@ -203,11 +197,39 @@ def _top(heap: tuple[list[str], float], least: float) -> float:
     return heap[1] + least * (len(heap[0]) - 1) / 2
 
 
-def _within(moved: dict[str, float], least: float) -> dict[str, float]:
-    """Pushed up from below 0, then down from above 1; the order stays."""
-    names = list(moved)
-    for place, name in enumerate(names):
-        moved[name] = max(moved[name], place * least)
-    for place, name in enumerate(reversed(names)):
-        moved[name] = min(moved[name], 1 - place * least)
-    return moved
+def names_px(findings: Findings, panel_px: int) -> int | None:
+    """Room for the systems' names beside a panel; ``None`` where a legend has to take them."""
+    needed_px = extent_px(series(findings), SMALL_PX) + _SIGN_PX
+    return needed_px if needed_px <= _NAMES_SHARE * panel_px else None
+
+
+def named_ends(
+    scale: Scale, ends: Mapping[str, float], size_px: tuple[int, int], shape: Spec
+) -> list[Spec]:
+    """Sign and name of each system, moved where lines end together.
+
+    Args:
+        scale: of the values.
+        ends: each system's last value.
+        size_px: width and height of the panel.
+        shape: encoding of the systems' shapes.
+    """
+    width_px, height_px = size_px
+    heights = scale.apart(ends, _NAME_PX / height_px)
+    data: Spec = {"values": [{"system": name, "end": end} for name, end in heights.items()]}
+    place: Spec = {
+        "x": {"value": width_px + 12},
+        "y": {"field": "end", "type": "quantitative"},
+    }
+    return [
+        {
+            "data": data,
+            "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
+            "encoding": {**place, "shape": shape},
+        },
+        {
+            "data": data,
+            "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": SMALL_PX},
+            "encoding": {**place, "text": {"field": "system"}, "color": {"value": LIGHT["ink"]}},
+        },
+    ]

@@ -1,8 +1,15 @@
-"""A specification to an SVG text: static, small, coloured by CSS variables."""
+"""A specification to an SVG text: static, small, coloured by CSS variables.
 
+This is the only place where a drawn picture is changed, and it is changed as a tree. A chart is
+drawn once, however many forms of a report print it.
+"""
+
+import json
 import re
-from functools import cache
-from html import escape
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final
+from xml.etree import ElementTree
 
 import vl_convert
 
@@ -10,29 +17,32 @@ from tiltyard.charts.chart import Spec
 from tiltyard.charts.theme import FONT, FONTS, LIGHT, config
 from tiltyard.units import format_number
 
-_VEGA_LITE = "5.21"
-_MARGIN_PX = 12
-_VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
-_PAINT = re.compile(r'\b(fill|stroke)="(#[0-9a-f]{6})"')
-_TAG = re.compile(r"<[^>]+>")
-_NUMBER = re.compile(r"-?\d+\.\d{2,}")
-_USELESS = re.compile(
-    r" (?:class|role|aria-[a-z]+|pointer-events|font-family|stroke-miterlimit|xmlns:xlink|version)"
-    r'="[^"]*"| opacity="1"| stroke-width="1"'
-)
-_DISC = re.compile(
-    r'<path transform="translate\(([^,]+),([^)]+)\)" '
-    r'd="M([\d.]+),0A\3,\3,0,1,1,-\3,0A\3,\3,0,1,1,\3,0(?:Z)?"'
-)
-_TOLD = re.compile(r'<(path|rect|line) aria-label="([^"]*)"([^>]*)/>')
-_TITLE = re.compile(r'<(\w+)( [^>]*?) title="(\d+)"/>')
-_LONG = re.compile(r"-?\d+\.\d{3,}")
-_HIDDEN = re.compile(r'<text(?: [a-z-]+="[^"]*")* opacity="0"(?: [a-z-]+="[^"]*")*>[^<]*</text>')
-_EMPTY = re.compile(r'<path(?: d="(?:M0,0h0v0h0Z)?"| display="none")*/>|<g></g>')
+_VEGA_LITE: Final = "5.21"
+_MARGIN_PX: Final = 12
+_KEPT: Final = 256
+"""Drawings that are remembered while the forms of a report are printed."""
+_NAMESPACE: Final = "http://www.w3.org/2000/svg"
+_VARIABLES: Final = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
+_USELESS: Final = {"class", "role", "pointer-events", "stroke-miterlimit", "version"}
+_DEFAULTS: Final = {("opacity", "1"), ("stroke-width", "1")}
+_TITLED: Final = {"path", "rect", "line"}
+_NUMBER: Final = re.compile(r"-?\d+\.\d{2,}")
+_LONG_NUMBER: Final = re.compile(r"-?\d+\.\d{3,}")
+
+ElementTree.register_namespace("", _NAMESPACE)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A picture for print."""
+
+    svg: str
+    width_px: float
+    height_px: float
 
 
 def to_svg(spec: Spec, alt: str, *, titles: bool = False) -> str:
-    """Draw a chart.
+    """Draw a chart for a page.
 
     The colours become ``var(--name)`` of :data:`tiltyard.charts.theme.LIGHT`, the font is the
     page's, and nothing in it has an id, so that many pictures can share one page.
@@ -45,31 +55,27 @@ def to_svg(spec: Spec, alt: str, *, titles: bool = False) -> str:
     Raises:
         ValueError: if the specification is not valid.
     """
-    told: list[str] = []
-
-    def kept(mark: re.Match[str]) -> str:
-        told.append(_title(mark[2]))
-        return f'<{mark[1]}{mark[3]} title="{len(told) - 1}"/>'
-
-    def titled(mark: re.Match[str]) -> str:
-        return f"<{mark[1]}{mark[2]}><title>{told[int(mark[3])]}</title></{mark[1]}>"
-
-    text = _HIDDEN.sub("", _drawn(spec, aria=titles))
-    text = _TAG.sub(_slimmed, _TOLD.sub(kept, text) if titles else text)
-    text = _DISC.sub(r'<circle cx="\1" cy="\2" r="\3"', text)
-    while (fewer := _EMPTY.sub("", text)) != text:
-        text = fewer
-    text = _TITLE.sub(titled, text)
-    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1)
+    root = _drawn(spec)
+    for element in root.iter():
+        if titles and _tag(element) in _TITLED and (values := element.get("aria-label")):
+            ElementTree.SubElement(element, "title").text = _title(values)
+        element.attrib.pop("font-family", None)
+        _round(element)
+        for paint in ("fill", "stroke"):
+            if (colour := element.get(paint)) in _VARIABLES:
+                element.set(paint, _VARIABLES[colour])
+    return _text(root, {"role": "img", "aria-label": alt})
 
 
-def to_paper(spec: Spec) -> str:
+def to_paper(spec: Spec, margin_px: float = 0) -> Paper:
     """Draw a chart for paper: colours as they are, the typeface named; no page is around it.
 
     Raises:
         ValueError: if the specification is not valid.
     """
-    return _drawn(spec)
+    root = _drawn(spec)
+    width_px, height_px = _widened(root, margin_px)
+    return Paper(_text(root, {}), width_px, height_px)
 
 
 def to_file(spec: Spec, alt: str) -> str:
@@ -78,42 +84,101 @@ def to_file(spec: Spec, alt: str) -> str:
     Raises:
         ValueError: if the specification is not valid.
     """
-    alone = {**spec, "background": LIGHT["paper"], "padding": _MARGIN_PX}
-    text = _TAG.sub(lambda tag: _USELESS.sub("", tag[0]), _HIDDEN.sub("", _drawn(alone)))
-    root = f'<svg role="img" aria-label="{escape(alt)}" font-family="{FONT}" '
-    return text.replace("<svg ", root, 1)
+    root = _drawn(spec)
+    for element in root.iter():
+        element.attrib.pop("font-family", None)
+    width_px, height_px = _widened(root, _MARGIN_PX)
+    sides = {"width": f"{width_px:g}", "height": f"{height_px:g}", "fill": LIGHT["paper"]}
+    paper = ElementTree.Element("rect", {"x": f"{-_MARGIN_PX}", "y": f"{-_MARGIN_PX}", **sides})
+    root.insert(0, paper)
+    return _text(root, {"role": "img", "aria-label": alt, "font-family": FONT})
 
 
-def _drawn(spec: Spec, *, aria: bool = False) -> str:
-    _know_typeface()
-    drawn: str = vl_convert.vegalite_to_svg(
-        {**spec, "config": {**config(), "aria": aria}}, vl_version=_VEGA_LITE
-    )
+def _drawn(spec: Spec) -> ElementTree.Element:
+    """The picture as a tree, without what a still picture does not need."""
+    root = ElementTree.fromstring(_rendered(json.dumps({**spec, "config": config()})))
+    _prune(root)
+    return root
+
+
+@lru_cache(maxsize=_KEPT)
+def _rendered(spec: str) -> str:
+    _register_typeface()
+    drawn: str = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
     return drawn
 
 
 @cache
-def _know_typeface() -> None:
+def _register_typeface() -> None:
     """Widths of texts are those of our own typeface, whatever this host has."""
     vl_convert.register_font_directory(str(FONTS))
 
 
-def _title(description: str) -> str:
-    """What a mark stands for, in as many digits as a person reads; what is empty is left out."""
-    told = "; ".join(part for part in description.split("; ") if not part.endswith(": "))
-    return _LONG.sub(lambda number: format_number(float(number[0]), 4), told)
+def _prune(element: ElementTree.Element) -> None:
+    for child in list(element):
+        _prune(child)
+        if _is_empty(child):
+            element.remove(child)
+    for name, value in list(element.attrib.items()):
+        if name in _USELESS or (name, value) in _DEFAULTS:
+            del element.attrib[name]
 
 
-def _slimmed(tag: re.Match[str]) -> str:
-    """A tag with what a still picture needs; text between tags is not touched."""
-    text = _USELESS.sub("", tag[0])
-    return _PAINT.sub(_variable, _NUMBER.sub(_rounded, text))
+def _is_empty(element: ElementTree.Element) -> bool:
+    """Whether nothing is seen of an element: hidden text, a path without a line, an empty group."""
+    match _tag(element):
+        case "text":
+            return element.get("opacity") == "0"
+        case "path":
+            return element.get("d", "") in ("", "M0,0h0v0h0Z") or element.get("display") == "none"
+        case "g":
+            return len(element) == 0
+    return False
 
 
-def _rounded(number: re.Match[str]) -> str:
-    """One decimal: a tenth of a pixel."""
+def _round(element: ElementTree.Element) -> None:
+    """Tenths of a pixel, and discs as circles."""
+    for name, value in list(element.attrib.items()):
+        if "." in value:
+            element.set(name, _NUMBER.sub(_tenths, value))
+    outline = element.get("d", "")
+    radius = outline[1 : outline.find(",")]
+    if outline.startswith(f"M{radius},0A{radius},{radius},0,1,1,-{radius},0A{radius},{radius},0,"):
+        place = element.attrib.pop("transform", "translate(0,0)")
+        x, y = place.removeprefix("translate(").removesuffix(")").split(",")
+        del element.attrib["d"]
+        element.tag = f"{{{_NAMESPACE}}}circle"
+        element.attrib |= {"cx": x, "cy": y, "r": radius}
+
+
+def _tenths(number: re.Match[str]) -> str:
     return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
-def _variable(paint: re.Match[str]) -> str:
-    return f'{paint[1]}="{_VARIABLES.get(paint[2], paint[2])}"'
+def _title(description: str) -> str:
+    """What a mark stands for, in as many digits as a person reads; what is empty is left out."""
+    values = "; ".join(part for part in description.split("; ") if not part.endswith(": "))
+    return _LONG_NUMBER.sub(lambda number: format_number(float(number[0]), 4), values)
+
+
+def _widened(root: ElementTree.Element, margin_px: float) -> tuple[float, float]:
+    """Room around a picture; its width and height with it."""
+    width_px, height_px = (
+        float(root.get(side, "0")) + 2 * margin_px for side in ("width", "height")
+    )
+    root.set("width", f"{width_px:g}")
+    root.set("height", f"{height_px:g}")
+    root.set("viewBox", f"{-margin_px:g} {-margin_px:g} {width_px:g} {height_px:g}")
+    return width_px, height_px
+
+
+def _text(root: ElementTree.Element, attributes: dict[str, str]) -> str:
+    for element in root.iter():
+        for name in [name for name in element.attrib if name.startswith("aria-")]:
+            del element.attrib[name]
+    root.attrib = {**attributes, **root.attrib}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]

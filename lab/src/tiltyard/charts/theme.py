@@ -7,90 +7,58 @@ lightened for dark; better and worse are teal and ochre, told apart by all commo
 vision. A colour never speaks alone: systems also differ in shape, verdicts also in words.
 """
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+from PIL import ImageFont
+
 from tiltyard.analysis.model import Findings
-from tiltyard.charts.chart import Spec, extent_px, series
+from tiltyard.charts.chart import Spec, series
 
-LIGHT: dict[str, str] = {
-    "paper": "#fcfcfa",
-    "panel": "#f3f3ef",
-    "band": "#eae9e1",
-    "line": "#dedfda",
-    "faint": "#868b90",
-    "soft": "#565b60",
-    "ink": "#1a1d1f",
-    "series-1": "#0b6cab",
-    "series-2": "#c4501b",
-    "series-3": "#0a8266",
-    "series-4": "#a8548a",
-    "series-5": "#a57700",
-    "series-6": "#4b93c4",
-    "series-7": "#6b6f78",
-    "series-8": "#8a5432",
-    "better-4": "#47ae9d",
-    "better-3": "#7bc7b8",
-    "better-2": "#aedcd1",
-    "better-1": "#d8eee8",
-    "equal": "#e5e5e1",
-    "worse-1": "#f8ebd3",
-    "worse-2": "#f1d5a4",
-    "worse-3": "#e7b96b",
-    "worse-4": "#d99a44",
-    "amount-1": "#f0f3f6",
-    "amount-2": "#dfe7ee",
-    "amount-3": "#c9d7e4",
-    "amount-4": "#aec4d7",
-    "amount-5": "#91aecb",
-    "height-1": "#a3cfb4",
-    "height-2": "#72bdb3",
-    "height-3": "#46a5b7",
-    "height-4": "#2b87b1",
-    "height-5": "#2a68a1",
-    "height-6": "#2b4a88",
-    "height-7": "#262f69",
+_COLOURS: dict[str, tuple[str, str]] = {
+    "paper": ("#fcfcfa", "#131618"),
+    "panel": ("#f3f3ef", "#1b1f22"),
+    "band": ("#eae9e1", "#262b2f"),
+    "line": ("#dedfda", "#2f3539"),
+    "faint": ("#868b90", "#858d94"),
+    "soft": ("#565b60", "#a8b0b6"),
+    "ink": ("#1a1d1f", "#eceeef"),
+    "series-1": ("#0b6cab", "#5aaee8"),
+    "series-2": ("#c4501b", "#f0884c"),
+    "series-3": ("#0a8266", "#3cc39c"),
+    "series-4": ("#a8548a", "#dd94c3"),
+    "series-5": ("#a57700", "#deb23e"),
+    "series-6": ("#4b93c4", "#9bd0f2"),
+    "series-7": ("#6b6f78", "#aab1ba"),
+    "series-8": ("#8a5432", "#c99873"),
+    "better-4": ("#47ae9d", "#21786b"),
+    "better-3": ("#7bc7b8", "#216257"),
+    "better-2": ("#aedcd1", "#1f4d46"),
+    "better-1": ("#d8eee8", "#1d3834"),
+    "equal": ("#e5e5e1", "#2e3438"),
+    "worse-1": ("#f8ebd3", "#3c3120"),
+    "worse-2": ("#f1d5a4", "#543f20"),
+    "worse-3": ("#e7b96b", "#6d4f1f"),
+    "worse-4": ("#d99a44", "#86601f"),
+    "amount-1": ("#f0f3f6", "#1d242a"),
+    "amount-2": ("#dfe7ee", "#23313d"),
+    "amount-3": ("#c9d7e4", "#2a4051"),
+    "amount-4": ("#aec4d7", "#325067"),
+    "amount-5": ("#91aecb", "#3a617e"),
+    "height-1": ("#a3cfb4", "#384b85"),
+    "height-2": ("#72bdb3", "#31639c"),
+    "height-3": ("#46a5b7", "#307daf"),
+    "height-4": ("#2b87b1", "#409ab5"),
+    "height-5": ("#2a68a1", "#63b5b1"),
+    "height-6": ("#2b4a88", "#92d0ae"),
+    "height-7": ("#262f69", "#cdebb0"),
 }
-
-DARK: dict[str, str] = {
-    "paper": "#131618",
-    "panel": "#1b1f22",
-    "band": "#262b2f",
-    "line": "#2f3539",
-    "faint": "#858d94",
-    "soft": "#a8b0b6",
-    "ink": "#eceeef",
-    "series-1": "#5aaee8",
-    "series-2": "#f0884c",
-    "series-3": "#3cc39c",
-    "series-4": "#dd94c3",
-    "series-5": "#deb23e",
-    "series-6": "#9bd0f2",
-    "series-7": "#aab1ba",
-    "series-8": "#c99873",
-    "better-4": "#21786b",
-    "better-3": "#216257",
-    "better-2": "#1f4d46",
-    "better-1": "#1d3834",
-    "equal": "#2e3438",
-    "worse-1": "#3c3120",
-    "worse-2": "#543f20",
-    "worse-3": "#6d4f1f",
-    "worse-4": "#86601f",
-    "amount-1": "#1d242a",
-    "amount-2": "#23313d",
-    "amount-3": "#2a4051",
-    "amount-4": "#325067",
-    "amount-5": "#3a617e",
-    "height-1": "#384b85",
-    "height-2": "#31639c",
-    "height-3": "#307daf",
-    "height-4": "#409ab5",
-    "height-5": "#63b5b1",
-    "height-6": "#92d0ae",
-    "height-7": "#cdebb0",
-}
+"""Name → colour by day and by night."""
+LIGHT = {name: day for name, (day, _) in _COLOURS.items()}
+DARK = {name: night for name, (_, night) in _COLOURS.items()}
 
 FAMILY = "Tiltyard Sans"
 """The typeface of pictures, pages and PDF: a subset of Inter, in ``fonts/``; weights 400, 600."""
@@ -111,7 +79,10 @@ _GLYPHS = ("●", "■", "◆", "▲", "▼")
 TERMINAL = {"better": "#1c8a7b", "worse": "#b5761d"}
 """Teal and ochre for text on whatever ground a terminal has."""
 
-_LEGEND_ROW_PX = 16
+FIT: Spec = {"autosize": {"type": "fit-x", "contains": "padding"}}
+"""The width of a picture is that of all that is in it; Vega finds room for names and texts."""
+
+_EM = 1000
 _SYMBOL_PX = 30
 """Room of a symbol of the legend, and between its columns."""
 
@@ -139,21 +110,59 @@ def signs(findings: Findings) -> dict[str, tuple[str, str]]:
     }
 
 
-def system_legend(findings: Findings, width_px: int, left_px: int = 0) -> Spec:
-    """Where systems cannot be named beside their marks: in as many columns as there is room for.
-
-    Args:
-        findings: whose systems.
-        width_px: of the whole picture.
-        left_px: how far left of the plot the legend may begin.
-    """
+def system_legend(findings: Findings, width_px: int) -> Spec:
+    """Where systems cannot be named beside their marks: in as many columns as there is room for."""
     names = series(findings)
     columns = max(1, min(len(names), width_px // (extent_px(names) + _SYMBOL_PX)))
-    legend: Spec = {"columns": columns, "labelLimit": width_px - _SYMBOL_PX}
-    if not left_px:
-        return legend
-    above_px = math.ceil(len(names) / columns) * _LEGEND_ROW_PX
-    return {**legend, "orient": "none", "legendX": -left_px, "legendY": -above_px - 6}
+    return {"columns": columns, "labelLimit": width_px - _SYMBOL_PX}
+
+
+def text_px(text: str, size_px: int = TEXT_PX) -> float:
+    """How wide a text is in our typeface."""
+    return size_px * _typeface().getlength(text.replace("\n", " ")) / _EM
+
+
+def extent_px(texts: Iterable[str], size_px: int = TEXT_PX) -> int:
+    """Room for the widest of some texts, with some air."""
+    return math.ceil(max((text_px(text, size_px) for text in texts), default=0.0)) + 8
+
+
+def distinct(names: Iterable[str], room_px: float) -> dict[str, str]:
+    """Names that fit, and differ where the names do: the end of each is left out, or its middle."""
+    known = list(dict.fromkeys(names))
+    ends = {name: _shortened(name, room_px, 0) for name in known}
+    if len(set(ends.values())) == len(known):
+        return ends
+    return {name: _shortened(name, room_px, 0.5) for name in known}
+
+
+def named_axis(names: Mapping[str, str], size_px: int = TEXT_PX, most_px: float = 0) -> Spec:
+    """An axis that shows other words than the data hold.
+
+    Args:
+        names: value → what is printed at the axis.
+        size_px: of the type.
+        most_px: room for the longest of them; 0 if all have the room that they need.
+    """
+    needed_px = extent_px(names.values(), size_px)
+    cut = 0 < most_px < needed_px
+    return {
+        "labelExpr": f"{json.dumps(names)}[datum.value]",
+        "labelFontSize": size_px,
+        "labelLimit": math.floor(most_px) - 6 if cut else 0,
+        "minExtent": math.floor(most_px) if cut else needed_px,
+    }
+
+
+def toned() -> Spec:
+    """Encoding of the field ``tone``: the name of a colour of the theme."""
+    names = list(LIGHT)
+    return {
+        "field": "tone",
+        "type": "nominal",
+        "scale": {"domain": names, "range": [LIGHT[name] for name in names]},
+        "legend": None,
+    }
 
 
 def config() -> Spec:
@@ -167,7 +176,6 @@ def config() -> Spec:
     return {
         "background": None,
         "font": FAMILY,
-        "aria": False,
         "padding": 0,
         "view": {"stroke": None},
         "text": {"fontSize": TEXT_PX, "color": LIGHT["ink"]},
@@ -192,6 +200,7 @@ def config() -> Spec:
             "symbolOpacity": 1,
             "columnPadding": 18,
             "labelLimit": 240,
+            "gradientStrokeColor": LIGHT["line"],
         },
         "title": {
             "anchor": "start",
@@ -204,6 +213,24 @@ def config() -> Spec:
         },
         "concat": {"spacing": 16},
     }
+
+
+@cache
+def _typeface() -> ImageFont.FreeTypeFont:
+    path = FONTS / "TiltyardSans-Regular.otf"
+    return ImageFont.truetype(path, _EM, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _shortened(text: str, room_px: float, tail: float) -> str:
+    """As much as fits, with an ellipsis before the last ``tail`` of what is kept."""
+    if text_px(text) <= room_px:
+        return text
+    for kept in range(len(text) - 1, 0, -1):
+        behind = int(kept * tail)
+        cut = f"{text[: kept - behind].rstrip()}…{text[len(text) - behind :].lstrip()}"
+        if text_px(cut) <= room_px:
+            return cut
+    return "…"
 
 
 def _cycled(looks: Sequence[str], findings: Findings) -> list[str]:

@@ -3,16 +3,12 @@
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.tallies import Tally, tallies
 from tiltyard.analysis.verdict import Verdict
-from tiltyard.charts.chart import Spec, StudyChart, extent_px
+from tiltyard.charts.chart import ROOMY_PX, Spec, StudyChart
 from tiltyard.charts.figures import MARKS
-from tiltyard.charts.letters import width_em
-from tiltyard.charts.rows import Rows, rows_of
-from tiltyard.charts.sequence import toned
-from tiltyard.charts.theme import SMALL_PX
+from tiltyard.charts.rows import Row, Rows, rows_of, texts
+from tiltyard.charts.theme import SMALL_PX, extent_px, text_px, toned
 
 _ROW_PX = 26
-_BAR_PX = 18
-_ROOMY_PX = 600
 _ORDER: tuple[tuple[Verdict, str], ...] = (
     ("slower", "worse-3"),
     ("undecided", "panel"),
@@ -25,51 +21,55 @@ _DECIDED: tuple[Verdict, ...] = ("slower", "equivalent", "faster")
 
 def draw(findings: Findings, width_px: int) -> Spec | None:
     """A bar a system, losses to the left and wins to the right; none where nothing is decided."""
-    found = {tally.system: tally for tally in tallies(findings)}
-    if not any(tally.verdicts.get(verdict) for tally in found.values() for verdict in _DECIDED):
+    by_system = {tally.system: tally for tally in tallies(findings)}
+    if not any(tally.verdicts.get(verdict) for tally in by_system.values() for verdict in _DECIDED):
         return None
-    layout = Rows(rows_of(findings), _ROW_PX, width_px)
-    roomy = width_px >= _ROOMY_PX
-    said_px = extent_px((_placed(tally) for tally in found.values()), SMALL_PX) if roomy else 0
-    plot_px = width_px - layout.labels_px - said_px - 8
-    reach = max(abs(edge) for tally in found.values() for edge in _edges(tally))
-    px_each = plot_px / (2 * reach)
-    parts = [
+    rows = Rows(rows_of(findings), _ROW_PX, width_px)
+    places = {system: _places_text(tally) for system, tally in by_system.items()}
+    roomy = width_px >= ROOMY_PX
+    plot_px = width_px - rows.labels_px - (extent_px(places.values(), SMALL_PX) if roomy else 0) - 8
+    reach = max(abs(edge) for tally in by_system.values() for edge in _edges(tally))
+    data = [
         part
-        for system, tally in found.items()
-        for part in _parts(tally, layout.places[system], px_each)
+        for row in rows.rows
+        if row.key in by_system
+        for part in _parts(by_system[row.key], row, plot_px / (2 * reach), places[row.key])
     ]
-    placed = [
-        {"y": layout.places[system], "said": _placed(tally)} for system, tally in found.items()
+    x: Spec = {
+        "type": "quantitative",
+        "axis": None,
+        "scale": {"domain": [-reach, reach], "nice": False},
+    }
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "bar"},
+            "encoding": {
+                "x": {**x, "field": "from"},
+                "x2": {"field": "to"},
+                "color": toned(),
+            },
+        },
+        texts("text", {**x, "field": "middle"}, align="center", dx=0),
+        *([texts("places", {"value": plot_px + 8}, dx=0)] if roomy else []),
     ]
     return {
         "padding": {"left": 0, "top": 2, "bottom": 4, "right": 4},
-        "width": plot_px,
-        "height": layout.height_px,
-        "layer": [
-            *_bars(parts, layout, reach),
-            *layout.layers(),
-            *(
-                [layout.texts(placed, {"value": plot_px + 8}, align="left", fontSize=SMALL_PX)]
-                if roomy
-                else []
-            ),
-        ],
+        **rows.view(plot_px, data, layers),
     }
 
 
 def alt(findings: Findings) -> str:
     """Every count."""
-    told = "; ".join(
+    counts = "; ".join(
         f"{tally.system}: "
         + ", ".join(f"{tally.verdicts.get(verdict, 0)} {verdict}" for verdict, _ in _ORDER)
-        + f", {_placed(tally)}"
+        + f", {_places_text(tally)}"
         for tally in tallies(findings)
     )
-    return f"Verdicts of all comparisons, told from each system's side. {told}."
+    return f"Verdicts of all comparisons, from each system's side. {counts}."
 
 
-def _placed(tally: Tally) -> str:
+def _places_text(tally: Tally) -> str:
     """``first in 4, last in 1 of 13 tests``."""
     return f"first in {tally.first}, last in {tally.last} of {tally.tests} tests"
 
@@ -81,55 +81,33 @@ def _edges(tally: Tally) -> tuple[float, float]:
     return -count("slower", 0) - middle / 2, count("faster", 0) + middle / 2
 
 
-def _parts(tally: Tally, y: float, px_each: float) -> list[Spec]:
+def _parts(tally: Tally, row: Row, px_each: float, places: str) -> list[Spec]:
     """The pieces of one bar from left to right, with the count where there is room."""
     left = _edges(tally)[0]
-    found: list[Spec] = []
+    parts: list[Spec] = []
     for verdict, tone in _ORDER:
         count = tally.verdicts.get(verdict, 0)
-        said = f"{MARKS[verdict]} {count}"
-        fits = SMALL_PX * width_em(said) + 4 <= count * px_each
-        found.append(
+        text = f"{MARKS[verdict]} {count}"
+        fits = text_px(text, SMALL_PX) + 4 <= count * px_each
+        parts.append(
             {
-                "y": y,
-                "top": y - _BAR_PX / 2,
-                "foot": y + _BAR_PX / 2,
+                **row.place,
                 "from": left,
                 "to": left + count,
                 "middle": left + count / 2,
                 "tone": tone,
-                "said": said if fits else "",
+                "text": text if fits else None,
+                "places": None,
             }
         )
         left += count
-    return found
-
-
-def _bars(parts: list[Spec], layout: Rows, reach: float) -> list[Spec]:
-    x: Spec = {
-        "field": "from",
-        "type": "quantitative",
-        "axis": None,
-        "scale": {"domain": [-reach, reach], "nice": False},
-    }
-    return [
-        {
-            "data": {"values": parts},
-            "mark": {"type": "rect"},
-            "encoding": {
-                "y": {**layout.y, "field": "top"},
-                "y2": {"field": "foot"},
-                "x": x,
-                "x2": {"field": "to"},
-                "color": toned(),
-            },
-        },
-        layout.texts(parts, {**x, "field": "middle"}, fontSize=SMALL_PX),
-    ]
+    parts[-1]["places"] = places
+    return parts
 
 
 CHART = StudyChart(
     name="wins",
+    places=("results overview",),
     title="Wins and losses",
     caption="Comparisons of each system with every other one in every cell: ▼ found worse, "
     "? undecided, = equivalent, ▲ found better. First and last are by estimate alone.",

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import CHARTS
-from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Chart, Place, Spec
+from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Picture, Place, Spec
 from tiltyard.report.document import Block, Figure, Paragraph
 from tiltyard.report.sections.ids import place as place_of
+from tiltyard.report.sections.ids import slugs
 
 _CROWDED = 3000
 """Marks from which on a picture is drawn once: a phone shows it smaller."""
@@ -17,43 +18,60 @@ _LINES = ("line", "area")
 
 
 def figures(
-    findings: Findings, workload: WorkloadFindings, place: Place, title: str = ""
+    findings: Findings,
+    workload: WorkloadFindings | None,
+    place: Place,
+    title: str = "",
+    *,
+    named: bool = False,
 ) -> tuple[Block, ...]:
-    """The pictures of a workload that hang in one room of the report.
+    """The pictures that hang in one place of a report: each chart says where that is.
 
     Args:
         findings: what the analysis states.
-        workload: one of its workloads.
-        place: the room.
+        workload: one of its workloads; ``None`` for pictures of all together.
+        place: the place.
         title: over each of them; by default that of the chart.
+        named: whether the title begins with the workload's name.
     """
-    return tuple(
-        block
-        for chart in CHARTS
-        if chart.place == place
-        for block in _hung(findings, workload, chart, title or chart.words(findings)[0])
-    )
+    ids = slugs(system.name for system in findings.systems)
+    blocks: list[Block] = []
+    for chart in CHARTS:
+        for picture in chart.pictures(findings, workload) if place in chart.places else ():
+            parts = (
+                "figure",
+                place_of(findings, workload) if workload else "",
+                picture.chart,
+                ids[picture.system] if picture.system else "",
+            )
+            words = title or (_named(workload, picture) if named and workload else picture.title)
+            blocks += _hung(picture, "-".join(filter(None, parts)), words)
+    return tuple(blocks)
 
 
-def _hung(
-    findings: Findings, workload: WorkloadFindings, chart: Chart, title: str
-) -> Iterator[Block]:
-    wide = chart.draw(findings, workload, WIDE_PX)
+def _named(workload: WorkloadFindings, picture: Picture) -> str:
+    if picture.system:
+        return f"{workload.name}, {picture.system}"
+    return f"{workload.name}: {picture.title[:1].lower()}{picture.title[1:]}"
+
+
+def _hung(picture: Picture, id: str, title: str) -> Iterator[Block]:
+    wide = picture.draw(WIDE_PX)
     if wide is None:
         return
     marks = _marks(wide)
     if marks > _TOO_MANY:
-        told = f"“{title}” would be a picture of {marks:,} marks, and is left out; tables have all."
-        yield Paragraph(told, "note")
+        text = f"“{title}” would be a picture of {marks:,} marks, and is left out; tables have all."
+        yield Paragraph(text, "note")
         return
     crowded = marks > _CROWDED
     yield Figure(
-        id=f"figure-{place_of(findings, workload)}-{chart.name}",
+        id=id,
         title=title,
-        caption=chart.words(findings)[1],
-        alt=chart.alt(findings, workload),
+        caption=picture.caption,
+        alt=picture.alt(),
         wide=wide,
-        narrow=None if crowded else chart.draw(findings, workload, NARROW_PX),
+        narrow=None if crowded else picture.draw(NARROW_PX),
     )
 
 
@@ -71,9 +89,7 @@ def _marks(view: Spec, above: int = 0) -> int:
     if mark is not None:
         kind = mark.get("type") if isinstance(mark, dict) else mark
         return 1 if kind in _LINES else rows
-    return sum(
-        _marks(part, rows)
-        for name in _VIEWS
-        if isinstance(parts := view.get(name), list)
-        for part in parts
-    )
+    parts = [part for name in _VIEWS if isinstance(views := view.get(name), list) for part in views]
+    if isinstance(facet := view.get("spec"), dict):
+        parts.append(facet)
+    return sum(_marks(part, rows) for part in parts)

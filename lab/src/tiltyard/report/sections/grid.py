@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
-from tiltyard.charts.differences import by_test
 from tiltyard.charts.figures import alone, with_unit
-from tiltyard.charts.grid import Grid, map_of
+from tiltyard.charts.grid import Grid, by_test, map_of
 from tiltyard.report.document import Column, Entry, SheetChart, Table
 from tiltyard.report.sections.ids import place, slug
 from tiltyard.report.sections.printing import MISSING, Printing, printing

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tiltyard.analysis.model import Cell, Index, Summary
-from tiltyard.charts.measure import Measure
+from tiltyard.charts.figures import Measure
 from tiltyard.report.document import Entry
 from tiltyard.units import digits_of, display_unit, format_duration
 

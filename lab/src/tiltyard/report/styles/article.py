@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.charts import groups, means, theme
+from tiltyard.charts import theme
 from tiltyard.report.document import Block, Commands, Document, Facts, Paragraph, Section
+from tiltyard.report.pictures import figures
 from tiltyard.report.sections import method
 from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.chosen import of_workload
 from tiltyard.report.sections.colophon import colophon
 from tiltyard.report.sections.counted import firsts_table, spread_table
 from tiltyard.report.sections.facts import facts, system_commands
@@ -89,10 +89,7 @@ def _results(findings: Findings) -> tuple[Section, ...]:
 def _result(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
     return (
         *replicate_tables(findings, workload, mounts_of(findings)),
-        *(
-            of_workload(findings, workload, means.CHART)
-            or of_workload(findings, workload, groups.CHART)
-        ),
+        *figures(findings, workload, "article workload", named=True)[:1],
     )
 
 

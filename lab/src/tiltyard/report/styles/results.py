@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.charts import cells, groups, radar, relatives, theme, wins
+from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Facts, Paragraph, Section
+from tiltyard.report.pictures import figures
 from tiltyard.report.sections import method
 from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.chosen import of_study, of_workload
 from tiltyard.report.sections.colophon import colophon
 from tiltyard.report.sections.facts import facts
 from tiltyard.report.sections.ids import place
@@ -76,7 +76,7 @@ def _counts(findings: Findings) -> Facts:
 def _overview(findings: Findings) -> tuple[Block, ...]:
     return (
         *sentences(findings, "standing"),
-        *of_study(findings, relatives.CHART, wins.CHART, radar.CHART),
+        *figures(findings, None, "results overview"),
         *known(overall_table(findings)),
     )
 
@@ -85,10 +85,7 @@ def _test(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
     about = (Paragraph(workload.about, "quiet"),) if workload.about else ()
     return (
         *about,
-        *(
-            of_workload(findings, workload, cells.CHART)
-            or of_workload(findings, workload, groups.CHART)
-        ),
+        *figures(findings, workload, "results workload", named=True)[:1],
         *test_tables(findings, workload),
     )
 

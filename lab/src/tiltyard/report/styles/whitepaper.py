@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.charts import curves, families, groups, surfaces, theme, values
-from tiltyard.charts import differences as differences_map
+from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Paragraph, Section
+from tiltyard.report.pictures import figures
 from tiltyard.report.sections import method
 from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.chosen import of_systems, of_workload
 from tiltyard.report.sections.colophon import colophon, sources
 from tiltyard.report.sections.counted import cells_table, firsts_table, tests_table
 from tiltyard.report.sections.course_deltas import course_delta_tables
@@ -81,7 +80,11 @@ def _key(findings: Findings) -> tuple[Block, ...]:
 
 
 def _summary(findings: Findings) -> tuple[Block, ...]:
-    return (*known(summary_table(findings)), *factor_tables(findings))
+    return (
+        *known(summary_table(findings)),
+        *figures(findings, None, "whitepaper summary"),
+        *factor_tables(findings),
+    )
 
 
 def _workload(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
@@ -92,7 +95,7 @@ def _workload(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ..
     return (
         *about,
         *sentences(findings, "lead", "average", workload=workload),
-        *of_workload(findings, workload, curves.CHART, groups.CHART),
+        *figures(findings, workload, "whitepaper workload", named=True),
         *course_delta_tables(findings, workload),
         *sentences(findings, "ahead", "first", workload=workload),
         *known(cells_table(findings, workload)),
@@ -134,13 +137,11 @@ def _charts(findings: Findings) -> tuple[Section, ...]:
 
 
 def _drawn(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
-    """Maps of all systems, differences where some are decided, surfaces, each system's lines."""
+    """Differences where some are decided, then all values: maps, surfaces, lines."""
     decided = any(workload.tally[verdict] for verdict in ("faster", "slower", "equivalent"))
     return (
-        *of_workload(findings, workload, values.CHART),
-        *(of_workload(findings, workload, differences_map.CHART) if decided else ()),
-        *of_workload(findings, workload, surfaces.CHART),
-        *of_systems(findings, workload, families.CHART),
+        *(figures(findings, workload, "whitepaper decided charts", named=True) if decided else ()),
+        *figures(findings, workload, "whitepaper charts", named=True),
     )
 
 

@@ -32,7 +32,7 @@ LETTERS: Final = 500_000
 _UNBROKEN: Final = 18
 """Characters of a word that may stand in one line of a table; a longer one is broken anywhere."""
 _BLEED_PX: Final = 4
-_SIZE: Final = re.compile(r'width="([\d.]+)" height="([\d.]+)" viewBox="[^"]*"')
+"""Room for what stands over the edge of a picture: descenders."""
 _PERCENT: Final = re.compile(r"(?<=\d) (?=%)")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -132,27 +132,16 @@ def _left_out(shown: int, total: int, what: str, where: str) -> str:
 
 
 def _figure(figure: Figure) -> Data:
-    picture, width_px, height_px = _with_bleed(to_paper(figure.wide))
+    paper = to_paper(figure.wide, _BLEED_PX)
     return {
         "is": "figure",
         "title": _text(figure.title),
         "caption": _text(figure.caption),
         "alt": _text(figure.alt or figure.title),
-        "picture": picture,
-        "width_px": width_px,
-        "height_px": height_px,
+        "picture": paper.svg,
+        "width_px": paper.width_px,
+        "height_px": paper.height_px,
     }
-
-
-def _with_bleed(picture: str) -> tuple[str, float, float]:
-    """A picture with its width and height, and room for what stands over its edge: descenders."""
-    size = _SIZE.search(picture)
-    if size is None:
-        raise ValueError("a picture without a size")
-    width, height = (float(side) + 2 * _BLEED_PX for side in size.groups())
-    sides = f'width="{width:g}" height="{height:g}"'
-    box = f'{sides} viewBox="{-_BLEED_PX} {-_BLEED_PX} {width:g} {height:g}"'
-    return picture[: size.start()] + box + picture[size.end() :], width, height
 
 
 def _column(column: Column) -> Data:

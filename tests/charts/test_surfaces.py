@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiltyard.charts.isometric import Heights, View, faces, falls
+from tiltyard.charts.surfaces import Heights, View, faces, falls, round_ticks
 
 VIEW = View(400)
 SHARES = st.floats(0, 1)
@@ -56,6 +56,15 @@ def test_what_is_not_known_is_a_hole() -> None:
     heights: list[list[float | None]] = [[0.5] * 4 for _ in range(4)]
     heights[1][1] = None
     assert len(faces(heights, VIEW)) == 9 - 4
+
+
+@settings(deadline=None)
+@given(st.floats(1e-6, 1e12))
+def test_ticks_are_round_and_reach_over_the_most(most: float) -> None:
+    ticks = round_ticks(most)
+    assert ticks[0] == 0
+    assert 2 <= len(ticks) <= 6
+    assert ticks[-1] >= most * (1 - 1e-6)
 
 
 def test_the_lower_end_is_found() -> None:
