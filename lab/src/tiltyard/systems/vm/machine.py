@@ -25,6 +25,7 @@ from tiltyard.systems.vm.channel import Hello
 from tiltyard.systems.vm.choice import Choice, choose, missing_modules
 from tiltyard.systems.vm.facts import guest_facts, mount_facts, system_facts
 from tiltyard.systems.vm.guest import BootFailedError, Guest
+from tiltyard.systems.vm.initramfs import CPIO
 from tiltyard.systems.vm.operating_system import operating_system, tool_problems
 from tiltyard.systems.vm.series import UNPACK
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
@@ -70,7 +71,7 @@ class VirtualMachine(System):
             *missing_modules(settings, choice),
             *cpu_problems(*settings.host_cpus),
             *_tool_problems(TASKSET.command, TASKSET.package),
-            *(tool_problems() if settings.disk else ()),
+            *(tool_problems() if settings.disk else _tool_problems(CPIO.command, CPIO.package)),
             *self._image_problems(),
         ]
 

@@ -183,7 +183,7 @@ def _take_out(image: Path, form: str, into: Path) -> None:
 def _carry_engine(into: Path) -> None:
     """A small file system with the engine and nothing else."""
     engine = Engine.find().path
-    if not initramfs.is_static(engine.read_bytes()):
+    if not initramfs.is_static(engine):
         raise HostLacksError(f'{engine} needs libraries; "make build" builds one that does not')
     carried = into / "engine"
     carried.mkdir()
