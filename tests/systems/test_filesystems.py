@@ -166,7 +166,7 @@ def test_after_a_kill_nothing_of_a_server_is_left(make: Make, tmp_path: Path, na
 def outstanding() -> list[tuple[int, Change]]:
     """What the ledgers of all processes of this test hold."""
     with Ledger() as ours:
-        return list(ours.elsewhere())
+        return list(ours.changes_of_other_processes())
 
 
 @needs_root

@@ -132,10 +132,10 @@ def _tell(folder: "StudyFolder", systems: "Sequence[SystemSpec]") -> int:
     from tiltyard.run.dry_run import dry_run
 
     parts = dry_run(folder, systems)
-    for told in parts:
-        say(f"Dry run   {told.system}{': ' if told.system else ''}{told.part}")
-        for line in told.lines:
+    for part in parts:
+        say(f"Dry run   {part.system}{': ' if part.system else ''}{part.part}")
+        for line in part.lines:
             say(f"          {line}")
-        for remark in filter(None, (told.refused, told.untold)):
-            say(f"          … {remark}")
-    return ExitCode.HOST_LACKS if any(told.refused for told in parts) else ExitCode.DONE
+        if part.refused:
+            say(f"          … {part.refused}")
+    return ExitCode.HOST_LACKS if any(part.refused for part in parts) else ExitCode.DONE

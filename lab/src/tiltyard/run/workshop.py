@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 
 from tiltyard.folder import StudyFolder
-from tiltyard.host.ledger import Ledger
+from tiltyard.host.steps import Recorder
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
@@ -28,7 +28,7 @@ def workshop(folder: StudyFolder) -> Iterator[None]:
 def open_systems(
     folder: StudyFolder,
     specs: Iterable[SystemSpec],
-    ledger: Ledger,
+    ledger: Recorder,
     check: Callable[[], None],
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, System]:

@@ -1,15 +1,17 @@
 """The image file of a study: where it lies, made at the first turn, mended at the later ones."""
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import Field
 
 from tiltyard.errors import HostLacksError
-from tiltyard.host.changes import MadeFile
+from tiltyard.host.changes import Change, MadeFile
 from tiltyard.host.devices.facts import cache_under
 from tiltyard.host.mounts import mount_of
+from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.image import lay_out, restore_layout
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size
 from tiltyard.systems.memory_backing import MemoryBacking
@@ -35,6 +37,55 @@ class ImageBacking(KindSettings):
     )
 
 
+class MendImage(Step):
+    """Zeros wherever an image has got holes."""
+
+    kind: Literal["mend-image"] = "mend-image"
+    path: Path
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# write zeros where {self.path} has got holes"
+
+    def execute(self, host: Steps) -> str:
+        """Write them."""
+        restore_layout(self.path, host.check)
+        return ""
+
+
+class LayOutImage(Step):
+    """An image file of zeros."""
+
+    kind: Literal["lay-out-image"] = "lay-out-image"
+    path: Path
+    size_bytes: int
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# write {format_size(self.size_bytes)} of zeros to {self.path}"
+
+    def changes(self) -> Sequence[Change]:
+        """The file."""
+        return (MadeFile(path=self.path),)
+
+    def execute(self, host: Steps) -> str:
+        """Write it; a part of it is removed at once.
+
+        Raises:
+            HostLacksError: if there is no room for it.
+        """
+        try:
+            lay_out(self.path, self.size_bytes, host.check)
+        except BaseException as error:
+            host.ledger.undo(MadeFile(path=self.path))
+            if isinstance(error, OSError):
+                raise HostLacksError(f"{self.path}: {error.strerror}") from error
+            raise
+        return ""
+
+
 class ImageFile:
     """One image; systems of the same slug and size share it."""
 
@@ -53,33 +104,19 @@ class ImageFile:
         """Room for it, and what lies under it."""
         return self._memory.problems() if self._memory else _check_home(self.home, self._size_bytes)
 
-    def ensure(self, *, mend: bool) -> None:
+    def steps(self, *, mend: bool) -> Iterator[Step]:
         """Lay it out, unless it is there.
 
         Args:
             mend: whether to write what earlier turns have turned back into holes.
-
-        Raises:
-            HostLacksError: if there is no room for it.
         """
-        made = MadeFile(path=self.path)
-        ledger, check = self._site.ledger, self._site.check
-        if ledger.holds(made):
+        if self._site.ledger.holds(MadeFile(path=self.path)):
             if mend:
-                said = f"write zeros where {self.path} has got holes"
-                ledger.act(said, lambda: restore_layout(self.path, check))
+                yield MendImage(path=self.path)
             return
         if self._memory is not None:
-            self._memory.make()
-        ledger.record(made)
-        said = f"write {format_size(self._size_bytes)} of zeros to {self.path}"
-        try:
-            ledger.act(said, lambda: lay_out(self.path, self._size_bytes, check))
-        except BaseException as error:
-            ledger.undo(made)
-            if isinstance(error, OSError):
-                raise HostLacksError(f"{self.path}: {error.strerror}") from error
-            raise
+            yield from self._memory.steps()
+        yield LayOutImage(path=self.path, size_bytes=self._size_bytes, lasts="run")
 
     def facts(self) -> dict[str, str]:
         """What lies under it."""

@@ -3,10 +3,12 @@
 What is measured then is the file system's own work, with a device that takes no time; no disk is.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.settings import MountedAt
+from tiltyard.host.steps import MakeDirectory, Run, Step
 from tiltyard.systems.kind import Problem, Site
 from tiltyard.units import format_size
 
@@ -38,16 +40,15 @@ class MemoryBacking:
             return [Problem("error", text + format_size(self._size_bytes), "a smaller image")]
         return [Problem("warning", "the image is in memory: no disk is measured")]
 
-    def make(self) -> None:
+    def steps(self) -> Iterator[Step]:
         """Mount it, unless it is there."""
         made = MadeDirectory(path=self.path)
         if self._ledger.holds(made):
             return
-        self._ledger.record(made)
-        self._ledger.act(f"make directory {self.path}", self.path.mkdir)
-        self._ledger.record(MountedAt(target=self.path))
+        yield MakeDirectory(path=self.path, lasts="run")
         size = f"size={self._size_bytes + _BESIDE_BYTES}"
-        self._ledger.run(("mount", "-t", "tmpfs", "-o", size, "tiltyard", str(self.path)))
+        argv = ("mount", "-t", "tmpfs", "-o", size, "tiltyard", str(self.path))
+        yield Run(argv=argv, change=MountedAt(target=self.path), lasts="run")
 
 
 def _available_bytes() -> int:

@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host.changes import Change
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps
 
 ABSENT = "not on this host"
 """What is in force where that is all that is wanted."""
@@ -38,12 +39,15 @@ class Setting(ABC):
         """
 
     @abstractmethod
-    def change(self, steps: Steps, before: str, wanted: str) -> None:
-        """Set it, the change in the ledger first, and verify that it was taken.
+    def step(self, before: str, wanted: str) -> Step:
+        """What sets it, with its way back."""
 
-        Raises:
-            LackError: if it was not; it is as it was.
-        """
+    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:  # noqa: ARG002
+        """Why it could not be set, and what is in force now; ``error``: of the step."""
+        return str(error).rpartition(": ")[2] if error else f'it stays "{now}"'
+
+    def put_back(self, steps: Steps, step: Any) -> None:  # noqa: B027
+        """Put back what became of it instead; nothing where taking the step back will do."""
 
     def is_same(self, change: Change) -> bool:  # noqa: ARG002  for those that are recorded
         """Whether a change, of another run, is of the same thing."""
@@ -73,8 +77,9 @@ class Absent(Setting):
         """Nothing is."""
         return now
 
-    def change(self, steps: Steps, before: str, wanted: str) -> None:
+    def step(self, before: str, wanted: str) -> Step:  # noqa: ARG002  the base's names
         """Nothing is changed."""
+        raise AssertionError(f"{self.name}: there is nothing to set")
 
 
 @dataclass(frozen=True)
@@ -116,12 +121,21 @@ def apply(setting: Setting, steps: Steps) -> Outcome:
 def _apply(setting: Setting, steps: Steps) -> Outcome:
     """What nobody else has set."""
     outcome = look(setting)
-    if outcome.status == "set" and steps.dry:
-        said = f"set {setting.name} to {outcome.value} until the turn ends; it is {outcome.before}"
-        steps.act(said, lambda: None)
-    elif outcome.status == "set":
-        try:
-            setting.change(steps, outcome.before, outcome.value)
-        except LackError as lack:
-            return Outcome(setting.name, "skipped", outcome.value, outcome.before, str(lack))
-    return outcome
+    if outcome.status != "set":
+        return outcome
+    step = setting.step(outcome.before, outcome.value)
+    failed = None
+    try:
+        steps.take((step,))
+    except InterruptedRunError:
+        raise
+    except TiltyardError as error:
+        failed = error
+    now = setting.read()
+    if setting.holds(now, outcome.value):
+        return outcome
+    if now != outcome.before:
+        setting.put_back(steps, step)
+    steps.undo_last()
+    reason = setting.why_not_set(now, outcome.value, failed)
+    return Outcome(setting.name, "skipped", outcome.value, outcome.before, reason)
