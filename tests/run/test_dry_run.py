@@ -17,8 +17,8 @@ from support.hosts import needs_root
 from support.runs import directory_system, image_system
 from tiltyard.folder import StudyFolder
 from tiltyard.host import commands
-from tiltyard.host.steps import AnyStep, Preview, Step
-from tiltyard.run.dry_run import PlannedPart, dry_run
+from tiltyard.host.steps import AnyStep, Step
+from tiltyard.run.dry_run import PlannedPart, Preview, dry_run
 from tiltyard.run.rehearsal import rehearse
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind

@@ -6,7 +6,8 @@ are in the ledger before it is executed, and each knows its way back. What only 
 such as the number of a loop device, is the *output* of a step: later steps contain the name of
 the output, and get its value when they are executed.
 
-To print the steps is the dry run (:class:`Preview`); to execute them is the run (:class:`Steps`).
+To print the steps is the dry run (:mod:`tiltyard.run.dry_run`); to execute them is the run
+(:class:`Steps`).
 """
 
 import contextlib
@@ -22,12 +23,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, SerializeAsAny
 from tiltyard.errors import BusyError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change, MadeDirectory
-from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.changes.settings import SetFile, StartedProcess
-from tiltyard.host.ledger import Ledger, state_directory
+from tiltyard.host.changes.settings import StartedProcess
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.namespaces import holder_of, namespace_command
-from tiltyard.host.place import Place
 from tiltyard.host.servers import ServedMount, Server
 
 C = TypeVar("C", bound=Change)
@@ -160,33 +159,6 @@ class MakeDirectory(Step):
     def execute(self, host: "Steps") -> str:  # noqa: ARG002  it needs no command
         """Make it."""
         self.path.mkdir()
-        return ""
-
-
-class WriteSetting(Step):
-    """A value for a file of the kernel, here or on another host."""
-
-    kind: Literal["write-setting"] = "write-setting"
-    name: str
-    """As a person calls it."""
-    path: str
-    before: str
-    value: str
-    change: SetFile
-    """What is put back; perhaps another file, which this one makes void."""
-
-    @property
-    def line(self) -> str:
-        """In words."""
-        return f"# set {self.name} to {self.value} until the turn ends; it is {self.before}"
-
-    def changes(self) -> Sequence[Change]:
-        """The value that is put back."""
-        return (self.change,)
-
-    def execute(self, host: "Steps") -> str:  # noqa: ARG002  it needs no command
-        """Write it."""
-        Place(self.change.ssh).write(self.path, self.value)
         return ""
 
 
@@ -333,7 +305,7 @@ class Steps:
         """None taken yet.
 
         Args:
-            ledger: keeps the changes; nothing can be executed on a :class:`Preview`.
+            ledger: keeps the changes; nothing can be executed on that of a dry run.
             check: called before each step; raises if a person has asked to stop.
             note: gets what a person should know while a step takes long.
         """
@@ -354,7 +326,7 @@ class Steps:
     @property
     def ledger(self) -> Ledger:
         """Where the changes are recorded."""
-        assert isinstance(self._recorder, Ledger), "a preview executes nothing"
+        assert isinstance(self._recorder, Ledger), "a dry run executes nothing"
         return self._recorder
 
     @property
@@ -447,55 +419,6 @@ class Steps:
         while self._changes:
             self.undo_last()
         self.outputs.clear()
-
-
-class Preview:
-    """Prints steps, and remembers what they would have changed; it executes nothing."""
-
-    def __init__(self) -> None:
-        """Nothing is printed yet, and no file is made."""
-        self.path = state_directory() / "none"
-        self.lines: list[str] = []
-        self._changes: dict[str, list[Change]] = {"turn": [], "run": []}
-
-    def name(self, use: str) -> str:
-        """A name as a run would choose it."""
-        return f"{PREFIX}TOKEN-{use}"
-
-    def holds(self, change: Change) -> bool:
-        """Whether it would be outstanding."""
-        return change in self.outstanding
-
-    @property
-    def outstanding(self) -> tuple[Change, ...]:
-        """Changes of the run, then of the turn."""
-        return (*self._changes["run"], *self._changes["turn"])
-
-    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
-        """The run itself will see them."""
-        return iter(())
-
-    def new_lines(self) -> tuple[str, ...]:
-        """What was printed since the last time."""
-        lines, self.lines = tuple(self.lines), []
-        return lines
-
-    def tell(self, steps: Iterable[Step]) -> None:
-        """Print steps."""
-        for step in steps:
-            if isinstance(step, TakeBack):
-                self.tell_way_back("turn", everything=step.everything)
-            else:
-                self.lines.append(step.line)
-            self._changes[step.lasts] += step.changes()
-
-    def tell_way_back(self, lasts: Literal["turn", "run"], *, everything: bool = True) -> None:
-        """Print how changes would be taken back, last one first."""
-        changes = self._changes[lasts]
-        while changes:
-            self.lines.append(changes.pop().way_back)
-            if not everything:
-                break
 
 
 def require_alone(ledger: Recorder, same: Callable[[Change], bool], what: str) -> None:

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from tiltyard.errors import TiltyardError
 from tiltyard.folder import StudyFolder
-from tiltyard.host.steps import Preview
+from tiltyard.host.changes import Change
+from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.ledger import state_directory
+from tiltyard.host.steps import Step, TakeBack
 from tiltyard.run.workshop import open_systems
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import System
@@ -22,6 +26,55 @@ class PlannedPart:
     """Commands, and what is done without a command in words behind a ``#``."""
     refused: str = ""
     """Why it would not come up; empty if nothing is known against it."""
+
+
+class Preview:
+    """Prints steps, and remembers what they would have changed; it executes nothing."""
+
+    def __init__(self) -> None:
+        """Nothing is printed yet, and no file is made."""
+        self.path = state_directory() / "none"
+        self.lines: list[str] = []
+        self._changes: dict[str, list[Change]] = {"turn": [], "run": []}
+
+    def name(self, use: str) -> str:
+        """A name as a run would choose it."""
+        return f"{PREFIX}TOKEN-{use}"
+
+    def holds(self, change: Change) -> bool:
+        """Whether it would be outstanding."""
+        return change in self.outstanding
+
+    @property
+    def outstanding(self) -> tuple[Change, ...]:
+        """Changes of the run, then of the turn."""
+        return (*self._changes["run"], *self._changes["turn"])
+
+    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
+        """The run itself will see them."""
+        return iter(())
+
+    def new_lines(self) -> tuple[str, ...]:
+        """What was printed since the last time."""
+        lines, self.lines = tuple(self.lines), []
+        return lines
+
+    def tell(self, steps: Iterable[Step]) -> None:
+        """Print steps."""
+        for step in steps:
+            if isinstance(step, TakeBack):
+                self.tell_way_back("turn", everything=step.everything)
+            else:
+                self.lines.append(step.line)
+            self._changes[step.lasts] += step.changes()
+
+    def tell_way_back(self, lasts: Literal["turn", "run"], *, everything: bool = True) -> None:
+        """Print how changes would be taken back, last one first."""
+        changes = self._changes[lasts]
+        while changes:
+            self.lines.append(changes.pop().way_back)
+            if not everything:
+                break
 
 
 def dry_run(folder: StudyFolder, specs: Iterable[SystemSpec]) -> list[PlannedPart]:

@@ -1,7 +1,8 @@
 """Settings that are files of the kernel, below ``/proc/sys``, ``/proc/irq`` or ``/sys``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
@@ -9,9 +10,36 @@ from tiltyard.host.changes import Change
 from tiltyard.host.changes.network import SetSysctl
 from tiltyard.host.changes.settings import SetFile, in_force
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Steps, WriteSetting
+from tiltyard.host.steps import Step, Steps
 from tiltyard.tuning.setting import LackError, Setting
 from tiltyard.tuning.values import Amount
+
+
+class WriteSetting(Step):
+    """A value for a file of the kernel, here or on another host."""
+
+    kind: Literal["write-setting"] = "write-setting"
+    name: str
+    """As a person calls it."""
+    path: str
+    before: str
+    value: str
+    change: SetFile
+    """What is put back; perhaps another file, which this one makes void."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# set {self.name} to {self.value} until the turn ends; it is {self.before}"
+
+    def changes(self) -> Sequence[Change]:
+        """The value that is put back."""
+        return (self.change,)
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
+        """Write it."""
+        Place(self.change.ssh).write(self.path, self.value)
+        return ""
 
 
 def unknown_default() -> str:
