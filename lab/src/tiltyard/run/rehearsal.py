@@ -8,7 +8,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.lock import hold_lock
-from tiltyard.run.under_test import facts_of
+from tiltyard.run.turn import facts_of
 from tiltyard.run.workshop import open_systems, workshop
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import Problem, System

@@ -6,19 +6,30 @@ caches is gone, what they left on the disk is not.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from tiltyard.errors import BusyError, InterruptedRunError, TiltyardError, TrialsFailedError
 from tiltyard.host.caches import drop_caches
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, take
+from tiltyard.host.record.stack import disks_below
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
-from tiltyard.run.record import Prepared
+from tiltyard.run.record import DISK_UNDER_TEST, Prepared
 from tiltyard.run.trial import fail_trial, run_trial
-from tiltyard.run.under_test import facts_of
 from tiltyard.systems.kind import System, Up
+
+
+def facts_of(up: Up) -> dict[str, str]:
+    """What the system says of itself, and which disk is under test, where there is one here."""
+    where = up.devices[0] if up.devices else up.target
+    if up.engine or not isinstance(where, str | Path):
+        return up.facts
+    lies_on = disks_below(where)
+    return {**up.facts, DISK_UNDER_TEST: lies_on} if lies_on else up.facts
+
 
 Missed = tuple[list[TrialKey], str]
 """Trials of a turn whose system did not come up, and why."""

@@ -27,10 +27,16 @@ from tiltyard.host.devices.contents import forget_cache, signatures
 from tiltyard.host.devices.facts import device_facts
 from tiltyard.host.devices.safety import Held, Wanted, hold, insist_blank, insist_unused, refusal
 from tiltyard.host.steps import Step, Steps, require_alone
-from tiltyard.systems.image_checks import check_filesystem
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
-from tiltyard.systems.volume import SetQueue, Volume, VolumeSettings, brings, redraws
+from tiltyard.systems.volume import (
+    SetQueue,
+    Volume,
+    VolumeSettings,
+    brings,
+    check_filesystem,
+    redraws,
+)
 from tiltyard.units import format_size
 
 _STABLE = Path("/dev/disk")

@@ -19,11 +19,10 @@ from tiltyard.folder import sha256
 from tiltyard.host.changes import AttachedLoop, Change, Mounted, SetLimit
 from tiltyard.host.devices import loops, throttles
 from tiltyard.host.steps import Step, Steps
-from tiltyard.systems.image_checks import check_host
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
-from tiltyard.systems.volume import SetQueue, Volume, VolumeSettings, brings, redraws
+from tiltyard.systems.volume import SetQueue, Volume, VolumeSettings, brings, check_host, redraws
 from tiltyard.units import format_size
 
 

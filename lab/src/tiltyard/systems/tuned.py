@@ -20,9 +20,7 @@ from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings
 from tiltyard.systems.volume import queue_facts
 from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import load_profiles
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Outcome, apply, look
-from tiltyard.tuning.telling import grouped, sentence, told
+from tiltyard.tuning.setting import Outcome, Scene, apply, grouped, look, sentence, told
 
 _STARTED_BY_KERNEL: Final = frozenset(
     ("kernel.core_pattern", "kernel.hotplug", "kernel.modprobe", "kernel.poweroff_cmd")

@@ -5,6 +5,7 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 """
 
 import functools
+import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,23 +22,59 @@ from tiltyard.host.changes import SetQueue as QueueChange
 from tiltyard.host.changes.settings import SetFile
 from tiltyard.host.devices import loops
 from tiltyard.host.facts import ABSENT
-from tiltyard.host.packages import Tool
+from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.record.geometry import geometry
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
+from tiltyard.systems.image_file import check_size
 from tiltyard.systems.kind import Problem, Site, Size, System, SystemSettings, Up
+from tiltyard.systems.mount.checks import rights_to_mount
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
-from tiltyard.systems.mount.tuning import take_mount_options
+from tiltyard.systems.mount.system import take_mount_options
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.state.settings import FRESH, State, StateSettings
 from tiltyard.tuning.knobs.block import BlockTable
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
+
+
+def check_host(wanted: Filesystem, size_bytes: int) -> list[Problem]:
+    """What keeps a file system from being made on an image of that size."""
+    found = check_filesystem(wanted, served_from_file=wanted.driver.takes_files)
+    if os.geteuid() == 0 and not Path("/dev/loop-control").exists():
+        found.append(Problem("error", "there are no loop devices", "modprobe loop"))
+    return found + check_size(wanted.name, size_bytes, wanted.min_bytes, wanted.typical_bytes)
+
+
+def check_filesystem(wanted: Filesystem, *, served_from_file: bool = False) -> list[Problem]:
+    """What keeps a file system from being made and mounted here, whatever it lies on.
+
+    Args:
+        wanted: the file system.
+        served_from_file: whether a server mounts it from an image file, for which a user needs no
+            more than namespaces of his own.
+    """
+    found: list[Problem] = []
+    if os.geteuid() != 0 and served_from_file:
+        found += rights_to_mount(served=True)
+    elif os.geteuid() != 0:
+        found.append(
+            Problem(
+                "error",
+                f"only root can make and mount a fresh {wanted.name}",
+                "sudo; without root, compare directories on file systems that are mounted",
+            )
+        )
+    if find_program(wanted.tool.command) is None:
+        text = f"{wanted.tool.command} is not installed"
+        found.append(Problem("error", text, install_command(wanted.tool.package)))
+    return [*found, *wanted.driver.problems(wanted.name)]
+
 
 _NAMES = [entry.name for entry in FILESYSTEMS]
 

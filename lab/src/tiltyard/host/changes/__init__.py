@@ -23,12 +23,11 @@ from tiltyard.host.changes.network import MadeNamespace, MadeOverSsh, SetSysctl,
 from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess
 from tiltyard.host.changes.tuning import SetInterface, SetTunedProfile, StoppedService
 from tiltyard.host.devices import loops, throttles
-from tiltyard.host.mounts import mounts, mounts_at
+from tiltyard.host.mounts import mounts, mounts_at, unmount
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
 from tiltyard.host.servers import ServedMount
-from tiltyard.host.unmount import unmount
 
 _BUSY_TRIES = 80
 _BUSY_PAUSE_S = 0.25

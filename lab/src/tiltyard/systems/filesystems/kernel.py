@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tiltyard.host.drivers import knows_filesystem
-from tiltyard.host.packages import load_command
+from tiltyard.host.packages import knows_filesystem, load_command
 from tiltyard.host.steps import Step
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.kind import Problem

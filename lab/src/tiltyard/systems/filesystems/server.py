@@ -13,8 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tiltyard.host.drivers import knows_filesystem
-from tiltyard.host.packages import Tool, find_program, install_command, load_command
+from tiltyard.host.packages import (
+    Tool,
+    find_program,
+    install_command,
+    knows_filesystem,
+    load_command,
+)
 from tiltyard.host.steps import Step
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.kind import Problem

@@ -14,8 +14,7 @@ from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.drivers import knows_filesystem
-from tiltyard.host.packages import Tool, load_command
+from tiltyard.host.packages import Tool, knows_filesystem, load_command
 from tiltyard.host.pools import ImportedPool, pools, somebody_answers
 from tiltyard.host.processes import named
 from tiltyard.host.steps import Run, Start, Step, Steps, TakeBack

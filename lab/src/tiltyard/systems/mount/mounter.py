@@ -1,17 +1,63 @@
 """How a system mounts: as root on this host, or as a user in a namespace of its own."""
 
+import ctypes
 import os
+import secrets
+import struct
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.settings import StartedProcess
-from tiltyard.host.devices.direct_io import direct_io
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import Mount, mounts_at
 from tiltyard.host.namespaces import MadeInside, nsenter
 from tiltyard.host.steps import Run, StartMount, StartNamespace, Step, Steps, UndoTemporarily
+
+_DIOALIGN = 0x2000
+"""STATX_DIOALIGN, <linux/stat.h>."""
+_AT_FDCWD = -100
+_STATX_BYTES = 256
+_MASK = struct.Struct("=I")
+_ALIGNMENT = struct.Struct("=II")
+_ALIGNMENT_AT = 152
+"""Where stx_dio_mem_align and stx_dio_offset_align stand."""
+
+
+def direct_io(directory: Path) -> str:
+    """What becomes of a file that is opened with O_DIRECT in a directory, in words.
+
+    A file is made for the question, and removed. Source: open(2), statx(2) (Linux 6.1).
+    """
+    path = directory / f"{PREFIX}{secrets.token_hex(4)}-direct"
+    try:
+        path.touch(exist_ok=False)
+    except OSError:
+        return ABSENT
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECT))
+        return _said(path)
+    except OSError:
+        return "refused"
+    finally:
+        path.unlink()
+
+
+def _said(path: Path) -> str:
+    """What statx(2) says of a file."""
+    answer = ctypes.create_string_buffer(_STATX_BYTES)
+    statx = ctypes.CDLL(None, use_errno=True).statx
+    if statx(_AT_FDCWD, os.fsencode(path), 0, _DIOALIGN, answer) != 0:
+        return ABSENT
+    (mask,) = _MASK.unpack_from(answer)
+    if not mask & _DIOALIGN:
+        return "accepted; the file system does not say what becomes of it"
+    memory_bytes, offset_bytes = _ALIGNMENT.unpack_from(answer, _ALIGNMENT_AT)
+    if offset_bytes == 0:
+        return "none: accepted, but the file system buffers it all the same"
+    return f"aligned to {offset_bytes} B (memory: {memory_bytes} B)"
 
 
 class Space(NamedTuple):
@@ -98,7 +144,7 @@ class Mounter(ABC):
         """Of the file system that a path lies on."""
 
     def direct_io(self, directory: Path) -> str:  # noqa: ARG002
-        """See :func:`tiltyard.host.devices.direct_io.direct_io`; not available by default."""
+        """See :func:`tiltyard.systems.mount.mounter.direct_io`; not available by default."""
         return ABSENT
 
 

@@ -19,14 +19,13 @@ from tiltyard.systems.image_file import ImageFile, check_size
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
 from tiltyard.systems.vm.backends import Machine
-from tiltyard.systems.vm.brought import brings
 from tiltyard.systems.vm.channel import Hello
-from tiltyard.systems.vm.choice import Choice, choose, missing_modules
+from tiltyard.systems.vm.choice import Choice, brings, choose, missing_modules
 from tiltyard.systems.vm.facts import guest_facts, mount_facts, system_facts
 from tiltyard.systems.vm.guest import BootFailedError, Guest
 from tiltyard.systems.vm.initramfs import CPIO
+from tiltyard.systems.vm.kernels import UNPACK
 from tiltyard.systems.vm.operating_system import operating_system, tool_problems
-from tiltyard.systems.vm.series import UNPACK
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
 from tiltyard.systems.vm.software import Software, bare_kernel
 from tiltyard.systems.volume import version_of

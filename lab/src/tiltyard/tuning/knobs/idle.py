@@ -13,8 +13,7 @@ from tiltyard.host.place import Place
 from tiltyard.host.steps import Start
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Absent, LackError, Setting
+from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
 from tiltyard.tuning.values import Amount
 
 _LATENCY = "/dev/cpu_dma_latency"

@@ -15,8 +15,7 @@ from tiltyard.host.steps import Run, Steps
 from tiltyard.study.problems import shown
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Absent, LackError, Setting
+from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
 from tiltyard.tuning.values import Amount
 
 ETHTOOL = Tool("ethtool", "ethtool", ("--version",), "network devices cannot be tuned")

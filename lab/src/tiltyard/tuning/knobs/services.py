@@ -15,8 +15,7 @@ from tiltyard.host.place import Place
 from tiltyard.host.steps import Run
 from tiltyard.study.problems import shown
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import ABSENT, Setting
+from tiltyard.tuning.setting import ABSENT, Scene, Setting
 
 _NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@:-]*")
 _WORDS = {"running": "running", "stopped": "stopped", "absent": ABSENT}

@@ -13,8 +13,7 @@ from tiltyard.host.changes.tuning import SetTunedProfile
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Run
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import LackError, Setting
+from tiltyard.tuning.setting import LackError, Scene, Setting
 
 _NONE = "none"
 
