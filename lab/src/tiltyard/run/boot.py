@@ -41,7 +41,7 @@ def boots(plan: Plan) -> int:
     return sum(turn.system in wanting for block in plan.blocks for turn in block.turns)
 
 
-def insist_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
+def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
     """Nothing boots a host that was not asked for twice: by the study, and by the command.
 
     Raises:

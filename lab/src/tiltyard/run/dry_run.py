@@ -10,7 +10,7 @@ from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.ledger import state_directory
 from tiltyard.host.steps import Step, TakeBack
-from tiltyard.run.workshop import open_systems
+from tiltyard.run.scratch_dir import open_systems
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import System
 

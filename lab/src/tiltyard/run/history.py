@@ -16,7 +16,7 @@ from tiltyard.errors import UsageError
 from tiltyard.folder import PARTIAL, StudyFolder, sha256
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Block, Plan, TrialKey
-from tiltyard.run.course import Course
+from tiltyard.run.course import PlanProgress
 from tiltyard.run.journal import (
     BlockChecked,
     BootAsked,
@@ -118,7 +118,7 @@ class History:
         self._booted = False
         self._stretches: defaultdict[int, set[int]] = defaultdict(set)
         self._last_block = 0
-        self._course: Course | None = None
+        self._course: PlanProgress | None = None
         for entry in entries:
             self.add(entry)
 
@@ -219,10 +219,10 @@ class History:
         """Number of each block that a gate has spoiled, with the reasons."""
         return {block: reasons for block, reasons in self.checked.items() if reasons}
 
-    def course(self, plan: Plan) -> Course:
+    def course(self, plan: Plan) -> PlanProgress:
         """How far the plan is carried out; it goes on with this history until a look narrows it."""
         if self._course is None or self._course.plan is not plan:
-            self._course = Course(plan, self.finished, self.spoiled, self.narrowed)
+            self._course = PlanProgress(plan, self.finished, self.spoiled, self.narrowed)
         return self._course
 
     def boot_asked(self, block: int, system: str) -> BootAsked | None:

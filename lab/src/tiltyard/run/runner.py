@@ -19,9 +19,9 @@ from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Block, Plan
 from tiltyard.run.block import run_block
-from tiltyard.run.boot import arrive, insist_allowed
+from tiltyard.run.boot import arrive, require_allowed
 from tiltyard.run.context import Context
-from tiltyard.run.course import Course
+from tiltyard.run.course import PlanProgress
 from tiltyard.run.estimate import expected_block_s
 from tiltyard.run.history import History, Slots, adopt_trials
 from tiltyard.run.host_record import host_record
@@ -32,7 +32,7 @@ from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.patience import WAIT_S, patiently
 from tiltyard.run.read import insist_on_plan, read_run
 from tiltyard.run.record import CalibrationNote, IsolationNote
-from tiltyard.run.workshop import open_systems, workshop
+from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.systems.kind import System
 from tiltyard.units import format_duration, format_number
 
@@ -82,12 +82,12 @@ def ending_before(context: Context, block: Block) -> str | None:
     )
 
 
-def ending_of(course: Course) -> str:
+def ending_of(course: PlanProgress) -> str:
     """Why a run ends that has no block left."""
     return _too_many_spoiled(course) or f"all planned blocks are done: {len(course.plan.blocks)}"
 
 
-def _too_many_spoiled(course: Course) -> str | None:
+def _too_many_spoiled(course: PlanProgress) -> str | None:
     """More spoiled blocks than spares: their share is too large whatever the other blocks do."""
     spoiled, spares = len(course.replaced), len(course.plan.spares)
     if spoiled <= spares:
@@ -100,14 +100,14 @@ def _too_many_spoiled(course: Course) -> str | None:
     )
 
 
-def _nothing_left(course: Course, block: Block) -> str | None:
+def _nothing_left(course: PlanProgress, block: Block) -> str | None:
     """The looks have left out every trial."""
     if course.trials_of(block):
         return None
     return f"nothing is left that further blocks could decide; blocks done: {len(course.counted)}"
 
 
-def _over_budget(context: Context, course: Course, block: Block) -> str | None:
+def _over_budget(context: Context, course: PlanProgress, block: Block) -> str | None:
     """The time is used up.
 
     Before the first look nothing can be said, so up to there the budget is used to its end; later
@@ -167,7 +167,7 @@ def run_study(
         HostLacksError: if a system cannot come up here; nothing was changed.
     """
     go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.study_root}"
-    with hold_lock(folder), workshop(folder), Interrupt(go_on) as interrupt:
+    with hold_lock(folder), scratch_dir(folder), Interrupt(go_on) as interrupt:
         recovered = recover()
         history = History()
         with collector_paused():
@@ -180,7 +180,7 @@ def run_study(
             if history.stopped is not None:
                 _tell_unmeasured(history, folder, observer)
                 return history.stopped
-            insist_allowed(folder, plan, allowed=allow_reboot)
+            require_allowed(folder, plan, allowed=allow_reboot)
             with Ledger(study=folder.root) as ledger:
                 arrive(ledger)
                 context = Context(
@@ -211,7 +211,7 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         context.observer.note,
     )
     for name, system in systems.items():
-        patiently(context, name, partial(_insist_on_host, name, system, context.observer))
+        patiently(context, name, partial(_require_same_host, name, system, context.observer))
     _begin(context, recovered)
     _isolate(context, systems)
     try:
@@ -317,7 +317,7 @@ def _look(context: Context, decide: Decide, blocks: int) -> Looked:
     return looked
 
 
-def _insist_on_host(name: str, system: System, observer: Observer) -> None:
+def _require_same_host(name: str, system: System, observer: Observer) -> None:
     """Refuse to begin what cannot end well."""
     for problem in system.problems():
         if problem.passes:

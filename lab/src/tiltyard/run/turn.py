@@ -148,7 +148,7 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
             run_trial(context, key, up)
         except UnreachableError as error:
             fail_trial(context, key, str(error))
-        _insist(context, key)
+        _stop_at_failure(context, key)
 
 
 def _caches(context: Context, name: str) -> dict[str, str]:
@@ -166,10 +166,10 @@ def _fail(context: Context, keys: list[TrialKey], reason: str) -> None:
     """
     for key in keys:
         fail_trial(context, key, reason)
-        _insist(context, key)
+        _stop_at_failure(context, key)
 
 
-def _insist(context: Context, key: TrialKey) -> None:
+def _stop_at_failure(context: Context, key: TrialKey) -> None:
     """Stop at a failed trial, if that is wanted."""
     finished = context.history.finished[key]
     if context.stop_on_failure and finished.outcome != "done":

@@ -25,7 +25,7 @@ from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.devices.block_devices import number_under
 from tiltyard.host.devices.contents import forget_cache, signatures
 from tiltyard.host.devices.facts import device_facts
-from tiltyard.host.devices.safety import Held, Wanted, hold, insist_blank, insist_unused, refusal
+from tiltyard.host.devices.safety import Held, Wanted, hold, refusal, require_blank, require_unused
 from tiltyard.host.steps import Step, Steps, require_alone
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
@@ -185,9 +185,9 @@ class BlockDeviceVolume(Volume):
     def _attach(self) -> Iterable[Step]:
         """The device, if it may be used."""
         self._require_alone()
-        insist_unused(self._held, self._wanted)
+        require_unused(self._held, self._wanted)
         if self._ours is None or self._makes_anew:
-            insist_blank(self._held)
+            require_blank(self._held)
         else:
             self._require_ours(self._ours)
         self._device = self._held.device.node
@@ -195,8 +195,8 @@ class BlockDeviceVolume(Volume):
 
     def _require_formattable(self) -> None:
         """Nobody uses it and nothing is on it."""
-        insist_unused(self._held, self._wanted)
-        insist_blank(self._held)
+        require_unused(self._held, self._wanted)
+        require_blank(self._held)
 
     def _format(self) -> Iterator[Step]:
         """Without force, and known by a UUID that is in the ledger before it is on the device."""

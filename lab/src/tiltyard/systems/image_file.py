@@ -11,8 +11,8 @@ from tiltyard.errors import HostLacksError
 from tiltyard.folder import write_all
 from tiltyard.host.changes import Change, MadeDirectory, MadeFile
 from tiltyard.host.changes.settings import MountedAt
-from tiltyard.host.devices.facts import cache_under
 from tiltyard.host.devices.extents import extents
+from tiltyard.host.devices.facts import cache_under
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size

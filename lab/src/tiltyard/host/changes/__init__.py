@@ -48,7 +48,7 @@ class MadeFile(HostChange):
 
     def undo(self) -> str | None:
         """Remove it."""
-        _insist_on_prefix(self.path)
+        _require_prefix(self.path)
         if not self.path.is_symlink() and not self.path.exists():
             return None
         self.path.unlink()
@@ -68,7 +68,7 @@ class MadeDirectory(HostChange):
 
     def undo(self) -> str | None:
         """Remove it with all that is in it, unless something is mounted there."""
-        _insist_on_prefix(self.path)
+        _require_prefix(self.path)
         if not self.path.is_dir() or self.path.is_symlink():
             return None
         path = self.path.resolve()
@@ -204,7 +204,7 @@ Change = Annotated[
 ]
 
 
-def _insist_on_prefix(path: Path) -> None:
+def _require_prefix(path: Path) -> None:
     """A damaged ledger must not be able to name somebody's home directory."""
     if not path.is_absolute() or not path.name.startswith(PREFIX):
         raise RefusedError(f"{path}: not removed: its name does not begin with {PREFIX}")

@@ -145,7 +145,7 @@ def _kept(image: Path, form: str, site: Site, ledger: Ledger) -> Path:
     return made.path
 
 
-def _insist_whole(image: Path, form: str) -> None:
+def _require_whole(image: Path, form: str) -> None:
     """Refuse an image whose own tables say that parts of it are not there.
 
     Raises:
@@ -169,7 +169,7 @@ def _take_out(image: Path, form: str, into: Path) -> None:
     """
     raw = image
     if form != "raw":
-        _insist_whole(image, form)
+        _require_whole(image, form)
         raw = into / "raw.img"
         commands.run(("qemu-img", "convert", "-O", "raw", str(image), str(raw)))
     try:

@@ -11,7 +11,7 @@ from tiltyard.systems.kind import Site, System
 
 
 @contextlib.contextmanager
-def workshop(folder: StudyFolder) -> Iterator[None]:
+def scratch_dir(folder: StudyFolder) -> Iterator[None]:
     """The scratch folder; removed at the end unless something is in it that is not ours.
 
     Nobody else looks into it: what is mounted there may be open to everybody, as a tmpfs is.
