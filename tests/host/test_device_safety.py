@@ -34,7 +34,7 @@ from support.devices import (
 from support.hosts import needs_root
 from tiltyard.errors import RefusedError
 from tiltyard.host.devices import safety
-from tiltyard.host.devices.safety import Wanted, hold, insist_unused, refusal
+from tiltyard.host.devices.safety import Wanted, hold, refusal, require_unused
 
 pytestmark = needs_root
 
@@ -300,12 +300,12 @@ def test_a_name_that_is_turned_elsewhere_between_check_and_use(disk: Disk) -> No
     link.symlink_to(disk.node)
     wanted = Wanted(link, SIZE_BYTES, {"backing_file": str(disk.image)})
     with loop_disk(disk.tmp_path / "other.img", SIZE_BYTES) as other, hold(wanted) as held:
-        insist_unused(held, wanted)
+        require_unused(held, wanted)
         link.unlink()
         link.symlink_to(other)
         assert held.device.node == disk.node
         with pytest.raises(RefusedError, match="the name means another device now"):
-            insist_unused(held, wanted)
+            require_unused(held, wanted)
 
 
 def test_a_partition_of_a_disk_in_use_is_a_device_of_its_own(disk: Disk) -> None:

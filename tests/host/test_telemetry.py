@@ -12,10 +12,9 @@ from support.hosts import needs_root
 from tiltyard.host import pressure, processor, telemetry
 from tiltyard.host.devices import disk_watch, disks
 from tiltyard.host.devices.disks import Traffic
-from tiltyard.host.kernel_log import KernelLog
 from tiltyard.host.place import Place
 from tiltyard.host.processor import FrequencyWatch
-from tiltyard.host.telemetry import Telemetry, Watch, watch
+from tiltyard.host.telemetry import KernelLog, Telemetry, Watch, watch
 
 MIB = 2**20
 

@@ -1,6 +1,6 @@
 """``reset = "reboot"``: a host is booted before each turn, and the run goes on after each boot.
 
-No host is booted here: programs of ours stand in for ``systemctl`` and ``reboot``, and what says
+No host is booted here: a program of ours stands in for ``systemctl``, and what says
 which boot this is can be changed. All else is real: the run, its ledger, the image that it keeps.
 """
 
@@ -33,7 +33,7 @@ case "$0 $@" in *reboot*) {then} ;; esac
 class Host:
     """A host that only says that it was booted."""
 
-    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch, manager: str) -> None:
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls, self.boot_id = home / "calls", home / "boot_id"
         self.units, self._programs = home / "units", home / "bin"
         for path in (self.units, self._programs):
@@ -44,16 +44,13 @@ class Host:
         monkeypatch.setenv("PATH", f"{self._programs}:{os.environ['PATH']}")
         monkeypatch.setattr(processes, "_BOOT_ID", self.boot_id)
         monkeypatch.setattr(resumption, "_UNITS", self.units)
-        systemd = home if manager == "systemd" else home / "none"
-        monkeypatch.setattr(resumption, "_SYSTEMD", systemd)
-        monkeypatch.setattr(resumption, "_CRON", self.units)
+        monkeypatch.setattr(resumption, "_SYSTEMD", home)
 
     def answers(self, then: str) -> None:
         """What happens when a boot is asked for."""
-        for name in ("systemctl", "reboot", "cron"):
-            program = self._programs / name
-            program.write_text(BOOTS.format(calls=self.calls, then=then))
-            program.chmod(0o755)
+        program = self._programs / "systemctl"
+        program.write_text(BOOTS.format(calls=self.calls, then=then))
+        program.chmod(0o755)
 
     @property
     def said(self) -> list[str]:
@@ -61,12 +58,12 @@ class Host:
         return [line.rpartition("/")[2] for line in self.calls.read_text().splitlines()]
 
 
-@pytest.fixture(params=["systemd", "cron"])
-def host(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """One with systemd, and one without."""
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """One with systemd."""
     home = tmp_path / "host"
     home.mkdir()
-    return Host(home, monkeypatch, request.param)
+    return Host(home, monkeypatch)
 
 
 @pytest.fixture
@@ -179,9 +176,8 @@ def test_a_host_that_could_not_go_on_is_not_booted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(resumption, "_SYSTEMD", tmp_path / "none")
-    monkeypatch.setattr(resumption, "_CRON", tmp_path / "none")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    with pytest.raises(HostLacksError, match="there is no cron; apt install cron"):
+    with pytest.raises(HostLacksError, match="systemd is not process 1"):
         start(study, engine)
     assert host.said == []
 
@@ -193,17 +189,17 @@ def test_other_studies_need_no_permission(tmp_path: Path, engine: Engine, host: 
     assert host.said == []
 
 
-@pytest.mark.parametrize("manager", ["systemd", "cron"])
-def test_odd_names_survive_the_manager(tmp_path: Path, manager: resumption.Manager) -> None:
-    change = resumption.MadeResumption(manager="cron", path=tmp_path / "tiltyard-x")
-    odd, log = 'a "b" 50% $HOME', tmp_path / "100% log"
-    if manager == "cron":
-        change.make(("echo", odd), {"A": "x y"}, log, "about")
-        line = change.path.read_text().splitlines()[1].removeprefix("@reboot root ")
-        os.system(line.replace("\\%", "%"))
-        assert log.read_text() == odd + "\n"
-    else:
-        unit = resumption._unit(("echo", odd), {"A": "x%y"}, log, "about 5%")
-        assert 'ExecStart="echo" "a \\"b\\" 50%% $$HOME"' in unit
-        assert 'Environment="A=x%%y"' in unit
-        assert "Description=about 5%%" in unit
+def test_a_table_of_cron_that_an_earlier_version_left_is_taken_back(tmp_path: Path) -> None:
+    table = tmp_path / "tiltyard-x"
+    table.touch()
+    change = resumption.MadeResumption(manager="cron", path=table)
+    assert change.undo() == f"removed {table}, which would have gone on with a run after a boot"
+    assert not table.exists()
+
+
+def test_odd_names_survive_the_unit() -> None:
+    odd = 'a "b" 50% $HOME'
+    unit = resumption._unit(("echo", odd), {"A": "x%y"}, Path("/100% log"), "about 5%")
+    assert 'ExecStart="echo" "a \\"b\\" 50%% $$HOME"' in unit
+    assert 'Environment="A=x%%y"' in unit
+    assert "Description=about 5%%" in unit

@@ -1,5 +1,7 @@
-"""A dry run tells the commands of a real one, and does nothing."""
+"""A dry run prints the commands of a real one, and does nothing."""
 
+import json
+import os
 import re
 import shlex
 import subprocess
@@ -8,17 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from support.devices import MIB, digest, loop_disk, sh
 from support.hosts import needs_root
 from support.runs import directory_system, image_system
 from tiltyard.folder import StudyFolder
 from tiltyard.host import commands
-from tiltyard.host.script import Script, UntoldError
-from tiltyard.run.dry_run import Told, dry_run
+from tiltyard.host.steps import AnyStep, Step
+from tiltyard.run.dry_run import PlannedPart, Preview, dry_run
 from tiltyard.run.rehearsal import rehearse
 from tiltyard.study.model import SystemSpec
+from tiltyard.systems import kind
+from tiltyard.systems.kind import Site
 
+ACTS = {
+    *("os.chmod", "os.chown", "os.kill", "os.link", "os.mkdir", "os.remove", "os.rename"),
+    *("os.rmdir", "os.setxattr", "os.symlink", "os.system", "os.truncate", "os.utime"),
+    *("os.posix_spawn", "socket.bind", "socket.connect", "subprocess.Popen"),
+}
 STUDY = """
 question = "Which?"
 [factors]
@@ -38,8 +48,8 @@ def disk_system(node: str, image: Path, **settings: object) -> SystemSpec:
     )
 
 
-def told_commands(parts: list[Told]) -> list[str]:
-    """The commands, without what is told in words."""
+def told_commands(parts: list[PlannedPart]) -> list[str]:
+    """The commands, without what is printed in words."""
     return [line for part in parts for line in part.lines if not line.startswith("#")]
 
 
@@ -60,7 +70,7 @@ def executed_commands(
     assert [p for p in rehearsal.problems[system.name] if p.severity == "error"] == []
     lines = [line for line in executed if not LOOKS.search(line)]
     lines = [re.sub(r"tiltyard-[0-9a-f]{8}-", "tiltyard-TOKEN-", line) for line in lines]
-    return [re.sub(r"-U [-0-9a-f]{36}", "-U UUID", line) for line in lines]
+    return [re.sub(r"-U [-0-9a-f]{36}", "-U '{uuid}'", line) for line in lines]
 
 
 @needs_root
@@ -121,13 +131,24 @@ def test_nothing_is_touched(tmp_path: Path, state: Path) -> None:
 
 
 @needs_root
-def test_what_depends_on_earlier_steps_is_said_to(tmp_path: Path) -> None:
-    system = SystemSpec(name="pair", levels={}, kind="pair", settings={})
+def test_two_ends_are_told_as_they_are_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = StudyFolder(tmp_path)
+    settings = {"qdisc": "pfifo limit 1000", "sysctl": {"net.core.somaxconn": 4001}}
+    system = SystemSpec.model_validate(
+        {"name": "pair", "levels": {}, "kind": "pair", "settings": settings}
+    )
     before = sh("ip", "netns", "list")
-    (told,) = dry_run(StudyFolder(tmp_path), [system])
-    assert told.lines[0] == "ip netns add tiltyard-TOKEN-near"
-    assert told.untold.startswith("what follows depends on what these steps bring about")
+    told = dry_run(folder, [system])
     assert sh("ip", "netns", "list") == before
+    lines = told_commands(told)
+    assert lines[0] == "ip netns add tiltyard-TOKEN-near"
+    assert any("somaxconn=4001" in line for line in lines)
+    done = executed_commands(folder, system, monkeypatch)
+    assert [line for line in done if line in lines] == lines
+    words = [line for part in told for line in part.lines if line.startswith("#")]
+    assert any(line.startswith("# start, and wait until it listens: ") for line in words)
 
 
 @needs_root
@@ -154,25 +175,70 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     lines = [line.strip() for line in told.splitlines()]
     assert lines[0].startswith("# write 16 MiB of zeros to ")
     assert lines[1].startswith("losetup --find --show --direct-io=on ")
-    assert lines[2].startswith("mkfs.ext4 ")
+    assert lines[2].startswith("# make sure that /dev/loopN is still ")
+    assert lines[3].startswith("mkfs.ext4 ")
     assert "Dry run   ext2: take down" in told
     assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
 
 
-@pytest.mark.parametrize("act", ["mkdir", "write", "start", "remove", "link"])
-def test_the_hook_stops_what_would_be_done_all_the_same(tmp_path: Path, act: str) -> None:
-    (tmp_path / "file").write_text("as it was")
-    acts = {
-        "mkdir": lambda: (tmp_path / "new").mkdir(),
-        "write": lambda: (tmp_path / "file").write_text("changed"),
-        "start": lambda: subprocess.run(["touch", tmp_path / "new"], check=True),
-        "remove": lambda: (tmp_path / "file").unlink(),
-        "link": lambda: (tmp_path / "new").symlink_to("file"),
-    }
-    script = Script()
-    with script.nothing_is_done(), pytest.raises(UntoldError):
-        acts[act]()
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    assert (tmp_path / "file").read_text() == "as it was"
-    acts[act]()
-    (tmp_path / "file").write_text("and afterwards it is out of the way")
+EVERY_KIND: dict[str, dict[str, object]] = {
+    "loop-image": {"filesystem": "ext4", "backing": {"image": "16M"}, "state": {"filled": "40%"},
+                   "scheduler": "none", "bandwidth": "10M"},
+    "directory": {"directory": "."},
+    "tmpfs": {},
+    "overlay": {},
+    "mount": {"type": "tmpfs", "source": "x"},
+    "vm": {"kernel": "/bin/true", "backing": {"image": "16M"}},
+    "pair": {"sysctl": {"net.core.somaxconn": 4001}},
+    "loopback": {},
+    "hosts": {"far": "nobody@127.0.0.1", "address": "127.0.0.1"},
+}  # fmt: skip
+"""Kind → settings with which it can be planned anywhere; ``block-device`` has its own tests."""
+
+
+def planned(kind_name: str, root: Path) -> tuple[list[Step], Preview]:
+    """The steps of a turn."""
+    preview = Preview()
+    site = Site(root=root, work=root / "work", ledger=preview)
+    system = kind(kind_name).system(kind_name, EVERY_KIND[kind_name], site)  # type: ignore[arg-type]
+    steps: list[Step] = []
+    for phase in (system.steps_up, system.steps_refresh, system.steps_down):
+        for step in phase():
+            preview.tell((step,))
+            steps.append(step)
+    return steps, preview
+
+
+@pytest.mark.parametrize("kind_name", EVERY_KIND)
+def test_a_step_is_plain_data(kind_name: str, tmp_path: Path) -> None:
+    steps, _ = planned(kind_name, tmp_path)
+    assert steps
+    for step in steps:
+        document = step.model_dump_json()
+        assert TypeAdapter(AnyStep).validate_json(document) == step
+        assert json.loads(document)["kind"] == step.kind
+
+
+@pytest.mark.parametrize("kind_name", EVERY_KIND)
+def test_planning_starts_no_program_and_writes_nothing(kind_name: str, tmp_path: Path) -> None:
+    """In a process of its own: what watches an interpreter cannot be taken away again."""
+    program = f"""
+import os, sys
+from pathlib import Path
+from tests.run.test_dry_run import planned
+done = []
+def watch(event, arguments):
+    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (
+        os.O_WRONLY | os.O_RDWR | os.O_CREAT) and arguments[0] != os.devnull
+    if writes or event in {ACTS}:
+        done.append((event, arguments[0]))
+sys.dont_write_bytecode = True
+planned({kind_name!r}, Path({str(tmp_path)!r}))
+sys.addaudithook(watch)
+planned({kind_name!r}, Path({str(tmp_path)!r}))
+assert not done, done
+"""
+    home = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{home}:{home / 'tests'}"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    assert not list(tmp_path.iterdir())

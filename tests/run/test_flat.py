@@ -8,10 +8,10 @@ from typing import Any
 
 from support.runs import SMOKE, directory_system, plan_of
 from tiltyard.plan.model import Block, Plan, TrialKey
-from tiltyard.run.ending import ending_of
 from tiltyard.run.estimate import expected_block_s, outlook
 from tiltyard.run.history import History
 from tiltyard.run.journal import BlockChecked, Entry, Event, TrialFinished, TrialStarted
+from tiltyard.run.runner import ending_of
 
 FEW, MANY = 40, 640
 """Blocks: sixteen times as much history."""

@@ -166,7 +166,7 @@ def test_after_a_kill_nothing_of_a_server_is_left(make: Make, tmp_path: Path, na
 def outstanding() -> list[tuple[int, Change]]:
     """What the ledgers of all processes of this test hold."""
     with Ledger() as ours:
-        return list(ours.elsewhere())
+        return list(ours.changes_of_other_processes())
 
 
 @needs_root
@@ -222,8 +222,8 @@ def test_a_kernel_without_the_driver_is_told(
 ) -> None:
     known = tmp_path / "filesystems"
     known.write_text("nodev\ttmpfs\n\text4\n")
-    monkeypatch.setattr("tiltyard.host.drivers._KNOWN", known)
-    monkeypatch.setattr("tiltyard.host.drivers._MODULES", tmp_path)
+    monkeypatch.setattr("tiltyard.host.packages._KNOWN", known)
+    monkeypatch.setattr("tiltyard.host.packages._MODULES", tmp_path)
     (problem,) = filesystem("f2fs").driver.problems("f2fs")
     assert problem.text == "this kernel has no driver for f2fs"
     assert 'kind = "vm"' in (problem.remedy or "")

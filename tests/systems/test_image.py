@@ -9,7 +9,7 @@ from tiltyard.errors import InterruptedRunError
 from tiltyard.host.commands import run
 from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
-from tiltyard.systems.image import lay_out, restore_layout
+from tiltyard.systems.image_file import lay_out, restore_layout
 from tiltyard.systems.kind import Site
 
 MIB = 2**20

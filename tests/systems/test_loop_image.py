@@ -201,7 +201,7 @@ def test_problems_are_seen_beforehand(
 
 
 def test_without_root_the_way_out_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltyard.systems.image_checks.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("tiltyard.systems.volume.os.geteuid", lambda: 1000)
     problem = make("ext4").problems()[0]
     assert problem.text == "only root can make and mount a fresh ext4"
     assert problem.remedy is not None

@@ -9,7 +9,7 @@ from tiltyard.host import kvm
 from tiltyard.systems.vm.backends import BACKENDS
 from tiltyard.systems.vm.backends.backend import Machine
 from tiltyard.systems.vm.backends.qemu import Emulation, Kvm
-from tiltyard.systems.vm.series import kernel_of_series
+from tiltyard.systems.vm.kernels import kernel_of_series
 
 GIB = 2**30
 

@@ -17,7 +17,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Problem, Site, System, Up
 from tiltyard.systems.vm.backends.qemu import Emulation
-from tiltyard.systems.vm.series import UNPACK, kernel_of_series
+from tiltyard.systems.vm.kernels import UNPACK, kernel_of_series
 from tiltyard.wire import PROTOCOL, EndEvent, Event, SampleEvent, read_events
 
 Make = Callable[..., System]

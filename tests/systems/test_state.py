@@ -18,7 +18,7 @@ from tiltyard.host.devices.contents import signatures
 from tiltyard.host.ledger import Ledger
 from tiltyard.run.dry_run import dry_run
 from tiltyard.systems import kind
-from tiltyard.systems.image import lay_out, restore_layout
+from tiltyard.systems.image_file import lay_out, restore_layout
 from tiltyard.systems.kind import Site, System
 from tiltyard.systems.state import keeper, kept
 from tiltyard.systems.state.kept import keep, put_back

@@ -22,7 +22,7 @@ from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System, Up
-from tiltyard.systems.vm.backends import Machine
+from tiltyard.systems.vm.backends import Machine, uml
 from tiltyard.systems.vm.backends.uml import UserModeLinux
 from tiltyard.wire import EndEvent, read_events
 
@@ -85,6 +85,27 @@ def trial(up: Up, *tests: str) -> EndEvent:
     *_, end = read_events(done.stdout.splitlines())
     assert isinstance(end, EndEvent)
     return end
+
+
+@pytest.mark.skipif(find_program("cc") is None, reason="no C compiler: apt-get install gcc")
+def test_on_a_cpu_with_amx_the_missing_state_is_restored_by_a_library(
+    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Loaded here too; that it helps, only a CPU with AMX can show."""
+    flags = tmp_path / "cpuinfo"
+    flags.write_text("flags : fpu amx_bf16 amx_tile\n")
+    assert uml.has_amx(flags)
+    flags.unlink()
+    monkeypatch.setattr(uml, "has_amx", lambda: True)
+    monkeypatch.setattr(uml, "_KNOWS_AMX", (999, 0))
+    system = make(filesystem="tmpfs")
+    up = system.bring_up()
+    words = up.commands[-1].argv
+    assert any(word.startswith("LD_PRELOAD=") for word in words)
+    process = next(iter(up.servers()))
+    assert "ptrace.so" in Path(f"/proc/{process}/maps").read_text()
+    assert trial(up, "write").data.outcome == "done"
+    system.take_down()
 
 
 def test_a_kernel_of_its_own_with_a_file_system_that_this_one_need_not_have(make: Make) -> None:

@@ -14,11 +14,9 @@ from tiltyard.host.ledger import recover
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning import defaults
-from tiltyard.tuning.distribution import sysctls_at_boot
+from tiltyard.tuning.defaults import sysctls_at_boot
 from tiltyard.tuning.load import load_profiles
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Outcome, apply
-from tiltyard.tuning.telling import grouped, told
+from tiltyard.tuning.setting import Outcome, Scene, apply, grouped, told
 
 pytestmark = needs_root
 
@@ -263,7 +261,7 @@ from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.place import Place
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.load import load_profiles
-from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import Scene
 from tiltyard.tuning.setting import apply
 steps = Steps(Ledger())
 profile = load_profiles(["p.toml"], Path({home!r}))

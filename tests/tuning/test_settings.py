@@ -15,8 +15,7 @@ from tiltyard.host.place import HERE
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.load import load_profiles
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Outcome, apply, look
+from tiltyard.tuning.setting import Outcome, Scene, apply, look
 from tiltyard.tuning.values import Amount
 
 KEY = "vm.stat_interval"

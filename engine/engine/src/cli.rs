@@ -61,17 +61,6 @@ pub enum Command {
     /// Execute a job in a virtual machine: the job on standard input, the engine's lines on
     /// standard output
     Into(IntoArguments),
-    /// Become a User-Mode Linux that also runs on CPUs with more state than it knows
-    Uml {
-        /// The kernel, then its command line
-        #[arg(
-            required = true,
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "KERNEL [WORDS]"
-        )]
-        line: Vec<OsString>,
-    },
     /// Be a classic tool, with its own command line and table: `classic postmark FILE`
     ///
     /// A link to the engine that bears the name of a classic tool does the same.

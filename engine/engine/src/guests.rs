@@ -1,6 +1,5 @@
 //! The two ends of a virtual machine's channel, as verbs.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -105,16 +104,6 @@ fn with_others(line: &[u8], gauges: &Gauges) -> Option<Event> {
     end.usage.foreign_s += seen.foreign_s;
     end.usage.steal_s = seen.steal_s;
     Some(Event::End(end))
-}
-
-/// Becomes a User-Mode Linux, or says why not.
-pub fn not_become(line: &[OsString]) -> Failure {
-    let error = guest::uml::become_one(line);
-    let kernel = line.first().map(PathBuf::from).unwrap_or_default();
-    failure(
-        FailureKind::HostLacks,
-        format!("cannot start {}: {error}", kernel.display()),
-    )
 }
 
 #[cfg(test)]

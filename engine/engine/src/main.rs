@@ -60,7 +60,6 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
             let code = guests::go_into(&arguments, &mut output)?;
             return output.check().map(|()| code);
         }
-        Command::Uml { line } => return Err(guests::not_become(&line)),
         Command::Describe => output.document(&registry::catalogue()),
         Command::Schema => output.document(&wire::schema()),
         Command::Floor => {

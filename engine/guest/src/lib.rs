@@ -10,4 +10,3 @@ pub mod message;
 mod mounts;
 mod running;
 pub mod server;
-pub mod uml;

@@ -128,7 +128,7 @@ def planned(
             )
     else:
         plan = frozen(folder.study, engine, scale)
-    Bringing.of(plan, engine.describe(), folder).insist_trusted(folder.root, trust=trust)
+    Bringing.of(plan, engine.describe(), folder).require_trusted(folder.root, trust=trust)
     if not folder.plan.exists():
         write_plan(folder, plan)
     write_sessions(folder, plan)

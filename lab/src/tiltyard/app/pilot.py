@@ -75,10 +75,10 @@ def _planned_pilot(
                 "Delete that folder to make another one"
             )
         plan = at_scale(pilot, scale)
-        Bringing.of(plan, engine.describe(), pilot).insist_trusted(folder.root, trust=trust)
+        Bringing.of(plan, engine.describe(), pilot).require_trusted(folder.root, trust=trust)
         return plan
     plan = frozen(folder.study, engine, scale)
-    Bringing.of(plan, engine.describe(), pilot).insist_trusted(folder.root, trust=trust)
+    Bringing.of(plan, engine.describe(), pilot).require_trusted(folder.root, trust=trust)
     write_whole(pilot.study, text)
     write_plan(pilot, plan_of_pilot(plan))
     return read_plan(pilot)

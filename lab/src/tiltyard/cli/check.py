@@ -136,6 +136,6 @@ def _tell(folder: "StudyFolder", systems: "Sequence[SystemSpec]") -> int:
         say(f"Dry run   {part.system}{': ' if part.system else ''}{part.part}")
         for line in part.lines:
             say(f"          {line}")
-        for remark in filter(None, (part.refused, part.untold)):
-            say(f"          … {remark}")
+        if part.refused:
+            say(f"          … {part.refused}")
     return ExitCode.HOST_LACKS if any(part.refused for part in parts) else ExitCode.DONE

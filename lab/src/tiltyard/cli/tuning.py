@@ -39,8 +39,7 @@ def tuning(
     from tiltyard.errors import ExitCode, UsageError
     from tiltyard.tuning.hold import held
     from tiltyard.tuning.load import load_profiles
-    from tiltyard.tuning.scene import Scene
-    from tiltyard.tuning.setting import look
+    from tiltyard.tuning.setting import Scene, look
 
     if action == "list":
         show(profile_table())

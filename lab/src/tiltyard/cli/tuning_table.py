@@ -9,8 +9,7 @@ from rich.text import Text
 
 from tiltyard.tuning.load import load_profiles, ready_names
 from tiltyard.tuning.profile import Profile
-from tiltyard.tuning.setting import Outcome
-from tiltyard.tuning.telling import counts, grouped
+from tiltyard.tuning.setting import Outcome, counts, grouped
 
 _WORDS = {"set": "would be set", "unchanged": "is so", "skipped": "skipped"}
 

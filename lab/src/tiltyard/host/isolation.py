@@ -54,7 +54,7 @@ def isolate(ledger: Ledger, cpus: tuple[int, ...]) -> Isolation:
         return Isolation(False, "only root can keep others off a CPU")
     if not rest:
         return Isolation(False, "no CPU would be left for others")
-    for pid, change in ledger.elsewhere():
+    for pid, change in ledger.changes_of_other_processes():
         # Where tasks were before that one, only that one knows.
         if isinstance(change, MovedTasks | RestrictedGroups):
             return Isolation(False, f"another run (process {pid}) keeps others off CPUs")
@@ -86,7 +86,7 @@ def isolate_if_harmless(ledger: Ledger, cpus: tuple[int, ...]) -> Isolation:
 
 def _harm(ledger: Ledger, cpus: tuple[int, ...]) -> str:
     """Whom it would harm; empty: nobody."""
-    if (run := next(ledger.elsewhere(), None)) is not None:
+    if (run := next(ledger.changes_of_other_processes(), None)) is not None:
         return f"another run (process {run[0]}) is under way"
     bound = [task for task in _others() if set(parse_cpus(task.cpus)) <= set(cpus)]
     return f"tasks of others are bound to just these CPUs ({len(bound)})" if bound else ""

@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
@@ -142,7 +142,7 @@ class Ledger:
         """Changes that are recorded and not taken back, in order."""
         return tuple(self._outstanding.values())
 
-    def elsewhere(self) -> Iterator[tuple[int, Change]]:
+    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
         """Changes of other processes that are not taken back, each with the process's number."""
         for path in self._directory.glob("*.jsonl"):
             if path != self.path:
@@ -177,46 +177,18 @@ class Ledger:
     def _append(self, line: dict[str, object]) -> None:
         append(self._file, self.path, line)
 
-    def unmake(self, change: Change) -> None:
-        """Take a change back that is made again at once: the ledger knows of it all the time.
-
-        Raises:
-            TiltyardError: if that is not possible.
-        """
-        change.undo()
-
-    @property
-    def dry(self) -> bool:
-        """Whether what goes through here is only told (:class:`tiltyard.host.script.Script`)."""
-        return False
-
-    def act(self, said: str, action: Callable[[], object]) -> None:
-        """Make a recorded change that needs no command.
-
-        Args:
-            said: what a dry run tells of it.
-            action: makes it.
-        """
-        del said
-        action()
-
     def run(
         self,
         argv: Sequence[str],
         stdin: Path = Path(os.devnull),
-        environment: Mapping[str, str] | None = None,
-        stand_in: str = "",
     ) -> commands.Output:
         """Run a command that makes a recorded change; our lock is held until it has ended.
 
         Args:
             argv: the command.
             stdin: file that it reads.
-            environment: instead of ours.
-            stand_in: what a dry run takes for its output.
         """
-        del stand_in
-        return commands.run(argv, stdin=stdin, hold=(self._file,), environment=environment)
+        return commands.run(argv, stdin=stdin, hold=(self._file,))
 
     @property
     def hold(self) -> tuple[int, ...]:

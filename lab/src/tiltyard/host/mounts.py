@@ -1,8 +1,32 @@
 """The kernel's table of mounts, read from ``/proc/self/mountinfo`` (proc(5))."""
 
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from tiltyard.errors import TiltyardError
+from tiltyard.host import commands
+
+_BUSY_TRIES = 20
+_BUSY_PAUSE_S = 0.25
+
+
+def unmount(target: Path) -> None:
+    """Unmount; what is busy gets a few seconds, because a stopped engine takes a moment to end.
+
+    Raises:
+        TiltyardError: if it is busy all the same, or cannot be unmounted.
+    """
+    for attempt in range(_BUSY_TRIES):
+        try:
+            commands.run(("umount", str(target)))
+            return
+        except TiltyardError as error:
+            if "busy" not in str(error) or attempt == _BUSY_TRIES - 1:
+                raise
+            time.sleep(_BUSY_PAUSE_S)
+
 
 _MOUNTINFO = Path("/proc/self/mountinfo")
 _OCTAL = re.compile(r"\\([0-7]{3})")

@@ -51,7 +51,7 @@ def namespace_command() -> tuple[str, ...]:
     return (*_UNSHARE, *_HOLDER)
 
 
-def nsenter(pid: int) -> tuple[str, ...]:
+def nsenter(pid: int | str) -> tuple[str, ...]:
     """Command that starts another one in the namespaces of a process."""
     return ("nsenter", "--preserve-credentials", "--user", "--mount", f"--target={pid}")
 

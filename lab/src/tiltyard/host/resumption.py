@@ -1,7 +1,6 @@
-"""A command that this host carries out once, after its next boot: by systemd(1), or by cron(8)."""
+"""A command that systemd(1) of this host carries out once, after its next boot."""
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -10,22 +9,19 @@ from tiltyard.errors import HostLacksError, RefusedError
 from tiltyard.folder import write_whole
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
-from tiltyard.host.packages import find_program
 
 _SYSTEMD = Path("/run/systemd/system")
 """There where systemd is process 1: sd_booted(3)."""
 _UNITS = Path("/etc/systemd/system")
-_CRON = Path("/etc/cron.d")
-_CRON_DAEMONS = ("cron", "crond")
-
-Manager = Literal["systemd", "cron"]
+BOOT_COMMAND = ("systemctl", "reboot")
 
 
 class MadeResumption(HostChange):
-    """A unit, or a table of cron, that goes on with a run after the boot."""
+    """A unit that goes on with a run after the boot."""
 
     kind: Literal["resumption"] = "resumption"
-    manager: Manager
+    manager: Literal["systemd", "cron"] = "systemd"
+    """Earlier versions could leave a table of cron(8) in a ledger; it is still taken back."""
     path: Path
 
     is_kept_over_boot: ClassVar = True
@@ -54,33 +50,23 @@ class MadeResumption(HostChange):
             log: what it says is appended here.
             about: one line for who finds it.
         """
-        if self.manager == "cron":
-            write_whole(self.path, _table(command, environment, log, about).encode())
-            return
         write_whole(self.path, _unit(command, environment, log, about).encode())
         commands.run(("systemctl", "daemon-reload"))
         commands.run(("systemctl", "enable", self.path.name))
 
 
 def resumption(name: str) -> MadeResumption:
-    """The one that this host can have, under a name of ours; nothing is made yet.
+    """The unit of that name; nothing is made yet.
 
     Raises:
         HostLacksError: if nothing here would carry it out.
     """
     if _SYSTEMD.is_dir():
-        return MadeResumption(manager="systemd", path=_UNITS / f"{name}.service")
-    if _CRON.is_dir() and any(find_program(daemon) for daemon in _CRON_DAEMONS):
-        return MadeResumption(manager="cron", path=_CRON / name)
+        return MadeResumption(path=_UNITS / f"{name}.service")
     raise HostLacksError(
-        "nothing on this host would go on with a run after a boot: systemd is not process 1, and "
-        "there is no cron; apt install cron"
+        "nothing on this host would go on with a run after a boot: systemd is not process 1; "
+        'use reset = "mkfs", or a host with systemd'
     )
-
-
-def boot_command() -> tuple[str, ...]:
-    """What boots this host."""
-    return ("systemctl", "reboot") if _SYSTEMD.is_dir() else ("reboot",)
 
 
 def _unit(command: Sequence[str], environment: Mapping[str, str], log: Path, about: str) -> str:
@@ -103,14 +89,6 @@ def _unit(command: Sequence[str], environment: Mapping[str, str], log: Path, abo
         "",
     ]
     return "\n".join(lines)
-
-
-def _table(command: Sequence[str], environment: Mapping[str, str], log: Path, about: str) -> str:
-    """A line of crontab(5), in which a per cent sign would end the command."""
-    settings = [f"{name}={value}" for name, value in environment.items()]
-    words = shlex.join(("env", *settings, *command))
-    line = f"cd / && {words} >>{shlex.quote(str(log))} 2>&1".replace("%", "\\%")
-    return f"# {about}\n@reboot root {line}\n"
 
 
 def _quoted(word: str) -> str:

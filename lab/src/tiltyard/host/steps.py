@@ -1,45 +1,363 @@
-"""Steps that change a host: each is in the ledger before it is taken, and can be taken back."""
+"""Steps that change a host, as data, and what executes them.
+
+A step is a model with a ``kind``; it names no Python object and can be written as JSON. It says
+what a dry run prints (:attr:`Step.line`) and which changes it makes (:meth:`Step.changes`): these
+are in the ledger before it is executed, and each knows its way back. What only execution yields,
+such as the number of a loop device, is the *output* of a step: later steps contain the name of
+the output, and get its value when they are executed.
+
+To print the steps is the dry run (:mod:`tiltyard.run.dry_run`); to execute them is the run
+(:class:`Steps`).
+"""
 
 import contextlib
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, SerializeAsAny
 
 from tiltyard.errors import BusyError
 from tiltyard.host import commands
 from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.ledger import Ledger
-from tiltyard.host.servers import Server
+from tiltyard.host.mounts import mounts_at
+from tiltyard.host.namespaces import holder_of, namespace_command
+from tiltyard.host.servers import ServedMount, Server
 
 C = TypeVar("C", bound=Change)
+M = TypeVar("M")
+
+
+class Step(BaseModel):
+    """Base of all steps; the generic ones follow, the others are beside what they do."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    output: str = ""
+    """Name of what it yields, unmistakable in a text: ``/dev/loopN``. Empty: nothing."""
+    lasts: Literal["turn", "run"] = "turn"
+    """When its changes are taken back: at the end of the turn, or of the run."""
+
+    @property
+    @abstractmethod
+    def line(self) -> str:
+        """What a dry run prints: a command, or words behind a ``#``."""
+
+    def changes(self) -> Sequence[Change]:
+        """What it changes, with what is needed to take that back; only looks."""
+        return ()
+
+    def conflicts(self, change: Change) -> bool:  # noqa: ARG002  for those that are exclusive
+        """Whether a change of another run is of the same thing, which could not be put back."""
+        return False
+
+    @property
+    def subject(self) -> str:
+        """What it changes, as a person calls it, for a conflict."""
+        return self.line
+
+    @abstractmethod
+    def execute(self, host: "Steps") -> str:
+        """Execute it; its changes are recorded. What it yields.
+
+        Raises:
+            TiltyardError: if it fails; what is recorded of it may then be taken back.
+        """
+
+    def with_outputs(self, outputs: dict[str, str]) -> Self:
+        """The same with the values of outputs in place of their names."""
+        if not outputs:
+            return self
+        values = {name: _resolved(getattr(self, name), outputs) for name in type(self).model_fields}
+        return self.model_copy(update={**values, "output": self.output})
+
+
+def _of_its_kind(value: Any) -> Any:
+    """A step of the class that its ``kind`` names."""
+    if not isinstance(value, dict):
+        return value
+    return _kinds(Step)[value["kind"]].model_validate(value)  # type: ignore[type-abstract]
+
+
+def _kinds(base: type[Step]) -> dict[str, type[Step]]:
+    """All classes of steps, by kind."""
+    kinds: dict[str, type[Step]] = {}
+    for derived in base.__subclasses__():
+        kinds |= {derived.model_fields["kind"].default: derived, **_kinds(derived)}
+    return kinds
+
+
+AnyStep = Annotated[SerializeAsAny[Step], BeforeValidator(_of_its_kind)]
+"""A step of any kind, as JSON has it."""
+
+
+def _resolved(value: Any, outputs: dict[str, str]) -> Any:
+    """A field's value with outputs in the place of their names, however deep they are."""
+    if isinstance(value, str):
+        for name, text in outputs.items():
+            value = value.replace(name, text)
+        return value
+    if isinstance(value, Path):
+        return Path(_resolved(str(value), outputs))
+    if isinstance(value, tuple):
+        return tuple(_resolved(each, outputs) for each in value)
+    if isinstance(value, dict):
+        return {key: _resolved(each, outputs) for key, each in value.items()}
+    if isinstance(value, BaseModel):
+        fields = {
+            name: _resolved(getattr(value, name), outputs) for name in type(value).model_fields
+        }
+        return value.model_copy(update=fields)
+    return value
+
+
+class Run(Step):
+    """A command that ends; it yields what it prints."""
+
+    kind: Literal["run"] = "run"
+    argv: tuple[str, ...]
+    stdin: Path = Path(os.devnull)
+    change: Change | None = None
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return shlex.join(self.argv)
+
+    def changes(self) -> Sequence[Change]:
+        """As it was said."""
+        return () if self.change is None else (self.change,)
+
+    def execute(self, host: "Steps") -> str:
+        """Run it to its end; our lock is held until then."""
+        return host.run(self.argv, self.stdin).stdout
+
+
+class MakeDirectory(Step):
+    """A directory that is not there."""
+
+    kind: Literal["make-directory"] = "make-directory"
+    path: Path
+    inside: bool = False
+    """Whether it is in another one that was made, and goes with that."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# make directory {self.path}"
+
+    def changes(self) -> Sequence[Change]:
+        """It goes with all that is in it."""
+        return () if self.inside else (MadeDirectory(path=self.path),)
+
+    def execute(self, host: "Steps") -> str:  # noqa: ARG002  it needs no command
+        """Make it."""
+        self.path.mkdir()
+        return ""
+
+
+class Start(Step):
+    """A command that stays, waited for until it is ready. It is known by the mark of its change."""
+
+    argv: tuple[str, ...]
+    mark: str
+    recorded: bool = True
+    """Without, its change is in the ledger already."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# start, and wait until it serves: {shlex.join(self.argv)}"
+
+    def changes(self) -> Sequence[Change]:
+        """Its end."""
+        return (self.process,) if self.recorded else ()
+
+    @property
+    def process(self) -> StartedProcess:
+        """The process, as it is known."""
+        return StartedProcess(mark=self.mark)
+
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """Whether it does what it was started for."""
+
+    def execute(self, host: "Steps") -> str:
+        """Start it and wait."""
+        host.start(self.argv, self.process.environment, self.is_ready)
+        return ""
+
+
+class StartMount(Start):
+    """A server that mounts, or a command that may leave one behind."""
+
+    kind: Literal["start-mount"] = "start-mount"
+    target: Path
+    namespace: str = ""
+    """Process in whose table of mounts it is seen; empty: in ours."""
+
+    def changes(self) -> Sequence[Change]:
+        """In a namespace of ours the mount goes with that."""
+        if self.namespace or not self.recorded:
+            return super().changes()
+        return (ServedMount(target=self.target, mark=self.mark),)
+
+    def is_ready(self) -> bool:
+        """Whether something is mounted there."""
+        return bool(mounts_at(self.target, Path(f"/proc/{self.namespace or 'self'}/mountinfo")))
+
+
+class StartNamespace(Start):
+    """A process that holds user and mount namespaces; it yields its number."""
+
+    kind: Literal["start-namespace"] = "start-namespace"
+    argv: tuple[str, ...] = namespace_command()
+
+    def is_ready(self) -> bool:
+        """Whether the namespaces are there."""
+        return holder_of(self.process) is not None
+
+    def execute(self, host: "Steps") -> str:
+        """Start it and find out which process it is."""
+        super().execute(host)
+        return str(holder_of(self.process) or 0)
+
+
+class UndoTemporarily(Step):
+    """Take a change back that is made again at once: the ledger has it all the time."""
+
+    kind: Literal["undo-temporarily"] = "undo-temporarily"
+    change: Change
+
+    @property
+    def line(self) -> str:
+        """The way back."""
+        return self.change.way_back
+
+    def execute(self, host: "Steps") -> str:  # noqa: ARG002  the change knows how
+        """Take it back."""
+        self.change.undo()
+        return ""
+
+
+class TakeBack(Step):
+    """Take back what the turn has changed: the last change, or all."""
+
+    kind: Literal["take-back"] = "take-back"
+    everything: bool = True
+
+    @property
+    def line(self) -> str:
+        """The changes say it."""
+        return ""
+
+    def execute(self, host: "Steps") -> str:
+        """Last one first."""
+        if self.everything:
+            host.undo()
+        else:
+            host.undo_last()
+        return ""
+
+
+class Recorder(Protocol):
+    """What a plan of steps may ask of a ledger: names, and what is changed already."""
+
+    path: Path
+
+    def name(self, use: str) -> str:
+        """A file name that nobody else has."""
+        ...
+
+    def holds(self, change: Change) -> bool:
+        """Whether a change is recorded and not taken back."""
+        ...
+
+    @property
+    def outstanding(self) -> tuple[Change, ...]:
+        """Changes that are recorded and not taken back, in order."""
+        ...
+
+    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
+        """Changes of others that are not taken back, each with the number of its process."""
+        ...
+
+
+class _Stops(Protocol):
+    def stop(self) -> None: ...
 
 
 class Steps:
-    """What was changed and executed, and the way back."""
+    """Executes steps: each change is in the ledger before it is made, and can be taken back."""
 
-    def __init__(self, ledger: Ledger, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        ledger: Recorder,
+        check: Callable[[], None] = lambda: None,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
         """None taken yet.
 
         Args:
-            ledger: keeps the changes.
+            ledger: keeps the changes; nothing can be executed on that of a dry run.
             check: called before each step; raises if a person has asked to stop.
+            note: gets what a person should know while a step takes long.
         """
-        self.ledger = ledger
+        self._recorder = ledger
         self.check = check
+        self.note = note
+        self.outputs: dict[str, str] = {}
+        """What steps have yielded, by name."""
         self._changes: list[Change] = []
         self._executed: list[commands.Command] = []
         self._servers: list[Server] = []
+        self._running: list[_Stops] = []
 
     def __bool__(self) -> bool:
         """Whether something is to be taken back."""
         return bool(self._changes)
 
     @property
+    def ledger(self) -> Ledger:
+        """Where the changes are recorded."""
+        assert isinstance(self._recorder, Ledger), "a dry run executes nothing"
+        return self._recorder
+
+    @property
     def executed(self) -> tuple[commands.Command, ...]:
-        """The commands, in order."""
+        """The commands since :meth:`begin`, in order."""
         return tuple(self._executed)
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self._executed.clear()
+
+    def take(self, steps: Iterable[Step]) -> None:
+        """Execute steps in order; one that is made when it is its turn may look at what is then."""
+        for planned in steps:
+            self.check()
+            step = planned.with_outputs(self.outputs)
+            if type(step).conflicts is Step.conflicts:
+                self._record(step)
+            else:
+                with self.alone(step.conflicts, step.subject):
+                    self._record(step)
+            text = step.execute(self)
+            if step.output:
+                self.outputs[step.output] = text
+
+    def _record(self, step: Step) -> None:
+        for change in step.changes():
+            if step.lasts == "turn":
+                self.record(change)
+            else:
+                self.ledger.record(change)
 
     def record(self, change: C) -> C:
         """Write down a change that is about to be made."""
@@ -50,61 +368,24 @@ class Steps:
     def alone(self, same: Callable[[Change], bool], what: str) -> Iterator[None]:
         """Make sure that no other run has changed the same thing: it could not be put back.
 
-        As long as the block lasts none can find out the same, so a change is recorded in it.
+        No other run can make sure of the same meanwhile, so a change is recorded in the block.
 
         Raises:
             BusyError: if one has.
         """
         with self.ledger.locked():
-            self.insist_alone(same, what)
+            require_alone(self.ledger, same, what)
             yield
 
-    def insist_alone(self, same: Callable[[Change], bool], what: str) -> None:
-        """The same, where something else keeps others away.
-
-        Raises:
-            BusyError: if another run has changed the same thing.
-        """
-        for pid, change in self.ledger.elsewhere():
-            if same(change):
-                raise BusyError(
-                    f"{what} is taken by another run (process {pid}); wait for its end. "
-                    "If it was killed: tiltyard restore"
-                )
-
-    def run(
-        self,
-        argv: tuple[str, ...],
-        stdin: Path = Path(os.devnull),
-        environment: Mapping[str, str] | None = None,
-        stand_in: str = "",
-    ) -> commands.Output:
-        """Take a step, and keep its command for the record.
-
-        ``stand_in`` is what a dry run takes for its output.
-        """
+    def run(self, argv: tuple[str, ...], stdin: Path = Path(os.devnull)) -> commands.Output:
+        """Run a command, and keep it for the record."""
         self.check()
-        output = self.ledger.run(argv, stdin, environment, stand_in)
+        output = self.ledger.run(argv, stdin)
         self._executed.append(output.command)
         return output
 
-    @property
-    def dry(self) -> bool:
-        """Whether the steps are only told, so that there is nothing to look at after them."""
-        return self.ledger.dry
-
-    def act(self, said: str, action: Callable[[], object]) -> None:
-        """Take a step that needs no command; ``said`` is what a dry run tells of it."""
-        self.check()
-        self.ledger.act(said, action)
-
-    def make_directory(self, path: Path) -> None:
-        """A directory of ours."""
-        made = self.record(MadeDirectory(path=path))
-        self.act(f"make directory {path}", made.path.mkdir)
-
     def start(
-        self, argv: tuple[str, ...], environment: Mapping[str, str], ready: Callable[[], bool]
+        self, argv: tuple[str, ...], environment: dict[str, str], ready: Callable[[], bool]
     ) -> None:
         """Start a process that stays, and wait until it is ready.
 
@@ -116,13 +397,14 @@ class Steps:
         Raises:
             TiltyardError: if it does not; the recorded change ends it.
         """
-        self.check()
-        if self.dry:
-            self.ledger.act(f"start, and wait until it serves: {shlex.join(argv)}", ready)
-            return
         server = Server(argv, environment)
         self._servers.append(server)
         self._executed.append(server.wait_until(ready, self.check))
+
+    def keep_running(self, child: M) -> M:
+        """A child of ours with a ``stop()`` that is called before anything is taken back."""
+        self._running.append(child)  # type: ignore[arg-type]
+        return child
 
     def undo_last(self) -> None:
         """Take back the last change alone."""
@@ -132,6 +414,22 @@ class Steps:
 
     def undo(self) -> None:
         """Take the changes back, last one first; each undo verifies itself."""
+        while self._running:
+            self._running.pop().stop()
         while self._changes:
             self.undo_last()
-        self._executed.clear()
+        self.outputs.clear()
+
+
+def require_alone(ledger: Recorder, same: Callable[[Change], bool], what: str) -> None:
+    """Make sure that no other run has changed the same thing, where something else locks it.
+
+    Raises:
+        BusyError: if one has.
+    """
+    for pid, change in ledger.changes_of_other_processes():
+        if same(change):
+            raise BusyError(
+                f"{what} is taken by another run (process {pid}); wait for its end. "
+                "If it was killed: tiltyard restore"
+            )

@@ -16,8 +16,8 @@ from tiltyard.host import commands
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.processes import boot_id
 from tiltyard.host.resumption import (
+    BOOT_COMMAND,
     MadeResumption,
-    boot_command,
     environment_of_ours,
     resumption,
 )
@@ -41,7 +41,7 @@ def boots(plan: Plan) -> int:
     return sum(turn.system in wanting for block in plan.blocks for turn in block.turns)
 
 
-def insist_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
+def require_allowed(folder: StudyFolder, plan: Plan, *, allowed: bool) -> None:
     """Nothing boots a host that was not asked for twice: by the study, and by the command.
 
     Raises:
@@ -108,12 +108,11 @@ def _boot(context: Context, block: int, name: str) -> None:
     about = f"Tiltyard goes on with the study in {root}"
     made.make(command, environment_of_ours(), folder.resumed, about)
     ledger.keep_for(root)
-    boot = boot_command()
-    asked = BootAsked(block=block, system=name, boot=boot_id(), command=" ".join(boot))
+    asked = BootAsked(block=block, system=name, boot=boot_id(), command=" ".join(BOOT_COMMAND))
     context.journal.append(asked)
     os.sync()
     try:
-        commands.run(boot)
+        commands.run(BOOT_COMMAND)
     except TiltyardError:
         Ledger(study=root).close()
         raise

@@ -6,7 +6,7 @@ from tiltyard.executors.engine import ConditionsWanted, Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
 from tiltyard.plan.model import Plan
-from tiltyard.run.course import Course
+from tiltyard.run.course import PlanProgress
 from tiltyard.run.estimate import outlook
 from tiltyard.run.history import History, Slots
 from tiltyard.run.interrupt import Interrupt
@@ -40,7 +40,7 @@ class Context:
         return ConditionsWanted(**asked, settle=self.plan.clock == "instructions")
 
     @property
-    def course(self) -> Course:
+    def course(self) -> PlanProgress:
         """How far the plan is carried out now."""
         return self.history.course(self.plan)
 

@@ -44,7 +44,7 @@ class Ahead:
         _add(self.turns, (block, pair[0]), trials)
 
 
-class Course:
+class PlanProgress:
     """A plan, and what has become of it.
 
     Trials that end and blocks that are spoiled are told to it: each costs the same, however long
@@ -211,9 +211,9 @@ def _add(counter: Counter[_Counted], key: _Counted, number: int) -> None:
         del counter[key]
 
 
-def course_of(plan: Plan, run: RunRecord) -> Course:
+def course_of(plan: Plan, run: RunRecord) -> PlanProgress:
     """How far a recorded run has come."""
-    return Course(
+    return PlanProgress(
         plan=plan,
         ended={trial.key for trial in run.trials if trial.outcome != "interrupted"},
         spoiled=run.spoiled.keys(),
@@ -221,12 +221,12 @@ def course_of(plan: Plan, run: RunRecord) -> Course:
     )
 
 
-def blocks_to_come(run: RunRecord, course: Course) -> int:
+def blocks_to_come(run: RunRecord, course: PlanProgress) -> int:
     """Blocks that may still be made; none once the run has ended for good."""
     return 0 if run.stopped is not None else course.to_come
 
 
-def counted(run: RunRecord, course: Course) -> RunRecord:
+def counted(run: RunRecord, course: PlanProgress) -> RunRecord:
     """The record without the trials of replaced blocks: what every verdict rests on."""
     if not course.replaced:
         return run

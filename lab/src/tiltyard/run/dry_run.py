@@ -1,18 +1,22 @@
-"""What a study would execute on this host, system by system, without executing any of it."""
+"""The steps of a study on this host, system by system, printed and not executed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from tiltyard.errors import TiltyardError
 from tiltyard.folder import StudyFolder
-from tiltyard.host.script import Script, UntoldError
-from tiltyard.run.workshop import open_systems
+from tiltyard.host.changes import Change
+from tiltyard.host.changes.change import PREFIX
+from tiltyard.host.ledger import state_directory
+from tiltyard.host.steps import Step, TakeBack
+from tiltyard.run.scratch_dir import open_systems
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import System
 
 
 @dataclass(frozen=True)
-class Told:
+class PlannedPart:
     """What one part of a turn would execute."""
 
     system: str
@@ -22,52 +26,94 @@ class Told:
     """Commands, and what is done without a command in words behind a ``#``."""
     refused: str = ""
     """Why it would not come up; empty if nothing is known against it."""
-    untold: str = ""
-    """Why no more can be told; empty if all is."""
 
 
-def dry_run(folder: StudyFolder, specs: Iterable[SystemSpec]) -> list[Told]:
+class Preview:
+    """Prints steps, and remembers what they would have changed; it executes nothing."""
+
+    def __init__(self) -> None:
+        """Nothing is printed yet, and no file is made."""
+        self.path = state_directory() / "none"
+        self.lines: list[str] = []
+        self._changes: dict[str, list[Change]] = {"turn": [], "run": []}
+
+    def name(self, use: str) -> str:
+        """A name as a run would choose it."""
+        return f"{PREFIX}TOKEN-{use}"
+
+    def holds(self, change: Change) -> bool:
+        """Whether it would be outstanding."""
+        return change in self.outstanding
+
+    @property
+    def outstanding(self) -> tuple[Change, ...]:
+        """Changes of the run, then of the turn."""
+        return (*self._changes["run"], *self._changes["turn"])
+
+    def changes_of_other_processes(self) -> Iterator[tuple[int, Change]]:
+        """The run itself will see them."""
+        return iter(())
+
+    def new_lines(self) -> tuple[str, ...]:
+        """What was printed since the last time."""
+        lines, self.lines = tuple(self.lines), []
+        return lines
+
+    def tell(self, steps: Iterable[Step]) -> None:
+        """Print steps."""
+        for step in steps:
+            if isinstance(step, TakeBack):
+                self.tell_way_back("turn", everything=step.everything)
+            else:
+                self.lines.append(step.line)
+            self._changes[step.lasts] += step.changes()
+
+    def tell_way_back(self, lasts: Literal["turn", "run"], *, everything: bool = True) -> None:
+        """Print how changes would be taken back, last one first."""
+        changes = self._changes[lasts]
+        while changes:
+            self.lines.append(changes.pop().way_back)
+            if not everything:
+                break
+
+
+def dry_run(folder: StudyFolder, specs: Iterable[SystemSpec]) -> list[PlannedPart]:
     """One turn of each system, with a refresh as between two trials, and the end of the run.
 
-    Every system is asked the way a run asks it, on a ledger that only notes. The ledger of this
-    host is not touched. What is only known when a step has been taken (the number of a loop
-    device) is shown by a word that stands for it.
+    Every system is asked for its steps the way a run asks it. The ledger of this host is not
+    touched. What is only known when a step has been executed (the number of a loop device) is
+    shown by the name of that output.
 
     Raises:
         UsageError: if a system names a file that is not there.
     """
-    script, told = Script(), []
-    for name, system in open_systems(folder, specs, script, lambda: None).items():
-        told += _turn(script, name, system)
-    told.append(_part(script, "", "at the end of the run", script.close))
-    return [part for part in told if part.lines or part.refused or part.untold]
+    preview = Preview()
+    parts: list[PlannedPart] = []
+    for name, system in open_systems(folder, specs, preview, lambda: None).items():
+        parts += _turn(preview, name, system)
+    preview.tell_way_back("run")
+    parts.append(PlannedPart("", "at the end of the run", preview.new_lines()))
+    return [part for part in parts if part.lines or part.refused]
 
 
-def _turn(script: Script, name: str, system: System) -> list[Told]:
-    """Up, refreshed, down; no further than it can be told."""
-    parts: list[Told] = []
-    steps: tuple[tuple[str, Callable[[], object]], ...] = (
-        ("bring up", system.bring_up),
-        ("refresh", system.refresh),
-        ("take down", system.take_down),
+def _turn(preview: Preview, name: str, system: System) -> Iterator[PlannedPart]:
+    """Up, refreshed, down; no further than it would come."""
+    parts: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("bring up", lambda: _tell_up(preview, system)),
+        ("refresh", lambda: preview.tell(system.steps_refresh())),
+        ("take down", lambda: preview.tell(system.steps_down())),
     )
-    for part, step in steps:
-        parts.append(_part(script, name, part, step))
-        if parts[-1].refused or parts[-1].untold:
-            break
-    return parts
+    for part, tell in parts:
+        refused = ""
+        try:
+            tell()
+        except (TiltyardError, OSError) as error:
+            refused = f"it would not come up: {error}"
+        yield PlannedPart(name, part, preview.new_lines(), refused)
+        if refused:
+            return
 
 
-def _part(script: Script, name: str, part: str, step: Callable[[], object]) -> Told:
-    """The lines of one step."""
-    begun = len(script.lines)
-    refused = ""
-    try:
-        with script.nothing_is_done():
-            step()
-    except UntoldError:
-        pass  # the script knows why
-    except (TiltyardError, OSError) as error:
-        refused = f"it would not come up: {error}"
-    untold, script.untold = script.untold, ""
-    return Told(name, part, tuple(script.lines[begun:]), refused, untold)
+def _tell_up(preview: Preview, system: System) -> None:
+    preview.tell(system.steps_up())
+    preview.lines += [f"# {words}" for words in system.rest]

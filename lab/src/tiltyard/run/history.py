@@ -5,14 +5,18 @@ question about a run costs more the longer the run has lasted.
 """
 
 import itertools
+import os
 from collections import defaultdict
 from collections.abc import Iterable
+from heapq import heappush, heappushpop
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from tiltyard.errors import UsageError
+from tiltyard.folder import PARTIAL, StudyFolder, sha256
 from tiltyard.host.record import changes
 from tiltyard.plan.model import Block, Plan, TrialKey
-from tiltyard.run.course import Course
+from tiltyard.run.course import PlanProgress
 from tiltyard.run.journal import (
     BlockChecked,
     BootAsked,
@@ -30,7 +34,31 @@ from tiltyard.run.journal import (
     follow_journal,
 )
 from tiltyard.run.record import IsolationNote, Prepared, Reason
-from tiltyard.run.times import Times
+from tiltyard.run.stream import file_of, read_stream
+
+
+class Times:
+    """Durations in seconds; each costs the logarithm of their number."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._upper: list[float] = []
+        self._lower: list[float] = []
+        """Those at most the median, negated: both are heaps, and this one is never shorter."""
+
+    def add(self, seconds: float) -> None:
+        """One more."""
+        if len(self._lower) > len(self._upper):
+            heappush(self._upper, -heappushpop(self._lower, -seconds))
+        else:
+            heappush(self._lower, -heappushpop(self._upper, seconds))
+
+    @property
+    def median_s(self) -> float:
+        """Of at least one; of an even number the mean of the middle two."""
+        if len(self._lower) > len(self._upper):
+            return -self._lower[0]
+        return (self._upper[0] - self._lower[0]) / 2
 
 
 class Begun(NamedTuple):
@@ -90,7 +118,7 @@ class History:
         self._booted = False
         self._stretches: defaultdict[int, set[int]] = defaultdict(set)
         self._last_block = 0
-        self._course: Course | None = None
+        self._course: PlanProgress | None = None
         for entry in entries:
             self.add(entry)
 
@@ -191,10 +219,10 @@ class History:
         """Number of each block that a gate has spoiled, with the reasons."""
         return {block: reasons for block, reasons in self.checked.items() if reasons}
 
-    def course(self, plan: Plan) -> Course:
+    def course(self, plan: Plan) -> PlanProgress:
         """How far the plan is carried out; it goes on with this history until a look narrows it."""
         if self._course is None or self._course.plan is not plan:
-            self._course = Course(plan, self.finished, self.spoiled, self.narrowed)
+            self._course = PlanProgress(plan, self.finished, self.spoiled, self.narrowed)
         return self._course
 
     def boot_asked(self, block: int, system: str) -> BootAsked | None:
@@ -232,3 +260,63 @@ class Slots:
             keys = self._plan.trials_of(block)
             self._own = {own: place for place, own in enumerate(keys, start=before + 1)}
         return self._own[key]
+
+
+def adopt_trials(folder: StudyFolder, plan: Plan, history: History) -> list[TrialFinished]:
+    """Remove partial files, and find whole ones that the journal does not know.
+
+    A trial's file gets its final name a moment before the journal is told; if the run was killed
+    in between, the trial is finished all the same.
+
+    Returns:
+        The events that the journal lacks.
+
+    Raises:
+        UsageError: if there is a trial that was never started according to the journal.
+    """
+    names = _names_in(folder.trials)
+    for name in names:
+        if name.endswith(PARTIAL):
+            (folder.trials / name).unlink()
+    known = {event.file for event in history.finished.values()}
+    whole = (name for name in names if not name.endswith(PARTIAL))
+    trials = folder.trials.name
+    there = {f"{trials}/{name}" for name in whole} - known
+    keys = (key for block in plan.sequence for key in plan.trials_of(block)) if there else ()
+    return [
+        _adopt(folder.root / file_of(key), key, history, folder)
+        for key in keys
+        if key not in history.finished and file_of(key) in there
+    ]
+
+
+def _names_in(directory: Path) -> list[str]:
+    """Without a path for each: there may be 100,000. None if there is no such directory."""
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.name for entry in entries]
+    except FileNotFoundError:
+        return []
+
+
+def _adopt(path: Path, key: TrialKey, history: History, folder: StudyFolder) -> TrialFinished:
+    """What the journal would have said of a trial."""
+    begun = history.begun.get(key)
+    if begun is None:
+        raise UsageError(
+            f"{path}: {folder.journal.name} knows nothing of this trial; "
+            "move the file out of the study folder"
+        )
+    data = path.read_bytes()
+    stream = read_stream(data)
+    outcome, reason = stream.outcome
+    return TrialFinished(
+        key=key,
+        slot=begun.slot,
+        started=begun.at,
+        elapsed_s=stream.end.elapsed_s if stream.end else 0,
+        outcome=outcome,
+        reason=reason,
+        file=file_of(key),
+        sha256=sha256(data),
+    )

@@ -8,8 +8,8 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.lock import hold_lock
-from tiltyard.run.under_test import facts_of
-from tiltyard.run.workshop import open_systems, workshop
+from tiltyard.run.scratch_dir import open_systems, scratch_dir
+from tiltyard.run.turn import facts_of
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems.kind import Problem, System
 
@@ -46,7 +46,7 @@ def rehearse(
         RefusedError: if the study is being run.
     """
     stopped = "Interrupted; nothing is left mounted"
-    with hold_lock(folder), workshop(folder), Interrupt(stopped) as interrupt:
+    with hold_lock(folder), scratch_dir(folder), Interrupt(stopped) as interrupt:
         recovered = tuple(recover()) if bring_up else ()
         with Ledger() as ledger:
             systems = open_systems(folder, specs, ledger, interrupt.check)

@@ -9,20 +9,21 @@ from tiltyard.collector import collector_paused, no_search_again
 from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
+from tiltyard.host import calibrations
+from tiltyard.host.calibrations import KeptCalibration
 from tiltyard.host.facts import host_facts
 from tiltyard.host.isolation import isolate, isolate_if_harmless
 from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
-from tiltyard.plan.model import Plan
-from tiltyard.run.adopt import adopt_trials
+from tiltyard.plan.model import Block, Plan
 from tiltyard.run.block import run_block
-from tiltyard.run.boot import arrive, insist_allowed
-from tiltyard.run.calibrated import calibration_note
+from tiltyard.run.boot import arrive, require_allowed
 from tiltyard.run.context import Context
-from tiltyard.run.ending import ending_before, ending_of
-from tiltyard.run.history import History, Slots
+from tiltyard.run.course import PlanProgress
+from tiltyard.run.estimate import expected_block_s
+from tiltyard.run.history import History, Slots, adopt_trials
 from tiltyard.run.host_record import host_record
 from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.journal import Interrupted, Isolated, Journal, Looked, Started, Stopped
@@ -30,9 +31,104 @@ from tiltyard.run.lock import hold_lock
 from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.patience import WAIT_S, patiently
 from tiltyard.run.read import insist_on_plan, read_run
-from tiltyard.run.record import IsolationNote
-from tiltyard.run.workshop import open_systems, workshop
+from tiltyard.run.record import CalibrationNote, IsolationNote
+from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.systems.kind import System
+from tiltyard.units import format_duration, format_number
+
+
+def calibration_note(plan: Plan) -> CalibrationNote | None:
+    """The smallest difference that this host could show in the workloads of a plan.
+
+    Of several workloads the largest such difference counts. Where none of them was calibrated,
+    that of the calibrated ones is told, and that it is theirs.
+
+    Returns:
+        ``None`` if this host was not calibrated under this kernel.
+    """
+    kept = calibrations.in_force()
+    if kept is None or not kept.resolution_percent:
+        return None
+    used = {workload.spec.use for workload in plan.workloads}
+    own = {use: shown for use, shown in kept.resolution_percent.items() if use in used}
+    told = own or kept.resolution_percent
+    percent = max(told.values())
+    return CalibrationNote(
+        id=kept.id,
+        date=kept.date,
+        resolution_percent=percent,
+        sentence=_sentence(kept, percent, "" if own else " and ".join(told)),
+    )
+
+
+def _sentence(kept: KeptCalibration, percent: float, others: str) -> str:
+    """As a person reads it; ``others``: workloads that it is about, if not those of the study."""
+    which = f"calibration {kept.date[:10]}, id {kept.id}"
+    above = f"This host showed differences above about {format_number(percent, 2)} %"
+    if others:
+        return f"{above} in {others} ({which}); the workloads of this study were not calibrated."
+    return f"{above} for this workload ({which})."
+
+
+def ending_before(context: Context, block: Block) -> str | None:
+    """Why a block is not begun, if it is not; a block that was begun is always completed."""
+    course = context.course
+    if course.is_begun(block):
+        return None
+    return (
+        _too_many_spoiled(course)
+        or _nothing_left(course, block)
+        or _over_budget(context, course, block)
+    )
+
+
+def ending_of(course: PlanProgress) -> str:
+    """Why a run ends that has no block left."""
+    return _too_many_spoiled(course) or f"all planned blocks are done: {len(course.plan.blocks)}"
+
+
+def _too_many_spoiled(course: PlanProgress) -> str | None:
+    """More spoiled blocks than spares: their share is too large whatever the other blocks do."""
+    spoiled, spares = len(course.replaced), len(course.plan.spares)
+    if spoiled <= spares:
+        return None
+    run = spoiled + len(course.counted)
+    return (
+        f"{spoiled} of {run} blocks are spoiled, and a plan of "
+        f"{len(course.plan.blocks)} may replace no more than {spares}. Quieten the host and begin "
+        'a new folder, or let such blocks count: [noise] disturbed = "keep"'
+    )
+
+
+def _nothing_left(course: PlanProgress, block: Block) -> str | None:
+    """The looks have left out every trial."""
+    if course.trials_of(block):
+        return None
+    return f"nothing is left that further blocks could decide; blocks done: {len(course.counted)}"
+
+
+def _over_budget(context: Context, course: PlanProgress, block: Block) -> str | None:
+    """The time is used up.
+
+    Before the first look nothing can be said, so up to there the budget is used to its end; later
+    a block is begun only if it is likely to fit.
+    """
+    plan, history = context.plan, context.history
+    if plan.budget_s is None:
+        return None
+    first_look = plan.design.looks[0].blocks
+    needs_s = expected_block_s(plan, block, history) or 0.0
+    done = len(course.counted)
+    if done < first_look:
+        if history.spent_s < plan.budget_s:
+            return None
+        short = f"; too few for a verdict, which needs {first_look}"
+    elif history.spent_s + needs_s <= plan.budget_s:
+        return None
+    else:
+        short = f"; the next one would take about {format_duration(needs_s)}"
+    budget = format_duration(plan.budget_s)
+    return f"the budget of {budget} is used up, blocks done: {done}{short}"
 
 
 def run_study(
@@ -71,7 +167,7 @@ def run_study(
         HostLacksError: if a system cannot come up here; nothing was changed.
     """
     go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.study_root}"
-    with hold_lock(folder), workshop(folder), Interrupt(go_on) as interrupt:
+    with hold_lock(folder), scratch_dir(folder), Interrupt(go_on) as interrupt:
         recovered = recover()
         history = History()
         with collector_paused():
@@ -84,7 +180,7 @@ def run_study(
             if history.stopped is not None:
                 _tell_unmeasured(history, folder, observer)
                 return history.stopped
-            insist_allowed(folder, plan, allowed=allow_reboot)
+            require_allowed(folder, plan, allowed=allow_reboot)
             with Ledger(study=folder.root) as ledger:
                 arrive(ledger)
                 context = Context(
@@ -115,7 +211,7 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         context.observer.note,
     )
     for name, system in systems.items():
-        patiently(context, name, partial(_insist_on_host, name, system, context.observer))
+        patiently(context, name, partial(_require_same_host, name, system, context.observer))
     _begin(context, recovered)
     _isolate(context, systems)
     try:
@@ -221,7 +317,7 @@ def _look(context: Context, decide: Decide, blocks: int) -> Looked:
     return looked
 
 
-def _insist_on_host(name: str, system: System, observer: Observer) -> None:
+def _require_same_host(name: str, system: System, observer: Observer) -> None:
     """Refuse to begin what cannot end well."""
     for problem in system.problems():
         if problem.passes:

@@ -122,7 +122,7 @@ def next_session(folder: StudyFolder, *, new: bool = False) -> Session:
     for session in sessions:
         history = read_history(session.folder, session.plan)
         if history.stopped is None:
-            _insist_on_next(session, before, history, folder, new=new)
+            _require_next(session, before, history, folder, new=new)
             return session
         before = history
     if new:
@@ -130,7 +130,7 @@ def next_session(folder: StudyFolder, *, new: bool = False) -> Session:
     return sessions[-1]
 
 
-def _insist_on_next(
+def _require_next(
     session: Session, before: History | None, own: History, folder: StudyFolder, *, new: bool
 ) -> None:
     if own.starts:

@@ -93,7 +93,7 @@ class Bringing:
             lines = "".join(f"{item.key}: {item.what}\n" for item in sorted(self.items))
             write_whole(self._record, lines.encode())
 
-    def insist_trusted(self, root: Path, *, trust: bool) -> None:
+    def require_trusted(self, root: Path, *, trust: bool) -> None:
         """Refuse to go on with what is not trusted.
 
         Args:

@@ -6,19 +6,30 @@ caches is gone, what they left on the disk is not.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from tiltyard.errors import BusyError, InterruptedRunError, TiltyardError, TrialsFailedError
 from tiltyard.host.caches import drop_caches
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, take
+from tiltyard.host.record.stack import disks_below
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
-from tiltyard.run.record import Prepared
+from tiltyard.run.record import DISK_UNDER_TEST, Prepared
 from tiltyard.run.trial import fail_trial, run_trial
-from tiltyard.run.under_test import facts_of
 from tiltyard.systems.kind import System, Up
+
+
+def facts_of(up: Up) -> dict[str, str]:
+    """What the system says of itself, and which disk is under test, where there is one here."""
+    where = up.devices[0] if up.devices else up.target
+    if up.engine or not isinstance(where, str | Path):
+        return up.facts
+    lies_on = disks_below(where)
+    return {**up.facts, DISK_UNDER_TEST: lies_on} if lies_on else up.facts
+
 
 Missed = tuple[list[TrialKey], str]
 """Trials of a turn whose system did not come up, and why."""
@@ -137,7 +148,7 @@ def _run_trials(context: Context, system: System, keys: list[TrialKey], up: Up) 
             run_trial(context, key, up)
         except UnreachableError as error:
             fail_trial(context, key, str(error))
-        _insist(context, key)
+        _stop_at_failure(context, key)
 
 
 def _caches(context: Context, name: str) -> dict[str, str]:
@@ -155,10 +166,10 @@ def _fail(context: Context, keys: list[TrialKey], reason: str) -> None:
     """
     for key in keys:
         fail_trial(context, key, reason)
-        _insist(context, key)
+        _stop_at_failure(context, key)
 
 
-def _insist(context: Context, key: TrialKey) -> None:
+def _stop_at_failure(context: Context, key: TrialKey) -> None:
     """Stop at a failed trial, if that is wanted."""
     finished = context.history.finished[key]
     if context.stop_on_failure and finished.outcome != "done":

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from tiltyard.study.bounds import SYSTEMS_MAX
 from tiltyard.study.file import StudyFile
-from tiltyard.study.kinds import KIND, Kind
-from tiltyard.study.levels import UNSPOKEN, Given, Level, levels_of
+from tiltyard.study.kinds import KIND, UNSPOKEN, Given, Kind, Level, levels_of
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import SystemSpec
 from tiltyard.study.problems import FLAWS_MAX, Flaw

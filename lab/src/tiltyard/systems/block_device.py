@@ -9,32 +9,41 @@ the end of the run, so each system needs a device of its own.
 """
 
 import os
+import shlex
 import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from tiltyard.errors import BusyError, RefusedError
 from tiltyard.folder import sha256
-from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.devices import FormattedDevice
-from tiltyard.host.changes.settings import MountedAt, SetFile
+from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.devices.block_devices import number_under
 from tiltyard.host.devices.contents import forget_cache, signatures
 from tiltyard.host.devices.facts import device_facts
-from tiltyard.host.devices.loops import queue_setting
-from tiltyard.host.devices.safety import Held, Wanted, hold, insist_blank, insist_unused, refusal
-from tiltyard.systems.image_checks import check_filesystem
+from tiltyard.host.devices.safety import Held, Wanted, hold, refusal, require_blank, require_unused
+from tiltyard.host.steps import Step, Steps, require_alone
 from tiltyard.systems.kind import Kind, KindSettings, Problem, Site, Size
 from tiltyard.systems.state.keeper import Keeper
-from tiltyard.systems.volume import Volume, VolumeSettings, brings, redraws
+from tiltyard.systems.volume import (
+    SetQueue,
+    Volume,
+    VolumeSettings,
+    brings,
+    check_filesystem,
+    redraws,
+)
 from tiltyard.units import format_size
 
 _STABLE = Path("/dev/disk")
 _OF_CONTENTS = ("by-uuid", "by-label")
 """Names that udev makes of a file system: a device that carries one is not blank."""
+UUID: Final = "{uuid}"
+"""Output: that of a file system, chosen before it is made."""
 
 
 class Confirmation(KindSettings):
@@ -110,7 +119,6 @@ class BlockDeviceVolume(Volume):
             marks=settings.confirm.marks,
             keep=(site.root, site.work.parent, site.ledger.path.parent),
         )
-        self._ours: FormattedDevice | None = None
         self._held: Held
         """The device, open while a turn is prepared; after that only what was seen of it."""
 
@@ -132,98 +140,107 @@ class BlockDeviceVolume(Volume):
     def _refusals(self) -> list[Problem]:
         """Why the device would be refused now, if it would."""
         try:
-            self._insist_alone()
+            self._require_alone()
             error = refusal(self._wanted)
         except BusyError as busy:
             error = busy
         return [Problem("error", str(error), passes=isinstance(error, BusyError))] if error else []
 
-    def _insist_alone(self) -> None:
+    def _require_alone(self) -> None:
         """No other run has a file system on it, be it mounted now or not."""
         number = number_under(self._wanted.given)
-        self._steps.insist_alone(
-            lambda one: isinstance(one, FormattedDevice) and number_under(one.given) == number,
+        require_alone(
+            self._site.ledger,
+            lambda change: (
+                isinstance(change, FormattedDevice) and number_under(change.given) == number
+            ),
             str(self._wanted.given),
         )
 
-    def _prepare(self) -> tuple[commands.Command, ...]:
+    def _prepare(self) -> Iterator[Step]:
         """From the first check to the mount the device is held open."""
         with hold(self._wanted) as held:
             self._held = held
-            return super()._prepare()
+            yield from super()._prepare()
 
-    def _make_state(self) -> tuple[commands.Command, ...]:
+    def _make_state(self) -> Iterator[Step]:
         """The same, where there is a state to make."""
-        if self._keeper is None:
-            return ()
-        with hold(self._wanted) as held:
-            self._held = held
-            return super()._make_state()
+        if self._keeper is not None:
+            with hold(self._wanted) as held:
+                self._held = held
+                yield from super()._make_state()
 
-    def _put_back(self, device: str, keeper: Keeper) -> None:
+    def _put_back(self, keeper: Keeper) -> Iterator[Step]:
         """What the copy carries will be on the device, and is in the ledger before that."""
         if self._ours is None or self._makes_anew:
-            self._insist(device)
-        if self._steps.dry:
-            self._note(("UUID",))
-            keeper.put_back(device)
-            return
-        self._note(tuple(each.mark for each in signatures(str(keeper.copy))))
-        keeper.put_back(device)
+            self._require_formattable()
+        marks: tuple[str, ...] = (UUID,)
+        if keeper.is_kept and keeper.copy.exists():
+            marks = tuple(each.mark for each in signatures(str(keeper.copy)))
+        yield keeper.put_back(self._device).model_copy(
+            update={"change": self._change(marks), "lasts": self._lasts}
+        )
         forget_cache(self._held.file)
 
-    def _attach(self) -> str:
+    def _attach(self) -> Iterable[Step]:
         """The device, if it may be used."""
-        self._insist_alone()
-        insist_unused(self._held, self._wanted)
+        self._require_alone()
+        require_unused(self._held, self._wanted)
         if self._ours is None or self._makes_anew:
-            insist_blank(self._held)
+            require_blank(self._held)
         else:
-            self._insist_ours(self._ours)
-        return self._held.device.node
+            self._require_ours(self._ours)
+        self._device = self._held.device.node
+        return ()
 
-    def _insist(self, device: str) -> None:
+    def _require_formattable(self) -> None:
         """Nobody uses it and nothing is on it."""
-        del device
-        insist_unused(self._held, self._wanted)
-        insist_blank(self._held)
+        require_unused(self._held, self._wanted)
+        require_blank(self._held)
 
-    def _format(self, device: str) -> None:
+    def _format(self) -> Iterator[Step]:
         """Without force, and known by a UUID that is in the ledger before it is on the device."""
-        chosen = "UUID" if self._steps.dry else str(uuid.uuid4())
-        identity = self._filesystem.known_by(chosen)
-        self._insist(device)
-        self._note((chosen,) if identity else ())
+        self._require_formattable()
+        identity = self._filesystem.known_by(UUID)
         options = (*identity, *self._settings.mkfs)
-        self._steps.run(self._filesystem.mkfs(options, device, force=False))
-        if not self._steps.dry:
-            self._verify(device, chosen)
+        yield Format(
+            argv=self._filesystem.mkfs(options, self._device, force=False),
+            device=self._device,
+            change=self._change((UUID,) if identity else ()),
+            lasts=self._lasts,
+        )
 
-    def _verify(self, device: str, chosen: str) -> None:
-        """What mkfs has made is known, whether or not it took the UUID."""
-        forget_cache(self._held.file)
-        made = tuple(each.mark for each in signatures(device))
-        if made != (chosen,):
-            self._note(made)
-
-    def _note(self, known: tuple[str, ...]) -> None:
-        """Write down by what our file system is known; it goes with the turn, or the run."""
-        change = FormattedDevice(
+    def _change(self, known: tuple[str, ...]) -> FormattedDevice:
+        """By what our file system is known."""
+        return FormattedDevice(
             given=self._wanted.given,
             size_bytes=self._wanted.size_bytes,
             marks=dict(self._wanted.marks),
             filesystem=self._filesystem.name,
             known=known,
         )
-        record = self._steps.record if self._makes_anew else self._site.ledger.record
-        self._ours = record(change)
 
-    def _insist_ours(self, ours: FormattedDevice) -> None:
+    @property
+    def _lasts(self) -> Literal["turn", "run"]:
+        """How long a file system is on it."""
+        return "turn" if self._makes_anew else "run"
+
+    @property
+    def _ours(self) -> FormattedDevice | None:
+        """What we have made on it, as far as that is known."""
+        mine = (
+            change
+            for change in reversed(self._site.ledger.outstanding)
+            if isinstance(change, FormattedDevice) and change.given == self._wanted.given
+        )
+        return next(mine, None)
+
+    def _require_ours(self, ours: FormattedDevice) -> None:
         """What is to be mounted again is what we made."""
         forget_cache(self._held.file)
-        found = signatures(self._held.device.node)
-        if not found or any(each.mark not in ours.known for each in found):
-            now = str(found[0]) if found else "nothing"
+        there = signatures(self._held.device.node)
+        if not there or any(each.mark not in ours.known for each in there):
+            now = str(there[0]) if there else "nothing"
             raise RefusedError(
                 f"{self._held.device}: not mounted: it carries {now}, not what we made"
             )
@@ -231,12 +248,47 @@ class BlockDeviceVolume(Volume):
     def _mounted(self) -> Change:
         return MountedAt(target=self._target)
 
-    def _queue_change(self, device: str, name: str, before: str, value: str) -> Change:
-        return SetFile(path=str(queue_setting(device, name)), before=before, value=value)
+    def _queue_step(self, name: str, value: str) -> Step:
+        return SetQueue(device=self._device, image=None, name=name, value=value)
 
     def _device_facts(self, device: str) -> dict[str, str]:
         del device
         return device_facts(self._held.device)
+
+
+class Format(Step):
+    """A file system on a device that is blank, known by a UUID that is chosen here."""
+
+    kind: Literal["format"] = "format"
+    argv: tuple[str, ...]
+    """:data:`UUID` stands for it."""
+    device: str
+    change: FormattedDevice
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return shlex.join(self.argv)
+
+    def changes(self) -> Sequence[Change]:
+        """It is made blank again."""
+        return (self.change,)
+
+    def with_outputs(self, outputs: dict[str, str]) -> Self:
+        """The UUID is chosen when it is needed."""
+        return super().with_outputs({**outputs, UUID: str(uuid.uuid4())})
+
+    def execute(self, host: Steps) -> str:
+        """Format; what mkfs has made is then known, whether or not it took the UUID."""
+        host.run(self.argv)
+        with Path(self.device).open("rb") as file:
+            forget_cache(file.fileno())
+        made = tuple(each.mark for each in signatures(self.device))
+        if made != self.change.known:
+            known = self.change.model_copy(update={"known": made})
+            record = host.record if self.lasts == "turn" else host.ledger.record
+            record(known)
+        return ""
 
 
 KIND = Kind(

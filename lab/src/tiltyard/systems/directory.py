@@ -5,12 +5,13 @@ now, with their history; each turn works in a new subdirectory that is removed a
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import Field
 
 from tiltyard.host.mounts import mount_of
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import MakeDirectory, Step, Steps
 from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
 from tiltyard.units import format_size
 
@@ -28,12 +29,11 @@ class DirectorySettings(SystemSettings):
 class Directory(System):
     """A subdirectory of a given directory."""
 
-    def __init__(self, name: str, settings: DirectorySettings, site: Site) -> None:
+    def __init__(self, name: str, settings: DirectorySettings, site: Site) -> None:  # noqa: ARG002
         """Nothing is touched yet."""
-        self._name = name
         self._given = (site.root / settings.directory.expanduser()).resolve()
-        self._ledger = site.ledger
-        self._steps = Steps(site.ledger, site.check)
+        self._path = self._given / site.ledger.name("trials")
+        self.steps = Steps(site.ledger, site.check)
 
     def problems(self) -> list[Problem]:
         """Missing, not a directory, not writable, or nearly full."""
@@ -50,15 +50,13 @@ class Directory(System):
             return [Problem("warning", f"{given} has only {format_size(free_bytes)} free")]
         return []
 
-    def bring_up(self) -> Up:
+    def steps_up(self) -> Iterable[Step]:
         """Make the subdirectory."""
-        path = self._given / self._ledger.name("trials")
-        self._steps.make_directory(path)
-        return Up(target=path, commands=(), facts=_facts(self._given))
+        return (MakeDirectory(path=self._path),)
 
-    def take_down(self) -> None:
-        """Remove the subdirectory."""
-        self._steps.undo()
+    def look(self) -> Up:
+        """The subdirectory, and what is mounted under it."""
+        return Up(target=self._path, commands=(), facts=_facts(self._given))
 
 
 def _free_bytes(path: Path) -> int:

@@ -7,17 +7,16 @@ by ssh is open, and is removed with its directory. What is measured does not pas
 import json
 import re
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import Field, field_validator
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.engine import FarEnd
-from tiltyard.executors.far import FarEngine
 from tiltyard.host import commands, sysctls
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.packages import find_program
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.study.problems import shown
 from tiltyard.systems import brought
 from tiltyard.systems.ends import both
@@ -25,7 +24,7 @@ from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.other_host import SSH, HostName, OtherHost
 from tiltyard.systems.parameters import CONGESTION_CONTROL, TELLING
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
-from tiltyard.systems.serving import fresh_secret
+from tiltyard.systems.serving import Serve, end_of, served
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
 _NEAR_DEVICE = "device of the near end"
@@ -67,9 +66,8 @@ class Hosts(System):
         del name
         self._settings = settings
         self._site = site
-        self._steps = Steps(site.ledger, site.check)
-        self._there = OtherHost(settings.far, settings.ssh_options, self._steps)
-        self._engine: FarEngine | None = None
+        self.steps = Steps(site.ledger, site.check)
+        self._there = OtherHost(settings.far, settings.ssh_options)
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -81,47 +79,33 @@ class Hosts(System):
             return [Problem("error", str(error), "address = an address of the far host")]
         return cpu_problems(*self._settings.near_cpus)
 
-    def bring_up(self) -> Up:
+    def steps_up(self) -> Iterator[Step]:
         """Copy the engine and a fresh secret there, and start it."""
-        settings = self._settings
-        self._steps.undo()  # What could not be taken down because the host was not reached.
-        try:
-            address, secret = _resolved(self._name()), fresh_secret()
-            self._engine = self._serve(address, secret)
-            facts = self._facts(address)
-            return Up(
-                target=FarEnd(address=address, port=self._engine.port, secret=secret),
-                commands=self._steps.executed,
-                facts=facts,
-                far=self._there.place,
-                cpus=settings.near_cpus,
-                interfaces=tuple(filter(None, (facts.get(_NEAR_DEVICE),))),
-            )
-        except BaseException:
-            self.take_down()
-            raise
-
-    def take_down(self) -> None:
-        """End the far end and remove what was copied there."""
-        if self._engine is not None:
-            self._engine.stop()
-            self._engine = None
-        self._steps.undo()
-
-    def _serve(self, address: str, secret: str) -> FarEngine:
-        """Copy it there and start it; the secret goes to a file, and into nobody's arguments."""
+        yield TakeBack()  # What could not be taken down because the host was not reached.
         settings = self._settings
         directory = self._site.ledger.name("far")
-        engine = self._there.copy_engine(directory)
+        self._address = _resolved(self._name())
+        copy = self._there.copy_engine(directory)
+        yield copy
         file = f"{directory}/secret"
-        keep = f'umask 077 && read -r secret && printf %s "$secret" > {file}'
-        words = [
-            *on_cpus(settings.far_cpus), engine, "serve", "--until-eof",
-            "--bind", address, "--port", str(settings.port), "--secret-file", file,
+        words = (
+            *on_cpus(settings.far_cpus), copy.engine, "serve", "--until-eof",
+            "--bind", self._address, "--port", str(settings.port), "--secret-file", file,
             *(("--data-ports", settings.data_ports) if settings.data_ports else ()),
-        ]  # fmt: skip
-        serve = f"{keep} && exec {' '.join(words)}"
-        return FarEngine((*self._there.place.ssh, serve), f"{secret}\n".encode())
+        )  # fmt: skip
+        yield Serve(argv=words, secret_file=Path(file), ssh=self._there.place.ssh)
+
+    def look(self) -> Up:
+        """The server, and what both kernels say."""
+        facts = self._facts(self._address)
+        return Up(
+            target=end_of(self.steps, self._address),
+            commands=self.steps.executed,
+            facts=facts,
+            far=self._there.place,
+            cpus=self._settings.near_cpus,
+            interfaces=tuple(filter(None, (facts.get(_NEAR_DEVICE),))),
+        )
 
     def _facts(self, address: str) -> dict[str, str]:
         """What both kernels say."""
@@ -140,7 +124,7 @@ class Hosts(System):
                 key: both({"near": sysctls.shown(key), "far": far.get(key, ABSENT)}) for key in told
             },
             **placement_facts(self._settings),
-            "engine of the far end": self._engine.listening.engine if self._engine else ABSENT,
+            "engine of the far end": served(self.steps).engine,
         }
 
     def _name(self) -> str:

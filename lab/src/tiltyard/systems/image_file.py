@@ -1,19 +1,141 @@
 """The image file of a study: where it lies, made at the first turn, mended at the later ones."""
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import Field
 
 from tiltyard.errors import HostLacksError
-from tiltyard.host.changes import MadeFile
+from tiltyard.folder import write_all
+from tiltyard.host.changes import Change, MadeDirectory, MadeFile
+from tiltyard.host.changes.settings import MountedAt
+from tiltyard.host.devices.extents import extents
 from tiltyard.host.devices.facts import cache_under
 from tiltyard.host.mounts import mount_of
-from tiltyard.systems.image import lay_out, restore_layout
+from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size
-from tiltyard.systems.memory_backing import MemoryBacking
 from tiltyard.units import format_size
+
+# Memory in the place of a disk: a tmpfs of our own that holds an image file.
+#
+# What is measured then is the file system's own work, with a device that takes no time; no disk is.
+
+_MEMINFO = Path("/proc/meminfo")
+_BESIDE_BYTES = 2**20
+"""Room for what is not the image."""
+
+
+class MemoryBacking:
+    """Mounted before the image is made, and for as long as the image is there."""
+
+    def __init__(self, site: Site, size_bytes: int, slug: str) -> None:
+        """Nothing is touched yet.
+
+        Args:
+            site: where it is mounted.
+            size_bytes: of the image.
+            slug: tells it apart from that of another image.
+        """
+        self._ledger = site.ledger
+        self._size_bytes = size_bytes
+        self.path = site.work.resolve() / site.ledger.name(f"memory-{slug}-{size_bytes}")
+
+    def problems(self) -> list[Problem]:
+        """Room in memory; and that no disk is measured."""
+        free_bytes = _available_bytes()
+        if free_bytes < self._size_bytes:
+            text = f"{format_size(free_bytes)} of memory are free, the image needs "
+            return [Problem("error", text + format_size(self._size_bytes), "a smaller image")]
+        return [Problem("warning", "the image is in memory: no disk is measured")]
+
+    def steps(self) -> Iterator[Step]:
+        """Mount it, unless it is there."""
+        made = MadeDirectory(path=self.path)
+        if self._ledger.holds(made):
+            return
+        yield MakeDirectory(path=self.path, lasts="run")
+        size = f"size={self._size_bytes + _BESIDE_BYTES}"
+        argv = ("mount", "-t", "tmpfs", "-o", size, "tiltyard", str(self.path))
+        yield Run(argv=argv, change=MountedAt(target=self.path), lasts="run")
+
+
+def _available_bytes() -> int:
+    """What may be had without swapping, proc(5)."""
+    fields = (line.split() for line in _MEMINFO.read_text().splitlines())
+    return next(int(field[1]) * 1024 for field in fields if field[0] == "MemAvailable:")
+
+
+# An image file whose every block is allocated and written before anybody is measured on it.
+#
+# A sparse image would make whoever writes a block first pay for its allocation in the file system
+# below. Zeros are therefore written once; and before each turn those ranges are written again that
+# an earlier turn turned back into holes (btrfs discards what it frees) or into unwritten extents
+# (mkfs asks the device to zero ranges).
+
+_CHUNK = 4 * 2**20
+_ZEROS = bytes(_CHUNK)
+
+
+def lay_out(path: Path, size_bytes: int, check: Callable[[], None]) -> None:
+    """Make an image file of zeros, written through to the device.
+
+    Args:
+        path: must not exist.
+        size_bytes: size of the image.
+        check: called between chunks; may raise to stop.
+
+    Raises:
+        OSError: if there is no room for it.
+    """
+    with path.open("xb") as file:
+        os.posix_fallocate(file.fileno(), 0, size_bytes)
+        _write_zeros(file.fileno(), 0, size_bytes, check)
+
+
+def restore_layout(path: Path, check: Callable[[], None]) -> int:
+    """Write zeros wherever the image is not written; the image must not be attached.
+
+    Returns:
+        Bytes that had to be written; 0 where the file system below cannot tell.
+    """
+    file = os.open(path, os.O_RDWR)
+    try:
+        size_bytes = os.fstat(file).st_size
+        gaps = list(_gaps(file, size_bytes))
+        for start, end in gaps:
+            _write_zeros(file, start, end, check)
+        return sum(end - start for start, end in gaps)
+    finally:
+        os.close(file)
+
+
+def _write_zeros(file: int, start: int, end: int, check: Callable[[], None]) -> None:
+    """Zeros in a range, synced; the page cache does not keep them."""
+    for offset in range(start, end, _CHUNK):
+        check()
+        write_all(file, memoryview(_ZEROS)[: min(_CHUNK, end - offset)], offset)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _gaps(file: int, size_bytes: int) -> Iterator[tuple[int, int]]:
+    """Ranges of a file that are holes or unwritten extents, in order."""
+    position = 0
+    for extent in extents(file):
+        if extent.start > position:
+            yield position, extent.start
+        if extent.is_unwritten:
+            yield extent.start, min(extent.end, size_bytes)
+        position = extent.end
+        if extent.is_last:
+            break
+    else:
+        return
+    if position < size_bytes:
+        yield position, size_bytes
+
 
 LEAST_SCALED: Final = 512 * 2**20
 """An image is scaled no further: every file system fits, with room for small files."""
@@ -35,6 +157,55 @@ class ImageBacking(KindSettings):
     )
 
 
+class MendImage(Step):
+    """Zeros wherever an image has got holes."""
+
+    kind: Literal["mend-image"] = "mend-image"
+    path: Path
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# write zeros where {self.path} has got holes"
+
+    def execute(self, host: Steps) -> str:
+        """Write them."""
+        restore_layout(self.path, host.check)
+        return ""
+
+
+class LayOutImage(Step):
+    """An image file of zeros."""
+
+    kind: Literal["lay-out-image"] = "lay-out-image"
+    path: Path
+    size_bytes: int
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# write {format_size(self.size_bytes)} of zeros to {self.path}"
+
+    def changes(self) -> Sequence[Change]:
+        """The file."""
+        return (MadeFile(path=self.path),)
+
+    def execute(self, host: Steps) -> str:
+        """Write it; a part of it is removed at once.
+
+        Raises:
+            HostLacksError: if there is no room for it.
+        """
+        try:
+            lay_out(self.path, self.size_bytes, host.check)
+        except BaseException as error:
+            host.ledger.undo(MadeFile(path=self.path))
+            if isinstance(error, OSError):
+                raise HostLacksError(f"{self.path}: {error.strerror}") from error
+            raise
+        return ""
+
+
 class ImageFile:
     """One image; systems of the same slug and size share it."""
 
@@ -53,33 +224,19 @@ class ImageFile:
         """Room for it, and what lies under it."""
         return self._memory.problems() if self._memory else _check_home(self.home, self._size_bytes)
 
-    def ensure(self, *, mend: bool) -> None:
+    def steps(self, *, mend: bool) -> Iterator[Step]:
         """Lay it out, unless it is there.
 
         Args:
             mend: whether to write what earlier turns have turned back into holes.
-
-        Raises:
-            HostLacksError: if there is no room for it.
         """
-        made = MadeFile(path=self.path)
-        ledger, check = self._site.ledger, self._site.check
-        if ledger.holds(made):
+        if self._site.ledger.holds(MadeFile(path=self.path)):
             if mend:
-                said = f"write zeros where {self.path} has got holes"
-                ledger.act(said, lambda: restore_layout(self.path, check))
+                yield MendImage(path=self.path)
             return
         if self._memory is not None:
-            self._memory.make()
-        ledger.record(made)
-        said = f"write {format_size(self._size_bytes)} of zeros to {self.path}"
-        try:
-            ledger.act(said, lambda: lay_out(self.path, self._size_bytes, check))
-        except BaseException as error:
-            ledger.undo(made)
-            if isinstance(error, OSError):
-                raise HostLacksError(f"{self.path}: {error.strerror}") from error
-            raise
+            yield from self._memory.steps()
+        yield LayOutImage(path=self.path, size_bytes=self._size_bytes, lasts="run")
 
     def facts(self) -> dict[str, str]:
         """What lies under it."""

@@ -17,8 +17,8 @@ from pydantic import (
 
 from tiltyard.executors.engine import Inject, Target
 from tiltyard.host.commands import Command
-from tiltyard.host.ledger import Ledger
 from tiltyard.host.place import HERE, Place
+from tiltyard.host.steps import Recorder, Step, Steps, TakeBack
 from tiltyard.study.model import Clock
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
@@ -130,7 +130,8 @@ class Site:
     """The study folder: paths in a study file are relative to it."""
     work: Path
     """Scratch space for images and mount points."""
-    ledger: Ledger
+    ledger: Recorder
+    """In a dry run one that records nothing."""
     check: Callable[[], None] = lambda: None
     """Called between steps; raises if a person has asked to stop."""
     note: Callable[[str], None] = lambda _: None
@@ -189,35 +190,69 @@ class System(ABC):
 
     place: Place = HERE
     """The host whose settings a tuning profile changes."""
+    steps: Steps
+    """What was executed for the turn."""
 
     @abstractmethod
     def problems(self) -> list[Problem]:
         """What would keep it from coming up here; changes nothing."""
 
     @abstractmethod
+    def steps_up(self) -> Iterable[Step]:
+        """What prepares it for a turn, in order.
+
+        A dry run only prints the steps. So what makes them looks and changes nothing, and not at
+        what earlier ones among them bring about.
+        """
+
+    @abstractmethod
+    def look(self) -> Up:
+        """What it is when the steps are executed."""
+
+    def steps_refresh(self) -> Iterable[Step]:
+        """What prepares it for another trial of the same turn; what it is made of stays.
+
+        Nothing by default: each trial is a new process with connections of its own.
+        """
+        return ()
+
+    def steps_down(self) -> Iterable[Step]:
+        """What ends its turn: all changes of the turn are taken back."""
+        return (TakeBack(),)
+
+    rest: tuple[str, ...] = ()
+    """What is done to bring it up after these steps, in words."""
+
     def bring_up(self) -> Up:
         """Prepare it for a turn.
 
         Raises:
             TiltyardError: if a step fails; what was done until then is undone.
         """
+        self.steps.begin()
+        try:
+            self.steps.take(self.steps_up())
+            return self.look()
+        except BaseException:
+            self.steps.undo()
+            raise
 
-    def refresh(self) -> None:  # noqa: B027
-        """Prepare it for another trial of the same turn; what it is made of stays.
-
-        Nothing by default: each trial is a new process with connections of its own.
+    def refresh(self) -> None:
+        """Prepare it for another trial of the same turn.
 
         Raises:
             TiltyardError: if a step fails; the system may then only be taken down.
         """
+        self.steps.take(self.steps_refresh())
 
-    @abstractmethod
     def take_down(self) -> None:
         """Undo :meth:`bring_up` and verify that it is undone; harmless when it is not up.
 
         Raises:
             TiltyardError: if something stays behind; the message names it.
         """
+        for step in self.steps_down():
+            step.execute(self.steps)
 
 
 S = TypeVar("S", bound=SystemSettings)

@@ -7,17 +7,22 @@ and then ages: each system then needs an image of its own, which lies elsewhere 
 """
 
 import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
 from tiltyard.errors import RefusedError
 from tiltyard.folder import sha256
-from tiltyard.host.changes import AttachedLoop, Change, Mounted, SetLimit, SetQueue
+from tiltyard.host.changes import AttachedLoop, Change, Mounted, SetLimit
 from tiltyard.host.devices import loops, throttles
-from tiltyard.systems.image_checks import check_host
+from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.image_file import ImageBacking, ImageFile
 from tiltyard.systems.kind import Kind, Problem, Site, Size
-from tiltyard.systems.volume import Volume, VolumeSettings, brings, redraws
+from tiltyard.systems.state.keeper import Keeper
+from tiltyard.systems.volume import SetQueue, Volume, VolumeSettings, brings, check_host, redraws
 from tiltyard.units import format_size
 
 
@@ -59,36 +64,42 @@ class LoopImage(Volume):
             found.append(Problem("error", missing, "leave out bandwidth"))
         return found
 
-    def _attach(self) -> str:
+    def _attach(self) -> Iterator[Step]:
         """The image, laid out, behind a loop device."""
-        self._file.ensure(mend=self._settings.makes_anew or not self._formatted)
-        if not self._looped:
-            return str(self._image)
-        self._steps.record(AttachedLoop(image=self._image))
-        attach = ("losetup", "--find", "--show", "--direct-io=on", str(self._image))
-        return self._steps.run(attach, stand_in=loops.ANY).stdout
+        yield from self._file.steps(mend=self._settings.makes_anew or not self._formatted)
+        self._device = loops.ANY if self._looped else str(self._image)
+        if self._looped:
+            yield AttachLoop(image=self._image, output=loops.NAME)
 
-    def _insist(self, device: str) -> None:
-        """The image that we made is still what the device has behind it."""
-        if self._steps.dry:
-            return
-        if self._looped and loops.backing_file(device) != self._image:
-            raise RefusedError(f"{device} is no longer behind {self._image}; not formatted")
+    def _require_formattable(self) -> None:
+        """The step looks: only it knows the device."""
+
+    def _format(self) -> Iterator[Step]:
+        """What is formatted is the image that we made."""
+        yield from self._require_image()
+        yield from super()._format()
+
+    def _put_back(self, keeper: Keeper) -> Iterator[Step]:
+        """What is written to is the image that we made."""
+        yield from self._require_image()
+        yield from super()._put_back(keeper)
+
+    def _require_image(self) -> Iterator[Step]:
+        if self._looped:
+            yield RequireImage(device=self._device, image=self._image)
 
     def _mounted(self) -> Change:
         return Mounted(target=self._target, image=self._image)
 
-    def _queue_change(self, device: str, name: str, before: str, value: str) -> Change:
-        del value
-        return SetQueue(device=device, image=self._image, name=name, before=before)
+    def _queue_step(self, name: str, value: str) -> Step:
+        return SetQueue(device=self._device, image=self._image, name=name, value=value)
 
-    def _limit(self, device: str) -> None:
+    def _limit(self) -> Iterator[Step]:
         """A known bandwidth, where one is asked for."""
         if self._bandwidth is not None:
-            limit_bytes = self._bandwidth
-            self._steps.record(SetLimit(device=device, image=self._image))
-            said = f"limit reads and writes of {device} to {format_size(limit_bytes)}/s each"
-            self._steps.act(said, lambda: throttles.set_limit(device, limit_bytes))
+            yield LimitBandwidth(
+                device=self._device, image=self._image, bytes_per_s=self._bandwidth
+            )
 
     def _device_facts(self, device: str) -> dict[str, str]:
         what = "loop device over an image" if self._looped else "an image, without a loop device,"
@@ -108,6 +119,77 @@ class LoopImage(Volume):
         """Settings in use that an image file alone does not have."""
         names = ("scheduler", "read_ahead", "bandwidth")
         return [name for name in names if getattr(self._settings, name) is not None]
+
+
+class AttachLoop(Step):
+    """A loop device over an image; it yields its name."""
+
+    kind: Literal["attach-loop"] = "attach-loop"
+    image: Path
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return shlex.join(self._argv)
+
+    @property
+    def _argv(self) -> tuple[str, ...]:
+        return ("losetup", "--find", "--show", "--direct-io=on", str(self.image))
+
+    def changes(self) -> Sequence[Change]:
+        """It is detached."""
+        return (AttachedLoop(image=self.image),)
+
+    def execute(self, host: Steps) -> str:
+        """Attach."""
+        return Path(host.run(self._argv).stdout).name
+
+
+class RequireImage(Step):
+    """The image that we made is still what a loop device has behind it."""
+
+    kind: Literal["require-image"] = "require-image"
+    device: str
+    image: Path
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# make sure that {self.device} is still {self.image}"
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  it only looks
+        """Look.
+
+        Raises:
+            RefusedError: if it is not.
+        """
+        if loops.backing_file(self.device) != self.image:
+            raise RefusedError(f"{self.device} is no longer behind {self.image}; not formatted")
+        return ""
+
+
+class LimitBandwidth(Step):
+    """A limit of reads, and of writes, of a loop device."""
+
+    kind: Literal["limit-bandwidth"] = "limit-bandwidth"
+    device: str
+    image: Path
+    bytes_per_s: int
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        limit = format_size(self.bytes_per_s)
+        return f"# limit reads and writes of {self.device} to {limit}/s each"
+
+    def changes(self) -> Sequence[Change]:
+        """It is taken away."""
+        return (SetLimit(device=self.device, image=self.image),)
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
+        """Set it."""
+        throttles.set_limit(self.device, self.bytes_per_s)
+        return ""
 
 
 KIND = Kind(

@@ -4,13 +4,14 @@ Needs no root as long as no kernel parameter is set. What is measured is copying
 host: there is no device, no driver and no queue on the path.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from tiltyard.host import sysctls
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.ends import HostSysctls
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.parameters import (
@@ -20,7 +21,7 @@ from tiltyard.systems.parameters import (
     set_on_host,
 )
 from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, placement_facts
-from tiltyard.systems.serving import Serving
+from tiltyard.systems.serving import end_of, serve, served
 
 _ADDRESSES = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 _MTU = Path("/sys/class/net/lo/mtu")
@@ -64,8 +65,9 @@ class Loopback(System):
         """Nothing is touched yet."""
         del name
         self._settings = settings
-        self._steps = Steps(site.ledger, site.check)
-        self._serving = Serving(site, self._steps)
+        self.steps = Steps(site.ledger, site.check)
+        self._site = site
+        self._address = _ADDRESSES[settings.family]
 
     def problems(self) -> list[Problem]:
         """Parameters that the kernel would not take, CPUs that are not there."""
@@ -75,28 +77,20 @@ class Loopback(System):
             *cpu_problems(*settings.near_cpus, *settings.far_cpus),
         ]
 
-    def bring_up(self) -> Up:
-        """Set the parameters, start the far end."""
-        settings = self._settings
-        try:
-            set_on_host(self._steps, settings.sysctls)
-            address = _ADDRESSES[settings.family]
-            target = self._serving.begin(address, prefix=on_cpus(settings.far_cpus))
-            return Up(
-                target=target,
-                commands=self._steps.executed,
-                facts=self._facts(),
-                cpus=settings.near_cpus,
-                interfaces=("lo",),
-            )
-        except BaseException:
-            self.take_down()
-            raise
+    def steps_up(self) -> Iterator[Step]:
+        """Set the parameters, start the server."""
+        yield from set_on_host(self._settings.sysctls)
+        yield serve(self._site, self._address, prefix=on_cpus(self._settings.far_cpus))
 
-    def take_down(self) -> None:
-        """End the far end, put back what was set."""
-        self._serving.end()
-        self._steps.undo()
+    def look(self) -> Up:
+        """The server, and what the kernel says."""
+        return Up(
+            target=end_of(self.steps, self._address),
+            commands=self.steps.executed,
+            facts=self._facts(),
+            cpus=self._settings.near_cpus,
+            interfaces=("lo",),
+        )
 
     def _facts(self) -> dict[str, str]:
         """What the kernel says of the loopback and of the host's parameters."""
@@ -109,7 +103,7 @@ class Loopback(System):
             "congestion control": sysctls.shown(CONGESTION_CONTROL),
             **{key: sysctls.shown(key) for key in told},
             **placement_facts(settings),
-            "engine of the far end": self._serving.version,
+            "engine of the far end": served(self.steps).engine,
         }
 
 

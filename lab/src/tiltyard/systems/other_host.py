@@ -6,17 +6,19 @@ all that runs out of it. Each step is in the ledger first.
 
 import platform
 import shlex
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import NAME, Engine
 from tiltyard.host import commands
+from tiltyard.host.changes import Change
 from tiltyard.host.changes.network import MadeOverSsh
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import Problem
 
 SSH = Tool("ssh", "openssh-client", ("-V",), "systems on other hosts cannot be reached")
@@ -29,16 +31,14 @@ HostName = Annotated[str, StringConstraints(pattern=r"^[^-\s]\S*$")]
 class OtherHost:
     """A host, and what a turn does there."""
 
-    def __init__(self, host: str, options: tuple[str, ...], steps: Steps) -> None:
+    def __init__(self, host: str, options: tuple[str, ...]) -> None:
         """Nothing is touched yet.
 
         Args:
             host: ``user@host``.
             options: for ssh.
-            steps: of the turn.
         """
         self.place = Place.over_ssh(host, options)
-        self._steps = steps
 
     def problems(self) -> list[Problem]:
         """No ssh, no way in, or a host that cannot run this engine."""
@@ -66,27 +66,53 @@ class OtherHost:
         with self.place.told():
             return commands.run((*self.place.ssh, words), timeout_s=_ANSWER_S).stdout
 
-    def copy_engine(self, directory: str, *, beside: str | None = None) -> str:
+    def copy_engine(self, directory: str, *, beside: str | None = None) -> "CopyEngine":
         """Copy the engine there.
 
         Args:
             directory: a directory of the user's home that is made for it.
             beside: path of another directory, which is made in the same go.
+        """
+        return CopyEngine(ssh=self.place.ssh, directory=directory, beside=beside)
 
-        Returns:
-            The path of the engine there.
+
+class CopyEngine(Step):
+    """The engine, copied to a directory of another host; see :meth:`OtherHost.copy_engine`."""
+
+    kind: Literal["copy-engine"] = "copy-engine"
+    ssh: tuple[str, ...]
+    directory: str
+    beside: str | None
+
+    @property
+    def engine(self) -> str:
+        """Its path there."""
+        return f"{self.directory}/{NAME}"
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return f"{shlex.join(self._argv)} < {Engine.find().path}"
+
+    @property
+    def _argv(self) -> tuple[str, ...]:
+        put = f"mkdir -m 700 {self.directory} && cat > {self.engine} && chmod 700 {self.engine}"
+        if self.beside is not None:
+            put = f"mkdir -m 700 {shlex.quote(self.beside)} && {put}"
+        return (*self.ssh, put)
+
+    def changes(self) -> Sequence[Change]:
+        """The engine's directory is taken back first: what runs out of it may use the other."""
+        made = (self.beside, self.directory) if self.beside else (self.directory,)
+        return [MadeOverSsh(ssh=self.ssh, directory=directory) for directory in made]
+
+    def execute(self, host: Steps) -> str:
+        """Copy it.
 
         Raises:
             UnreachableError: if the host is not reached.
             TiltyardError: if something is in the way there.
         """
-        engine = f"{directory}/{NAME}"
-        put = f"mkdir -m 700 {directory} && cat > {engine} && chmod 700 {engine}"
-        if beside is not None:
-            # Taken back last: what still runs out of the engine's directory may work in it.
-            self._steps.record(MadeOverSsh(ssh=self.place.ssh, directory=beside))
-            put = f"mkdir -m 700 {shlex.quote(beside)} && {put}"
-        self._steps.record(MadeOverSsh(ssh=self.place.ssh, directory=directory))
-        with self.place.told():
-            self._steps.run((*self.place.ssh, put), stdin=Engine.find().path)
-        return engine
+        with Place(self.ssh).told():
+            host.run(self._argv, Engine.find().path)
+        return ""

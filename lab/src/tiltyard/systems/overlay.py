@@ -16,6 +16,7 @@ from pydantic import Field
 from tiltyard.host.changes.settings import MountedAt
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.packages import Tool
+from tiltyard.host.steps import MakeDirectory, Step
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.filesystems.server import ENDS_AT_SERVER, server_problems
@@ -81,22 +82,21 @@ class Overlay(MountSystem):
         """Layers are no options that a person asked for."""
         return self._settings.mount
 
-    def attach(self) -> None:
+    def attach(self) -> Iterator[Step]:
         """The layers first."""
-        self.steps.make_directory(self._layers)
+        yield MakeDirectory(path=self._layers)
         for layer in _LAYERS:
-            path = self._layers / layer
-            self.steps.act(f"make directory {path}", path.mkdir)
+            yield MakeDirectory(path=self._layers / layer, inside=True)
         lower = self._lower or self._layers / "lower"
         places = (f"lowerdir={lower}", *(f"{one}dir={self._layers / one}" for one in _LAYERS[1:]))
         own = () if self._served or os.geteuid() == 0 else ("userxattr",)
         options = ",".join((*places, *own, *self._settings.mount))
         target = str(self.target)
         if self._served:
-            self.mounter.serve((SERVER.command, "-f", "-o", options, target), self.target)
+            yield self.mounter.serve((SERVER.command, "-f", "-o", options, target), self.target)
             return
         argv = ("mount", "-t", "overlay", "-o", options, "tiltyard", target)
-        self.mounter.mount(argv, self.target, MountedAt(target=self.target))
+        yield self.mounter.mount(argv, self.target, MountedAt(target=self.target))
 
     def facts(self) -> dict[str, str]:
         """What lies below; the layers' names are new in each turn, and say nothing."""

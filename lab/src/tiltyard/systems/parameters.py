@@ -1,13 +1,16 @@
 """Kernel parameters of a system: would they be taken, and setting them on the whole host."""
 
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
+from tiltyard.host.changes import Change
 from tiltyard.host.changes.network import SetSysctl
 from tiltyard.host.packages import Tool, find_program, install_command, load_command
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps
 from tiltyard.study.problems import perhaps
 from tiltyard.systems.kind import Problem
 
@@ -48,37 +51,69 @@ def parameter_problems(parameters: Mapping[str, str]) -> list[Problem]:
     return found
 
 
-def set_on_host(steps: Steps, parameters: Mapping[str, str]) -> None:
-    """Set kernel parameters of the whole host, and verify that they were taken.
+class SetKernelParameter(Step):
+    """A kernel parameter of the whole host, verified; no other run may have set it."""
 
-    Raises:
-        TiltyardError: if one is not; it is as it was.
-    """
+    kind: Literal["set-kernel-parameter"] = "set-kernel-parameter"
+    key: str
+    value: str
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return shlex.join(self._argv)
+
+    @property
+    def _argv(self) -> tuple[str, ...]:
+        return ("sysctl", "-q", "-w", f"{self.key}={self.value}")
+
+    def changes(self) -> Sequence[Change]:
+        """The old value, unless it is the same."""
+        before = sysctls.read(self.key)
+        if before == self.value:
+            return ()
+        return (SetSysctl(key=self.key, before=before, value=self.value),)
+
+    def conflicts(self, change: Change) -> bool:
+        """The same key."""
+        return isinstance(change, SetSysctl) and change.key == self.key
+
+    @property
+    def subject(self) -> str:
+        """The key."""
+        return self.key
+
+    def execute(self, host: Steps) -> str:
+        """Set it, unless it is so already.
+
+        Raises:
+            TiltyardError: if it is not taken; it is as it was.
+        """
+        before = sysctls.read(self.key)
+        if before == self.value:
+            return ""
+        host.run(self._argv)
+        if (now := sysctls.read(self.key)) != self.value:
+            sysctls.path_of(self.key).write_text(before)
+            raise TiltyardError(f'{self.key}: the kernel makes "{now}" of "{self.value}"')
+        return ""
+
+
+def set_on_host(parameters: Mapping[str, str]) -> Iterator[Step]:
+    """Set kernel parameters of the whole host."""
     for key, value in parameters.items():
         if key == CONGESTION_CONTROL:
-            allow_congestion_control(steps, value)
-        _set(steps, key, sysctls.normal(value))
+            yield from allow_congestion_control(value)
+        yield SetKernelParameter(key=key, value=sysctls.normal(value))
 
 
-def allow_congestion_control(steps: Steps, name: str) -> None:
+def allow_congestion_control(name: str) -> Iterator[Step]:
     """Let every namespace use a congestion control that the kernel has."""
     allowed = sysctls.read(_ALLOWED).split()
     if name not in allowed:
         available = sysctls.read(_AVAILABLE).split()
-        _set(steps, _ALLOWED, " ".join(one for one in available if one in (*allowed, name)))
-
-
-def _set(steps: Steps, key: str, value: str) -> None:
-    """One of them."""
-    with steps.alone(lambda one: isinstance(one, SetSysctl) and one.key == key, key):
-        before = sysctls.read(key)
-        if before == value:
-            return
-        steps.record(SetSysctl(key=key, before=before, value=value))
-    steps.run(("sysctl", "-q", "-w", f"{key}={value}"))
-    if (now := sysctls.read(key)) != value:
-        sysctls.path_of(key).write_text(before)
-        raise TiltyardError(f'{key}: the kernel makes "{now}" of "{value}"')
+        value = " ".join(one for one in available if one in (*allowed, name))
+        yield SetKernelParameter(key=_ALLOWED, value=value)
 
 
 def _unknown_congestion_control(wanted: str) -> list[Problem]:

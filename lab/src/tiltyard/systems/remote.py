@@ -7,6 +7,7 @@ nothing of it stays. Nothing that is timed passes through ssh.
 
 import secrets
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from pydantic import Field
 from tiltyard.errors import TiltyardError
 from tiltyard.host.facts import facts_of_another
 from tiltyard.host.mounts import mount_over, parse_mounts
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.systems import brought
 from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
 from tiltyard.systems.other_host import HostName, OtherHost
@@ -47,8 +48,8 @@ class Remote(System):
         del name
         self._settings = settings
         self._ledger = site.ledger
-        self._steps = Steps(site.ledger, site.check)
-        self._there = OtherHost(settings.host, settings.ssh_options, self._steps)
+        self.steps = Steps(site.ledger, site.check)
+        self._there = OtherHost(settings.host, settings.ssh_options)
         self.place = self._there.place
 
     def problems(self) -> list[Problem]:
@@ -70,34 +71,27 @@ class Remote(System):
             return [Problem("error", f"{host}:{self._settings.directory} {found}", remedy)]
         return []
 
-    def bring_up(self) -> Up:
+    def steps_up(self) -> Iterator[Step]:
         """Make the subdirectory and copy the engine there."""
-        self._steps.undo()  # What could not be taken down because the host was not reached.
-        given, facts = self._look()
+        yield TakeBack()  # What could not be taken down because the host was not reached.
+        given, self._facts = self._look()
         # A name of its own, also beside what another system could not take down on that host.
         turn = secrets.token_hex(3)
-        target = given / self._ledger.name(f"trials-{turn}")
-        try:
-            directory = self._ledger.name(f"engine-{turn}")
-            engine = self._there.copy_engine(directory, beside=str(target))
-        except BaseException:
-            self._steps.undo()
-            raise
+        self._target = given / self._ledger.name(f"trials-{turn}")
+        directory = self._ledger.name(f"engine-{turn}")
+        copy = self._there.copy_engine(directory, beside=str(self._target))
+        self._engine = copy.engine
+        yield copy
+
+    def look(self) -> Up:
+        """The subdirectory, and what was seen before it was made."""
         return Up(
-            target=target,
-            commands=self._steps.executed,
-            facts=facts,
-            engine=self.place.argv(("sh", "-c", _WAIT, "sh", engine)),
+            target=self._target,
+            commands=self.steps.executed,
+            facts=self._facts,
+            engine=self.place.argv(("sh", "-c", _WAIT, "sh", self._engine)),
             place=self.place,
         )
-
-    def take_down(self) -> None:
-        """End what runs there, and remove what was made there.
-
-        Raises:
-            UnreachableError: if the host is not reached; it is tried again when it is to come up.
-        """
-        self._steps.undo()
 
     def _look(self) -> tuple[Path, dict[str, str]]:
         """The directory's own path there, and what the kernel says of it and of the host."""

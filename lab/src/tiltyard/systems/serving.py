@@ -1,72 +1,102 @@
-"""The far end of a system on this host: an engine that serves, for one turn."""
+"""The server of a system: an engine that serves, for one turn, with a secret of its own."""
 
 import os
 import secrets
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel
 
 from tiltyard.executors.engine import Engine, FarEnd
 from tiltyard.executors.far import FarEngine
-from tiltyard.host.changes import MadeFile
+from tiltyard.host.changes import Change, MadeFile
 from tiltyard.host.changes.network import StartedServer
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.kind import Site
 
+_SERVED: Final = "{server}"
 
-class Serving:
-    """An engine that serves with a secret of its own; only the trials of its turn know it."""
 
-    def __init__(self, site: Site, steps: Steps) -> None:
-        """Nothing is started yet.
+class Served(BaseModel):
+    """What is known of a server that listens."""
 
-        Args:
-            site: where the secret is kept.
-            steps: of the turn that it belongs to; taking them back ends what :meth:`end` did not.
-        """
-        self._secret_file = site.work / site.ledger.name("secret")
-        self._steps = steps
-        self._engine: FarEngine | None = None
+    port: int
+    engine: str
+    """Its version."""
+    secret: str
+    """Only the trials of its turn know it."""
 
-    def begin(
-        self, address: str, *, prefix: tuple[str, ...] = (), local: str | None = None
-    ) -> FarEnd:
-        """Start it at an address, at a port that is free.
 
-        Args:
-            address: where it listens.
-            prefix: command that starts it where the far end is.
-            local: address of the near end.
+class Serve(Step):
+    """An engine that serves until we end it; it yields :class:`Served`."""
+
+    kind: Literal["serve"] = "serve"
+    argv: tuple[str, ...]
+    """The command, with the file of its secret."""
+    secret_file: Path
+    ssh: tuple[str, ...] = ()
+    """Reaches the host that it runs on; empty: this host."""
+    output: str = _SERVED
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# start, and wait until it listens: {shlex.join((*self.ssh, *self.argv))}"
+
+    def changes(self) -> Sequence[Change]:
+        """On another host both go with the directory of the engine."""
+        if self.ssh:
+            return ()
+        return MadeFile(path=self.secret_file), StartedServer(secret_file=self.secret_file)
+
+    def execute(self, host: Steps) -> str:
+        """Start it and wait; the secret goes to a file, and into nobody's arguments.
 
         Raises:
             TiltyardError: if it does not listen.
         """
-        secret = fresh_secret()
-        self._keep(secret)
-        self._steps.record(StartedServer(secret_file=self._secret_file))
-        served = ("serve", "--until-eof", "--bind", address, "--port", "0")
-        engine = str(Engine.find().path)
-        self._engine = FarEngine(
-            (*prefix, engine, *served, "--secret-file", str(self._secret_file))
-        )
-        return FarEnd(address=address, port=self._engine.port, secret=secret, local=local)
-
-    @property
-    def version(self) -> str:
-        """Version of the engine that serves."""
-        return self._engine.listening.engine if self._engine else ""
-
-    def end(self) -> None:
-        """End it; harmless when it does not run."""
-        if self._engine is not None:
-            self._engine.stop()
-            self._engine = None
-
-    def _keep(self, secret: str) -> None:
-        """The secret in a file that only we can read."""
-        self._steps.record(MadeFile(path=self._secret_file))
-        file = os.open(self._secret_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(file, "w") as handle:
-            handle.write(secret)
+        secret = secrets.token_hex(32)
+        if self.ssh:
+            keep = f'umask 077 && read -r secret && printf %s "$secret" > {self.secret_file}'
+            there = f"{keep} && exec {' '.join(self.argv)}"
+            engine = FarEngine((*self.ssh, there), f"{secret}\n".encode())
+        else:
+            file = os.open(self.secret_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(file, "w") as handle:
+                handle.write(secret)
+            engine = FarEngine(self.argv)
+        host.keep_running(engine)
+        served = Served(port=engine.port, engine=engine.listening.engine, secret=secret)
+        return served.model_dump_json()
 
 
-def fresh_secret() -> str:
-    """A secret that nobody can guess."""
-    return secrets.token_hex(32)
+def serve(site: Site, address: str, *, prefix: tuple[str, ...] = ()) -> Serve:
+    """Serve on this host, at a port that is free.
+
+    Args:
+        site: where the secret is kept.
+        address: where it listens.
+        prefix: command that starts it where the server is.
+    """
+    file = site.work / site.ledger.name("secret")
+    words = ("serve", "--until-eof", "--bind", address, "--port", "0", "--secret-file", str(file))
+    return Serve(argv=(*prefix, str(Engine.find().path), *words), secret_file=file)
+
+
+def served(steps: Steps) -> Served:
+    """The server that was started."""
+    return Served.model_validate_json(steps.outputs[_SERVED])
+
+
+def end_of(steps: Steps, address: str, local: str | None = None) -> FarEnd:
+    """The server as trials reach it.
+
+    Args:
+        steps: that have started it.
+        address: where it listens.
+        local: address of the client.
+    """
+    known = served(steps)
+    return FarEnd(address=address, port=known.port, secret=known.secret, local=local)

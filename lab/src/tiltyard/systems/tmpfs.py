@@ -6,12 +6,13 @@ it fails, and out-of-cache reads do not exist.
 Source: tmpfs(5).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from tiltyard.host.changes.settings import MountedAt
+from tiltyard.host.steps import Step
 from tiltyard.systems.kind import Kind, Problem, Site, Size
 from tiltyard.systems.mount.checks import rights_to_mount
 from tiltyard.systems.mount.system import MountSettings, MountSystem
@@ -64,14 +65,15 @@ class Tmpfs(MountSystem):
         words = (f"{name}={value}" for name, value in named.items() if value is not None)
         return (*words, *settings.mount)
 
-    def attach(self) -> None:
+    def attach(self) -> Iterable[Step]:
         """By mount(8)."""
         options = ("-o", ",".join(self.asked())) if self.asked() else ()
         argv = ("mount", "-t", "tmpfs", *options, "tiltyard", str(self.target))
-        self.mounter.mount(argv, self.target, MountedAt(target=self.target))
+        return (self.mounter.mount(argv, self.target, MountedAt(target=self.target)),)
 
-    def refresh(self) -> None:
+    def steps_refresh(self) -> Iterable[Step]:
         """Its cache is all that it has: nothing to do."""
+        return ()
 
 
 KIND = Kind(

@@ -14,15 +14,13 @@ from typing import Any, Final, Literal
 
 from tiltyard.errors import HostLacksError
 from tiltyard.host.mounts import mount_of
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import AnyKind, Problem, Site, System, SystemSettings, Up
 from tiltyard.systems.volume import queue_facts
 from tiltyard.tuning.knobs.sysctl import SysctlTable
 from tiltyard.tuning.load import load_profiles
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Outcome, apply, look
-from tiltyard.tuning.telling import grouped, sentence, told
+from tiltyard.tuning.setting import Outcome, Scene, apply, grouped, look, sentence, told
 
 _STARTED_BY_KERNEL: Final = frozenset(
     ("kernel.core_pattern", "kernel.hotplug", "kernel.modprobe", "kernel.poweroff_cmd")
@@ -70,6 +68,7 @@ class Tuned(System):
         self._around = Steps(site.ledger, site.check)
         self._inside = Steps(site.ledger, site.check)
         self.place = self._system.place
+        self.rest = (*self._system.rest, "set what the profile has for the devices")
 
     def problems(self) -> list[Problem]:
         """Those of the system, and what the host lacks of the profile, as far as it is known."""
@@ -80,14 +79,33 @@ class Tuned(System):
         outcomes = [look(setting) for setting in settings]
         return [*problems, *self._lacks(outcomes), *self._without_root(outcomes)]
 
+    def steps_up(self) -> Iterator[Step]:
+        """What is the host's, then the system; the settings of its devices come when it is up."""
+        for setting in self._profile.settings("host", Scene(self.place)):
+            outcome = look(setting)
+            if outcome.status == "set":
+                yield setting.step(outcome.before, outcome.value)
+        yield from self._system.steps_up()
+
+    def steps_refresh(self) -> Iterable[Step]:
+        """The system's own; what was set stays."""
+        return self._system.steps_refresh()
+
+    def steps_down(self) -> Iterable[Step]:
+        """The system's own."""
+        return self._system.steps_down()
+
+    def look(self) -> Up:
+        """The system's own."""
+        return self._system.look()
+
     def bring_up(self) -> Up:
         """Set what is the host's, bring the system up, set what is its devices'."""
+        self._around.begin()
+        self._inside.begin()
         try:
             outcomes = [*self._taken, *self._apply("host", Scene(self.place), self._around)]
             up = self._system.bring_up()
-            if self._inside.dry:
-                self._inside.act("set what the profile has for the devices", lambda: None)
-                return up
             scene = Scene(self.place, _devices(up), up.interfaces)
             outcomes += self._apply("devices", scene, self._inside)
         except BaseException:

@@ -5,8 +5,9 @@ from :class:`Volume`, and says how its device is come by and when it may be form
 """
 
 import functools
+import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
@@ -17,25 +18,63 @@ from tiltyard.errors import TiltyardError
 from tiltyard.folder import sha256
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
+from tiltyard.host.changes import SetQueue as QueueChange
+from tiltyard.host.changes.settings import SetFile
 from tiltyard.host.devices import loops
 from tiltyard.host.facts import ABSENT
-from tiltyard.host.packages import Tool
+from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.record.geometry import geometry
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.filesystems import FILESYSTEMS, filesystem
+from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
+from tiltyard.systems.image_file import check_size
 from tiltyard.systems.kind import Problem, Site, Size, System, SystemSettings, Up
+from tiltyard.systems.mount.checks import rights_to_mount
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
-from tiltyard.systems.mount.tuning import take_mount_options
+from tiltyard.systems.mount.system import take_mount_options
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.state.settings import FRESH, State, StateSettings
 from tiltyard.tuning.knobs.block import BlockTable
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
+
+
+def check_host(wanted: Filesystem, size_bytes: int) -> list[Problem]:
+    """What keeps a file system from being made on an image of that size."""
+    found = check_filesystem(wanted, served_from_file=wanted.driver.takes_files)
+    if os.geteuid() == 0 and not Path("/dev/loop-control").exists():
+        found.append(Problem("error", "there are no loop devices", "modprobe loop"))
+    return found + check_size(wanted.name, size_bytes, wanted.min_bytes, wanted.typical_bytes)
+
+
+def check_filesystem(wanted: Filesystem, *, served_from_file: bool = False) -> list[Problem]:
+    """What keeps a file system from being made and mounted here, whatever it lies on.
+
+    Args:
+        wanted: the file system.
+        served_from_file: whether a server mounts it from an image file, for which a user needs no
+            more than namespaces of his own.
+    """
+    found: list[Problem] = []
+    if os.geteuid() != 0 and served_from_file:
+        found += rights_to_mount(served=True)
+    elif os.geteuid() != 0:
+        found.append(
+            Problem(
+                "error",
+                f"only root can make and mount a fresh {wanted.name}",
+                "sudo; without root, compare directories on file systems that are mounted",
+            )
+        )
+    if find_program(wanted.tool.command) is None:
+        text = f"{wanted.tool.command} is not installed"
+        found.append(Problem("error", text, install_command(wanted.tool.package)))
+    return [*found, *wanted.driver.problems(wanted.name)]
+
 
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
@@ -122,15 +161,15 @@ class Volume(System):
         self._home = home or site.work.resolve()
         self._keeper = None if settings.state.is_fresh else self._keeper_of(settings.state)
         self._device = ""
-        self._steps = Steps(site.ledger, site.check)
-        self._mounter = mounter(self._steps, site.ledger.name(f"fs-{slug}"))
+        self.steps = Steps(site.ledger, site.check, site.note)
+        self._mounter = mounter(self.steps, site.ledger.name(f"fs-{slug}"))
 
     @abstractmethod
-    def _attach(self) -> str:
-        """Come by the device, every step in the ledger first; its path."""
+    def _attach(self) -> Iterable[Step]:
+        """Come by the device, and set :attr:`_device` to its path or an output."""
 
     @abstractmethod
-    def _insist(self, device: str) -> None:
+    def _require_formattable(self) -> None:
         """Make sure, at the last moment, that the device may be formatted.
 
         Raises:
@@ -139,85 +178,79 @@ class Volume(System):
 
     @abstractmethod
     def _mounted(self) -> Change:
-        """The change of mounting it, which is about to be made."""
+        """The change of mounting it."""
 
     @abstractmethod
-    def _queue_change(self, device: str, name: str, before: str, value: str) -> Change:
-        """The change of a queue setting, which is about to be made."""
+    def _queue_step(self, name: str, value: str) -> Step:
+        """Set a setting of the device's queue."""
 
     @abstractmethod
     def _device_facts(self, device: str) -> dict[str, str]:
         """What the device is."""
 
-    def _format(self, device: str) -> None:
-        """Make the file system; with force, for what is insisted on is that the device is ours."""
-        self._insist(device)
-        self._steps.run(self._filesystem.mkfs(self._settings.mkfs, device))
+    def _format(self) -> Iterator[Step]:
+        """Make the file system; with force, for it is made sure that the device is ours."""
+        self._require_formattable()
+        yield Run(argv=self._filesystem.mkfs(self._settings.mkfs, self._device))
 
-    def _limit(self, device: str) -> None:
+    def _limit(self) -> Iterable[Step]:
         """Limit it, after it is formatted and before it is mounted; nothing by default."""
+        return ()
 
-    def bring_up(self) -> Up:
-        """Attach, format, set the queue, mount."""
-        try:
-            return self._look(() if self._steps else (*self._make_state(), *self._prepare()))
-        except BaseException:
-            self._steps.undo()
-            raise
+    def steps_up(self) -> Iterator[Step]:
+        """Attach, format, set the queue, mount; nothing where it stays mounted."""
+        if not self.steps:
+            yield from self._make_state()
+            yield from self._prepare()
 
-    def refresh(self) -> None:
+    def steps_refresh(self) -> Iterable[Step]:
         """Unmount and mount again, so that nothing is cached; not with ``reset = "none"``."""
-        if self._settings.reset != "none":
-            self._renew()
+        return () if self._settings.reset == "none" else self._renew()
 
-    def take_down(self) -> None:
+    def steps_down(self) -> Iterable[Step]:
         """Unmount and detach, unless the study wants it left mounted (``reset = "none"``)."""
-        if self._settings.reset != "none":
-            self._steps.undo()
+        return () if self._settings.reset == "none" else super().steps_down()
 
-    def _prepare(self) -> tuple[commands.Command, ...]:
-        """Every step is in the ledger before it is taken; what was executed."""
+    def _prepare(self) -> Iterator[Step]:
+        """For a turn."""
         settings = self._settings
-        self._mounter.open()
-        device = self._device = self._attach()
+        yield from self._mounter.open()
+        yield from self._attach()
         if settings.scheduler is not None:
-            self._set_queue(device, "scheduler", settings.scheduler)
+            yield self._queue_step("scheduler", settings.scheduler)
         if settings.read_ahead is not None:
-            self._set_queue(device, "read_ahead_kb", str(settings.read_ahead // 1024))
-        self._filesystem.driver.prepare(self._mounter, device)
+            yield self._queue_step("read_ahead_kb", str(settings.read_ahead // 1024))
+        yield from self._filesystem.driver.prepare(self._mounter, self._device)
         if settings.makes_anew or not self._formatted:
             if self._keeper is None:
-                self._format(device)
+                yield from self._format()
             else:
-                self._put_back(device, self._keeper)
+                yield from self._put_back(self._keeper)
             self._formatted = True
-        self._limit(device)
-        self._mount_anew()
-        return self._steps.executed
+        yield from self._limit()
+        yield from self._mount()
 
-    def _make_state(self) -> tuple[commands.Command, ...]:
-        """Make and keep the state, if it is not kept yet, and leave nothing up; what was executed.
+    def _make_state(self) -> Iterator[Step]:
+        """Make and keep the state, if it is not kept yet, and leave nothing up.
 
         So the first turn goes the same way as every later one.
         """
         if self._keeper is None or self._keeper.is_kept:
-            return ()
-        self._mounter.open()
-        device = self._device = self._attach()
-        self._filesystem.driver.prepare(self._mounter, device)
-        self._format(device)
-        self._mount_anew()
-        self._keeper.make(self._target, self._renew)
-        self._steps.undo_last()
-        self._keeper.keep(device)
-        executed = self._steps.executed
-        self._steps.undo()
-        return executed
+            return
+        yield from self._mounter.open()
+        yield from self._attach()
+        yield from self._filesystem.driver.prepare(self._mounter, self._device)
+        yield from self._format()
+        yield from self._mount()
+        yield self._keeper.make(self._target, self._renew())
+        yield TakeBack(everything=False)
+        yield self._keeper.keep(self._device)
+        yield TakeBack()
 
-    def _put_back(self, device: str, keeper: Keeper) -> None:
+    def _put_back(self, keeper: Keeper) -> Iterator[Step]:
         """Make the device what it was when its state was made, where it would be formatted."""
-        self._insist(device)
-        keeper.put_back(device)
+        self._require_formattable()
+        yield keeper.put_back(self._device)
 
     def _keeper_of(self, state: StateSettings) -> Keeper:
         """Systems whose file systems are made alike share what is kept."""
@@ -229,14 +262,14 @@ class Volume(System):
         """What keeps a state from being made; ``needed_bytes``: room for it and its device."""
         return self._keeper.problems(needed_bytes) if self._keeper else []
 
-    def _mount_anew(self) -> None:
+    def _mount(self) -> Iterator[Step]:
         """Mount it on a directory that is made for it."""
-        self._steps.make_directory(self._target)
-        self._filesystem.driver.mount(self._filesystem.name, self._mounting())
+        yield MakeDirectory(path=self._target)
+        yield from self._filesystem.driver.mount(self._filesystem.name, self._mounting())
 
-    def _renew(self) -> None:
+    def _renew(self) -> Iterable[Step]:
         """Unmount and mount again."""
-        self._filesystem.driver.renew(self._filesystem.name, self._mounting())
+        return self._filesystem.driver.renew(self._filesystem.name, self._mounting())
 
     def _mounting(self) -> Mounting:
         """The last step, which is taken again for each refresh."""
@@ -248,10 +281,10 @@ class Volume(System):
             change=self._mounted(),
         )
 
-    def _look(self, executed: tuple[commands.Command, ...]) -> Up:
+    def look(self) -> Up:
         """What the kernel says of what is mounted now, and a directory to work in."""
-        if self._steps.dry:
-            return Up(target=self._target, commands=(), facts={})
+        device = self._device.replace(loops.NAME, self.steps.outputs.get(loops.NAME, loops.NAME))
+        on_device = loops.queue_setting(device, "scheduler").exists()
         made = self._filesystem
         directory = self._target / "tiltyard"
         self._mounter.mkdir(directory)
@@ -261,52 +294,66 @@ class Volume(System):
         facts = mount_facts(self._mounter, directory, types, asked, driver.synonyms)
         return Up(
             target=directory,
-            commands=executed,
+            commands=self.steps.executed,
             prefix=self._mounter.prefix,
-            devices=self._block_devices(),
+            devices=(device,) if on_device else (),
             servers=self._mounter.servers,
             served=bool(self._mounter.servers()),
             facts={
                 **facts,
                 "mkfs": version_of(made.tool),
-                **geometry(facts.get("file system", ""), self._device),
+                **geometry(facts.get("file system", ""), device),
                 **driver.remarks,
-                **self._device_facts(self._device),
-                **self._queue_facts(),
+                **self._device_facts(device),
+                **(queue_facts(device) if on_device else {}),
                 "reset before each turn": self._settings.reset,
                 **(self._keeper.facts if self._keeper else {"state": FRESH}),
             },
         )
 
-    def _block_devices(self) -> tuple[str, ...]:
-        """What it lies on, if that is a block device and no image file."""
-        return (self._device,) if loops.queue_setting(self._device, "scheduler").exists() else ()
 
-    def _queue_facts(self) -> dict[str, str]:
-        """How its block device's queue is set."""
-        return queue_facts(self._device) if self._block_devices() else {}
+class SetQueue(Step):
+    """A setting of a block device's queue, verified."""
 
-    def _set_queue(self, device: str, name: str, value: str) -> None:
-        """Set a queue setting and verify that the kernel took it."""
-        setting = loops.queue_setting(device, name)
-        unknown = self._steps.dry and not setting.exists()
-        before = "what it was" if unknown else loops.chosen(setting)
-        if before == value:
-            return
-        self._steps.record(self._queue_change(device, name, before, value))
-        said = f"set {name} of {device} to {value}"
-        self._steps.act(said, lambda: self._write_queue(setting, value))
+    kind: Literal["set-queue"] = "set-queue"
+    device: str
+    image: Path | None
+    """The image behind the loop device; ``None``: it is none of ours."""
+    name: str
+    value: str
 
-    def _write_queue(self, setting: Path, value: str) -> None:
-        """What the kernel does not take is an error that says what it offers."""
-        refused = ""
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# set {self.name} of {self.device} to {self.value}"
+
+    @property
+    def _setting(self) -> Path:
+        return loops.queue_setting(self.device, self.name)
+
+    def changes(self) -> Sequence[Change]:
+        """The old value; in a dry run nobody knows it of a device that is not there."""
+        setting = self._setting
+        before = loops.chosen(setting) if setting.exists() else "what it was"
+        if before == self.value:
+            return ()
+        if self.image is None:
+            return (SetFile(path=str(setting), before=before, value=self.value),)
+        return (QueueChange(device=self.device, image=self.image, name=self.name, before=before),)
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
+        """Write it; what the kernel does not take is an error that says what it offers."""
+        setting, refused = self._setting, ""
+        if loops.chosen(setting) == self.value:
+            return ""
         try:
-            setting.write_text(value)
+            setting.write_text(self.value)
         except OSError as error:
             refused = f" ({error.strerror})"
-        if loops.chosen(setting) != value:
-            offered = setting.read_text().strip()
-            raise TiltyardError(f'{setting}: "{value}" is not taken{refused}; it says "{offered}"')
+        if loops.chosen(setting) != self.value:
+            text = f'{setting}: "{self.value}" is not taken{refused}; it says'
+            raise TiltyardError(f'{text} "{setting.read_text().strip()}"')
+        return ""
 
 
 def redraws(settings: VolumeSettings) -> str:

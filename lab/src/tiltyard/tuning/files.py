@@ -1,7 +1,8 @@
 """Settings that are files of the kernel, below ``/proc/sys``, ``/proc/irq`` or ``/sys``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import sysctls
@@ -9,9 +10,36 @@ from tiltyard.host.changes import Change
 from tiltyard.host.changes.network import SetSysctl
 from tiltyard.host.changes.settings import SetFile, in_force
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Step, Steps
 from tiltyard.tuning.setting import LackError, Setting
 from tiltyard.tuning.values import Amount
+
+
+class WriteSetting(Step):
+    """A value for a file of the kernel, here or on another host."""
+
+    kind: Literal["write-setting"] = "write-setting"
+    name: str
+    """As a person calls it."""
+    path: str
+    before: str
+    value: str
+    change: SetFile
+    """What is put back; perhaps another file, which this one makes void."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# set {self.name} to {self.value} until the turn ends; it is {self.before}"
+
+    def changes(self) -> Sequence[Change]:
+        """The value that is put back."""
+        return (self.change,)
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
+        """Write it."""
+        Place(self.change.ssh).write(self.path, self.value)
+        return ""
 
 
 def unknown_default() -> str:
@@ -53,22 +81,25 @@ class FileSetting(Setting):
             raise LackError(f"{' or '.join(wanted)} is not offered, only {', '.join(offered)}")
         return found
 
-    def change(self, steps: Steps, before: str, wanted: str) -> None:
-        """Write it and read it back; what the kernel does not take is put back."""
-        back = self.way_back(before, wanted)
-        steps.record(back)
-        refused = ""
-        try:
-            self.place.write(self.path, wanted)
-        except TiltyardError as error:
-            refused = str(error).removeprefix(f"{self.path}: ")
-        now = self.read()
-        if now == wanted:
-            return
-        if now != before:
-            self.place.write(back.path, back.before)
-        steps.undo_last()
-        raise LackError(refused or f'the kernel makes "{now}" of "{wanted}"')
+    def step(self, before: str, wanted: str) -> WriteSetting:
+        """Write it."""
+        return WriteSetting(
+            name=self.name,
+            path=self.path,
+            before=before,
+            value=wanted,
+            change=self.way_back(before, wanted),
+        )
+
+    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+        """As the kernel says it."""
+        if error is None:
+            return f'the kernel makes "{now}" of "{wanted}"'
+        return str(error).removeprefix(f"{self.path}: ")
+
+    def put_back(self, steps: Steps, step: WriteSetting) -> None:  # noqa: ARG002
+        """Write the old value over what the kernel made of ours."""
+        self.place.write(step.change.path, step.change.before)
 
     def way_back(self, before: str, wanted: str) -> SetFile:
         """The change as the ledger keeps it."""

@@ -9,9 +9,7 @@ from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.packages import find_program
 from tiltyard.host.steps import Steps
 from tiltyard.tuning.profile import Profile
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import apply
-from tiltyard.tuning.telling import told
+from tiltyard.tuning.setting import Scene, apply, told
 
 
 def held(

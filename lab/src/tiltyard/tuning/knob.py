@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, Self, TypeVar
 
 from tiltyard.study.file import Typed
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Setting
+from tiltyard.tuning.setting import Scene, Setting
 from tiltyard.tuning.values import Amount
 
 

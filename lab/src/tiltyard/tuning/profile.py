@@ -10,8 +10,7 @@ from tiltyard.folder import sha256
 from tiltyard.study.file import Text, Typed
 from tiltyard.tuning.knob import KnobTable
 from tiltyard.tuning.knobs import KNOBS
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Setting
+from tiltyard.tuning.setting import Scene, Setting
 
 T = TypeVar("T", bound=KnobTable)
 

@@ -1,11 +1,26 @@
 """One thing that a profile sets: read it, say what it shall be, set it, verify it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from tiltyard.errors import InterruptedRunError, TiltyardError
 from tiltyard.host.changes import Change
-from tiltyard.host.steps import Steps
+from tiltyard.host.place import HERE, Place
+from tiltyard.host.steps import Step, Steps
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A host, and those of its devices that the system under test uses."""
+
+    place: Place = HERE
+    devices: tuple[str, ...] = ()
+    """Block devices, topmost first: ``/dev/loop0``."""
+    interfaces: tuple[str, ...] = ()
+    """Network devices: ``eth0``."""
+
 
 ABSENT = "not on this host"
 """What is in force where that is all that is wanted."""
@@ -38,12 +53,15 @@ class Setting(ABC):
         """
 
     @abstractmethod
-    def change(self, steps: Steps, before: str, wanted: str) -> None:
-        """Set it, the change in the ledger first, and verify that it was taken.
+    def step(self, before: str, wanted: str) -> Step:
+        """What sets it, with its way back."""
 
-        Raises:
-            LackError: if it was not; it is as it was.
-        """
+    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:  # noqa: ARG002
+        """Why it could not be set, and what is in force now; ``error``: of the step."""
+        return str(error).rpartition(": ")[2] if error else f'it stays "{now}"'
+
+    def put_back(self, steps: Steps, step: Any) -> None:  # noqa: B027
+        """Put back what became of it instead; nothing where taking the step back will do."""
 
     def is_same(self, change: Change) -> bool:  # noqa: ARG002  for those that are recorded
         """Whether a change, of another run, is of the same thing."""
@@ -73,8 +91,9 @@ class Absent(Setting):
         """Nothing is."""
         return now
 
-    def change(self, steps: Steps, before: str, wanted: str) -> None:
+    def step(self, before: str, wanted: str) -> Step:  # noqa: ARG002  the base's names
         """Nothing is changed."""
+        raise AssertionError(f"{self.name}: there is nothing to set")
 
 
 @dataclass(frozen=True)
@@ -116,12 +135,75 @@ def apply(setting: Setting, steps: Steps) -> Outcome:
 def _apply(setting: Setting, steps: Steps) -> Outcome:
     """What nobody else has set."""
     outcome = look(setting)
-    if outcome.status == "set" and steps.dry:
-        said = f"set {setting.name} to {outcome.value} until the turn ends; it is {outcome.before}"
-        steps.act(said, lambda: None)
-    elif outcome.status == "set":
-        try:
-            setting.change(steps, outcome.before, outcome.value)
-        except LackError as lack:
-            return Outcome(setting.name, "skipped", outcome.value, outcome.before, str(lack))
-    return outcome
+    if outcome.status != "set":
+        return outcome
+    step = setting.step(outcome.before, outcome.value)
+    failed = None
+    try:
+        steps.take((step,))
+    except InterruptedRunError:
+        raise
+    except TiltyardError as error:
+        failed = error
+    now = setting.read()
+    if setting.holds(now, outcome.value):
+        return outcome
+    if now != outcome.before:
+        setting.put_back(steps, step)
+    steps.undo_last()
+    reason = setting.why_not_set(now, outcome.value, failed)
+    return Outcome(setting.name, "skipped", outcome.value, outcome.before, reason)
+
+
+def told(names: Sequence[str], outcomes: Iterable[Outcome]) -> dict[str, str]:
+    """Facts of a system that was tuned: one for all, and one for each thing that was asked for.
+
+    Args:
+        names: of the profiles.
+        outcomes: of their settings; those of one name are told together.
+    """
+    by_name = grouped(outcomes)
+    done, held, skipped = counts(by_name)
+    absent = [name for name, group in by_name.items() if group[0].value == ABSENT]
+    facts = {
+        f"tuning {name}": sentence(group) for name, group in by_name.items() if name not in absent
+    }
+    if absent:
+        facts[f"tuning, {ABSENT}"] = ", ".join(absent)
+    total = f"{done} set, {held} as they were, {skipped} skipped"
+    return {"tuning": f"{' + '.join(names)}: {total}", **facts}
+
+
+def counts(by_name: Mapping[str, Sequence[Outcome]]) -> tuple[int, int, int]:
+    """How many things are set (if only on some CPUs), as they were, and skipped."""
+    count = {"set": 0, "skipped": 0, "unchanged": 0}
+    for group in by_name.values():
+        statuses = {outcome.status for outcome in group}
+        count[next(each for each in count if each in statuses)] += 1
+    return count["set"], count["unchanged"], count["skipped"]
+
+
+def grouped(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """Outcomes by what they are of: each CPU has a governor, and that is one thing."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(outcome.name, []).append(outcome)
+    return found
+
+
+def sentence(outcomes: Sequence[Outcome]) -> str:
+    """What became of one thing: ``40 (was 20)``; where it is many, each answer with its count."""
+    said = [_one(outcome) for outcome in outcomes]
+    distinct = dict.fromkeys(said)
+    if len(distinct) == 1:
+        return said[0] + (f", {len(said)} times" if len(said) > 1 else "")
+    return "; ".join(f"{text}, {said.count(text)} times" for text in distinct)
+
+
+def _one(outcome: Outcome) -> str:
+    """One answer."""
+    if outcome.status == "skipped":
+        return f"skipped: {outcome.reason}"
+    if outcome.status == "unchanged":
+        return f"{outcome.value}, as it was"
+    return f"{outcome.value} (was {outcome.before})" if outcome.before else outcome.value

@@ -23,12 +23,11 @@ from tiltyard.host.changes.network import MadeNamespace, MadeOverSsh, SetSysctl,
 from tiltyard.host.changes.settings import MountedAt, SetFile, StartedProcess
 from tiltyard.host.changes.tuning import SetInterface, SetTunedProfile, StoppedService
 from tiltyard.host.devices import loops, throttles
-from tiltyard.host.mounts import mounts, mounts_at
+from tiltyard.host.mounts import mounts, mounts_at, unmount
 from tiltyard.host.namespaces import MadeInside
 from tiltyard.host.pools import ImportedPool
 from tiltyard.host.resumption import MadeResumption
 from tiltyard.host.servers import ServedMount
-from tiltyard.host.unmount import unmount
 
 _BUSY_TRIES = 80
 _BUSY_PAUSE_S = 0.25
@@ -49,7 +48,7 @@ class MadeFile(HostChange):
 
     def undo(self) -> str | None:
         """Remove it."""
-        _insist_on_prefix(self.path)
+        _require_prefix(self.path)
         if not self.path.is_symlink() and not self.path.exists():
             return None
         self.path.unlink()
@@ -69,7 +68,7 @@ class MadeDirectory(HostChange):
 
     def undo(self) -> str | None:
         """Remove it with all that is in it, unless something is mounted there."""
-        _insist_on_prefix(self.path)
+        _require_prefix(self.path)
         if not self.path.is_dir() or self.path.is_symlink():
             return None
         path = self.path.resolve()
@@ -205,7 +204,7 @@ Change = Annotated[
 ]
 
 
-def _insist_on_prefix(path: Path) -> None:
+def _require_prefix(path: Path) -> None:
     """A damaged ledger must not be able to name somebody's home directory."""
     if not path.is_absolute() or not path.name.startswith(PREFIX):
         raise RefusedError(f"{path}: not removed: its name does not begin with {PREFIX}")

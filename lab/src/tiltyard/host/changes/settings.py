@@ -12,10 +12,9 @@ from pydantic import Field
 
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host.changes.change import PREFIX, HostChange
-from tiltyard.host.mounts import mounts_at
+from tiltyard.host.mounts import mounts_at, unmount
 from tiltyard.host.place import Place
 from tiltyard.host.processes import end_processes
-from tiltyard.host.unmount import unmount
 
 MARK: Final = "TILTYARD_PROCESS"
 """Environment variable by which a process is known as ours, also after our death."""

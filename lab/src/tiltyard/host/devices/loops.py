@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-ANY = "/dev/loopN"
+NAME = "loopN"
+"""Output: which loop device it is."""
+ANY = f"/dev/{NAME}"
 """Stands for a loop device that is not there yet."""
 _BLOCK = Path("/sys/block")
 _CLASS = Path("/sys/class/block")

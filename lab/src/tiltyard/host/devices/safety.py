@@ -61,7 +61,7 @@ def hold(wanted: Wanted) -> Iterator[Held]:
     except OSError as error:
         raise _refused(device, f"it cannot be opened ({error.strerror})") from None
     try:
-        _insist_unchanged(device, file)
+        _require_unchanged(device, file)
         if (reason := mistaken(device, wanted)) is not None:
             raise _refused(device, reason)
         if (use := _lasting(lambda: _locked(file))) is not None:
@@ -71,7 +71,7 @@ def hold(wanted: Wanted) -> Iterator[Held]:
         os.close(file)
 
 
-def insist_unused(held: Held, wanted: Wanted) -> None:
+def require_unused(held: Held, wanted: Wanted) -> None:
     """Make sure that the device may be used: nobody else does, and nothing of ours lies on it.
 
     Raises:
@@ -79,14 +79,14 @@ def insist_unused(held: Held, wanted: Wanted) -> None:
         BusyError: if somebody else uses it.
     """
     device = held.device
-    _insist_unchanged(device, held.file)
+    _require_unchanged(device, held.file)
     if (reason := _unusable(device, wanted)) is not None:
         raise _refused(device, reason)
     if (use := _lasting(lambda: next(users(device), None))) is not None:
         raise _refused(device, use.clause, BusyError)
 
 
-def insist_blank(held: Held) -> None:
+def require_blank(held: Held) -> None:
     """Make sure that nothing is on the device.
 
     Raises:
@@ -100,8 +100,8 @@ def refusal(wanted: Wanted) -> RefusedError | None:
     """Why the device would be refused now; looks only, for a person to see beforehand."""
     try:
         with hold(wanted) as held:
-            insist_unused(held, wanted)
-            insist_blank(held)
+            require_unused(held, wanted)
+            require_blank(held)
     except RefusedError as error:
         return error
     return None
@@ -172,7 +172,7 @@ def _contents(held: Held) -> str | None:
     )
 
 
-def _insist_unchanged(device: BlockDevice, file: int) -> None:
+def _require_unchanged(device: BlockDevice, file: int) -> None:
     """What is open is what the name means, and the kernel still has it."""
     number = os.fstat(file).st_rdev
     still = f"{os.major(number)}:{os.minor(number)}"

@@ -1,12 +1,13 @@
 """Who turns a formatted device into a directory: a driver of the kernel, a server, a pool."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tiltyard.host.changes import Change
 from tiltyard.host.packages import Tool
+from tiltyard.host.steps import Step
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.mount.mounter import Mounter
 
@@ -50,17 +51,14 @@ class Driver(ABC):
         """How mkfs is told where."""
         return (device,)
 
-    def prepare(self, mounter: Mounter, device: str) -> None:  # noqa: B027
+    def prepare(self, mounter: Mounter, device: str) -> Iterable[Step]:  # noqa: ARG002
         """What mkfs needs to be there already; nothing by default."""
+        return ()
 
     @abstractmethod
-    def mount(self, name: str, mounting: Mounting) -> None:
-        """Mount it; the change is in the ledger first, and is the last one.
+    def mount(self, name: str, mounting: Mounting) -> Iterable[Step]:
+        """Mount it; its change is the last one."""
 
-        Raises:
-            TiltyardError: if it is not mounted.
-        """
-
-    def renew(self, name: str, mounting: Mounting) -> None:  # noqa: ARG002  it is mounted as it was
+    def renew(self, name: str, mounting: Mounting) -> Iterable[Step]:  # noqa: ARG002  as it was
         """Unmount and mount again, so that nothing is cached."""
-        mounting.mounter.renew()
+        return mounting.mounter.renew()

@@ -1,10 +1,10 @@
 """File systems that a driver of the kernel mounts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tiltyard.host.drivers import knows_filesystem
-from tiltyard.host.packages import load_command
+from tiltyard.host.packages import knows_filesystem, load_command
+from tiltyard.host.steps import Step
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.kind import Problem
 
@@ -26,8 +26,8 @@ class KernelDriver(Driver):
         remedy = f'{load_command(name)}; or kind = "vm" with a kernel that has it'
         return [Problem("error", f"this kernel has no driver for {name}", remedy)]
 
-    def mount(self, name: str, mounting: Mounting) -> None:
+    def mount(self, name: str, mounting: Mounting) -> Iterable[Step]:
         """The kernel mounts it, asked by a command that ends."""
         options = ("-o", ",".join(mounting.options)) if mounting.options else ()
         argv = ("mount", "-t", name, *options, mounting.device, str(mounting.target))
-        mounting.mounter.mount(argv, mounting.target, mounting.change)
+        return (mounting.mounter.mount(argv, mounting.target, mounting.change),)

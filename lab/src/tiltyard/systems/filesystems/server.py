@@ -8,13 +8,19 @@ with: direct I/O ends at the server.
 Source: fuse(4), mount.fuse(8).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tiltyard.host.drivers import knows_filesystem
-from tiltyard.host.packages import Tool, find_program, install_command, load_command
+from tiltyard.host.packages import (
+    Tool,
+    find_program,
+    install_command,
+    knows_filesystem,
+    load_command,
+)
+from tiltyard.host.steps import Step
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.kind import Problem
 
@@ -51,12 +57,13 @@ class ServerDriver(Driver):
         """The server, and the kernel's half of FUSE."""
         return server_problems(self.tool)
 
-    def mount(self, name: str, mounting: Mounting) -> None:  # noqa: ARG002
+    def mount(self, name: str, mounting: Mounting) -> Iterable[Step]:  # noqa: ARG002
         """By the server, which stays."""
         words = ",".join((*self.options, *mounting.options))
         options = ("-o", words) if words else ()
         command = (self.tool.command, *self.foreground, *options)
-        mounting.mounter.serve((*command, mounting.device, str(mounting.target)), mounting.target)
+        argv = (*command, mounting.device, str(mounting.target))
+        return (mounting.mounter.serve(argv, mounting.target),)
 
 
 def server_problems(tool: Tool) -> list[Problem]:

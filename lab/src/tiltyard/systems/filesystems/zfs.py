@@ -4,18 +4,20 @@ Making a pool imports it at once, into no file that would bring it back after a 
 anew it is exported and imported, for only that empties its own cache.
 """
 
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tiltyard.errors import BusyError, TiltyardError
 from tiltyard.host import commands
-from tiltyard.host.changes import MadeDirectory
+from tiltyard.host.changes import Change, MadeDirectory
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.drivers import knows_filesystem
-from tiltyard.host.packages import Tool, load_command
+from tiltyard.host.packages import Tool, knows_filesystem, load_command
 from tiltyard.host.pools import ImportedPool, pools, somebody_answers
 from tiltyard.host.processes import named
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Run, Start, Step, Steps, TakeBack
 from tiltyard.systems.filesystems.driver import Driver, Mounting
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
 from tiltyard.systems.filesystems.server import server_problems
@@ -54,56 +56,121 @@ class PoolDriver(Driver):
         """The pool's name, and its only device."""
         return (pool_of(device), device)
 
-    def prepare(self, mounter: Mounter, device: str) -> None:
+    def prepare(self, mounter: Mounter, device: str) -> Iterator[Step]:
         """The server, and in the ledger the pool that will be there."""
         if self.server is not None:
             if running := named((self.server.command,)):
                 raise BusyError(_taken(self.server.command, running[0]))
-            mounter.start((self.server.command, "--no-daemon"), somebody_answers)
-        mounter.steps.record(ImportedPool(pool=pool_of(device)))
+            argv = mounter.command((self.server.command, "--no-daemon"))
+            yield StartPools(argv=argv, mark=mounter.server_mark)
+        yield RecordPool(pool=pool_of(device))
 
-    def mount(self, name: str, mounting: Mounting) -> None:  # noqa: ARG002  pools have their own
+    def mount(self, name: str, mounting: Mounting) -> Iterator[Step]:  # noqa: ARG002  pools: own
         """Give a pool just made its place, or import one that was made before."""
-        steps, pool = mounting.mounter.steps, pool_of(mounting.device)
-        if steps.dry or pool in pools():
-            steps.record(ImportedPool(pool=pool))
-        else:
-            _import(steps, mounting)
+        pool = pool_of(mounting.device)
+        yield _import(mounting)
         for option in mounting.options:
-            steps.run(("zfs", "set", option, pool))
-            if not steps.dry:
-                _insist(pool, option)
-        steps.run(("zfs", "set", f"mountpoint={mounting.target}", pool))
+            yield SetPoolOption(pool=pool, option=option)
+        yield Run(argv=("zfs", "set", f"mountpoint={mounting.target}", pool))
 
-    def renew(self, name: str, mounting: Mounting) -> None:  # noqa: ARG002  pools have their own
+    def renew(self, name: str, mounting: Mounting) -> Iterator[Step]:  # noqa: ARG002  pools: own
         """Export and import; a pool remembers its place and its properties."""
-        mounting.mounter.steps.undo_last()
-        _import(mounting.mounter.steps, mounting)
+        yield TakeBack(everything=False)
+        yield _import(mounting)
 
 
-def _import(steps: Steps, mounting: Mounting) -> None:
-    """Import a pool from a directory with its device alone in it, so that no other is tried."""
-    pool = pool_of(mounting.device)
+class StartPools(Start):
+    """A server of pools."""
+
+    kind: Literal["start-pools"] = "start-pools"
+
+    def is_ready(self) -> bool:
+        """Whether it answers."""
+        return somebody_answers()
+
+
+class RecordPool(Step):
+    """A pool that mkfs will make and import."""
+
+    kind: Literal["record-pool"] = "record-pool"
+    pool: str
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# the next command imports {self.pool}, too"
+
+    def changes(self) -> Sequence[Change]:
+        """It is exported."""
+        return (ImportedPool(pool=self.pool),)
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  mkfs does it
+        """Nothing more."""
+        return ""
+
+
+class ImportPool(RecordPool):
+    """A pool that is not imported, from a directory with its device alone in it.
+
+    So no other device is tried, and one that is imported already stays as it is.
+    """
+
+    kind: Literal["import-pool"] = "import-pool"  # type: ignore[assignment]
+    device: str
+    links: Path
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# import {self.pool} from {self.device}, unless it is imported"
+
+    def execute(self, host: Steps) -> str:
+        """Link the device into the directory, and import."""
+        if self.pool in pools():
+            return ""
+        made = MadeDirectory(path=self.links)
+        if not host.ledger.holds(made):
+            host.record(made).path.mkdir()
+            (self.links / Path(self.device).name).symlink_to(self.device)
+            host.record(ImportedPool(pool=self.pool))  # To be taken back before the directory.
+        host.run(("zpool", "import", "-d", str(self.links), *_NO_TRACE, self.pool))
+        return ""
+
+
+class SetPoolOption(Step):
+    """A property of a pool, read back."""
+
+    kind: Literal["set-pool-option"] = "set-pool-option"
+    pool: str
+    option: str
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return shlex.join(self._argv)
+
+    @property
+    def _argv(self) -> tuple[str, ...]:
+        return ("zfs", "set", self.option, self.pool)
+
+    def execute(self, host: Steps) -> str:
+        """Set it, and read it back."""
+        host.run(self._argv)
+        name, _, value = self.option.partition("=")
+        now = commands.run(("zfs", "get", "-H", "-o", "value", name, self.pool)).stdout
+        if now != value:
+            raise TiltyardError(f"{self.pool}: {self.option}: it says {name}={now}")
+        return ""
+
+
+def _import(mounting: Mounting) -> Step:
     links = mounting.target.with_name(f"{mounting.target.name}-devices")
-    if not steps.ledger.holds(MadeDirectory(path=links)):
-        steps.make_directory(links)
-        link = links / Path(mounting.device).name
-        steps.act(f"link {link} to {mounting.device}", lambda: link.symlink_to(mounting.device))
-    steps.record(ImportedPool(pool=pool))
-    steps.run(("zpool", "import", "-d", str(links), *_NO_TRACE, pool))
+    return ImportPool(pool=pool_of(mounting.device), device=mounting.device, links=links)
 
 
 def pool_of(device: str) -> str:
     """Name of the pool on a device."""
     return PREFIX + Path(device).name
-
-
-def _insist(pool: str, option: str) -> None:
-    """Read a property back."""
-    name, _, value = option.partition("=")
-    now = commands.run(("zfs", "get", "-H", "-o", "value", name, pool)).stdout
-    if now != value:
-        raise TiltyardError(f"{pool}: {option}: it says {name}={now}")
 
 
 def _taken(server: str, pid: int) -> str:

@@ -7,7 +7,7 @@ Source: mount(8), mount.fuse3(8), mount.glusterfs(8).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from pydantic import Field
 
 from tiltyard.host.packages import find_program
 from tiltyard.host.processes import named
+from tiltyard.host.steps import Step
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import Kind, Problem, Site
@@ -73,12 +74,12 @@ class AnyMount(MountSystem):
         """As they were given."""
         return self._settings.mount
 
-    def attach(self) -> None:
+    def attach(self) -> Iterable[Step]:
         """By mount(8), which may leave a server behind."""
         settings = self._settings
         options = ("-o", ",".join(settings.mount)) if settings.mount else ()
         argv = ("mount", "-t", settings.type, *options, self._source, str(self.target))
-        self.mounter.serve(argv, self.target)
+        return (self.mounter.serve(argv, self.target),)
 
     def facts(self) -> dict[str, str]:
         """Where it comes from."""

@@ -4,9 +4,8 @@ import functools
 import os
 from pathlib import Path
 
-from tiltyard.host.drivers import knows_filesystem
 from tiltyard.host.namespaces import why_not
-from tiltyard.host.packages import find_program, install_command, load_command
+from tiltyard.host.packages import find_program, install_command, knows_filesystem, load_command
 from tiltyard.systems.kind import Problem
 
 _FUSE = Path("/dev/fuse")

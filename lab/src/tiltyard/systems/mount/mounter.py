@@ -1,19 +1,63 @@
 """How a system mounts: as root on this host, or as a user in a namespace of its own."""
 
+import ctypes
 import os
+import secrets
+import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tiltyard.host.changes import Change, MadeDirectory
+from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.settings import StartedProcess
-from tiltyard.host.devices.direct_io import direct_io
 from tiltyard.host.facts import ABSENT
 from tiltyard.host.mounts import Mount, mounts_at
-from tiltyard.host.namespaces import MadeInside, holder_of, namespace_command, nsenter
-from tiltyard.host.servers import ServedMount
-from tiltyard.host.steps import Steps
+from tiltyard.host.namespaces import MadeInside, nsenter
+from tiltyard.host.steps import Run, StartMount, StartNamespace, Step, Steps, UndoTemporarily
+
+_DIOALIGN = 0x2000
+"""STATX_DIOALIGN, <linux/stat.h>."""
+_AT_FDCWD = -100
+_STATX_BYTES = 256
+_MASK = struct.Struct("=I")
+_ALIGNMENT = struct.Struct("=II")
+_ALIGNMENT_AT = 152
+"""Where stx_dio_mem_align and stx_dio_offset_align stand."""
+
+
+def direct_io(directory: Path) -> str:
+    """What becomes of a file that is opened with O_DIRECT in a directory, in words.
+
+    A file is made for the question, and removed. Source: open(2), statx(2) (Linux 6.1).
+    """
+    path = directory / f"{PREFIX}{secrets.token_hex(4)}-direct"
+    try:
+        path.touch(exist_ok=False)
+    except OSError:
+        return ABSENT
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECT))
+        return _said(path)
+    except OSError:
+        return "refused"
+    finally:
+        path.unlink()
+
+
+def _said(path: Path) -> str:
+    """What statx(2) says of a file."""
+    answer = ctypes.create_string_buffer(_STATX_BYTES)
+    statx = ctypes.CDLL(None, use_errno=True).statx
+    if statx(_AT_FDCWD, os.fsencode(path), 0, _DIOALIGN, answer) != 0:
+        return ABSENT
+    (mask,) = _MASK.unpack_from(answer)
+    if not mask & _DIOALIGN:
+        return "accepted; the file system does not say what becomes of it"
+    memory_bytes, offset_bytes = _ALIGNMENT.unpack_from(answer, _ALIGNMENT_AT)
+    if offset_bytes == 0:
+        return "none: accepted, but the file system buffers it all the same"
+    return f"aligned to {offset_bytes} B (memory: {memory_bytes} B)"
 
 
 class Space(NamedTuple):
@@ -24,23 +68,24 @@ class Space(NamedTuple):
     free_bytes: int
 
 
-class Mounter(ABC):
-    """One mount for one turn; every step is in the ledger first."""
+NAMESPACE: Final = "{namespace}"
+"""Output: the process that holds the namespaces of a user."""
 
-    _mount: Callable[[], object]
-    """Makes the mount, or makes it again; set when it is made first."""
-    _unmount: Callable[[], object]
-    """Takes it away for a moment."""
+
+class Mounter(ABC):
+    """One mount for one turn, as steps."""
 
     def __init__(self, steps: Steps, mark: str) -> None:
         """Nothing is mounted yet.
 
         Args:
-            steps: taking them back unmounts.
+            steps: execute what is planned here; taking them back unmounts.
             mark: name that its processes carry; nobody else's.
         """
         self.steps = steps
         self._mark = mark
+        self._again: tuple[Step, ...] = ()
+        """What unmounts and mounts again."""
 
     @property
     def prefix(self) -> tuple[str, ...]:
@@ -51,15 +96,21 @@ class Mounter(ABC):
         """Our processes that serve what is mounted."""
         return tuple(StartedProcess(mark=self._mark).pids())
 
-    def open(self) -> None:  # noqa: B027
+    def open(self) -> tuple[Step, ...]:
         """Make it ready, before anything else; nothing by default."""
+        return ()
 
     @abstractmethod
-    def start(self, argv: tuple[str, ...], ready: Callable[[], bool]) -> None:
-        """Start a server that mounts nothing by itself, and wait until it is ready."""
+    def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """A command where the mount is seen; :data:`NAMESPACE` may be in it."""
+
+    @property
+    def server_mark(self) -> str:
+        """Mark of what serves."""
+        return self._mark
 
     @abstractmethod
-    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> None:
+    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> Step:
         """Mount by a command that ends and leaves nothing behind.
 
         Args:
@@ -69,13 +120,12 @@ class Mounter(ABC):
         """
 
     @abstractmethod
-    def serve(self, argv: tuple[str, ...], target: Path) -> None:
+    def serve(self, argv: tuple[str, ...], target: Path) -> Step:
         """Mount by a command that stays, or by one that may leave a server behind."""
 
-    def renew(self) -> None:
+    def renew(self) -> tuple[Step, ...]:
         """Unmount and mount again by the same command; the ledger knows of it all the time."""
-        self._unmount()
-        self._mount()
+        return self._again
 
     @abstractmethod
     def at(self, target: Path) -> list[Mount]:
@@ -94,32 +144,29 @@ class Mounter(ABC):
         """Of the file system that a path lies on."""
 
     def direct_io(self, directory: Path) -> str:  # noqa: ARG002
-        """See :func:`tiltyard.host.devices.direct_io.direct_io`; not available by default."""
+        """See :func:`tiltyard.systems.mount.mounter.direct_io`; not available by default."""
         return ABSENT
 
 
 class RootMounter(Mounter):
     """As root, for all to see."""
 
-    def start(self, argv: tuple[str, ...], ready: Callable[[], bool]) -> None:
-        """It is known by the mark."""
-        process = self.steps.record(StartedProcess(mark=self._mark))
-        self.steps.start(argv, process.environment, ready)
+    def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """As it is."""
+        return argv
 
-    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> None:  # noqa: ARG002
+    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> Step:  # noqa: ARG002
         """The change knows the target."""
-        self.steps.record(change)
-        self._unmount = lambda: self.steps.ledger.unmake(change)
-        self._mount = lambda: self.steps.run(argv)
-        self._mount()
+        self._again = (UndoTemporarily(change=change), Run(argv=argv))
+        return Run(argv=argv, change=change)
 
-    def serve(self, argv: tuple[str, ...], target: Path) -> None:
+    def serve(self, argv: tuple[str, ...], target: Path) -> Step:
         """Its processes are known by the mark."""
-        served = self.steps.record(ServedMount(target=target, mark=self._mark))
-        environment = served.process.environment
-        self._unmount = lambda: self.steps.ledger.unmake(served)
-        self._mount = lambda: self.steps.start(argv, environment, lambda: bool(mounts_at(target)))
-        self._mount()
+        start = StartMount(argv=argv, mark=self._mark, target=target)
+        (served,) = start.changes()
+        again = start.model_copy(update={"recorded": False})
+        self._again = (UndoTemporarily(change=served), again)
+        return start
 
     def at(self, target: Path) -> list[Mount]:
         """In the table of mounts of this process."""
@@ -135,9 +182,9 @@ class RootMounter(Mounter):
 
     def space(self, path: Path) -> Space:
         """By statvfs(3)."""
-        found = os.statvfs(path)
-        size = found.f_frsize
-        return Space(found.f_bsize, found.f_blocks * size, found.f_bavail * size)
+        status = os.statvfs(path)
+        size = status.f_frsize
+        return Space(status.f_bsize, status.f_blocks * size, status.f_bavail * size)
 
     def direct_io(self, directory: Path) -> str:
         """As the file system says."""
@@ -152,46 +199,44 @@ class UserMounter(Mounter):
         """Into the namespaces, as the one who made them."""
         return nsenter(self._holder)
 
+    @property
+    def _holder(self) -> str:
+        return self.steps.outputs[NAMESPACE]
+
     def servers(self) -> tuple[int, ...]:
         """The process that only holds the namespaces serves nothing."""
-        return tuple(self._server.pids())
+        return tuple(StartedProcess(mark=self.server_mark).pids())
 
     @property
-    def _server(self) -> StartedProcess:
-        return StartedProcess(mark=f"{self._mark}-server")
+    def server_mark(self) -> str:
+        """Not that of the process that holds the namespaces."""
+        return f"{self._mark}-server"
 
-    def open(self) -> None:
+    def open(self) -> tuple[Step, ...]:
         """A process that sleeps holds the namespaces."""
-        process = self.steps.record(StartedProcess(mark=self._mark))
-        ready = lambda: holder_of(process) is not None  # noqa: E731
-        self.steps.start(namespace_command(), process.environment, ready)
-        self._holder = holder_of(process) or 0
+        return (StartNamespace(mark=self._mark, output=NAMESPACE),)
 
-    def start(self, argv: tuple[str, ...], ready: Callable[[], bool]) -> None:
+    def command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """Inside, where its mounts are."""
-        process = self.steps.record(self._server)
-        self.steps.start((*self.prefix, *argv), process.environment, ready)
+        return (*nsenter(NAMESPACE), *argv)
 
-    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> None:  # noqa: ARG002
+    def mount(self, argv: tuple[str, ...], target: Path, change: Change) -> Step:  # noqa: ARG002
         """It goes with the namespace, so that the ledger need not know of it."""
-        self._unmount = lambda: self.steps.run((*self.prefix, "umount", str(target)))
-        self._mount = lambda: self.steps.run((*self.prefix, *argv))
-        self._mount()
+        mount = Run(argv=self.command(argv))
+        self._again = (Run(argv=self.command(("umount", str(target)))), mount)
+        return mount
 
-    def serve(self, argv: tuple[str, ...], target: Path) -> None:
+    def serve(self, argv: tuple[str, ...], target: Path) -> Step:
         """A server that is asked to end unmounts what it serves."""
-        process = self.steps.record(self._server)
-
-        def unmount() -> None:
-            self.steps.run((*self.prefix, "umount", str(target)))
-            process.undo()
-
-        def mount() -> None:
-            command = (*self.prefix, *argv)
-            self.steps.start(command, process.environment, lambda: bool(self.at(target)))
-
-        self._unmount, self._mount = unmount, mount
-        mount()
+        start = StartMount(
+            argv=self.command(argv), mark=self.server_mark, target=target, namespace=NAMESPACE
+        )
+        self._again = (
+            Run(argv=self.command(("umount", str(target)))),
+            UndoTemporarily(change=start.process),
+            start.model_copy(update={"recorded": False}),
+        )
+        return start
 
     def at(self, target: Path) -> list[Mount]:
         """In the table of mounts of the namespace."""

@@ -1,19 +1,38 @@
 """Something that is mounted on a directory of ours for a turn: what is the same whatever it is."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
 from pydantic import Field
 
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import MakeDirectory, Step, Steps
 from tiltyard.systems.kind import Site, System, SystemSettings, Up
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
-from tiltyard.systems.mount.tuning import take_mount_options
+from tiltyard.tuning.knobs.mount import MountTable
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
+
+
+def take_mount_options(
+    profile: Profile, filesystem: str, own: tuple[str, ...]
+) -> tuple[tuple[str, ...], Profile, list[Outcome]]:
+    """Options that a profile has for a file system.
+
+    Args:
+        profile: what is asked for.
+        filesystem: what is mounted.
+        own: options of the study, which have the last word.
+
+    Returns:
+        All options, the profile without any, and what was taken over.
+    """
+    table = profile.table(MountTable)
+    options = table.options(filesystem) if table else ()
+    taken = [Outcome("mount options", "set", ",".join(options))] if options else []
+    return (*options, *own), profile.with_table("mount", None), taken
 
 
 class MountSettings(SystemSettings):
@@ -54,8 +73,8 @@ class MountSystem(System):
         self.mounter = mounter(self.steps, site.ledger.name(f"fs-{use}"))
 
     @abstractmethod
-    def attach(self) -> None:
-        """Mount it on the target, every step in the ledger first."""
+    def attach(self) -> Iterable[Step]:
+        """Mount it on the target."""
 
     @abstractmethod
     def asked(self) -> tuple[str, ...]:
@@ -69,29 +88,18 @@ class MountSystem(System):
         """Processes of this host that serve it; ours by default."""
         return self.mounter.servers()
 
-    def bring_up(self) -> Up:
-        """Mount, and make a directory to work in."""
-        try:
-            self.mounter.open()
-            self.steps.make_directory(self.target)
-            self.attach()
-            return self._look()
-        except BaseException:
-            self.steps.undo()
-            raise
+    def steps_up(self) -> Iterator[Step]:
+        """Mount it on a directory that is made for it."""
+        yield from self.mounter.open()
+        yield MakeDirectory(path=self.target)
+        yield from self.attach()
 
-    def refresh(self) -> None:
+    def steps_refresh(self) -> Iterable[Step]:
         """Unmount and mount again, so that nothing is cached here."""
-        self.mounter.renew()
+        return self.mounter.renew()
 
-    def take_down(self) -> None:
-        """Remove the directory and unmount."""
-        self.steps.undo()
-
-    def _look(self) -> Up:
+    def look(self) -> Up:
         """A directory to work in, and what the kernel says of what it is in."""
-        if self.steps.dry:
-            return Up(target=self.target, commands=(), facts={})
         directory = self.target / self.site.ledger.name("trials")
         self.steps.record(self.mounter.made(directory))
         self.mounter.mkdir(directory)

@@ -5,24 +5,79 @@ parameters. Nothing but the two ends is in them, so no traffic of the host is on
 their addresses (those that RFC 2544 and RFC 5180 set aside for benchmarks) mean nothing outside.
 """
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from tiltyard.errors import TiltyardError
 from tiltyard.host import commands, sysctls
 from tiltyard.host.changes.network import MadeNamespace
 from tiltyard.host.links import SHORT_NAMES, Link, inside
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Run, Step, Steps
 from tiltyard.systems import brought
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.ends import ENDS, End
+from tiltyard.systems.ends import ENDS, End, both
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.pair.checks import check_pair
-from tiltyard.systems.pair.facts import pair_facts
 from tiltyard.systems.pair.settings import PairSettings
-from tiltyard.systems.parameters import CONGESTION_CONTROL, allow_congestion_control, set_on_host
-from tiltyard.systems.placement import on_cpus
-from tiltyard.systems.serving import Serving
+from tiltyard.systems.parameters import (
+    CONGESTION_CONTROL,
+    TELLING,
+    allow_congestion_control,
+    set_on_host,
+)
+from tiltyard.systems.placement import on_cpus, placement_facts
+from tiltyard.systems.serving import end_of, serve, served
+
+
+def pair_facts(settings: PairSettings, links: Mapping[End, Link], engine: str) -> dict[str, str]:
+    """The facts of a pair.
+
+    Args:
+        settings: as the study has them.
+        links: the device of each end.
+        engine: version of the engine at the far end.
+    """
+
+    def each(read: Callable[[Link], str]) -> str:
+        return both({end: read(links[end]) for end in ENDS})
+
+    keys = list(dict.fromkeys(key for end in ENDS for key in settings.sysctls_of(end)))
+    told = [*TELLING, *(key for key in keys if key not in (*TELLING, CONGESTION_CONTROL))]
+    parameters = {end: _parameters(links[end], (CONGESTION_CONTROL, *told)) for end in ENDS}
+    return {
+        "path": "veth between two network namespaces",
+        "Internet Protocol": {"ipv4": "IPv4", "ipv6": "IPv6"}[settings.family],
+        "MTU": each(lambda link: str(link.mtu())),
+        "queueing discipline": each(lambda link: link.qdisc()),
+        "offloads on": each(lambda link: _offloads(settings, link, on=True)),
+        "offloads off": each(lambda link: _offloads(settings, link, on=False)),
+        "threaded NAPI": each(lambda link: "on" if link.is_threaded() else "off"),
+        "congestion control": both({end: parameters[end][CONGESTION_CONTROL] for end in ENDS}),
+        **{key: both({end: parameters[end][key] for end in ENDS}) for key in told},
+        **placement_facts(settings),
+        "engine of the far end": engine,
+    }
+
+
+def _parameters(link: Link, keys: tuple[str, ...]) -> dict[str, str]:
+    """Kernel parameters as an end sees them; those of the whole host as they are there."""
+    own = [key for key in keys if key in sysctls.of_a_namespace()]
+    shown = commands.run((*inside(link.namespace), "sysctl", "-n", *own)).stdout.splitlines()
+    values = dict(zip(own, map(sysctls.normal, shown), strict=True))
+    return {key: values[key] if key in values else sysctls.shown(key) for key in keys}
+
+
+def _offloads(settings: PairSettings, link: Link, *, on: bool) -> str:
+    """The features that are on, or off: those that everybody names, and those that were set."""
+    state = link.offloads()
+    names = dict.fromkeys(
+        (*SHORT_NAMES, *settings.offloads_of("near"), *settings.offloads_of("far"))
+    )
+    full = {name: SHORT_NAMES.get(name, name) for name in names}
+    return " ".join(name for name, long in full.items() if state.get(long) is on) or "none"
+
 
 _ADDRESSES = {
     "ipv4": {"near": "198.18.0.1", "far": "198.18.0.2"},
@@ -39,129 +94,172 @@ class Pair(System):
         del name
         self._settings = settings
         self._links: dict[End, Link] = {end: Link(site.ledger.name(end), end) for end in ENDS}
-        self._steps = Steps(site.ledger, site.check)
-        self._serving = Serving(site, self._steps)
+        self.steps = Steps(site.ledger, site.check)
+        self._site = site
 
     def problems(self) -> list[Problem]:
         """Root, tools, and whatever the kernel would not take."""
         return check_pair(self._settings)
 
-    def bring_up(self) -> Up:
-        """Make both ends, set the path and the parameters, start the far end."""
-        settings = self._settings
-        far, near = self._links["far"], self._links["near"]
-        try:
-            self._join()
-            for end in ENDS:
-                self._set_offloads(end)
-                self._set_threaded(end)
-                self._set_qdisc(end)
-            self._set_parameters()
-            addresses = _ADDRESSES[settings.family]
-            target = self._serving.begin(
-                addresses["far"],
-                prefix=(*inside(far.namespace), *on_cpus(settings.far_cpus)),
-                local=addresses["near"],
-            )
-            return Up(
-                target=target,
-                commands=self._steps.executed,
-                facts=pair_facts(settings, self._links, self._serving.version),
-                prefix=inside(near.namespace),
-                cpus=settings.near_cpus,
-            )
-        except BaseException:
-            self.take_down()
-            raise
+    def steps_up(self) -> Iterator[Step]:
+        """Make both ends, set the path and the parameters, start the server."""
+        settings, far = self._settings, self._links["far"]
+        yield from self._join()
+        for end, link in self._links.items():
+            yield from self._set_path(end, link)
+            yield self._check(end, link)
+        yield from self._set_parameters()
+        prefix = (*inside(far.namespace), *on_cpus(settings.far_cpus))
+        yield serve(self._site, _ADDRESSES[settings.family]["far"], prefix=prefix)
 
-    def refresh(self) -> None:
+    def look(self) -> Up:
+        """The server, and what the kernel says of both ends."""
+        addresses = _ADDRESSES[self._settings.family]
+        return Up(
+            target=end_of(self.steps, addresses["far"], local=addresses["near"]),
+            commands=self.steps.executed,
+            facts=pair_facts(self._settings, self._links, served(self.steps).engine),
+            prefix=inside(self._links["near"].namespace),
+            cpus=self._settings.near_cpus,
+        )
+
+    def steps_refresh(self) -> Iterator[Step]:
         """Have both ends forget what they learned of the path: ip-tcp_metrics(8)."""
         for link in self._links.values():
-            self._steps.run(("ip", "-n", link.namespace, "tcp_metrics", "flush", "all"))
+            yield Run(argv=("ip", "-n", link.namespace, "tcp_metrics", "flush", "all"))
 
-    def take_down(self) -> None:
-        """End the far end, remove both ends, put back what was set on the host."""
-        self._serving.end()
-        self._steps.undo()
-
-    def _join(self) -> None:
+    def _join(self) -> Iterator[Step]:
         """Two namespaces, a device in each, addresses of both families."""
         near, far = (self._links[end] for end in ENDS)
         mtu = str(self._settings.mtu)
         for link in (near, far):
-            self._steps.record(MadeNamespace(name=link.namespace))
-            self._steps.run(("ip", "netns", "add", link.namespace))
+            made = MadeNamespace(name=link.namespace)
+            yield Run(argv=("ip", "netns", "add", link.namespace), change=made)
         one = (near.device, "netns", near.namespace, "mtu", mtu)
         other = (far.device, "netns", far.namespace, "mtu", mtu)
-        self._steps.run(("ip", "link", "add", *one, "type", "veth", "peer", "name", *other))
+        yield Run(argv=("ip", "link", "add", *one, "type", "veth", "peer", "name", *other))
         for end, link in self._links.items():
             ip = ("ip", "-n", link.namespace)
             # Without this the kernel sends packets of its own: it looks for routers.
-            self._steps.run((*ip, "link", "set", link.device, "addrgenmode", "none"))
+            yield Run(argv=(*ip, "link", "set", link.device, "addrgenmode", "none"))
             for family, address in _ADDRESSES.items():
-                own = (f"{address[end]}/{_BITS[family]}", "dev", link.device)
+                words = (f"{address[end]}/{_BITS[family]}", "dev", link.device)
                 nodad = ("nodad",) if family == "ipv6" else ()
-                self._steps.run((*ip, "address", "add", *own, *nodad))
+                yield Run(argv=(*ip, "address", "add", *words, *nodad))
             for device in ("lo", link.device):
-                self._steps.run((*ip, "link", "set", device, "up"))
-            if link.mtu() != self._settings.mtu:
-                raise TiltyardError(f"{end} end: the MTU is {link.mtu()}, not {mtu}")
+                yield Run(argv=(*ip, "link", "set", device, "up"))
 
-    def _set_offloads(self, end: End) -> None:
-        """Set features, and verify that the kernel took them."""
-        wanted = self._settings.offloads_of(end)
-        if not wanted:
-            return
-        link = self._links[end]
-        words = [word for name, on in wanted.items() for word in (name, "on" if on else "off")]
-        self._steps.run((*inside(link.namespace), "ethtool", "-K", link.device, *words))
-        found = link.offloads()
-        for name, on in wanted.items():
-            if found.get(SHORT_NAMES.get(name, name)) is not on:
-                state = "off" if on else "on"
-                raise TiltyardError(f"{end} end: {name} stays {state}, whatever ethtool -K says")
-
-    def _set_threaded(self, end: End) -> None:
-        """Have a device receive in a kernel thread, and verify that it does."""
-        link = self._links[end]
+    def _set_path(self, end: End, link: Link) -> Iterator[Step]:
+        """Features, threads and queueing discipline of a device."""
+        if wanted := self._settings.offloads_of(end):
+            on_off = [word for name, on in wanted.items() for word in (name, "on" if on else "off")]
+            yield Run(argv=(*inside(link.namespace), "ethtool", "-K", link.device, *on_off))
         if self._settings.threaded:
-            self._steps.run(link.set_threaded())
-            if not link.is_threaded():
-                raise TiltyardError(f"{end} end: the device does not receive in a thread")
+            yield Run(argv=link.set_threaded())
+        if words := self._settings.qdisc_of(end):
+            change = ("tc", "-n", link.namespace, "qdisc", "replace", "dev", link.device, "root")
+            yield Run(argv=(*change, *words))
 
-    def _set_qdisc(self, end: End) -> None:
-        """Set a queueing discipline, and verify that it is the one in force."""
-        words = self._settings.qdisc_of(end)
-        if not words:
-            return
-        link = self._links[end]
-        change = ("tc", "-n", link.namespace, "qdisc", "replace", "dev", link.device, "root")
-        self._steps.run((*change, *words))
-        if (found := link.qdisc()).partition(" ")[0] != words[0]:
-            raise TiltyardError(f'{end} end: the queueing discipline is "{found}", not {words[0]}')
+    def _check(self, end: End, link: Link) -> "CheckLink":
+        """What the kernel must have made of it."""
+        settings = self._settings
+        return CheckLink(
+            end=end,
+            namespace=link.namespace,
+            device=link.device,
+            mtu=settings.mtu,
+            offloads=settings.offloads_of(end),
+            threaded=settings.threaded,
+            qdisc=next(iter(settings.qdisc_of(end)), ""),
+        )
 
-    def _set_parameters(self) -> None:
+    def _set_parameters(self) -> Iterator[Step]:
         """Kernel parameters: in the namespaces where they have them, on the host otherwise."""
         for end in ENDS:
             wanted = self._settings.sysctls_of(end)
             own = {key: value for key, value in wanted.items() if key in sysctls.of_a_namespace()}
             rest = {key: value for key, value in wanted.items() if key not in own}
             if CONGESTION_CONTROL in own:
-                allow_congestion_control(self._steps, own[CONGESTION_CONTROL])
-            set_on_host(self._steps, rest)
-            self._set_in_namespace(end, own)
+                yield from allow_congestion_control(own[CONGESTION_CONTROL])
+            yield from set_on_host(rest)
+            if own:
+                namespace = self._links[end].namespace
+                yield SetInNamespace(end=end, namespace=namespace, parameters=own)
 
-    def _set_in_namespace(self, end: End, parameters: dict[str, str]) -> None:
-        """Set them, and verify that they were taken."""
-        if not parameters:
-            return
-        enter = inside(self._links[end].namespace)
-        assignments = [f"{key}={value}" for key, value in parameters.items()]
-        self._steps.run((*enter, "sysctl", "-q", "-w", *assignments))
-        found = commands.run((*enter, "sysctl", "-n", *parameters)).stdout.splitlines()
-        for (key, value), now in zip(parameters.items(), found, strict=True):
+
+class CheckLink(Step):
+    """Whether the kernel took what was set of a device."""
+
+    kind: Literal["check-link"] = "check-link"
+    end: End
+    namespace: str
+    device: str
+    mtu: int
+    offloads: dict[str, bool]
+    threaded: bool
+    qdisc: str
+    """Kind of its queueing discipline; empty: any."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# make sure that {self.device} in {self.namespace} is set so"
+
+    def execute(self, host: Steps) -> str:  # noqa: ARG002  it only looks
+        """Look.
+
+        Raises:
+            TiltyardError: if it is not.
+        """
+        link = Link(self.namespace, self.device)
+        if link.mtu() != self.mtu:
+            raise TiltyardError(f"{self.end} end: the MTU is {link.mtu()}, not {self.mtu}")
+        features = link.offloads() if self.offloads else {}
+        for name, on in self.offloads.items():
+            if features.get(SHORT_NAMES.get(name, name)) is not on:
+                state = "off" if on else "on"
+                text = f"{name} stays {state}, whatever ethtool -K says"
+                raise TiltyardError(f"{self.end} end: {text}")
+        if self.threaded and not link.is_threaded():
+            raise TiltyardError(f"{self.end} end: the device does not receive in a thread")
+        if self.qdisc and (there := link.qdisc()).partition(" ")[0] != self.qdisc:
+            text = f'the queueing discipline is "{there}", not {self.qdisc}'
+            raise TiltyardError(f"{self.end} end: {text}")
+        return ""
+
+
+class SetInNamespace(Step):
+    """Kernel parameters of a network namespace, verified."""
+
+    kind: Literal["set-in-namespace"] = "set-in-namespace"
+    end: End
+    namespace: str
+    parameters: dict[str, str]
+
+    @property
+    def line(self) -> str:
+        """The command."""
+        return shlex.join(self._argv)
+
+    @property
+    def _argv(self) -> tuple[str, ...]:
+        assignments = (f"{key}={value}" for key, value in self.parameters.items())
+        return (*inside(self.namespace), "sysctl", "-q", "-w", *assignments)
+
+    def execute(self, host: Steps) -> str:
+        """Set them.
+
+        Raises:
+            TiltyardError: if one is not taken.
+        """
+        host.run(self._argv)
+        ask = (*inside(self.namespace), "sysctl", "-n", *self.parameters)
+        lines = commands.run(ask).stdout.splitlines()
+        for (key, value), now in zip(self.parameters.items(), lines, strict=True):
             if sysctls.normal(now) != sysctls.normal(value):
-                raise TiltyardError(f'{end} end: {key}: the kernel makes "{now}" of "{value}"')
+                text = f'{key}: the kernel makes "{now}" of "{value}"'
+                raise TiltyardError(f"{self.end} end: {text}")
+        return ""
 
 
 def _brings(settings: PairSettings, _root: Path) -> Iterator[Brought]:

@@ -1,23 +1,28 @@
 """The state of one volume: made once, kept, put back in each turn."""
 
+import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final, Literal
 
 from pydantic import BaseModel
 
 from tiltyard.errors import HostLacksError
 from tiltyard.folder import write_whole
-from tiltyard.host.changes import MadeFile
+from tiltyard.host.changes import Change, MadeFile
+from tiltyard.host.steps import AnyStep, Step, Steps
 from tiltyard.systems.kind import Problem, Site
 from tiltyard.systems.state.ageing import Aged, age
 from tiltyard.systems.state.kept import keep, put_back
-from tiltyard.systems.state.settings import StateSettings
+from tiltyard.systems.state.settings import State, StateSettings
 from tiltyard.units import format_duration, format_number, format_size
 
 DIRECTORY = "state"
 """Where in the file system the files of its history lie."""
+HISTORY: Final = "{history}"
+"""Output: the facts of a history that has been made."""
 
 
 class Known(BaseModel):
@@ -43,8 +48,6 @@ class Keeper:
         self._site = site
         self.copy = copy
         self._known = copy.with_suffix(".json")
-        self._aged: Aged
-        """What the history came to, once it has happened."""
 
     @property
     def is_kept(self) -> bool:
@@ -65,76 +68,133 @@ class Keeper:
             return [Problem("error", text, "a smaller file system")]
         return []
 
-    def make(self, mounted: Path, renew: Callable[[], object]) -> None:
+    def make(self, mounted: Path, renew: Iterable[Step]) -> Step:
         """Let the history happen on the file system that is mounted there.
 
         Args:
             mounted: where.
-            renew: mounts it anew.
+            renew: mounts it again.
         """
-        directory = mounted / DIRECTORY
-        self._site.ledger.act(
-            f"write and delete files in {directory} ({self._state})",
-            lambda: self._happen(directory, renew),
+        return MakeHistory(
+            directory=mounted / DIRECTORY, state=self._state, renew=tuple(renew), output=HISTORY
         )
 
-    def keep(self, device: str) -> None:
-        """Copy the device, which is not mounted any more.
+    def keep(self, device: str) -> Step:
+        """Copy the device, which is not mounted any more."""
+        return KeepCopy(
+            device=device, copy_to=self.copy, known=self._known, facts=HISTORY, lasts="run"
+        )
 
-        Raises:
-            HostLacksError: if there is no room for the copy.
-        """
-        ledger = self._site.ledger
-        made = [ledger.record(MadeFile(path=path)) for path in (self.copy, self._known)]
-        try:
-            ledger.act(f"copy {device} to {self.copy}", lambda: self._copy(device))
-        except BaseException as error:
-            for change in made:
-                ledger.undo(change)
-            if isinstance(error, OSError):
-                raise HostLacksError(f"{self.copy}: {error.strerror}") from error
-            raise
-
-    def put_back(self, device: str) -> None:
+    def put_back(self, device: str) -> "PutBack":
         """Make the device what it was when the state was made, bit for bit; verified."""
-        self._site.ledger.act(
-            f"write what differs from {self.copy} to {device}, and compare all of it",
-            lambda: put_back(device, self.copy, self._read().sha256, self._site.check),
-        )
+        return PutBack(device=device, copy_of=self.copy, known=self._known)
 
     @property
     def facts(self) -> dict[str, str]:
         """What a reader must know of the state."""
-        known = self._read()
+        known = _read(self._known)
         return {**known.facts, "state: SHA-256": known.sha256}
 
-    def _happen(self, directory: Path, renew: Callable[[], object]) -> None:
+
+class MakeHistory(Step):
+    """Files that come and go on a file system, as a state says; it yields the facts."""
+
+    kind: Literal["make-history"] = "make-history"
+    directory: Path
+    state: State
+    renew: tuple[AnyStep, ...]
+    """What mounts the file system again."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# write and delete files in {self.directory} ({self.state})"
+
+    def execute(self, host: Steps) -> str:
         """The history, and what it came to."""
-        state = self._state
-        self._site.note(f"making the state of a file system ({state}); this is done once")
-        directory.mkdir()
+        state = self.state
+        host.note(f"making the state of a file system ({state}); this is done once")
+        self.directory.mkdir()
         began = time.monotonic()
-        self._aged = age(
-            directory,
+        aged = age(
+            self.directory,
             state.profile,
             state.seed,
-            self._site.check,
-            renew,
+            host.check,
+            lambda: host.take(self.renew),
             to=state.share,
             turnover=state.capacities,
         )
         took = format_duration(time.monotonic() - began)
-        found = f"{self._aged.layout.files} files, {_percent(self._aged.full)} full"
-        self._site.note(f"made in {took}: {found}")
+        host.note(f"made in {took}: {aged.layout.files} files, {_percent(aged.full)} full")
+        return json.dumps(_facts(state, aged))
 
-    def _copy(self, device: str) -> None:
-        """The copy, and then what is known of it."""
-        sha256 = keep(device, self.copy, self._site.check)
-        known = Known(sha256=sha256, facts=_facts(self._state, self._aged))
-        write_whole(self._known, known.model_dump_json().encode())
 
-    def _read(self) -> Known:
-        return Known.model_validate_json(self._known.read_bytes())
+class KeepCopy(Step):
+    """A copy of a device, and what is known of it."""
+
+    kind: Literal["keep-copy"] = "keep-copy"
+    device: str
+    copy_to: Path
+    known: Path
+    facts: str
+    """Of the state, as JSON."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# copy {self.device} to {self.copy_to}"
+
+    def changes(self) -> Sequence[Change]:
+        """Both files."""
+        return MadeFile(path=self.copy_to), MadeFile(path=self.known)
+
+    def execute(self, host: Steps) -> str:
+        """The copy, and then what is known of it; a part of it is removed at once.
+
+        Raises:
+            HostLacksError: if there is no room for the copy.
+        """
+        try:
+            digest = keep(self.device, self.copy_to, host.check)
+            known = Known(sha256=digest, facts=json.loads(self.facts))
+            write_whole(self.known, known.model_dump_json().encode())
+        except BaseException as error:
+            for change in self.changes():
+                host.ledger.undo(change)
+            if isinstance(error, OSError):
+                raise HostLacksError(f"{self.copy_to}: {error.strerror}") from error
+            raise
+        return ""
+
+
+class PutBack(Step):
+    """A device as it was when it was copied."""
+
+    kind: Literal["put-back"] = "put-back"
+    device: str
+    copy_of: Path
+    known: Path
+    change: Change | None = None
+    """What marks the device as ours."""
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        return f"# write what differs from {self.copy_of} to {self.device}, and compare all of it"
+
+    def changes(self) -> Sequence[Change]:
+        """As it was said."""
+        return () if self.change is None else (self.change,)
+
+    def execute(self, host: Steps) -> str:
+        """Write, and compare."""
+        put_back(self.device, self.copy_of, _read(self.known).sha256, host.check)
+        return ""
+
+
+def _read(known: Path) -> Known:
+    return Known.model_validate_json(known.read_bytes())
 
 
 def _facts(state: StateSettings, aged: Aged) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """One virtual machine for one turn: image, boot, mount; and the way back."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,23 +10,22 @@ from pydantic import JsonValue
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
-from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.changes.settings import StartedProcess
 from tiltyard.host.commands import Command
 from tiltyard.host.packages import find_program, install_command
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
 from tiltyard.systems.filesystems import Filesystem, filesystem
 from tiltyard.systems.image_file import ImageFile, check_size
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.placement import TASKSET, cpu_problems, on_cpus
 from tiltyard.systems.vm.backends import Machine
-from tiltyard.systems.vm.brought import brings
 from tiltyard.systems.vm.channel import Hello
-from tiltyard.systems.vm.choice import Choice, choose, missing_modules
+from tiltyard.systems.vm.choice import Choice, brings, choose, missing_modules
 from tiltyard.systems.vm.facts import guest_facts, mount_facts, system_facts
 from tiltyard.systems.vm.guest import BootFailedError, Guest
+from tiltyard.systems.vm.initramfs import CPIO
+from tiltyard.systems.vm.kernels import UNPACK
 from tiltyard.systems.vm.operating_system import operating_system, tool_problems
-from tiltyard.systems.vm.series import UNPACK
 from tiltyard.systems.vm.settings import IN_MEMORY, VmSettings
 from tiltyard.systems.vm.software import Software, bare_kernel
 from tiltyard.systems.volume import version_of
@@ -46,7 +45,8 @@ class VirtualMachine(System):
         self._name = name
         self._settings = settings
         self._site = site
-        self._steps = Steps(site.ledger, site.check)
+        self.steps = Steps(site.ledger, site.check)
+        self._directory = site.work.resolve() / site.ledger.name("vm")
         self._image = ImageFile(settings.backing, site, "shared")
         self._made: Filesystem | None = None
         if settings.filesystem != IN_MEMORY:
@@ -70,7 +70,7 @@ class VirtualMachine(System):
             *missing_modules(settings, choice),
             *cpu_problems(*settings.host_cpus),
             *_tool_problems(TASKSET.command, TASKSET.package),
-            *(tool_problems() if settings.disk else ()),
+            *(tool_problems() if settings.disk else _tool_problems(CPIO.command, CPIO.package)),
             *self._image_problems(),
         ]
 
@@ -85,13 +85,14 @@ class VirtualMachine(System):
             *self._image.problems(),
         ]
 
-    def bring_up(self) -> Up:
-        """Lay out the image, make the file system on it, boot, mount."""
-        try:
-            return self._prepare()
-        except BaseException:
-            self.take_down()
-            raise
+    rest = ("boot the machine, and mount the file system in it",)
+
+    def steps_up(self) -> Iterator[Step]:
+        """Lay out the image and make the file system on it."""
+        if self._made is not None:
+            yield from self._image.steps(mend=True)
+            yield Run(argv=self._made.mkfs(self._settings.mkfs, str(self._image.path)))
+        yield MakeDirectory(path=self._directory)
 
     def refresh(self) -> None:
         """Unmount, drop the guest's caches, and mount again."""
@@ -102,23 +103,29 @@ class VirtualMachine(System):
 
     def take_down(self) -> None:
         """Switch the machine off and remove what it needed; the image stays for the next turn."""
+        self._switch_off()
+        super().take_down()
+
+    def _switch_off(self) -> None:
         if self._guest is not None:
             self._guest.switch_off()
             self._guest = None
-        self._steps.undo()
 
-    def _prepare(self) -> Up:
-        """Every step is in the ledger before it is taken."""
+    def look(self) -> Up:
+        """Boot and mount."""
+        try:
+            return self._boot_and_mount()
+        except BaseException:
+            self._switch_off()
+            raise
+
+    def _boot_and_mount(self) -> Up:
+        """Every change is in the ledger before it is made."""
         settings = self._settings
         choice = choose(settings, self._site.root)
-        if self._made is not None:
-            self._image.ensure(mend=True)
-            self._steps.run(self._made.mkfs(settings.mkfs, str(self._image.path)))
-        directory = self._site.work.resolve() / self._site.ledger.name("vm")
-        self._steps.record(MadeDirectory(path=directory)).path.mkdir()
-        machine = self._machine(choice, directory)
+        machine = self._machine(choice, self._directory)
         console = self._console()
-        process = self._steps.record(self._process())
+        process = self.steps.record(self._process())
         failed: list[str] = []
         while True:
             try:
@@ -129,11 +136,11 @@ class VirtualMachine(System):
                 if len(failed) == BOOTS:
                     raise TiltyardError(f"{error}; {BOOTS} boots of {BOOTS} failed") from None
                 self._site.note(f"{self._name}: {error}; it is booted again")
-                machine = self._machine(choice, directory)
+                machine = self._machine(choice, self._directory)
         found = self._running().ask(self._mount())
         return Up(
             target=Path(found["work"]),
-            commands=(*self._steps.executed, boot),
+            commands=(*self.steps.executed, boot),
             failed_boots=tuple(failed),
             facts=self._facts(choice, machine, hello, found),
             engine=self._way_in(machine, console),
@@ -171,7 +178,7 @@ class VirtualMachine(System):
         """Start the machine on its CPUs."""
         self._guest = Guest(machine.channel, console, self._site.check)
         pinned = on_cpus(self._host_cpus())
-        self._steps.check()
+        self.steps.check()
         return self._guest.boot(
             lambda into, out_of: (*pinned, *choice.backend.command(machine, into, out_of)),
             environment,
@@ -193,8 +200,8 @@ class VirtualMachine(System):
     def _boots(self, choice: Choice, directory: Path) -> Software:
         """A kernel alone, or all that is on a disk image."""
         if self._settings.disk is None:
-            return bare_kernel(self._settings, choice, self._site)
-        return operating_system(choice, self._site, self._steps, directory)
+            return bare_kernel(self._settings, choice, self._site, self.steps.ledger)
+        return operating_system(choice, self._site, self.steps, directory)
 
     def _console(self) -> Path:
         """What the kernel of this system has said at all its boots: evidence, and kept."""

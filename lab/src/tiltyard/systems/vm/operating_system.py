@@ -17,6 +17,7 @@ from tiltyard.folder import sha256
 from tiltyard.host import commands
 from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.commands import CommandFailedError
+from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.steps import Steps
 from tiltyard.systems.filesystems import filesystem
@@ -100,7 +101,7 @@ def operating_system(choice: Choice, site: Site, steps: Steps, directory: Path) 
     """
     image = choice.boots
     form, size_bytes = _form(image)
-    kept = _kept(image, form, site)
+    kept = _kept(image, form, site, steps.ledger)
     overlay = directory / "system.qcow2"
     steps.run(
         ("qemu-img", "create", "-q", "-f", "qcow2", "-F", form, "-b", str(image), str(overlay))
@@ -126,25 +127,25 @@ def _form(image: Path) -> tuple[str, int]:
     return str(known["format"]), int(known["virtual-size"])
 
 
-def _kept(image: Path, form: str, site: Site) -> Path:
+def _kept(image: Path, form: str, site: Site, ledger: Ledger) -> Path:
     """Directory with what was taken out of an image, and with the engine's disk."""
     stat = image.stat()
     told = f"{image} {stat.st_size} {stat.st_mtime_ns}"
-    name = site.ledger.name(f"system-{sha256(told.encode())[:16]}")
+    name = ledger.name(f"system-{sha256(told.encode())[:16]}")
     made = MadeDirectory(path=site.work.resolve() / name)
-    if site.ledger.holds(made):
+    if ledger.holds(made):
         return made.path
-    site.ledger.record(made).path.mkdir()
+    ledger.record(made).path.mkdir()
     try:
         _carry_engine(made.path)
         _take_out(image, form, made.path)
     except BaseException:
-        site.ledger.undo(made)
+        ledger.undo(made)
         raise
     return made.path
 
 
-def _insist_whole(image: Path, form: str) -> None:
+def _require_whole(image: Path, form: str) -> None:
     """Refuse an image whose own tables say that parts of it are not there.
 
     Raises:
@@ -168,7 +169,7 @@ def _take_out(image: Path, form: str, into: Path) -> None:
     """
     raw = image
     if form != "raw":
-        _insist_whole(image, form)
+        _require_whole(image, form)
         raw = into / "raw.img"
         commands.run(("qemu-img", "convert", "-O", "raw", str(image), str(raw)))
     try:
@@ -183,7 +184,7 @@ def _take_out(image: Path, form: str, into: Path) -> None:
 def _carry_engine(into: Path) -> None:
     """A small file system with the engine and nothing else."""
     engine = Engine.find().path
-    if not initramfs.is_static(engine.read_bytes()):
+    if not initramfs.is_static(engine):
         raise HostLacksError(f'{engine} needs libraries; "make build" builds one that does not')
     carried = into / "engine"
     carried.mkdir()

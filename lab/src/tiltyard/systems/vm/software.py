@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltyard.executors.engine import Engine
-from tiltyard.host.changes import MadeFile
+from tiltyard.host.changes import MadeDirectory, MadeFile
+from tiltyard.host.ledger import Ledger
 from tiltyard.systems.kind import Site
 from tiltyard.systems.vm import initramfs
 from tiltyard.systems.vm.backends import SystemDisks
@@ -31,13 +32,16 @@ class Software:
     """What a reader must know of it, beyond what the guest says."""
 
 
-def bare_kernel(settings: VmSettings, choice: Choice, site: Site) -> Software:
+def bare_kernel(settings: VmSettings, choice: Choice, site: Site, ledger: Ledger) -> Software:
     """A kernel with the engine as its only program; the archive is made once for all turns."""
     engine, modules = Engine.find().path, needed_modules(settings, choice)
-    made = MadeFile(path=site.work.resolve() / site.ledger.name(initramfs.name_of(engine, modules)))
-    if not site.ledger.holds(made):
-        archive = initramfs.build(engine, modules)
-        site.ledger.record(made).path.write_bytes(archive)
+    work = site.work.resolve()
+    made = MadeFile(path=work / ledger.name(initramfs.name_of(engine, modules)))
+    if not ledger.holds(made):
+        scratch = ledger.record(MadeDirectory(path=work / ledger.name("initramfs")))
+        scratch.path.mkdir()
+        initramfs.build(engine, modules, scratch.path, ledger.record(made).path)
+        ledger.undo(scratch)
     return Software(
         kernel=choice.boots,
         words=(f"tiltyard.channel={choice.backend.channel_device}", *_WORDS),

@@ -10,8 +10,7 @@ from tiltyard.host.place import Place
 from tiltyard.tuning import defaults
 from tiltyard.tuning.files import FileSetting, unknown_default
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Absent, Setting
+from tiltyard.tuning.setting import Absent, Scene, Setting
 from tiltyard.tuning.values import Alternatives, Amount, Value
 
 _TOP = "device"

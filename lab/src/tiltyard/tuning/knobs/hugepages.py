@@ -8,7 +8,7 @@ from pydantic import Field
 from tiltyard.tuning import defaults
 from tiltyard.tuning.files import FileSetting, unknown_default
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
+from tiltyard.tuning.setting import Scene
 from tiltyard.tuning.values import Value
 
 _FOLDER = "/sys/kernel/mm/transparent_hugepage"

@@ -3,17 +3,17 @@
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field
 
 from tiltyard.errors import TiltyardError
-from tiltyard.host.changes.settings import StartedProcess
+from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Start
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Absent, LackError, Setting
+from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
 from tiltyard.tuning.values import Amount
 
 _LATENCY = "/dev/cpu_dma_latency"
@@ -63,18 +63,31 @@ class HeldLatency(Setting):
         """A stricter one will do."""
         return now != _NO_LIMIT and int(now.split()[0]) <= self.latency_us
 
-    def change(self, steps: Steps, before: str, wanted: str) -> None:  # noqa: ARG002  the base's name
+    def step(self, before: str, wanted: str) -> "HoldLatency":  # noqa: ARG002  the base's names
         """Start a process that asks for it; its end, and ours by ``restore``, takes it back."""
-        started = steps.record(StartedProcess(mark=steps.ledger.name(secrets.token_hex(4))))
         request = "".join(f"\\{byte:03o}" for byte in self.latency_us.to_bytes(4, "little"))
         hold = f"exec 3>{_LATENCY} && printf '{request}' >&3 && exec cat"
         # The sleeper keeps the standard input of the holder open, also through ssh.
         words = ("sh", "-c", 'sleep infinity | "$@"', "sh", *self.place.argv(("sh", "-c", hold)))
-        try:
-            steps.start(words, started.environment, lambda: self.holds(self.read(), wanted))
-        except TiltyardError as error:
-            steps.undo_last()
-            raise LackError(f"the request of {wanted} is not in force: {error}") from None
+        mark = f"{PREFIX}latency-{secrets.token_hex(4)}"
+        return HoldLatency(argv=words, mark=mark, ssh=self.place.ssh, latency_us=self.latency_us)
+
+    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+        """Why the process does not hold it."""
+        return f"the request of {wanted} is not in force: {error or now}"
+
+
+class HoldLatency(Start):
+    """A process that asks for a latency as long as it runs."""
+
+    kind: Literal["hold-latency"] = "hold-latency"
+    ssh: tuple[str, ...]
+    latency_us: int
+
+    def is_ready(self) -> bool:
+        """Whether a request at least as strict is in force."""
+        setting = HeldLatency(Place(self.ssh), self.latency_us)
+        return setting.holds(setting.read(), "")
 
 
 def _settings(table: IdleTable, scene: Scene) -> Iterator[Setting]:

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Absent, Setting
+from tiltyard.tuning.setting import Absent, Scene, Setting
 from tiltyard.tuning.values import Amount
 
 _NAME = "interrupts"

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pydantic import ConfigDict
 
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Absent
+from tiltyard.tuning.setting import Absent, Scene
 
 ANY = "any"
 

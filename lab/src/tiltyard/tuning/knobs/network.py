@@ -6,18 +6,16 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from tiltyard.errors import TiltyardError
 from tiltyard.host import ethtool
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.tuning import SetInterface
 from tiltyard.host.packages import Tool, install_command
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Run, Steps
 from tiltyard.study.problems import shown
 from tiltyard.tuning.files import FileSetting
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import Absent, LackError, Setting
+from tiltyard.tuning.setting import Absent, LackError, Scene, Setting
 from tiltyard.tuning.values import Amount
 
 ETHTOOL = Tool("ethtool", "ethtool", ("--version",), "network devices cannot be tuned")
@@ -102,26 +100,21 @@ class InterfaceSetting(Setting):
             == (self.interface, self.group, self.key, self.place.ssh)
         )
 
-    def change(self, steps: Steps, before: str, wanted: str) -> None:
+    def step(self, before: str, wanted: str) -> Run:
         """Set it."""
         change = SetInterface(
             interface=self.interface, group=self.group, key=self.key,
             before=before, value=wanted, ssh=self.place.ssh,
         )  # fmt: skip
-        steps.record(change)
-        command = ethtool.command(self.interface, self.group, self.key, wanted)
-        refused = ""
-        try:
-            steps.run(self.place.argv(command))
-        except TiltyardError as error:
-            refused = str(error).rpartition(": ")[2]
-        now = self.read()
-        if now != wanted:
-            if now != before:
-                back = ethtool.command(self.interface, self.group, self.key, before)
-                steps.run(self.place.argv(back))
-            steps.undo_last()
-            raise LackError(refused or f'it stays "{now}"')
+        return Run(argv=self._command(wanted), change=change)
+
+    def put_back(self, steps: Steps, step: Run) -> None:
+        """Set the old value over what the driver made of ours."""
+        if isinstance(step.change, SetInterface):
+            steps.run(self._command(step.change.before))
+
+    def _command(self, value: str) -> tuple[str, ...]:
+        return self.place.argv(ethtool.command(self.interface, self.group, self.key, value))
 
 
 def _settings(table: NetworkTable, scene: Scene) -> Iterator[Setting]:

@@ -12,11 +12,10 @@ from tiltyard.host import services
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.tuning import StoppedService
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Run
 from tiltyard.study.problems import shown
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import ABSENT, LackError, Setting
+from tiltyard.tuning.setting import ABSENT, Scene, Setting
 
 _NAME = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@:-]*")
 _WORDS = {"running": "running", "stopped": "stopped", "absent": ABSENT}
@@ -71,17 +70,17 @@ class Stopped(Setting):
             self.place.ssh,
         )
 
-    def change(self, steps: Steps, before: str, wanted: str) -> None:  # noqa: ARG002  the base's name
+    def step(self, before: str, wanted: str) -> Run:  # noqa: ARG002  the base's names
         """Stop it."""
-        steps.record(StoppedService(name=self.service, ssh=self.place.ssh))
-        refused = ""
-        try:
-            steps.run(self.place.argv(services.stop_command(self.service)))
-        except TiltyardError as error:
-            refused = str(error).rpartition(": ")[2]
-        if self.read() != wanted:
-            steps.undo_last()
-            raise LackError(f"it does not stop{f' ({refused})' if refused else ''}")
+        return Run(
+            argv=self.place.argv(services.stop_command(self.service)),
+            change=StoppedService(name=self.service, ssh=self.place.ssh),
+        )
+
+    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+        """As the manager of services says it."""
+        refused = f" ({super().why_not_set(now, wanted, error)})" if error else ""
+        return f"it does not stop{refused}"
 
 
 def _settings(table: ServicesTable, scene: Scene) -> Iterator[Stopped]:

@@ -12,11 +12,10 @@ from tiltyard.host.changes.settings import SetFile
 from tiltyard.host.place import Place
 from tiltyard.study.problems import shown
 from tiltyard.tuning import defaults
-from tiltyard.tuning.distribution import sysctls_at_boot
+from tiltyard.tuning.defaults import sysctls_at_boot
 from tiltyard.tuning.files import FileSetting, unknown_default
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import LackError
+from tiltyard.tuning.setting import LackError, Scene
 from tiltyard.tuning.values import Amount, Value, is_rule
 
 _MOVED = {

@@ -11,10 +11,9 @@ from tiltyard.host import tuned
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.tuning import SetTunedProfile
 from tiltyard.host.place import Place
-from tiltyard.host.steps import Steps
+from tiltyard.host.steps import Run
 from tiltyard.tuning.knob import Knob, KnobTable
-from tiltyard.tuning.scene import Scene
-from tiltyard.tuning.setting import LackError, Setting
+from tiltyard.tuning.setting import LackError, Scene, Setting
 
 _NONE = "none"
 
@@ -49,18 +48,18 @@ class ActiveProfile(Setting):
         """There is one on a host."""
         return isinstance(change, SetTunedProfile) and change.ssh == self.place.ssh
 
-    def change(self, steps: Steps, before: str, wanted: str) -> None:
+    def step(self, before: str, wanted: str) -> Run:
         """Make it active."""
         was = "" if before == _NONE else before
-        steps.record(SetTunedProfile(before=was, value=wanted, ssh=self.place.ssh))
-        refused = ""
-        try:
-            steps.run(self.place.argv(("tuned-adm", "profile", wanted)))
-        except TiltyardError as error:
-            refused = str(error).rpartition(": ")[2]
-        if self.read() != wanted:
-            steps.undo_last()
-            raise LackError(refused or "tuned-adm does not make it active")
+        return Run(
+            argv=self.place.argv(("tuned-adm", "profile", wanted)),
+            change=SetTunedProfile(before=was, value=wanted, ssh=self.place.ssh),
+        )
+
+    def why_not_set(self, now: str, wanted: str, error: TiltyardError | None) -> str:
+        """As tuned-adm says it."""
+        said = super().why_not_set(now, wanted, error) if error else ""
+        return said or "tuned-adm does not make it active"
 
 
 def _settings(table: TunedTable, scene: Scene) -> Iterator[ActiveProfile]:

@@ -19,8 +19,6 @@ from tiltyard.study.model import Clock
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.vm.backends.backend import Backend, Machine
 
-_PROGRAM: Final = "qemu-system-x86_64"
-_PACKAGE: Final = "qemu-system-x86"
 PORT: Final = "tiltyard"
 """Name of the channel's port, where it is not a console; udev makes /dev/virtio-ports/ of it."""
 IMAGE_SERIAL: Final = "tiltyard-image"
@@ -77,9 +75,9 @@ class Qemu(Backend):
         elif clock == "instructions" and vcpus != 1:
             text = f"instructions are counted of one CPU, and {vcpus} are wanted"
             found.append(Problem("error", text, "vcpus = 1"))
-        if find_program(_PROGRAM) is None:
-            text = f"{_PROGRAM} is not installed: no virtual machine without it"
-            found.append(Problem("error", text, install_command(_PACKAGE)))
+        if find_program(kvm.QEMU) is None:
+            text = f"{kvm.QEMU} is not installed: no virtual machine without it"
+            found.append(Problem("error", text, install_command(kvm.PACKAGE)))
         return found
 
     def command(self, machine: Machine, into: int, out_of: int) -> tuple[str, ...]:  # noqa: ARG002
@@ -88,7 +86,7 @@ class Qemu(Backend):
         words = ("console=ttyS0", "panic=-1", *machine.command_line)
         words += _REPEATABLE if counted else ()
         return (
-            *(str(find_program(_PROGRAM)), "-nodefaults", "-no-user-config", "-no-reboot"),
+            *(str(find_program(kvm.QEMU)), "-nodefaults", "-no-user-config", "-no-reboot"),
             *("-display", "none", "-chardev", "stdio,id=messages,signal=off"),
             *("-serial", "chardev:messages"),
             *self.processor,
@@ -142,7 +140,7 @@ class Kvm(Qemu):
     boot_limit_s = 60.0
 
     def _lacks(self) -> Iterator[Problem]:
-        """It is proven by a timed loop."""
+        """It is proven by a machine that is started under it."""
         proof = kvm.prove()
         if not proof.usable:
             yield Problem("error", proof.text, 'backend = "qemu"')

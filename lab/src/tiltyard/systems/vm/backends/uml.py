@@ -3,16 +3,19 @@
 The guest's programs compute at full speed; each of their system calls is caught by ptrace(2) and
 costs some 15 us. All of the machine must be on one CPU: between two it takes four times as long.
 The disk is a file of this host, read and written through this host's page cache.
+
+On a CPU with AMX a kernel before 6.13 needs a ``ptrace`` in front of the C library's, or each guest
+dies with its first program: ``ptrace.c`` beside this file, compiled there and loaded in front.
 (https://docs.kernel.org/virt/uml/user_mode_linux_howto_v2.html)
 """
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.engine import Engine
 from tiltyard.host import commands
-from tiltyard.host.packages import Tool
+from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.systems.kind import Problem
 from tiltyard.systems.vm.backends.backend import Backend, Machine
 
@@ -24,6 +27,8 @@ TOOL = Tool(
 )
 _ELF = b"\x7fELF"
 _ANSWER_S = 60.0
+_PTRACE: Final = Path(__file__).with_name("ptrace.c")
+_KNOWS_AMX: Final = (6, 13)
 
 
 class UserModeLinux(Backend):
@@ -57,14 +62,19 @@ class UserModeLinux(Backend):
         if vcpus != 1:
             text = f"User-Mode Linux has one CPU, and {vcpus} are wanted"
             found.append(Problem("error", text, "vcpus = 1"))
+        if has_amx() and find_program("cc") is None:
+            text = "User-Mode Linux before 6.13 dies on this CPU (AMX) without a library of ours"
+            found.append(Problem("warning", f"{text}: no cc here", install_command("gcc")))
         return found
 
     def command(self, machine: Machine, into: int, out_of: int) -> tuple[str, ...]:
         """Kernel messages go to standard output, the channel is the first serial line."""
         disk = (f"ubd0={machine.image}",) if machine.image else ()
+        preload: tuple[str, ...] = ()
+        if has_amx() and not self._knows_amx(machine.kernel):
+            preload = ("env", f"LD_PRELOAD={compile_ptrace(machine.directory)}")
         return (
-            str(Engine.find().path),
-            "uml",
+            *preload,
             str(machine.kernel),
             f"mem={machine.memory_bytes}",
             f"initrd={machine.initramfs}",
@@ -78,8 +88,29 @@ class UserModeLinux(Backend):
             *machine.command_line,
         )
 
+    def _knows_amx(self, kernel: Path) -> bool:
+        """Whether its release is one that keeps all of a CPU's vector state."""
+        match = re.match(r"(\d+)\.(\d+)", self.release(kernel) or "")
+        return match is not None and (int(match[1]), int(match[2])) >= _KNOWS_AMX
+
     def facts(self, machine: Machine) -> dict[str, str]:
         """What lies between the guest and the disk."""
         if machine.image is None:
             return {}
         return {"disk of the guest": "ubd over a file, through the host's page cache"}
+
+
+def has_amx(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    """Whether this host's CPU has the state that older kernels do not know."""
+    return " amx_tile" in cpuinfo.read_text()
+
+
+def compile_ptrace(directory: Path) -> Path:
+    """Compile the library; it is removed with the directory.
+
+    Raises:
+        HostLacksError: if there is no C compiler.
+    """
+    library = directory / "ptrace.so"
+    commands.run(("cc", "-shared", "-fPIC", "-O2", "-o", str(library), str(_PTRACE)))
+    return library

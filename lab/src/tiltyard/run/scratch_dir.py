@@ -4,14 +4,14 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 
 from tiltyard.folder import StudyFolder
-from tiltyard.host.ledger import Ledger
+from tiltyard.host.steps import Recorder
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
 
 
 @contextlib.contextmanager
-def workshop(folder: StudyFolder) -> Iterator[None]:
+def scratch_dir(folder: StudyFolder) -> Iterator[None]:
     """The scratch folder; removed at the end unless something is in it that is not ours.
 
     Nobody else looks into it: what is mounted there may be open to everybody, as a tmpfs is.
@@ -28,7 +28,7 @@ def workshop(folder: StudyFolder) -> Iterator[None]:
 def open_systems(
     folder: StudyFolder,
     specs: Iterable[SystemSpec],
-    ledger: Ledger,
+    ledger: Recorder,
     check: Callable[[], None],
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, System]:
