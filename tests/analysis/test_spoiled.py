@@ -15,6 +15,7 @@ from tiltyard.analysis.spoiled import too_many_spoiled
 from tiltyard.plan.model import Plan
 from tiltyard.run.course import course_of
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 
 SYSTEMS = ("ext4", "xfs")
 
@@ -67,7 +68,7 @@ def study(
 
 def slower(trial: TrialRecord, factor: float) -> TrialRecord:
     samples = tuple(replace(sample, value=sample.value / factor) for sample in trial.samples)
-    return trial.model_copy(update={"samples": samples})
+    return trial.model_copy(update={"samples": Samples.of(samples)})
 
 
 def spoiled_of(findings: Findings) -> Spoiled:

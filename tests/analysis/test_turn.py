@@ -10,10 +10,10 @@ from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import Measured, collect
-from tiltyard.analysis.readings import Readings, mean_of
 from tiltyard.plan.model import Plan
 from tiltyard.run.course import counted, course_of
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 
 REASON = Reason(gate="steal", system="ext4", workload="postmark", value=1, limit=0.01, text="steal")
 
@@ -22,7 +22,7 @@ def scaled(trial: TrialRecord, repeat: int, factor: float) -> TrialRecord:
     """Another trial of the same turn, whose values are larger by a factor."""
     samples = tuple(replace(s, value=s.value * factor) for s in trial.samples)
     key = trial.key.model_copy(update={"repeat": repeat})
-    return trial.model_copy(update={"key": key, "samples": samples})
+    return trial.model_copy(update={"key": key, "samples": Samples.of(samples)})
 
 
 def in_threes(factors: Sequence[float]) -> tuple[Plan, RunRecord, RunRecord]:
@@ -57,7 +57,7 @@ def test_there_is_no_value_unless_all_are_done(lost: str) -> None:
     victim = run.trials[4]
     others = [trial for trial in run.trials if trial is not victim]
     if lost != "missing":
-        others.append(victim.model_copy(update={"outcome": lost, "samples": ()}))
+        others.append(victim.model_copy(update={"outcome": lost, "samples": Samples.of(())}))
     found = measured(plan, run.model_copy(update={"trials": tuple(others)}))
     at = found.blocks.index(victim.key.block), found.systems.index(victim.key.system)
     assert all(np.isnan(cell.values[at]) for cell in found.cells)
@@ -81,16 +81,6 @@ def plan_of_one(plan: Plan) -> Plan:
     (workload,) = plan.workloads
     spec = workload.spec.model_copy(update={"trials": None})
     return plan.model_copy(update={"workloads": (workload.model_copy(update={"spec": spec}),)})
-
-
-def reading(value: float) -> Readings:
-    return Readings((("transactions", ()),), np.array([value]), None)
-
-
-def test_means_of_readings() -> None:
-    assert mean_of([reading(5.0)]).values == [5.0]
-    for values, mean in (((1.0, 4.0, 16.0), 4.0), ((0.0, 3.0), 1.5), ((0.0, 0.0), 0.0)):
-        assert mean_of([reading(value) for value in values]).values == pytest.approx([mean])
 
 
 def spoiled(blocks: Sequence[int], kept: bool = False) -> tuple[Plan, RunRecord]:

@@ -6,9 +6,9 @@ the schema, so that a renamed field cannot go unnoticed.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import field
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 PROTOCOL = 1
@@ -141,19 +141,11 @@ class Latency(Message):
     buckets: list[tuple[int, int]]
 
 
-_POINTS: Final[dict[tuple[tuple[str, int | str], ...], dict[str, int | str]]] = {}
-
-
-def _shared(at: dict[str, int | str]) -> dict[str, int | str]:
-    """One dictionary for each point of a grid, however many trials measure there."""
-    return _POINTS.setdefault(tuple(at.items()), at)
-
-
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One measured value.
 
-    A study may have a million of them: a dataclass with slots takes a tenth of a model's memory.
+    A trial may have thousands: a dataclass with slots takes a tenth of a model's memory.
     """
 
     metric: str
@@ -163,7 +155,7 @@ class Sample:
     operations: int
     bytes: int
     elapsed_s: float
-    at: Annotated[dict[str, int | str], AfterValidator(_shared)] = field(default_factory=dict)
+    at: dict[str, int | str] = field(default_factory=dict)
     native: Native | None = None
     latency_ns: Latency | None = None
 

@@ -40,7 +40,6 @@ from tiltyard.analysis.workload import (
     unmeasured,
     workload_findings,
 )
-from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Plan
 from tiltyard.run.course import blocks_to_come, counted, course_of
 from tiltyard.run.differences import differences
@@ -51,7 +50,6 @@ HEADLINE_LEVEL: Final = 0.05
 """Chance of any false claim among the indices of the workloads."""
 
 
-@collector_paused()
 def analyse(plan: Plan, run: RunRecord) -> Findings:
     """All findings of a study so far; pure, and the same for the same record.
 

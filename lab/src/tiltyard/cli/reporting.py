@@ -14,7 +14,6 @@ from tiltyard.cli.auditing import audited
 from tiltyard.cli.output import free_folder
 from tiltyard.collected.published import PUBLISHED, Publication, is_published, read_publication
 from tiltyard.collected.store import is_collected, read_collection
-from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, write_together
 from tiltyard.report.formats import FORMATS
@@ -127,7 +126,6 @@ def conclude(folder: StudyFolder) -> Findings:
     return findings
 
 
-@collector_paused()
 def write_findings(
     findings: Findings, style: Style, formats: Sequence[Format], root: Path, report: Path
 ) -> None:

@@ -9,8 +9,9 @@ from pydantic import Field
 from tiltyard.host.commands import Command
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
+from tiltyard.run.samples import Samples
 from tiltyard.study.model import Covariate, Frozen
-from tiltyard.wire import Connection, End, Hello, Interval, Sample, WarningNote
+from tiltyard.wire import Connection, End, Hello, Interval, WarningNote
 
 DISK_UNDER_TEST: Final = "disk under test"
 """Name of the fact that tells which disk a system lies on in the end."""
@@ -41,7 +42,7 @@ class TrialRecord(Frozen):
     reason: str | None
     """Why it is not done, in one sentence."""
     hello: Hello | None
-    samples: tuple[Sample, ...]
+    samples: Samples
     intervals: tuple[Interval, ...]
     connections: tuple[Connection, ...]
     """How the kernel saw each TCP connection, from time to time."""
