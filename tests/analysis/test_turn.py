@@ -11,7 +11,7 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import Measured, collect
 from tiltyard.plan.model import Plan
-from tiltyard.run.course import counted, course_of
+from tiltyard.run.course import course_of, without_replaced_blocks
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
 from tiltyard.run.samples import Samples
 
@@ -98,7 +98,9 @@ def test_replaced_blocks_count_for_nothing_and_are_shown() -> None:
     found = analyse(plan, run)
     assert found.blocks_done == 7
     assert list(course_of(plan, run).counted) == [1, 3, 4, 6, 7, 8, 10]
-    assert {trial.key.block for trial in counted(run, course_of(plan, run)).trials} == {
+    assert {
+        trial.key.block for trial in without_replaced_blocks(run, course_of(plan, run)).trials
+    } == {
         1,
         3,
         4,
@@ -123,7 +125,7 @@ def test_wild_values_in_a_replaced_block_change_no_verdict() -> None:
 
 def test_kept_blocks_count() -> None:
     plan, run = spoiled((2, 5, 9), kept=True)
-    assert counted(run, course_of(plan, run)) is run
+    assert without_replaced_blocks(run, course_of(plan, run)) is run
     assert analyse(plan, run).blocks_done == 10
 
 
@@ -131,7 +133,7 @@ def test_blocks_are_complete_without_what_a_look_has_left_out() -> None:
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark", "iozone"), blocks=10)
     trials = tuple(t for t in run.trials if t.key.block <= 7 or t.key.workload == "iozone")
     going_on = frozenset({("ext4", "iozone"), ("xfs", "iozone")})
-    shrunk = run.model_copy(update={"trials": trials, "narrowed": {8: going_on}})
+    shrunk = run.model_copy(update={"trials": trials, "active_pairs": {8: going_on}})
     assert analyse(plan, shrunk).blocks_done == 10
     assert analyse(plan, run.model_copy(update={"trials": trials})).blocks_done == 7
 

@@ -4,7 +4,7 @@ A *quantity* is anything that yields one number a trial: a metric at one point o
 geometric mean over several of those. Everything downstream treats all of them alike.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, Literal
@@ -12,13 +12,40 @@ from typing import Final, Literal
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
-from tiltyard.analysis.covariates import covariates_of_turn
 from tiltyard.analysis.readings import Readings, is_complete, read_trials
 from tiltyard.plan.model import Plan, PlannedWorkload, Unit
 from tiltyard.plan.sessions import session_of
+from tiltyard.run.gates import TICKS_S
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
+from tiltyard.study.model import Covariate
 from tiltyard.wire import MetricCard
+
+MAX_LOST_SHARE: Final = 0.95
+"""No larger share of the time counts as lost: a clock tick would decide everything there."""
+
+COVARIATE_WORDS: Final[Mapping[Covariate, str]] = {
+    "external_cpu": "CPU time of others on the CPUs that measure",
+    "steal": "time that the hypervisor took of them",
+}
+
+
+def covariates_of_turn(trials: Sequence[TrialRecord], names: Sequence[Covariate]) -> FloatArray:
+    """Means over the trials of a turn, shape (covariates,); nan where the host does not tell."""
+    return np.array([np.mean([_left(trial, name) for trial in trials]) for name in names])
+
+
+def _left(trial: TrialRecord, name: Covariate) -> float:
+    """Logarithm of the share of CPU time left to the workload; one clock tick counts as none."""
+    seen = trial.telemetry
+    taken_s = trial.taken_s(name)
+    if seen is None or taken_s is None or seen.elapsed_s <= 0:
+        return np.nan
+    if taken_s <= TICKS_S:
+        return 0.0
+    share = taken_s / seen.elapsed_s / max(1, len(seen.cpus))
+    return float(np.log1p(-min(share, MAX_LOST_SHARE)))
+
 
 Direction = Literal["higher", "lower"]
 LATENCY: Final = "latency"
@@ -99,8 +126,8 @@ class Measured:
     details: tuple[GridCell, ...]
     """The other metrics."""
     covariates: FloatArray
-    """What others did during each turn, shape (blocks, systems, covariates): those of the plan
-    (:mod:`tiltyard.analysis.covariates`); nan where there is no turn or it is not told."""
+    """What others did during each turn, shape (blocks, systems, covariates), in the order of
+    the plan; nan where there is no turn or it is not told."""
 
     @property
     def done(self) -> Iterator[TrialRecord]:
@@ -123,8 +150,8 @@ def _final_trials(run: RunRecord, workload: str) -> tuple[TrialRecord, ...]:
 
     An interrupted trial counts for nothing: the run repeats it when it goes on.
     """
-    own = (trial for trial in run.trials if trial.key.workload == workload)
-    return tuple({trial.key: trial for trial in own if trial.outcome != "interrupted"}.values())
+    trials = (trial for trial in run.trials if trial.key.workload == workload)
+    return tuple({trial.key: trial for trial in trials if trial.outcome != "interrupted"}.values())
 
 
 def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:

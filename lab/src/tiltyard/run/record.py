@@ -158,7 +158,7 @@ class RunRecord(Frozen):
     """Blocks whose trials were not all made in one go."""
     spoiled: dict[int, tuple[Reason, ...]] = Field(default_factory=dict)
     """Number of each block that a gate has spoiled, with the reasons."""
-    narrowed: dict[int, frozenset[tuple[str, str]]] = Field(default_factory=dict)
+    active_pairs: dict[int, frozenset[tuple[str, str]]] = Field(default_factory=dict)
     """Number of a block → (system, workload) that are run from it on: a look has decided the
     others."""
     calibration: CalibrationNote | None = None

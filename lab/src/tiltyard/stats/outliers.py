@@ -28,7 +28,7 @@ class Outlier:
     """Values in its column."""
 
 
-def oddest(values: FloatArray, least: int) -> Outlier | None:
+def max_outlier(values: FloatArray, least: int) -> Outlier | None:
     """The oddest of the values, shape (rows, columns), nan where there is none.
 
     Args:
