@@ -43,7 +43,7 @@ def accept(workload: str, parameters: dict[str, JsonValue]) -> Hello:
         effective=dict(parameters),
         hash=sha256(repr(parameters).encode()),
         timing="pass",
-        conditions=Conditions(),
+        conditions=Conditions(cpus=[], awake=[]),
     )
 
 
