@@ -14,6 +14,7 @@ from pathlib import Path
 import audit_reference
 import importers_reference
 import statistics_reference
+from wire_types import wire_types
 
 from tiltyard.analysis import observations
 from tiltyard.analysis.schema import findings_schema
@@ -170,6 +171,7 @@ def documents() -> dict[Path, Callable[[], str]]:
     """Every generated file and how it is made."""
     made: dict[Path, Callable[[], str]] = {
         ROOT / "schema/wire.schema.json": wire_schema,
+        ROOT / "lab/src/tiltyard/wire/types.py": lambda: wire_types(json.loads(wire_schema())),
         ROOT / "schema/study.schema.json": study_file_schema,
         ROOT / "schema/findings.schema.json": findings_file_schema,
         ROOT / "docs/reference/exit-codes.md": exit_codes,

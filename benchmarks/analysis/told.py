@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltyard.app.report import concluded, write_report
-from tiltyard.collector import no_search_at_exit
 from tiltyard.report.formats import FORMATS
 
 FINDINGS = "findings.json"
@@ -19,7 +18,6 @@ FINDINGS = "findings.json"
 
 def main() -> None:
     """In a process of its own, so that its time and its peak of memory are those of one report."""
-    no_search_at_exit()
     place, name = Path(sys.argv[1]), sys.argv[2]
     form = next(form for form in FORMATS if form.name == name)
     found = concluded(place, None, place / f"report-{name}")

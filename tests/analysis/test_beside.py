@@ -13,6 +13,7 @@ from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 from tiltyard.study.model import Analysis, Covariate
 
 BOTH: tuple[Covariate, ...] = ("external_cpu", "steal")
@@ -29,7 +30,7 @@ def disturbed(trial: TrialRecord, share: float, factor: float) -> TrialRecord:
     samples = tuple(
         replace(sample, value=sample.value * (1 - share) * factor) for sample in trial.samples
     )
-    return trial.model_copy(update={"telemetry": telemetry, "samples": samples})
+    return trial.model_copy(update={"telemetry": telemetry, "samples": Samples.of(samples)})
 
 
 def study(factor: float = 1.0) -> tuple[Plan, RunRecord]:

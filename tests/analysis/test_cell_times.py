@@ -10,6 +10,7 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.plan.model import PlannedWorkload
 from tiltyard.plan.pilot import CellTime
 from tiltyard.run.record import RunRecord
+from tiltyard.run.samples import Samples
 
 SCHEMA = {
     "properties": {
@@ -36,7 +37,7 @@ def cells(**elapsed_s: float) -> list[CellTime]:
 def lasting(run: RunRecord, seconds: float) -> RunRecord:
     def shorter(trial):  # type: ignore[no-untyped-def]
         samples = tuple(replace(sample, elapsed_s=seconds) for sample in trial.samples)
-        return trial.model_copy(update={"samples": samples})
+        return trial.model_copy(update={"samples": Samples.of(samples)})
 
     return run.model_copy(update={"trials": tuple(map(shorter, run.trials))})
 

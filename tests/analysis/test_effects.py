@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.synthetic import Shape, card, factorial_study, synthetic_study
-from tiltyard.analysis.factorial import terms_of
+from tiltyard.analysis.effects import terms_of
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Effect, Findings
 from tiltyard.plan.model import TrialKey

@@ -9,6 +9,7 @@ import pytest
 from support.synthetic import Shape, card, synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings
+from tiltyard.run.samples import Samples
 from tiltyard.stats.summary import geometric_mean
 
 MIXED = {
@@ -49,7 +50,7 @@ def test_log_ratios_beyond_all_floats_are_still_told():
     def huge(trial):
         factor = 1e140 if trial.key.system == "xfs" else 1e-180
         samples = (replace(one, value=one.value * factor) for one in trial.samples)
-        return trial.model_copy(update={"samples": tuple(samples)})
+        return trial.model_copy(update={"samples": Samples.of(samples)})
 
     trials = tuple(huge(trial) for trial in run.trials)
     (workload,) = analyse(plan, run.model_copy(update={"trials": trials})).workloads
@@ -63,7 +64,11 @@ def test_an_infinite_value_is_none():
     plan, run = synthetic_study(("ext4", "xfs"), blocks=14)
     odd = run.trials[3]
     samples = tuple(replace(one, value=math.inf) for one in odd.samples)
-    trials = (*run.trials[:3], odd.model_copy(update={"samples": samples}), *run.trials[4:])
+    trials = (
+        *run.trials[:3],
+        odd.model_copy(update={"samples": Samples.of(samples)}),
+        *run.trials[4:],
+    )
     findings = analyse(plan, run.model_copy(update={"trials": trials}))
     assert len(findings.workloads[0].index.comparisons[0].differences) == 13
     assert not any("inf×" in one.sentence for one in findings.workloads[0].observations)
@@ -212,7 +217,7 @@ def test_complete_when_decided_or_at_the_last_look():
 def test_an_interrupted_trial_is_as_if_it_had_not_begun():
     plan, run = synthetic_study(blocks=8)
     last = run.trials[-1]
-    cut = last.model_copy(update={"outcome": "interrupted", "samples": ()})
+    cut = last.model_copy(update={"outcome": "interrupted", "samples": Samples.of(())})
     with_cut = run.model_copy(update={"trials": (*run.trials[:-1], cut)})
     findings = analyse(plan, with_cut)
     assert findings.blocks_done == 7
@@ -225,7 +230,7 @@ def test_a_value_of_zero_is_a_block_without_that_value():
     plan, run = synthetic_study(("ext4", "xfs"), blocks=8)
     trial = run.trials[0]
     zero = replace(trial.samples[0], value=0.0)
-    broken = trial.model_copy(update={"samples": (zero, *trial.samples[1:])})
+    broken = trial.model_copy(update={"samples": Samples.of((zero, *trial.samples[1:]))})
     findings = analyse(plan, run.model_copy(update={"trials": (broken, *run.trials[1:])}))
     assert len(findings.workloads[0].cells[0].comparisons[0].differences) == 7
     assert findings.workloads[0].cells[0].comparisons[0].verdict != "invalid"

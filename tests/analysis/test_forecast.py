@@ -8,8 +8,7 @@ import pytest
 
 from support.synthetic import synthetic_study
 from support.turns import in_turns, planned, sliced, workload_of
-from tiltyard.analysis.basis import Basis, basis_of, basis_of_pilot, turns_of
-from tiltyard.analysis.forecast import Asked, forecast
+from tiltyard.analysis.forecast import Asked, Basis, basis_of, basis_of_pilot, forecast, turns_of
 from tiltyard.analysis.pilot import MOST_TRIALS, pilot_of
 from tiltyard.analysis.replication import components_of, values_of_trials
 from tiltyard.plan.pilot import Pilot

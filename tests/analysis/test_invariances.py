@@ -13,6 +13,7 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Comparison
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
+from tiltyard.run.samples import Samples
 
 SWAPPED = {"faster": "slower", "slower": "faster"}
 
@@ -27,7 +28,7 @@ def scaled(run: RunRecord, factor: float) -> RunRecord:
             "trials": tuple(
                 trial.model_copy(
                     update={
-                        "samples": tuple(
+                        "samples": Samples.of(
                             replace(sample, value=sample.value * factor) for sample in trial.samples
                         )
                     }
@@ -99,7 +100,9 @@ def test_failed_trials_change_nothing_but_counts(seed, blocks):
     plan, run = synthetic_study(("a", "b"), blocks=7, effects=effects, seed=seed)
     _, longer = synthetic_study(("a", "b"), blocks=9, effects=effects, seed=seed)
     added = [
-        trial.model_copy(update={"outcome": "failed", "samples": (), "reason": "no space left"})
+        trial.model_copy(
+            update={"outcome": "failed", "samples": Samples.of(()), "reason": "no space left"}
+        )
         for trial in longer.trials
         if trial.key.block in blocks
     ]

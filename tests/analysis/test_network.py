@@ -12,6 +12,7 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Cell, Findings, WorkloadFindings
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 from tiltyard.wire import Side
 
 FASTER = {"optimized": 1.2}
@@ -141,7 +142,7 @@ def with_times(run: RunRecord, change: Callable[[int], dict[str, object]]) -> Ru
             else sample
             for sample in trial.samples
         )
-        return trial.model_copy(update={"samples": samples})
+        return trial.model_copy(update={"samples": Samples.of(samples)})
 
     return run.model_copy(update={"trials": tuple(map(changed, run.trials))})
 

@@ -8,6 +8,7 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 from tiltyard.systems.vm.backends.qemu import Emulation, Kvm
 from tiltyard.wire import WarningNote
 
@@ -124,7 +125,7 @@ def test_tails_that_differ_are_told():
         if trial.key.system != "xfs" or trial.key.block != 2:
             return trial
         slow = (replace(sample, value=sample.value / 40) for sample in trial.samples)
-        return trial.model_copy(update={"samples": tuple(slow)})
+        return trial.model_copy(update={"samples": Samples.of(slow)})
 
     plan, run = synthetic_study(("ext4", "xfs"), noise=0.005, blocks=20)
     assert "Tails differ" not in texts(plan, run)
@@ -138,7 +139,7 @@ def test_growing_noise_advises_strict_constants(strict, told):
         if trial.key.system == "ext4":
             return trial
         first = replace(trial.samples[0], value=grown)
-        return trial.model_copy(update={"samples": (first, *trial.samples[1:])})
+        return trial.model_copy(update={"samples": Samples.of((first, *trial.samples[1:]))})
 
     plan, run = synthetic_study(("ext4", "xfs"), noise=0.01, blocks=14, strict=strict)
     found = texts(plan, with_trials(run, spread))

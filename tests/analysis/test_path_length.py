@@ -15,6 +15,7 @@ from tiltyard.analysis.model import Comparison, Findings
 from tiltyard.plan.path_length import path_length_cards
 from tiltyard.report.terminal import verdicts
 from tiltyard.run.read import counted_in_instructions
+from tiltyard.run.samples import Samples
 
 KERNELS = ("6.1", "6.12")
 
@@ -114,7 +115,7 @@ def counted_twice() -> Findings:
                 trial.samples[0], metric=rate.name, operations=count, bytes=4096 * count, at={},
                 elapsed_s=(each * count + once) / 1e9,
             )  # fmt: skip
-            trials.append(trial.model_copy(update={"key": key, "samples": (told,)}))
+            trials.append(trial.model_copy(update={"key": key, "samples": Samples.of((told,))}))
     read = tuple(counted_in_instructions(trials, plan))
     return analyse(plan, run.model_copy(update={"trials": read}))
 

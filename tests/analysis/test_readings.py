@@ -1,4 +1,4 @@
-"""What trials read, alone and together."""
+"""What trials measured, alone and together."""
 
 from dataclasses import replace
 
@@ -6,59 +6,84 @@ import numpy as np
 import pytest
 
 from support.synthetic import SHAPES, synthetic_study
-from tiltyard.analysis.readings import PERCENTILES, Reader, mean_of
+from tiltyard.analysis.readings import Readings, read_trials
+from tiltyard.run.samples import PERCENTILES, Samples, SampleTable
+from tiltyard.wire import Sample
+
+TIMED = {"tcp_rr": replace(SHAPES["postmark"], timed={"transactions": 1e-4})}
 
 
-def samples_of(workload="iozone", trials=3):
-    _, run = synthetic_study(workloads=(workload,), blocks=1, seed=5)
-    return [trial.samples for trial in run.trials[:trials]]
+def samples_of(workload="iozone", trials=3, **options):
+    _, run = synthetic_study(workloads=(workload,), blocks=1, seed=5, **options)
+    return [tuple(trial.samples) for trial in run.trials[:trials]]
 
 
-def test_cells_are_told_once_for_all_trials_that_measure_the_same():
-    reader = Reader()
-    first, second = map(reader.read, samples_of(trials=2))
-    assert first.keys is second.keys
-    assert len(first.keys) == sum(len(SHAPES["iozone"].points) for _ in SHAPES["iozone"].metrics)
-    assert first.values.tolist() == [sample.value for sample in samples_of()[0]]
+def read(*places, workload="iozone", together=False, table=None) -> Readings:
+    """Samples of a trial each, at a place each, or of several trials at one place."""
+    plan, run = synthetic_study(workloads=(workload,), blocks=1, shapes=TIMED | SHAPES)
+    trials = [
+        run.trials[0].model_copy(update={"samples": table.add(own) if table else Samples.of(own)})
+        for own in places
+    ]
+    at = {(0,): trials} if together else {(n,): [trial] for n, trial in enumerate(trials)}
+    return read_trials(at, (len(at),), plan.workloads[0])
 
 
-def test_a_trial_that_measures_less_has_its_own_cells():
-    reader = Reader()
-    whole, *_ = samples_of()
-    shorter = reader.read(whole[3:])
-    assert reader.read(whole).keys[3:] == shorter.keys
+def keys_of(samples):
+    return tuple((sample.metric, tuple(sample.at.items())) for sample in samples)
+
+
+@pytest.mark.parametrize("table", [None, SampleTable()])
+def test_cells_are_those_of_any_trial_whichever_table_they_are_in(table):
+    first, second, _ = samples_of()
+    found = read(first[3:], second, table=table)
+    assert set(found.keys) == set(keys_of(second))
+    assert len(found.keys) == sum(len(SHAPES["iozone"].points) for _ in SHAPES["iozone"].metrics)
+    rows = [found.keys.index(key) for key in keys_of(second)]
+    assert found.values[rows, 1].tolist() == [sample.value for sample in second]
+    assert found.values[rows[3:], 0].tolist() == [sample.value for sample in first[3:]]
+    assert np.isnan(found.values[rows[:3], 0]).all()
 
 
 def test_the_mean_of_trials_is_geometric_and_over_the_cells_of_all():
-    reader = Reader()
-    one, other, _ = samples_of()
-    found = mean_of([reader.read(one), reader.read(other[2:])])
-    assert found.keys == reader.read(one).keys[2:]
-    expected = [np.sqrt(a.value * b.value) for a, b in zip(one[2:], other[2:], strict=True)]
-    np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+    first, second, _ = samples_of()
+    found = read(first, second[2:], together=True)
+    assert found.keys == keys_of(first[2:])
+    expected = [np.sqrt(a.value * b.value) for a, b in zip(first[2:], second[2:], strict=True)]
+    np.testing.assert_allclose(found.values[:, 0], expected, rtol=1e-12)
 
 
-def test_where_a_value_is_zero_the_mean_is_arithmetic():
-    reader = Reader()
-    one, other, _ = samples_of()
-    zero = (replace(one[0], value=0.0), *one[1:])
-    found = mean_of([reader.read(zero), reader.read(other)])
-    assert found.values[0] == pytest.approx(other[0].value / 2)
+@pytest.mark.parametrize(
+    ("values", "mean"),
+    [((5.0,), 5.0), ((1.0, 4.0, 16.0), 4.0), ((0.0, 3.0), 1.5), ((0.0, 0.0), 0.0)],
+)
+def test_where_a_value_is_zero_the_mean_is_arithmetic(values, mean):
+    (samples,) = samples_of(trials=1)
+    found = read(*([replace(samples[0], value=value)] for value in values), together=True)
+    assert found.values.tolist() == [[pytest.approx(mean)]]
 
 
 def test_percentiles_are_there_where_enough_operations_were_timed():
     (plain,) = samples_of("postmark", trials=1)
-    assert Reader().read(plain).percentiles is None
-    _, run = synthetic_study(workloads=("tcp_rr",), blocks=1, shapes=TIMED)
-    samples = run.trials[0].samples
-    found = Reader().read(samples).percentiles
-    assert found is not None
+    assert np.isnan(read(plain, workload="postmark").percentiles).all()
+    (samples,) = samples_of("tcp_rr", trials=1, shapes=TIMED)
+    found = read(samples, workload="tcp_rr").percentiles
     timed = samples[0].latency_ns
     assert timed is not None
     names = [getattr(timed, name) * 1e-9 for name in PERCENTILES]
-    np.testing.assert_allclose(found[0], names)
+    np.testing.assert_allclose(found[0, 0], names)
     few = replace(samples[0], latency_ns=timed.model_copy(update={"count": 99}))
-    assert Reader().read([few]).percentiles is None
+    assert np.isnan(read([few], workload="tcp_rr").percentiles).all()
 
 
-TIMED = {"tcp_rr": replace(SHAPES["postmark"], timed={"transactions": 1e-4})}
+def test_rows_are_the_samples_without_histograms():
+    (samples,) = samples_of("tcp_rr", trials=1, shapes=TIMED)
+    table = SampleTable()
+    table.add(samples[:1])
+    added = table.add(samples)
+    for row, sample in zip(added, samples, strict=True):
+        latency = sample.latency_ns and sample.latency_ns.model_copy(update={"buckets": []})
+        assert row == replace(sample, latency_ns=latency)
+    assert added[-1] == tuple(added)[-1]
+    assert added == Samples.of(tuple(added)) != Samples.of(())
+    assert all(isinstance(row, Sample) for row in added[1:])

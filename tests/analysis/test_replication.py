@@ -9,6 +9,7 @@ from support.synthetic import synthetic_study
 from support.turns import in_turns, workload_of
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.replication import components_of, replication, values_of_trials
+from tiltyard.run.samples import Samples
 
 
 def test_values_are_in_the_order_of_systems_blocks_and_trials():
@@ -33,7 +34,7 @@ def test_the_mean_over_a_grid_is_one_value():
 
 def test_a_failed_trial_leaves_its_block_out_for_all_systems():
     plan, run = in_turns(trials=2, blocks=5, shared=0, between=0.02, within=0.01)
-    failed = run.trials[3].model_copy(update={"outcome": "failed", "samples": ()})
+    failed = run.trials[3].model_copy(update={"outcome": "failed", "samples": Samples.of(())})
     run = run.model_copy(update={"trials": (*run.trials[:3], failed, *run.trials[4:])})
     values = values_of_trials(plan, run, workload_of(plan))
     assert np.isnan(values).sum() == 1

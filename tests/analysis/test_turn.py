@@ -10,10 +10,10 @@ from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.quantity import Measured, collect
-from tiltyard.analysis.readings import Readings, mean_of
 from tiltyard.plan.model import Plan
-from tiltyard.run.course import counted, course_of
+from tiltyard.run.course import course_of, without_replaced_blocks
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 
 REASON = Reason(gate="steal", system="ext4", workload="postmark", value=1, limit=0.01, text="steal")
 
@@ -22,7 +22,7 @@ def scaled(trial: TrialRecord, repeat: int, factor: float) -> TrialRecord:
     """Another trial of the same turn, whose values are larger by a factor."""
     samples = tuple(replace(s, value=s.value * factor) for s in trial.samples)
     key = trial.key.model_copy(update={"repeat": repeat})
-    return trial.model_copy(update={"key": key, "samples": samples})
+    return trial.model_copy(update={"key": key, "samples": Samples.of(samples)})
 
 
 def in_threes(factors: Sequence[float]) -> tuple[Plan, RunRecord, RunRecord]:
@@ -57,7 +57,7 @@ def test_there_is_no_value_unless_all_are_done(lost: str) -> None:
     victim = run.trials[4]
     others = [trial for trial in run.trials if trial is not victim]
     if lost != "missing":
-        others.append(victim.model_copy(update={"outcome": lost, "samples": ()}))
+        others.append(victim.model_copy(update={"outcome": lost, "samples": Samples.of(())}))
     found = measured(plan, run.model_copy(update={"trials": tuple(others)}))
     at = found.blocks.index(victim.key.block), found.systems.index(victim.key.system)
     assert all(np.isnan(cell.values[at]) for cell in found.cells)
@@ -83,16 +83,6 @@ def plan_of_one(plan: Plan) -> Plan:
     return plan.model_copy(update={"workloads": (workload.model_copy(update={"spec": spec}),)})
 
 
-def reading(value: float) -> Readings:
-    return Readings((("transactions", ()),), np.array([value]), None)
-
-
-def test_means_of_readings() -> None:
-    assert mean_of([reading(5.0)]).values == [5.0]
-    for values, mean in (((1.0, 4.0, 16.0), 4.0), ((0.0, 3.0), 1.5), ((0.0, 0.0), 0.0)):
-        assert mean_of([reading(value) for value in values]).values == pytest.approx([mean])
-
-
 def spoiled(blocks: Sequence[int], kept: bool = False) -> tuple[Plan, RunRecord]:
     """Ten blocks, of which these are spoiled; the last three of them are spares."""
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), blocks=10, effects={"xfs": 1.2})
@@ -108,7 +98,9 @@ def test_replaced_blocks_count_for_nothing_and_are_shown() -> None:
     found = analyse(plan, run)
     assert found.blocks_done == 7
     assert list(course_of(plan, run).counted) == [1, 3, 4, 6, 7, 8, 10]
-    assert {trial.key.block for trial in counted(run, course_of(plan, run)).trials} == {
+    assert {
+        trial.key.block for trial in without_replaced_blocks(run, course_of(plan, run)).trials
+    } == {
         1,
         3,
         4,
@@ -133,7 +125,7 @@ def test_wild_values_in_a_replaced_block_change_no_verdict() -> None:
 
 def test_kept_blocks_count() -> None:
     plan, run = spoiled((2, 5, 9), kept=True)
-    assert counted(run, course_of(plan, run)) is run
+    assert without_replaced_blocks(run, course_of(plan, run)) is run
     assert analyse(plan, run).blocks_done == 10
 
 
@@ -141,7 +133,7 @@ def test_blocks_are_complete_without_what_a_look_has_left_out() -> None:
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark", "iozone"), blocks=10)
     trials = tuple(t for t in run.trials if t.key.block <= 7 or t.key.workload == "iozone")
     going_on = frozenset({("ext4", "iozone"), ("xfs", "iozone")})
-    shrunk = run.model_copy(update={"trials": trials, "narrowed": {8: going_on}})
+    shrunk = run.model_copy(update={"trials": trials, "active_pairs": {8: going_on}})
     assert analyse(plan, shrunk).blocks_done == 10
     assert analyse(plan, run.model_copy(update={"trials": trials})).blocks_done == 7
 

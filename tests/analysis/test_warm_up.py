@@ -10,16 +10,19 @@ from support.turns import planned, sliced, with_slices, workload_of
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.warm_up import (
     all_series_of,
-    samples_after_warm_up,
     series_of,
+    values_after_warm_up,
     warm_up_of,
 )
+from tiltyard.run.samples import Samples
 
 SLOW_START = np.where(np.arange(40) < 10, 500.0, 1000.0)
 
 
-def headline(samples) -> float:
-    return next(sample.value for sample in samples if sample.metric == "transactions")
+def headline(trial, workload) -> float:
+    values, _ = values_after_warm_up(trial, workload)
+    metrics = [sample.metric for sample in trial.samples]
+    return values[metrics.index("transactions")]
 
 
 def trial_of(rates, **update):
@@ -33,29 +36,30 @@ def trial_of(rates, **update):
 )
 def test_the_rest_is_the_work_of_the_later_slices_over_their_time(warm_up_s, value):
     trial, workload = trial_of(SLOW_START, warm_up_s=warm_up_s)
-    assert headline(samples_after_warm_up(trial, workload)) == pytest.approx(value, rel=1e-12)
+    assert headline(trial, workload) == pytest.approx(value, rel=1e-12)
 
 
 def test_other_metrics_stay_as_they_are():
     trial, workload = trial_of(SLOW_START, warm_up_s=10.0)
-    after = {sample.metric: sample for sample in samples_after_warm_up(trial, workload)}
-    for sample in trial.samples:
-        if sample.metric != "transactions":
-            assert after[sample.metric] == sample
-    assert len(after) == len(trial.samples)
+    values, kept = values_after_warm_up(trial, workload)
+    for sample, value in zip(trial.samples, values, strict=True):
+        assert (value == sample.value) == (sample.metric != "transactions")
+    assert kept.all()
 
 
 def test_a_trial_that_was_over_before_has_no_value():
     trial, workload = trial_of(SLOW_START, warm_up_s=40.0)
-    samples = samples_after_warm_up(trial, workload)
-    assert "transactions" not in {sample.metric for sample in samples}
+    _, kept = values_after_warm_up(trial, workload)
+    assert [s.metric for s, is_kept in zip(trial.samples, kept, strict=True) if not is_kept] == [
+        "transactions"
+    ]
 
 
 def test_work_that_the_slices_do_not_show_is_left_alone():
     trial, workload = trial_of(SLOW_START, warm_up_s=10.0)
     beyond = trial.model_copy(update={"intervals": trial.intervals[:-1]})
     assert series_of(beyond, workload) is None
-    assert samples_after_warm_up(beyond, workload) == trial.samples
+    assert values_after_warm_up(beyond, workload)[0].tolist() == trial.samples.values.tolist()
 
 
 def test_several_values_are_left_alone():
@@ -63,7 +67,7 @@ def test_several_values_are_left_alone():
     trial = with_slices(run.trials[0], SLOW_START)
     workload = workload_of(planned(plan, warm_up_s=10.0))
     assert series_of(trial, workload) is None
-    assert samples_after_warm_up(trial, workload) == trial.samples
+    assert values_after_warm_up(trial, workload)[0].tolist() == trial.samples.values.tolist()
 
 
 def test_verdicts_rest_on_what_comes_after_the_warm_up():
@@ -107,7 +111,9 @@ def test_a_stump_at_the_end_counts_for_the_value_but_not_as_a_slice():
     (headline_sample, *_) = (s for s in trial.samples if s.metric == "transactions")
     sample = replace(headline_sample, value=40_050 / 40.1)
     samples = (sample, *(s for s in trial.samples if s.metric != "transactions"))
-    longer = trial.model_copy(update={"intervals": (*trial.intervals, stump), "samples": samples})
+    longer = trial.model_copy(
+        update={"intervals": (*trial.intervals, stump), "samples": Samples.of(samples)}
+    )
     series = series_of(longer, workload)
     assert series is not None
     assert len(series.rates) == 40

@@ -48,7 +48,7 @@ def test_a_workload_that_a_look_has_left_out_stays_decided() -> None:
     )
     kept = tuple(t for t in run.trials if t.key.block <= 10 or t.key.workload == "iozone")
     going_on = frozenset((system, "iozone") for system in SYSTEMS)
-    shrunk = run.model_copy(update={"trials": kept, "narrowed": {11: going_on}})
+    shrunk = run.model_copy(update={"trials": kept, "active_pairs": {11: going_on}})
     findings = analyse(plan, shrunk)
     assert findings.blocks_done == 14
     assert _exit_code(findings, require_decision=True) == ExitCode.DONE

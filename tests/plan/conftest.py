@@ -46,7 +46,7 @@ def accept(workload: str, parameters: dict[str, JsonValue]) -> Hello:
         effective=effective,
         hash=sha256(repr(effective).encode()),
         timing="pass",
-        conditions=Conditions(),
+        conditions=Conditions(cpus=[], awake=[]),
     )
 
 

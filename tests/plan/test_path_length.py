@@ -8,8 +8,7 @@ from pydantic import JsonValue
 
 from support.catalogue import CATALOGUE
 from support.synthetic import synthetic_study
-from tiltyard.analysis.readings import Reader
-from tiltyard.analysis.turn import readings_of_turn
+from tiltyard.analysis.readings import is_complete, read_trials
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan, TrialKey
@@ -44,7 +43,7 @@ def accept(workload: str, parameters: dict[str, JsonValue]) -> Hello:
         effective=dict(parameters),
         hash=sha256(repr(parameters).encode()),
         timing="pass",
-        conditions=Conditions(),
+        conditions=Conditions(cpus=[], awake=[]),
     )
 
 
@@ -234,12 +233,12 @@ def test_two_trials_of_a_turn_make_one_measurement(folder: StudyFolder) -> None:
     found = list(counted_in_instructions([first, second], plan))
     assert [len(trial.samples) for trial in found] == [0, 3]
     assert found[1].samples[0].value == pytest.approx(EACH)
-    readings = readings_of_turn(found, twice, Reader())
-    assert readings is not None
+    assert is_complete(found, twice)
+    readings = read_trials({(0,): found}, (1,), twice)
     assert readings.values[0] == pytest.approx(EACH)
-    assert readings_of_turn(found[1:], twice, Reader()) is None
+    assert not is_complete(found[1:], twice)
     alone = list(counted_in_instructions([second], plan))
-    assert alone[0].samples == ()
+    assert not alone[0].samples
 
 
 def record(key: TrialKey, samples: tuple[Sample, ...]) -> TrialRecord:

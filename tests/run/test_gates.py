@@ -16,6 +16,7 @@ from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.gates import Evidence, check_block, check_evidence, evidence_of
 from tiltyard.run.history import History
 from tiltyard.run.record import Reason, TrialRecord
+from tiltyard.run.samples import Samples
 
 QUIET = Telemetry(elapsed_s=3.3, own_bytes=10**8, foreign_bytes=0, clock_sources=("tsc",))
 
@@ -203,7 +204,7 @@ def test_no_result_changes_a_reason() -> None:
         changed = [
             record.model_copy(
                 update={
-                    "samples": tuple(
+                    "samples": Samples.of(
                         replace(sample, value=sample.value * factor)
                         for sample in record.samples[:: rng.integers(1, 3)]
                     ),

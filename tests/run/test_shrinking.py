@@ -63,7 +63,7 @@ def test_only_what_is_open_goes_on(study: tuple[StudyFolder, Plan], engine: Engi
     assert ran(folder, plan) == RAN
     record = read_run(folder, plan)
     assert [p.system for p in record.prepared if p.block == 3] == ["c", "a"], "b has no turn"
-    assert {block: set(still) for block, still in record.narrowed.items()} == {
+    assert {block: set(still) for block, still in record.active_pairs.items()} == {
         2: OPEN[1],
         3: OPEN[2],
         4: {(key.split()[1], key.split()[2]) for key in RAN},

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import rankdata, wilcoxon
 
 from tiltyard.stats.consistency import spread_ratio
-from tiltyard.stats.outliers import oddest
+from tiltyard.stats.outliers import max_outlier
 
 PAIRED = np.random.default_rng(10).normal(0, [1.0, 3.0], (9, 2))
 
@@ -71,7 +71,7 @@ def test_the_oddest_value_is_found_in_its_column():
     values = np.random.default_rng(13).normal(0, [0.01, 0.1], (20, 2))
     values[4, 0] = 0.9
     values[7, 1] = np.nan
-    found = oddest(values, 10)
+    found = max_outlier(values, 10)
     assert found is not None
     assert (found.row, found.column, found.n) == (4, 0, 20)
     median = np.median(values[:, 0])
@@ -82,10 +82,10 @@ def test_the_oddest_value_is_found_in_its_column():
 
 
 def test_short_columns_have_no_outlier():
-    assert oddest(np.random.default_rng(14).normal(size=(9, 3)), 10) is None
+    assert max_outlier(np.random.default_rng(14).normal(size=(9, 3)), 10) is None
 
 
 def test_noise_with_heavy_tails_has_few_outliers():
     rng = np.random.default_rng(15)
-    p_values = [oddest(rng.standard_t(3, (20, 3)), 10).p for _ in range(400)]
+    p_values = [max_outlier(rng.standard_t(3, (20, 3)), 10).p for _ in range(400)]
     assert np.mean(np.array(p_values) <= 0.01) <= 0.03

@@ -8,6 +8,7 @@ from tiltyard.plan.model import Plan
 from tiltyard.plan.path_length import path_length_cards
 from tiltyard.run.read import counted_in_instructions
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 from tiltyard.wire import Sample
 
 
@@ -29,7 +30,7 @@ def counted_study(**options: Any) -> tuple[Plan, RunRecord]:
 
 def _consistent(trial: TrialRecord) -> TrialRecord:
     """With the elapsed time that belongs to each value."""
-    return trial.model_copy(update={"samples": tuple(map(_timed, trial.samples))})
+    return trial.model_copy(update={"samples": Samples.of(map(_timed, trial.samples))})
 
 
 def _timed(sample: Sample) -> Sample:

@@ -13,6 +13,7 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, Observation
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 from tiltyard.stats.types import FloatArray
 
 KIB = 1024
@@ -71,7 +72,7 @@ def observed_study(
             replace(sample, value=float(value))
             for sample, value in zip(trial.samples, own, strict=True)
         )
-        changed = trial.model_copy(update={"samples": samples})
+        changed = trial.model_copy(update={"samples": Samples.of(samples)})
         trials.append(changed.model_copy(update=change(changed)))
     return plan, run.model_copy(update={"trials": tuple(trials)})
 

@@ -7,6 +7,7 @@ import numpy as np
 from support.synthetic import synthetic_study
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 from tiltyard.wire import Interval
 
 TYPICAL = 14_000.0
@@ -40,7 +41,7 @@ def in_turns(
                     replace(sample, value=value) if sample.metric == "transactions" else sample
                     for sample in trial.samples
                 )
-                update = {"key": key, "samples": samples, "slot": len(made) + 1}
+                update = {"key": key, "samples": Samples.of(samples), "slot": len(made) + 1}
                 made.append(trial.model_copy(update=update))
     return plan, run.model_copy(update={"trials": tuple(made)})
 
@@ -64,7 +65,7 @@ def with_slices(trial: TrialRecord, rates: np.ndarray, slice_s: float = 1.0) -> 
         replace(sample, **update) if sample.metric == "transactions" else sample
         for sample in trial.samples
     )
-    return trial.model_copy(update={"samples": samples, "intervals": intervals})
+    return trial.model_copy(update={"samples": Samples.of(samples), "intervals": intervals})
 
 
 def sliced(rates: np.ndarray, *, slice_s: float = 1.0, **update: object) -> tuple[Plan, RunRecord]:

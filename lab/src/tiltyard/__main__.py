@@ -2,13 +2,11 @@
 
 import sys
 
-from tiltyard.collector import no_search_at_exit
 from tiltyard.errors import ExitCode
 
 
 def main() -> None:
     """Run the command line; Ctrl-C while it loads is answered like any later one."""
-    no_search_at_exit()
     try:
         from tiltyard import cli
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.observations.course import MOST_LEVELS, courses
 from tiltyard.analysis.quantity import collect
 from tiltyard.run.record import TrialRecord
+from tiltyard.run.samples import Samples
 
 NOISE = 0.01
 FLAT = np.zeros(5)
@@ -115,7 +116,10 @@ def from_device(gib: float):
             update={"read_bytes": 8 * 2**30, "device_read_bytes": int(gib * 2**30)}
         )
         samples = tuple(replace(s, bytes=int(s.at["file"])) for s in trial.samples)
-        return {"end": trial.end.model_copy(update={"access": access}), "samples": samples}
+        return {
+            "end": trial.end.model_copy(update={"access": access}),
+            "samples": Samples.of(samples),
+        }
 
     return change
 

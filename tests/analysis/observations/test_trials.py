@@ -11,6 +11,7 @@ from support.synthetic import synthetic_study
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Observation
 from tiltyard.run.record import TrialRecord
+from tiltyard.run.samples import Samples
 
 LEVELS = (4096, 65536)
 
@@ -115,7 +116,7 @@ def test_a_worse_tail_needs_enough_operations():
 
 def _counted(trial: TrialRecord, operations: int) -> dict[str, object]:
     return {
-        "samples": tuple(
+        "samples": Samples.of(
             replace(sample, latency_ns=sample.latency_ns.model_copy(update={"count": operations}))
             if sample.latency_ns
             else sample
@@ -126,7 +127,9 @@ def _counted(trial: TrialRecord, operations: int) -> dict[str, object]:
 
 def test_failed_trials_are_no_part_of_any_series():
     plan, run = observed_study(noise(10), LEVELS)
-    failed = run.trials[5].model_copy(update={"outcome": "failed", "samples": (), "end": None})
+    failed = run.trials[5].model_copy(
+        update={"outcome": "failed", "samples": Samples.of(()), "end": None}
+    )
     trials = (*run.trials[:5], failed, *run.trials[6:])
     findings = analyse(plan, run.model_copy(update={"trials": trials}))
     assert findings.workloads[0].observations == ()

@@ -8,7 +8,7 @@ import numpy as np
 
 from tiltyard.analysis.amounts import compatible, coverage
 from tiltyard.analysis.contrast import Contrast, Judged
-from tiltyard.analysis.covariates import WORDS
+from tiltyard.analysis.quantity import COVARIATE_WORDS
 from tiltyard.analysis.verdict import Beside
 from tiltyard.plan.model import Design
 from tiltyard.stats.covariates import explained
@@ -80,6 +80,6 @@ def _share(used: Sequence[Covariate], share: float | None) -> str:
     """How much of the noise goes with the covariates."""
     if share is None:
         return "others took the same of both sides in every block, as far as the host tells"
-    names = " and ".join(WORDS[name] for name in used)
+    names = " and ".join(COVARIATE_WORDS[name] for name in used)
     explains = "explain" if len(used) > 1 else "explains"
     return f"{names} {explains} {100 * share:.0f} % of the variance of the blocks"

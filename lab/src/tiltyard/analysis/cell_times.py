@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from tiltyard.plan.model import PlannedWorkload
 from tiltyard.plan.pilot import CellTime
 from tiltyard.run.record import RunRecord
+from tiltyard.run.samples import CellKey
 from tiltyard.study.amounts import amounts_in_force, larger
 from tiltyard.study.model import Frozen
 from tiltyard.units import parse_size
@@ -54,15 +55,16 @@ def cell_times(run: RunRecord, workload: PlannedWorkload) -> tuple[CellTime, ...
         for trial in run.trials
         if trial.outcome == "done" and trial.key.workload == workload.spec.name
     )
-    found: dict[tuple[str, tuple[tuple[str, int | str], ...]], list[float]] = {}
+    times_s: dict[CellKey, list[float]] = {}
     for trial in islice(done, _ENOUGH):
-        for sample in trial.samples:
-            if sample.metric in headline and sample.elapsed_s > 0:
-                place = sample.metric, tuple(sample.at.items())
-                found.setdefault(place, []).append(sample.elapsed_s)
+        samples = trial.samples
+        for cell, elapsed_s in zip(samples.cells, samples.elapsed_s.tolist(), strict=True):
+            key = samples.table.cells[cell].key
+            if key[0] in headline and elapsed_s > 0:
+                times_s.setdefault(key, []).append(elapsed_s)
     return tuple(
         CellTime(metric=metric, at=dict(at), elapsed_s=median(times))
-        for (metric, at), times in found.items()
+        for (metric, at), times in times_s.items()
     )
 
 
@@ -154,7 +156,7 @@ def _longer_s(
     for cell in cells:
         factor, at = 1.0, dict[str, object](cell.at)
         for name, points in grown.items():
-            before, after = next(one for one in points if _is_at(cell, name, one[0]))
+            before, after = next(point for point in points if _is_at(cell, name, point[0]))
             factor = max(factor, _number(after) / _number(before))
             if name in at:
                 at[name] = after

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tiltyard.analysis.covariates import WORDS
 from tiltyard.analysis.model import TrialLine
+from tiltyard.analysis.quantity import COVARIATE_WORDS
 from tiltyard.plan.model import Design, Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.study.model import Clock
@@ -43,7 +43,7 @@ def _adjusted(design: Design) -> str:
     """Which analysis was named as that of the verdicts, where there are two."""
     if not design.adjust_for:
         return ""
-    names = " and ".join(WORDS[name] for name in design.adjust_for)
+    names = " and ".join(COVARIATE_WORDS[name] for name in design.adjust_for)
     effects = "" if design.verdict == "unadjusted" else "; effects of factors are not adjusted"
     other = "adjusted" if design.verdict == "unadjusted" else "unadjusted"
     return (

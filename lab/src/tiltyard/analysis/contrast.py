@@ -28,7 +28,7 @@ from tiltyard.stats.types import BoolArray, FloatArray, IntArray
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
 FARTHEST: Final = 300.0
-"""Log ratios end there: a larger one tells no more, and its ratio might be no float."""
+"""Log ratios are clipped there: the ratio of a larger one may overflow."""
 _SAME_WORDS: Final[dict[int, Verdict]] = {
     UNDECIDED: "undecided",
     FUTILE: "undecided",
@@ -56,7 +56,7 @@ class Contrast:
     futile: bool = False
     """Stopped, undecided, because it could hardly be decided by the last look."""
     withheld: str = ""
-    """Why it has no verdict though its data may well give one: too many blocks are spoiled."""
+    """Why it has no verdict though its data may well give one: too many blocks were disturbed."""
     covariates: FloatArray | None = None
     """Those of the differences, shape (differences, covariates), if they were adjusted for."""
     beside: "Contrast | None" = None
@@ -89,7 +89,7 @@ class Contrast:
         return fmean(rested_on) if rested_on else nan
 
     def reversed(self) -> "Contrast":
-        """The same evidence, told from the other system's side."""
+        """The same evidence from the other system's side."""
         flipped: dict[Verdict, Verdict] = {"faster": "slower", "slower": "faster"}
         interval = self.interval and replace(
             self.interval,
@@ -139,11 +139,11 @@ class Judged:
     @property
     def systems(self) -> tuple[str, ...]:
         """Every system that takes part."""
-        names = (name for found in self.contrasts for name in (found.against, found.system))
+        names = (name for pair in self.contrasts for name in (pair.against, pair.system))
         return tuple(dict.fromkeys(names))
 
     def between(self, system: str, against: str) -> Contrast:
-        """The contrast of two different systems, told from the first one's side."""
+        """The contrast of two different systems, from the first one's side."""
         for contrast in self.contrasts:
             if (contrast.system, contrast.against) == (system, against):
                 return contrast
@@ -152,9 +152,9 @@ class Judged:
         raise KeyError((system, against))
 
     def as_printed(self, contrast: Contrast) -> Contrast:
-        """The same comparison from the side from which tables tell it."""
-        told = {(found.system, found.against) for found in self.contrasts}
-        return contrast if (contrast.system, contrast.against) in told else contrast.reversed()
+        """The same comparison from the side that tables show."""
+        shown = {(pair.system, pair.against) for pair in self.contrasts}
+        return contrast if (contrast.system, contrast.against) in shown else contrast.reversed()
 
 
 def judge(
@@ -253,8 +253,8 @@ def paired(
     for row, quantity in enumerate(quantities):
         values, tried = quantity.log_values, quantity.attempted
         own = len(values)
-        found = (values[:, later] - values[:, earlier]).T
-        differences[row, :, :own] = np.clip(found, -FARTHEST, FARTHEST)
+        log_ratios = (values[:, later] - values[:, earlier]).T
+        differences[row, :, :own] = np.clip(log_ratios, -FARTHEST, FARTHEST)
         attempted[row, :, :own] = (tried[:, later] & tried[:, earlier]).T
     failed = attempted & ~np.isfinite(differences)
     return differences.reshape(-1, blocks), failed.reshape(-1, blocks)
@@ -309,20 +309,20 @@ def _contrasts(
     asked: Sequence[tuple[Quantity, str, str]],
     differences: FloatArray,
     failed: BoolArray,
-    found: FamilyVerdicts,
+    verdicts: FamilyVerdicts,
     covariates: FloatArray | None,
 ) -> Iterator[Contrast]:
     """Each row of the arrays as a contrast."""
     usable = np.isfinite(differences)
     rows = zip(
-        found.outcome.tolist(),
-        found.blocks.tolist(),
-        found.estimate.tolist(),
-        found.low.tolist(),
-        found.high.tolist(),
-        found.p.tolist(),
-        found.level.tolist(),
-        found.p_adjusted.tolist(),
+        verdicts.outcome.tolist(),
+        verdicts.blocks.tolist(),
+        verdicts.estimate.tolist(),
+        verdicts.low.tolist(),
+        verdicts.high.tolist(),
+        verdicts.p.tolist(),
+        verdicts.level.tolist(),
+        verdicts.p_adjusted.tolist(),
         failed.sum(axis=1).tolist(),
         strict=True,
     )

@@ -1,19 +1,187 @@
-"""The effects of a factorial study as the findings state them."""
+"""Effects in factorial studies: judged as one family, and as the findings state them.
+
+In a study with several factors, fully crossed, each block holds a whole experiment. An effect is a
+weighted sum of the logarithms of its systems, one number a block, and so has the repeated interval
+of any comparison, whatever the correlation between systems:
+
+* *main*: a level against the baseline's level, the mean over all combinations of other factors;
+* *simple*: the same where one other factor is held at one level;
+* *interaction*: the simple effect at one level less that at another one: a ratio of ratios.
+
+All effects of a study are one family (Benjamini–Hochberg), so that a sentence on an interaction may
+rest on the simple effects that it names.
+
+Source: Montgomery, "Design and Analysis of Experiments", 9th ed., ch. 5 (factorial designs).
+"""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import prod
+from typing import Literal
+
+import numpy as np
 
 from tiltyard.analysis.amounts import coverage, scale_of_difference
-from tiltyard.analysis.contrast import Contrast
-from tiltyard.analysis.factorial import JudgedTerm, Term, judge_effects
+from tiltyard.analysis.contrast import Contrast, judge_rows
 from tiltyard.analysis.model import Effect, WorkloadFindings
+from tiltyard.analysis.quantity import Quantity
 from tiltyard.analysis.words import BENJAMINI_HOCHBERG, Family, sentence
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.path_length import PATH_LENGTH
 from tiltyard.stats.multiple import benjamini_hochberg
 from tiltyard.stats.sequential import LEVEL
+from tiltyard.stats.types import BoolArray, FloatArray
 from tiltyard.units import format_ratio
+
+Levels = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One effect of the design, before any measurement."""
+
+    kind: Literal["main", "simple", "interaction"]
+    factor: str
+    level: str
+    over: str
+    """The baseline's level of the factor."""
+    by: str | None
+    by_level: str | None
+    by_over: str | None
+    """The earlier level of the other factor; ``None`` for a simple effect."""
+    others: tuple[str, ...]
+    """The factors over whose levels it is a mean."""
+    weights: FloatArray
+    """Of the systems in the order of the plan, shape (systems,); they sum to 0."""
+
+    @property
+    def subject(self) -> str:
+        """What is told of: ``kernel 3.13``, of an interaction the change at ``by_level``."""
+        if self.kind == "interaction":
+            change = f"the change from {self.factor} {self.over} to {self.level}"
+            return f"{change} on {self.by} {self.by_level}"
+        return f"{self.factor} {self.level}"
+
+    @property
+    def against(self) -> str:
+        """What it is compared with: ``3.12``, or the same change at ``by_over``."""
+        return self.over if self.by_over is None else f"the same change on {self.by_over}"
+
+    @property
+    def where(self) -> str:
+        """At which level it is, and over which factors it is a mean; behind a topic."""
+        at = f" on {self.by} {self.by_level}" if self.kind == "simple" else ""
+        return f"{at}, averaged over {' and '.join(self.others)}" if self.others else at
+
+
+@dataclass(frozen=True)
+class JudgedTerm:
+    """An effect of one quantity, with its evidence and its verdict."""
+
+    term: Term
+    contrast: Contrast
+    """Its differences are the effect block by block, told of the level against the baseline's."""
+
+
+def terms_of(plan: Plan) -> list[Term]:
+    """All effects of a study; none unless at least two factors vary and are fully crossed."""
+    levels = [system.levels for system in plan.systems]
+    base = plan.system(plan.baseline).levels
+    varied = {
+        factor: tuple(dict.fromkeys((base[factor], *(own[factor] for own in levels))))
+        for factor in base
+        if len({own[factor] for own in levels}) > 1
+    }
+    crossed = len({tuple(own.values()) for own in levels}) == prod(map(len, varied.values()))
+    if len(varied) < 2 or not crossed:
+        return []
+    main = [term for factor in varied for term in _main(factor, varied, levels)]
+    pairs = [_dependent(by, factor, varied, levels) for by, factor in combinations(varied, 2)]
+    return sorted(
+        [*main, *(term for terms in pairs for term in terms)],
+        key=lambda term: ("main", "simple", "interaction").index(term.kind),
+    )
+
+
+def judge_effects(
+    quantities: Sequence[Quantity],
+    plan: Plan,
+    adjust: Callable[[FloatArray], FloatArray],
+    to_come: int | None = None,
+) -> list[list[JudgedTerm]]:
+    """Verdicts on every effect in every quantity, corrected as one family.
+
+    Args:
+        quantities: what was measured; the columns are the systems of the plan.
+        plan: names the factors and the rules.
+        adjust: p-values to adjusted ones, e.g. Benjamini–Hochberg's.
+        to_come: blocks that may still be made; if not given, those up to the last look.
+
+    Returns:
+        For each quantity the effects in the order of :func:`terms_of`.
+    """
+    terms = terms_of(plan)
+    if not terms or not quantities:
+        return [[] for _ in quantities]
+    asked = [
+        (replace(quantity, topic=f"{quantity.topic}{term.where}"), term.subject, term.against)
+        for quantity in quantities
+        for term in terms
+    ]
+    rows = [_per_block(quantity, term) for quantity in quantities for term in terms]
+    effects, attempted = map(np.stack, zip(*rows, strict=True))
+    failed = attempted & ~np.isfinite(effects)
+    rate = plan.design.false_discovery_rate
+    rows_judged = judge_rows(asked, effects, failed, plan.design, adjust, rate, to_come=to_come)
+    judged = iter(rows_judged)
+    return [[JudgedTerm(term, next(judged)) for term in terms] for _ in quantities]
+
+
+def _main(
+    factor: str, varied: Mapping[str, Sequence[str]], levels: Sequence[Levels]
+) -> Iterator[Term]:
+    over, *others = varied[factor]
+    for level in others:
+        weights = _mean_of(levels, {factor: level}) - _mean_of(levels, {factor: over})
+        left = tuple(name for name in varied if name != factor)
+        yield Term("main", factor, level, over, None, None, None, left, weights)
+
+
+def _dependent(
+    by: str, factor: str, varied: Mapping[str, Sequence[str]], levels: Sequence[Levels]
+) -> Iterator[Term]:
+    """A factor's simple effects at each level of another one, and how far they differ."""
+    over, *own = varied[factor]
+    left = tuple(name for name in varied if name not in (by, factor))
+    for level in own:
+        simple = {
+            place: _mean_of(levels, {factor: level, by: place})
+            - _mean_of(levels, {factor: over, by: place})
+            for place in varied[by]
+        }
+        for place, weights in simple.items():
+            yield Term("simple", factor, level, over, by, place, None, left, weights)
+        for by_over, place in combinations(varied[by], 2):
+            weights = simple[place] - simple[by_over]
+            yield Term("interaction", factor, level, over, by, place, by_over, left, weights)
+
+
+def _mean_of(levels: Sequence[Levels], wanted: Levels) -> FloatArray:
+    """Equal weights, with sum 1, for the systems that have all of the wanted levels."""
+    chosen = np.array([wanted.items() <= own.items() for own in levels])
+    weights: FloatArray = chosen / chosen.sum()
+    return weights
+
+
+def _per_block(quantity: Quantity, term: Term) -> tuple[FloatArray, BoolArray]:
+    """The effect in each block, nan unless it has all systems involved; and which attempted it."""
+    involved = term.weights != 0
+    effect: FloatArray = quantity.log_values[:, involved] @ term.weights[involved]
+    attempted: BoolArray = np.all(quantity.attempted[:, involved], axis=1)
+    return effect, attempted
 
 
 def with_effects(

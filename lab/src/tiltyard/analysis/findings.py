@@ -23,15 +23,15 @@ from tiltyard import __version__
 from tiltyard.analysis.beside import side_by_side
 from tiltyard.analysis.conditions import conditions_sentence, design_sentence, gates_sentence
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld, judge
+from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, withhold
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.notices import notices
 from tiltyard.analysis.observations import observe
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect
-from tiltyard.analysis.spoiled import spoiled_blocks, too_many_spoiled, withhold
 from tiltyard.analysis.systems import advantages, record_under_test, system_findings
-from tiltyard.analysis.tables import Teller
+from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.words import BENJAMINI_HOCHBERG, HOLM, Family
 from tiltyard.analysis.workload import (
     JudgedWorkload,
@@ -40,9 +40,8 @@ from tiltyard.analysis.workload import (
     unmeasured,
     workload_findings,
 )
-from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Plan
-from tiltyard.run.course import blocks_to_come, counted, course_of
+from tiltyard.run.course import blocks_to_come, course_of, without_replaced_blocks
 from tiltyard.run.differences import differences
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, holm
@@ -51,30 +50,29 @@ HEADLINE_LEVEL: Final = 0.05
 """Chance of any false claim among the indices of the workloads."""
 
 
-@collector_paused()
 def analyse(plan: Plan, run: RunRecord) -> Findings:
     """All findings of a study so far; pure, and the same for the same record.
 
     Blocks that were replaced are shown trial by trial, and count for nothing else.
     """
     course = course_of(plan, run)
-    everything, run = run, counted(run, course)
+    everything, run = run, without_replaced_blocks(run, course)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     to_come = blocks_to_come(everything, course)
-    judged = _judge_all(plan, [found for m in measured if (found := quantities_of(m))], to_come)
-    withheld = too_many_spoiled(everything, course)
+    judged = _judge_all(plan, [q for m in measured if (q := quantities_of(m))], to_come)
+    withheld = too_many_disturbed(everything, course)
     judged = withhold(judged, withheld) if withheld else judged
-    headlines = sum(len(found.index.contrasts) for found in judged)
-    family = sum(len(judgement.contrasts) for found in judged for judgement in found.family)
-    workloads = _tell(plan, run, measured, judged, headlines, family, withheld)
+    headlines = sum(len(workload.index.contrasts) for workload in judged)
+    family = sum(len(judgement.contrasts) for workload in judged for judgement in workload.family)
+    workloads = _describe(plan, run, measured, judged, headlines, family, withheld)
     if not withheld:
         workloads = with_effects(workloads, plan, judged, to_come)
         workloads = _with_observations(workloads, observe(measured, run, plan, judged))
     lines = trial_lines(everything, _all_measured(plan, everything, run, measured))
     systems = system_findings(plan, run)
     blocks_done = len(course.counted)
-    contrasts = [contrast for found in judged for contrast in found.contrasts]
-    look = max((found.interval.blocks for found in contrasts if found.interval), default=0)
+    contrasts = [contrast for workload in judged for contrast in workload.contrasts]
+    look = max((c.interval.blocks for c in contrasts if c.interval), default=0)
     return Findings(
         format=FORMAT,
         tiltyard=__version__,
@@ -107,7 +105,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         trials=lines,
         drifts=tuple(drifts(lines)),
         notices=tuple(notices(plan, run, judged, workloads, withheld)),
-        spoiled=spoiled_blocks(everything, course, lambda record: _headlines(plan, record)),
+        spoiled=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),
         calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,
         clock=plan.clock,
@@ -135,17 +133,17 @@ def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Sequence
     last = plan.design.looks[-1].blocks
     if not contrasts:
         return blocks_done >= last
-    lacking = any(found.is_open and len(found.differences) < last for found in contrasts)
+    lacking = any(c.is_open and len(c.differences) < last for c in contrasts)
     return not lacking or to_come == 0
 
 
-def _judge_all(plan: Plan, found: Sequence[Quantities], to_come: int) -> list[JudgedWorkload]:
+def _judge_all(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> list[JudgedWorkload]:
     """Verdicts on everything that is compared, each family corrected as a whole."""
     design = plan.design
     systems = [system.name for system in plan.systems]
-    indices = _judge_indices(plan, found, to_come)
-    grid: list[Quantity] = [quantity for q in found for quantity in q.family]
-    own = [q.measured.covariates for q in found for _ in q.family]
+    indices = _judge_indices(plan, quantities, to_come)
+    grid: list[Quantity] = [quantity for q in quantities for quantity in q.family]
+    own = [q.measured.covariates for q in quantities for _ in q.family]
     of_grid = judge(
         grid,
         systems,
@@ -155,7 +153,7 @@ def _judge_all(plan: Plan, found: Sequence[Quantities], to_come: int) -> list[Ju
         to_come=to_come,
         covariates=own if design.verdict == "adjusted" else (),
     )
-    judged = (found.against(plan.baseline) for found in of_grid)
+    judged = (judgement.against(plan.baseline) for judgement in of_grid)
     return [
         JudgedWorkload(
             measured=q.measured,
@@ -166,34 +164,36 @@ def _judge_all(plan: Plan, found: Sequence[Quantities], to_come: int) -> list[Ju
             metrics=tuple(next(judged) for _ in q.metrics),
             latencies=tuple(next(judged) for _ in q.latencies),
         )
-        for q, index in zip(found, indices, strict=True)
+        for q, index in zip(quantities, indices, strict=True)
     ]
 
 
-def _judge_indices(plan: Plan, found: Sequence[Quantities], to_come: int) -> tuple[Judged, ...]:
+def _judge_indices(
+    plan: Plan, quantities: Sequence[Quantities], to_come: int
+) -> tuple[Judged, ...]:
     """Verdicts on the workloads as wholes, with those of the other analysis beside them."""
     design = plan.design
     systems = [system.name for system in plan.systems]
-    indices = [q.index for q in found]
-    covariates = [q.measured.covariates for q in found]
+    indices = [q.index for q in quantities]
+    covariates = [q.measured.covariates for q in quantities]
     judged = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come)
     if any(np.isfinite(own).any() for own in covariates):
         adjusted = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come, covariates)
         both = (judged, adjusted) if design.verdict == "unadjusted" else (adjusted, judged)
         judged = tuple(map(side_by_side, *both))
-    return tuple(found.against(plan.baseline) for found in judged)
+    return tuple(judgement.against(plan.baseline) for judgement in judged)
 
 
 def _headlines(plan: Plan, run: RunRecord) -> dict[str, Judged]:
     """The same of any record, by workload."""
     measured = (collect(plan, run, workload) for workload in plan.workloads)
-    found = [quantities for m in measured if (quantities := quantities_of(m))]
-    names = (quantities.measured.workload.spec.name for quantities in found)
-    judged = _judge_indices(plan, found, blocks_to_come(run, course_of(plan, run)))
+    quantities = [q for m in measured if (q := quantities_of(m))]
+    names = (q.measured.workload.spec.name for q in quantities)
+    judged = _judge_indices(plan, quantities, blocks_to_come(run, course_of(plan, run)))
     return dict(zip(names, judged, strict=True))
 
 
-def _tell(
+def _describe(
     plan: Plan,
     run: RunRecord,
     measured: Sequence[Measured],
@@ -203,14 +203,14 @@ def _tell(
     withheld: Withheld | None,
 ) -> tuple[WorkloadFindings, ...]:
     """The findings of each workload, in the order of the plan."""
-    told = {found.measured.workload.spec.name: found for found in judged}
-    claimed = _claimed(found.index for found in judged)
-    index_teller = Teller(plan.design, Family(headlines, HOLM, claimed))
-    claimed = _claimed(judgement for found in judged for judgement in found.family)
-    grid_teller = Teller(plan.design, Family(family, BENJAMINI_HOCHBERG, claimed))
+    by_name = {own.measured.workload.spec.name: own for own in judged}
+    claimed = _claimed(workload.index for workload in judged)
+    of_indices = ComparisonBuilder(plan.design, Family(headlines, HOLM, claimed))
+    claimed = _claimed(judgement for workload in judged for judgement in workload.family)
+    of_grid = ComparisonBuilder(plan.design, Family(family, BENJAMINI_HOCHBERG, claimed))
     return tuple(
-        workload_findings(told[m.workload.spec.name], plan, run, index_teller, grid_teller)
-        if m.workload.spec.name in told
+        workload_findings(by_name[m.workload.spec.name], plan, run, of_indices, of_grid)
+        if m.workload.spec.name in by_name
         else unmeasured(m, withheld)
         for m in measured
     )
@@ -238,8 +238,8 @@ def _resolution_percent(judged: Sequence[JudgedWorkload]) -> float | None:
     """Median half-width of the intervals of the headline cells, in percent."""
     widths = [
         (contrast.interval.high - contrast.interval.low) / 2
-        for found in judged
-        for cell in found.cells
+        for workload in judged
+        for cell in workload.cells
         for contrast in cell.contrasts
         if contrast.interval
     ]

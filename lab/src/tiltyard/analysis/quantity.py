@@ -4,7 +4,7 @@ A *quantity* is anything that yields one number a trial: a metric at one point o
 geometric mean over several of those. Everything downstream treats all of them alike.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, Literal
@@ -12,14 +12,40 @@ from typing import Final, Literal
 import numpy as np
 
 from tiltyard.analysis.axes import Axis, Level, Point, label_of, spoken_axes
-from tiltyard.analysis.covariates import covariates_of_turn
-from tiltyard.analysis.readings import PERCENTILES, CellKey, Reader, Readings
-from tiltyard.analysis.turn import readings_of_turn
+from tiltyard.analysis.readings import Readings, is_complete, read_trials
 from tiltyard.plan.model import Plan, PlannedWorkload, Unit
 from tiltyard.plan.sessions import session_of
+from tiltyard.run.gates import TICKS_S
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
+from tiltyard.study.model import Covariate
 from tiltyard.wire import MetricCard
+
+MAX_LOST_SHARE: Final = 0.95
+"""No larger share of the time counts as lost: a clock tick would decide everything there."""
+
+COVARIATE_WORDS: Final[Mapping[Covariate, str]] = {
+    "external_cpu": "CPU time of others on the CPUs that measure",
+    "steal": "time that the hypervisor took of them",
+}
+
+
+def covariates_of_turn(trials: Sequence[TrialRecord], names: Sequence[Covariate]) -> FloatArray:
+    """Means over the trials of a turn, shape (covariates,); nan where the host does not tell."""
+    return np.array([np.mean([_left(trial, name) for trial in trials]) for name in names])
+
+
+def _left(trial: TrialRecord, name: Covariate) -> float:
+    """Logarithm of the share of CPU time left to the workload; one clock tick counts as none."""
+    seen = trial.telemetry
+    taken_s = trial.taken_s(name)
+    if seen is None or taken_s is None or seen.elapsed_s <= 0:
+        return np.nan
+    if taken_s <= TICKS_S:
+        return 0.0
+    share = taken_s / seen.elapsed_s / max(1, len(seen.cpus))
+    return float(np.log1p(-min(share, MAX_LOST_SHARE)))
+
 
 Direction = Literal["higher", "lower"]
 LATENCY: Final = "latency"
@@ -62,7 +88,7 @@ class GridCell:
     values: FloatArray
     """Shape (blocks, systems), in the metric's unit; nan where there is no value."""
     percentiles: FloatArray
-    """Shape (blocks, systems, percentiles): see :class:`tiltyard.analysis.readings.Readings`."""
+    """Shape (blocks, systems, percentiles): see :data:`tiltyard.run.samples.PERCENTILES`."""
     quantity: Quantity
 
     @property
@@ -100,8 +126,8 @@ class Measured:
     details: tuple[GridCell, ...]
     """The other metrics."""
     covariates: FloatArray
-    """What others did during each turn, shape (blocks, systems, covariates): those of the plan
-    (:mod:`tiltyard.analysis.covariates`); nan where there is no turn or it is not told."""
+    """What others did during each turn, shape (blocks, systems, covariates), in the order of
+    the plan; nan where there is no turn or it is not told."""
 
     @property
     def done(self) -> Iterator[TrialRecord]:
@@ -124,8 +150,8 @@ def _final_trials(run: RunRecord, workload: str) -> tuple[TrialRecord, ...]:
 
     An interrupted trial counts for nothing: the run repeats it when it goes on.
     """
-    own = (trial for trial in run.trials if trial.key.workload == workload)
-    return tuple({trial.key: trial for trial in own if trial.outcome != "interrupted"}.values())
+    trials = (trial for trial in run.trials if trial.key.workload == workload)
+    return tuple({trial.key: trial for trial in trials if trial.outcome != "interrupted"}.values())
 
 
 def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
@@ -146,17 +172,17 @@ def collect(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> Measured:
     ended = _final_trials(run, workload.spec.name)
     for trial in ended:
         turns.setdefault((trial.key.block, trial.key.system), []).append(trial)
-    reader = Reader()
     names = plan.design.adjust_for
     covariates = np.full((*shape, len(names)), np.nan)
-    found: dict[tuple[int, int], Readings] = {}
+    complete: dict[tuple[int, ...], list[TrialRecord]] = {}
     for (block, system), trials in turns.items():
         place = row_of[block], column_of[system]
         attempted[place] = len(trials) == workload.trials
         covariates[place] = covariates_of_turn(trials, names)
-        if readings := readings_of_turn(trials, workload, reader):
-            found[place] = readings
-    cells = tuple(_cells(workload, found, attempted, _sessions(plan, blocks)))
+        if is_complete(trials, workload):
+            complete[place] = trials
+    readings = read_trials(complete, shape, workload)
+    cells = tuple(_cells(workload, readings, attempted, _sessions(plan, blocks)))
     return Measured(
         workload=workload,
         systems=systems,
@@ -176,47 +202,29 @@ def _sessions(plan: Plan, blocks: Sequence[int]) -> IntArray | None:
     """The session of each block, where a verdict goes by sessions."""
     if plan.design.unit == "block":
         return None
-    found = session_of(plan)
-    return np.array([found[number] for number in blocks])
+    sessions = session_of(plan)
+    return np.array([sessions[number] for number in blocks])
 
 
 def _cells(
     workload: PlannedWorkload,
-    found: Mapping[tuple[int, int], Readings],
+    readings: Readings,
     attempted: BoolArray,
     sessions: IntArray | None,
 ) -> Iterator[GridCell]:
     """Every cell that some trial has measured, metric by metric."""
-    numbers = _numbered(found.values())
-    values = np.full((len(numbers), *attempted.shape), np.nan)
-    percentiles = np.full((*values.shape, len(PERCENTILES)), np.nan)
-    taken: dict[int, list[int]] = {}
-    for place, readings in found.items():
-        # The trials of a workload share their keys, most often as one and the same tuple.
-        if id(readings.keys) not in taken:
-            taken[id(readings.keys)] = [numbers[key] for key in readings.keys]
-        own = (taken[id(readings.keys)], *place)
-        values[own] = readings.values
-        if readings.percentiles is not None:
-            percentiles[own] = readings.percentiles
     for metric in workload.metrics:
-        points = {at: number for (name, at), number in numbers.items() if name == metric.name}
+        points = {at: row for row, (name, at) in enumerate(readings.keys) if name == metric.name}
         rows = list(points.values())
         yield from _cells_of(
-            workload, metric, list(points), values[rows], percentiles[rows], attempted, sessions
+            workload,
+            metric,
+            list(points),
+            readings.values[rows],
+            readings.percentiles[rows],
+            attempted,
+            sessions,
         )
-
-
-def _numbered(found: Iterable[Readings]) -> dict[CellKey, int]:
-    """Every cell once, in the order of first measurement."""
-    numbers: dict[CellKey, int] = {}
-    known: set[int] = set()
-    for readings in found:
-        if id(readings.keys) not in known:
-            known.add(id(readings.keys))
-            for key in readings.keys:
-                numbers.setdefault(key, len(numbers))
-    return numbers
 
 
 def _cells_of(

@@ -5,14 +5,11 @@ import math
 import numpy as np
 
 from tiltyard.analysis.model import Replication
-from tiltyard.analysis.warm_up import samples_after_warm_up
+from tiltyard.analysis.readings import read_trials
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.stats.replication import VarianceComponents, variance_components, without_shared
 from tiltyard.stats.types import FloatArray
-
-Place = tuple[str, tuple[tuple[str, int | str], ...]]
-"""Metric and point of the grid."""
 
 
 def values_of_trials(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> FloatArray:
@@ -26,33 +23,28 @@ def values_of_trials(plan: Plan, run: RunRecord, workload: PlannedWorkload) -> F
     def place_of(key: TrialKey) -> int:
         return (key.repeat - 1) // workload.amounts
 
-    own = [trial for trial in run.trials if trial.key.workload == name]
-    read = {trial.key: _log_values(trial, workload) for trial in own if trial.outcome == "done"}
-    cells = {place for found in read.values() for place in found}
+    trials = [trial for trial in run.trials if trial.key.workload == name]
     systems = {system.name: place for place, system in enumerate(plan.systems)}
-    numbers = sorted({trial.key.block for trial in own})
-    blocks = {number: place for place, number in enumerate(numbers)}
-    repeats = max((place_of(trial.key) for trial in own), default=0) + 1
-    values = np.full((len(systems), len(blocks), repeats), np.nan)
-    for key, found in read.items():
-        if found.keys() == cells and found:
-            at = systems[key.system], blocks[key.block], place_of(key)
-            values[at] = np.mean(list(found.values()))
-    return values
-
-
-def _log_values(trial: TrialRecord, workload: PlannedWorkload) -> dict[Place, float]:
-    """Logarithm of each headline value, turned so that more is better; without those of zero."""
+    blocks = {n: place for place, n in enumerate(sorted({trial.key.block for trial in trials}))}
+    repeats = max((place_of(trial.key) for trial in trials), default=0) + 1
+    shape = len(systems), len(blocks), repeats
+    done: dict[tuple[int, ...], list[TrialRecord]] = {
+        (systems[trial.key.system], blocks[trial.key.block], place_of(trial.key)): [trial]
+        for trial in trials
+        if trial.outcome == "done" and workload.completes(trial.key.repeat)
+    }
+    readings = read_trials(done, shape, workload)
     signs = {
         metric.name: 1 if metric.direction == "higher" else -1
         for metric in workload.metrics
         if metric.role == "headline"
     }
-    return {
-        (sample.metric, tuple(sample.at.items())): signs[sample.metric] * math.log(sample.value)
-        for sample in samples_after_warm_up(trial, workload)
-        if sample.metric in signs and sample.value > 0
-    }
+    rows = [
+        signs[metric] * np.log(values, out=np.full(shape, np.nan), where=values > 0)
+        for (metric, _), values in zip(readings.keys, readings.values, strict=True)
+        if metric in signs and (values > 0).any()
+    ]
+    return np.stack(rows, axis=-1).mean(axis=-1) if rows else np.full(shape, np.nan)
 
 
 def components_of(values: FloatArray) -> VarianceComponents | None:

@@ -23,7 +23,7 @@ from tiltyard.analysis.words import HOLM, Family, sentence
 from tiltyard.analysis.workload import quantities_of
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.sessions import FEWEST, design_over_sessions, session_of
-from tiltyard.run.course import counted, course_of
+from tiltyard.run.course import course_of, without_replaced_blocks
 from tiltyard.run.sessions import Recorded, pooled, seal_of
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.replication import Spread, spread_between
@@ -159,7 +159,7 @@ def _headlines(over: Sequence[Recorded]) -> tuple[Plan, IntArray, list[tuple[str
     first = over[0].plan
     plan, run = pooled(over)
     plan = plan.model_copy(update={"design": first.design})
-    run = counted(run, course_of(plan, run))
+    run = without_replaced_blocks(run, course_of(plan, run))
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     found = [quantities for own in measured if (quantities := quantities_of(own))]
     number = session_of(plan)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, repeat
 from statistics import fmean
-from typing import Final
 
 import numpy as np
 
@@ -14,23 +13,18 @@ from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
-from tiltyard.analysis.readings import PERCENTILES
 from tiltyard.analysis.words import HOLM, Family, sentence
 from tiltyard.plan.model import Design
+from tiltyard.run.samples import PERCENTILES
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.summary import ValueSummary, geometric_mean, summarise_rows
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import reading_unit
 
-# A large study has a hundred thousand of these. They are constructed with one common set of the
-# fields that were set, which otherwise takes a quarter of their memory; mypy has checked the types.
-_ALL_OF_COMPARISON: Final = set(Comparison.model_fields)
-_ALL_OF_SUMMARY: Final = set(Summary.model_fields)
-
 
 @dataclass(frozen=True)
-class Teller:
-    """Turns contrasts of one family into comparisons."""
+class ComparisonBuilder:
+    """Makes comparisons, with their sentences, of the contrasts of one family."""
 
     design: Design
     family: Family
@@ -41,8 +35,7 @@ class Teller:
         differences = contrast.differences.tolist()
         rested_on = differences[: interval.blocks] if interval else []
         sign = 1 if contrast.quantity.direction == "higher" else -1
-        return Comparison.model_construct(
-            _ALL_OF_COMPARISON,
+        return Comparison(
             system=contrast.system,
             against=contrast.against,
             blocks=len(rested_on),
@@ -56,7 +49,7 @@ class Teller:
             futile=contrast.futile,
             at_least=_nearest_bound(contrast),
             geometric_mean_ratio=math.exp(fmean(rested_on)) if interval else None,
-            ahead=sum(sign * found > 0 for found in rested_on) / len(rested_on)
+            ahead=sum(sign * difference > 0 for difference in rested_on) / len(rested_on)
             if interval
             else None,
             sentence=sentence(contrast, self.design, self.family),
@@ -85,7 +78,7 @@ def cells_of(
     """The cells of one workload as the findings state them; details come without comparisons."""
     if not cells:
         return ()
-    told = repeat((), len(cells)) if comparisons is None else comparisons
+    of_cells = repeat((), len(cells)) if comparisons is None else comparisons
     return tuple(
         Cell(
             metric=cell.metric.name,
@@ -96,47 +89,46 @@ def cells_of(
             at=cell.at,
             at_label=cell.at_label,
             summaries=summaries,
-            comparisons=own,
+            comparisons=pairs,
         )
-        for cell, summaries, own in zip(cells, _summaries(measured, cells), told, strict=True)
+        for cell, summaries, pairs in zip(cells, _summaries(measured, cells), of_cells, strict=True)
     )
 
 
 def _summaries(measured: Measured, cells: Sequence[GridCell]) -> Iterator[tuple[Summary, ...]]:
     """Each system's values of each cell; systems without a value are left out."""
     values = np.stack([cell.values.T for cell in cells])
-    found = iter(summarise_rows(values.reshape(-1, values.shape[-1])))
+    rows_summarised = iter(summarise_rows(values.reshape(-1, values.shape[-1])))
     for cell, rows in zip(cells, values, strict=True):
         yield tuple(
             _summary(measured, cell, column, row, summary)
-            for column, (row, summary) in enumerate(zip(rows, found, strict=False))
+            for column, (row, summary) in enumerate(zip(rows, rows_summarised, strict=False))
             if summary is not None
         )
 
 
 def _summary(
-    measured: Measured, cell: GridCell, column: int, values: FloatArray, found: ValueSummary
+    measured: Measured, cell: GridCell, column: int, values: FloatArray, of: ValueSummary
 ) -> Summary:
     """One system's values of one cell."""
     usable = np.isfinite(values)
-    return Summary.model_construct(
-        _ALL_OF_SUMMARY,
+    return Summary(
         system=measured.systems[column],
         blocks=tuple(compress(measured.blocks, usable)),
         values=tuple(values[usable].tolist()),
-        median=found.median,
-        median_low=found.median_low,
-        median_high=found.median_high,
-        mean=found.mean,
-        sd=found.sd,
-        cv=found.cv,
+        median=of.median,
+        median_low=of.median_low,
+        median_high=of.median_high,
+        mean=of.mean,
+        sd=of.sd,
+        cv=of.cv,
         percentiles=_percentiles(cell.percentiles[:, column]),
     )
 
 
-def _percentiles(found: FloatArray) -> dict[str, float]:
+def _percentiles(seconds: FloatArray) -> dict[str, float]:
     """Median over blocks of each percentile that all blocks with operations have."""
-    timed = found[np.isfinite(found[:, 0])]
+    timed = seconds[np.isfinite(seconds[:, 0])]
     if not len(timed):
         return {}
     medians = np.median(timed, axis=0).tolist()
@@ -147,7 +139,7 @@ def index_of(
     name: str,
     label: str,
     judged: Judged,
-    teller: Teller,
+    builder: ComparisonBuilder,
     baseline: str,
     cells: Sequence[Cell],
 ) -> Index:
@@ -160,8 +152,8 @@ def index_of(
         shown_in=cells[0].shown_in if quantity.unit else "",
         direction=quantity.direction,
         cells=quantity.cells,
-        standings=_standings(judged, teller, baseline, cells),
-        comparisons=teller.comparisons(judged),
+        standings=_standings(judged, builder, baseline, cells),
+        comparisons=builder.comparisons(judged),
     )
 
 
@@ -171,7 +163,7 @@ def averages_of(cells: Sequence[Cell]) -> tuple[Average, ...]:
     for cell in cells:
         for summary in cell.summaries:
             medians.setdefault(summary.system, []).append(summary.median)
-    means = {s: fmean(found) for s, found in medians.items() if len(found) == len(cells)}
+    means = {s: fmean(own) for s, own in medians.items() if len(own) == len(cells)}
     return tuple(
         Average(
             system=system,
@@ -183,30 +175,30 @@ def averages_of(cells: Sequence[Cell]) -> tuple[Average, ...]:
 
 
 def _standings(
-    judged: Judged, teller: Teller, baseline: str, cells: Sequence[Cell]
+    judged: Judged, builder: ComparisonBuilder, baseline: str, cells: Sequence[Cell]
 ) -> tuple[Standing, ...]:
     """Systems with values, best first.
 
     Ranked by the estimated ratio to the baseline, so that ranks never contradict the ratios beside
     them; by value as long as there is no such estimate. Ranks that the verdicts leave possible are
-    told where those hold together (Holm): they are then right for all systems at once.
+    given where those hold together (Holm): they are then right for all systems at once.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks", Rev. Econ. Stud. 91 (2024).
     """
     values = _typical_values(judged, cells, baseline)
     against_baseline = {
-        system: teller.comparison(judged.between(system, baseline))
+        system: builder.comparison(judged.between(system, baseline))
         for system in values
         if system != baseline
     }
-    ratios = {system: found.ratio for system, found in against_baseline.items()}
+    ratios = {system: pair.ratio for system, pair in against_baseline.items()}
     complete = baseline in values and None not in ratios.values()
     keys = {
         system: (ratios.get(system) or 1.0) if complete else values[system] for system in values
     }
     best_first = sorted(keys, key=keys.__getitem__, reverse=judged.quantity.direction == "higher")
     better, worse = _separated(judged, best_first)
-    hold_together = teller.family.correction == HOLM
+    hold_together = builder.family.correction == HOLM
     return tuple(
         Standing(
             rank=rank,
@@ -223,11 +215,11 @@ def _standings(
 def _separated(judged: Judged, systems: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
     """How many others are better, and how many are worse, than each system, by verdict."""
     better, worse = Counter[str](), Counter[str]()
-    for found in judged.contrasts:
-        if found.system in systems and found.against in systems:
-            pair = found.system, found.against
-            if found.verdict in ("faster", "slower"):
-                winner, loser = pair if found.verdict == "faster" else pair[::-1]
+    for contrast in judged.contrasts:
+        if contrast.system in systems and contrast.against in systems:
+            pair = contrast.system, contrast.against
+            if contrast.verdict in ("faster", "slower"):
+                winner, loser = pair if contrast.verdict == "faster" else pair[::-1]
                 worse[winner] += 1
                 better[loser] += 1
     return better, worse
@@ -246,9 +238,9 @@ def _typical_values(judged: Judged, cells: Sequence[Cell], baseline: str) -> dic
             value = 1 / summary.median if inverted else summary.median
             medians.setdefault(summary.system, []).append(value)
     values = {
-        system: geometric_mean(np.array(found))
-        for system, found in medians.items()
-        if len(found) == len(cells)
+        system: geometric_mean(np.array(own))
+        for system, own in medians.items()
+        if len(own) == len(cells)
     }
     if judged.quantity.unit or not values:
         return values

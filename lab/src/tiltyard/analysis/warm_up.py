@@ -6,7 +6,7 @@ grid, work outside the slices) are left as they are, and the findings say so.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -15,8 +15,7 @@ import numpy as np
 from tiltyard.plan.model import PlannedWorkload
 from tiltyard.run.record import TrialRecord
 from tiltyard.stats.steady import LEAST_SLICES, mser5
-from tiltyard.stats.types import FloatArray
-from tiltyard.wire import Sample
+from tiltyard.stats.types import BoolArray, FloatArray
 
 SAFETY: Final = 1.5
 """By which the longest warm-up seen is multiplied."""
@@ -31,7 +30,8 @@ _AMOUNT: Final = {"B/s": "bytes", "1/s": "operations"}
 class Series:
     """The time slices of a trial, whose work adds up to its one headline value."""
 
-    sample: Sample
+    row: int
+    """Of that value, among the samples of the trial."""
     ends_s: FloatArray
     """Ends of the slices since the timed work began, shape (n,)."""
     amounts: FloatArray
@@ -69,35 +69,39 @@ def series_of(trial: TrialRecord, workload: PlannedWorkload) -> Series | None:
     if not trial.intervals:
         return None
     headline = {metric.name for metric in workload.metrics if metric.role == "headline"}
-    samples = list(islice((s for s in trial.samples if s.metric in headline), 2))
-    if len(samples) != 1 or samples[0].unit not in _AMOUNT:
+    cells = trial.samples.table.cells
+    rows = (row for row, cell in enumerate(trial.samples.cells) if cells[cell].metric in headline)
+    places = list(islice(rows, 2))
+    if len(places) != 1:
         return None
-    (sample,) = samples
+    sample = trial.samples[places[0]]
+    if sample.unit not in _AMOUNT:
+        return None
     counted = _AMOUNT[sample.unit]
-    found = Series(
-        sample=sample,
+    series = Series(
+        row=places[0],
         ends_s=np.array([interval.t_s for interval in trial.intervals]),
         amounts=np.array([getattr(interval, counted) for interval in trial.intervals], np.float64),
     )
-    whole = found.rate_after(0.0) or 0.0
-    return found if abs(whole - sample.value) <= _EXACT * sample.value else None
+    rate = series.rate_after(0.0) or 0.0
+    return series if abs(rate - sample.value) <= _EXACT * sample.value else None
 
 
-def samples_after_warm_up(trial: TrialRecord, workload: PlannedWorkload) -> Sequence[Sample]:
-    """What a trial has measured, the warm-up of the plan left out where that can be done.
+def values_after_warm_up(
+    trial: TrialRecord, workload: PlannedWorkload
+) -> tuple[FloatArray, BoolArray]:
+    """Values of a trial, the warm-up of the plan left out where that can be done; shape (samples,).
 
-    A trial that was over before the warm-up has no value. Latencies stay those of the whole trial.
+    Also which samples have a value: a trial that was over before the warm-up has none. Latencies
+    stay those of the whole trial.
     """
-    if not workload.warm_up_s:
-        return trial.samples
-    series = series_of(trial, workload)
-    if series is None:
-        return trial.samples
-    value = series.rate_after(workload.warm_up_s)
-    others = [sample for sample in trial.samples if sample is not series.sample]
-    if value is None:
-        return others
-    return [replace(series.sample, value=value), *others]
+    values = trial.samples.values
+    kept = np.ones(len(values), dtype=np.bool_)
+    if workload.warm_up_s and (series := series_of(trial, workload)):
+        value = series.rate_after(workload.warm_up_s)
+        kept[series.row] = value is not None
+        values[series.row] = np.nan if value is None else value
+    return values, kept
 
 
 def all_series_of(trials: Iterable[TrialRecord], workload: PlannedWorkload) -> list[Series]:

@@ -8,12 +8,12 @@ from typing import get_args
 
 from tiltyard.analysis.answer import answer
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld
-from tiltyard.analysis.ends import Ends, what_ends_saw
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
+from tiltyard.analysis.network import Ends, what_ends_saw
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
 from tiltyard.analysis.replication import replication
 from tiltyard.analysis.steadiness import steadiness
-from tiltyard.analysis.tables import Teller, averages_of, cells_of, index_of
+from tiltyard.analysis.tables import ComparisonBuilder, averages_of, cells_of, index_of
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
@@ -72,7 +72,7 @@ class JudgedWorkload:
             return ()
         means, cells = iter(self.metrics), iter(self.cells)
         own = [[next(cells) for _ in group] for group in groups]
-        return tuple(next(means) if len(found) > 1 else found[0] for found in own)
+        return tuple(next(means) if len(of_metric) > 1 else of_metric[0] for of_metric in own)
 
 
 def cells_by_metric(measured: Measured) -> list[list[GridCell]]:
@@ -118,7 +118,11 @@ def unmeasured(measured: Measured, withheld: Withheld | None) -> WorkloadFinding
 
 
 def workload_findings(
-    judged: JudgedWorkload, plan: Plan, run: RunRecord, headline: Teller, grid: Teller
+    judged: JudgedWorkload,
+    plan: Plan,
+    run: RunRecord,
+    headline: ComparisonBuilder,
+    grid: ComparisonBuilder,
 ) -> WorkloadFindings:
     """The tables and the answer of one workload.
 
@@ -126,8 +130,8 @@ def workload_findings(
         judged: its judged quantities.
         plan: baseline and rules.
         run: what the ends of a network saw in each trial.
-        headline: tells comparisons of the index.
-        grid: tells comparisons of cells and metrics.
+        headline: builds comparisons of the index.
+        grid: builds comparisons of cells and metrics.
     """
     measured = judged.measured
     name = measured.workload.spec.name
@@ -164,7 +168,7 @@ def _findings(
     ends: Ends | None = None,
 ) -> WorkloadFindings:
     workload = measured.workload
-    counts = Counter(found.verdict for cell in cells for found in cell.comparisons)
+    counts = Counter(pair.verdict for cell in cells for pair in cell.comparisons)
     tally: dict[Verdict, int] = {verdict: counts[verdict] for verdict in get_args(Verdict)}
     return WorkloadFindings(
         name=workload.spec.name,
@@ -187,43 +191,45 @@ def _findings(
 
 
 def _by_metric(
-    judged: JudgedWorkload, cells: Sequence[Cell], baseline: str, teller: Teller
+    judged: JudgedWorkload, cells: Sequence[Cell], baseline: str, builder: ComparisonBuilder
 ) -> tuple[Index, ...]:
     """One index for each metric; that of a metric with one cell is that cell's own comparison."""
     remaining = iter(cells)
     indices = []
-    for group, found in zip(cells_by_metric(judged.measured), judged.by_metric, strict=False):
+    for group, judgement in zip(cells_by_metric(judged.measured), judged.by_metric, strict=False):
         own = [next(remaining) for _ in group]
         metric = group[0].metric
-        indices.append(index_of(metric.name, metric.label, found, teller, baseline, own))
+        indices.append(index_of(metric.name, metric.label, judgement, builder, baseline, own))
     return tuple(indices)
 
 
-def _latencies(judged: JudgedWorkload, baseline: str, teller: Teller) -> Latencies | None:
+def _latencies(
+    judged: JudgedWorkload, baseline: str, builder: ComparisonBuilder
+) -> Latencies | None:
     """The time of one operation; ``None`` where the workload does not tell it."""
     measured = judged.measured
     if not measured.latencies:
         return None
     own = judged.latencies[: len(measured.latencies)]
-    cells = cells_of(measured, measured.latencies, map(teller.comparisons, own))
+    cells = cells_of(measured, measured.latencies, map(builder.comparisons, own))
     over_all = judged.latencies[-1]
     name = measured.latencies[0].metric.name
     return Latencies(
         cells=cells,
-        index=index_of(name, over_all.quantity.topic, over_all, teller, baseline, cells),
+        index=index_of(name, over_all.quantity.topic, over_all, builder, baseline, cells),
         averages=averages_of(cells),
     )
 
 
-def _losses(index: Index, judged: JudgedWorkload, teller: Teller) -> tuple[Loss, ...]:
+def _losses(index: Index, judged: JudgedWorkload, builder: ComparisonBuilder) -> tuple[Loss, ...]:
     """The cells in which the first of the ranked table is slower than another system."""
     if not index.standings:
         return ()
     best = index.standings[0].system
     others = [standing.system for standing in index.standings[1:]]
     return tuple(
-        Loss(label=cell.label, comparison=teller.comparison(contrast))
-        for cell, found in zip(judged.measured.cells, judged.cells, strict=True)
-        for contrast in (found.between(best, other) for other in others)
+        Loss(label=cell.label, comparison=builder.comparison(contrast))
+        for cell, judgement in zip(judged.measured.cells, judged.cells, strict=True)
+        for contrast in (judgement.between(best, other) for other in others)
         if contrast.verdict == "slower"
     )

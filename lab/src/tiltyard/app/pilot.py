@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
-from tiltyard.analysis.basis import Basis, basis_of, basis_of_pilot
 from tiltyard.analysis.cell_times import cell_times
+from tiltyard.analysis.forecast import Basis, basis_of, basis_of_pilot
 from tiltyard.analysis.pilot import pilot_of
 from tiltyard.analysis.replication import components_of, values_of_trials
 from tiltyard.app.freeze import at_scale, frozen
@@ -15,7 +15,7 @@ from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.model import Plan
 from tiltyard.plan.pilot import Pilot, plan_of_pilot, read_pilot
 from tiltyard.plan.store import read_plan, write_plan
-from tiltyard.run.course import counted, course_of
+from tiltyard.run.course import course_of, without_replaced_blocks
 from tiltyard.run.estimate import Pace
 from tiltyard.run.history import History
 from tiltyard.run.observer import Observer
@@ -107,7 +107,7 @@ def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]
             f"tiltyard plan {folder.root} --pilot measures it"
         )
     run = read_run(folder, plan)
-    run = counted(run, course_of(plan, run))
+    run = without_replaced_blocks(run, course_of(plan, run))
     pace = Pace.of(History.read(folder.journal))
     systems = [system.name for system in plan.systems]
     known = {}

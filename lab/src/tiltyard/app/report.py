@@ -10,7 +10,6 @@ from typing import TypeVar
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.app.studies import is_study, kind_of
-from tiltyard.collector import collector_paused
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
 from tiltyard.report.formats import FORMATS
@@ -101,7 +100,6 @@ def conclude(folder: StudyFolder) -> Findings:
     return findings
 
 
-@collector_paused()
 def write_findings(
     findings: Findings, style: Style, formats: Sequence[Format], root: Path, report: Path
 ) -> None:

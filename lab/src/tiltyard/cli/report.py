@@ -43,16 +43,13 @@ def report(
     """
     from tiltyard.app.report import concluded, formats_of, insist_on_seal, write_report
     from tiltyard.cli.console import emit_json, show
-    from tiltyard.collector import collector_paused, no_search_again
     from tiltyard.report.terminal import verdicts
 
     formats = formats_of(format)
-    with collector_paused():
-        found = concluded(study, style, output)
-        if seal is not None:
-            insist_on_seal(study, found.findings, seal)
-        pages = write_report(found, formats)
-        no_search_again()
+    found = concluded(study, style, output)
+    if seal is not None:
+        insist_on_seal(study, found.findings, seal)
+    pages = write_report(found, formats)
     if json:
         emit_json(found.findings.model_dump_json(indent=2))
     else:

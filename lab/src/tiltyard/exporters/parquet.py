@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.values import Field
+from tiltyard.exporters.csv import tidy
 from tiltyard.exporters.exporter import Exporter
-from tiltyard.exporters.tidy import tidy
 
 if TYPE_CHECKING:
     from pyarrow import DataType

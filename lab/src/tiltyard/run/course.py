@@ -56,7 +56,7 @@ class PlanProgress:
         plan: Plan,
         ended: Iterable[TrialKey],
         spoiled: Iterable[int],
-        narrowed: Mapping[int, Set[Pair]],
+        active_pairs: Mapping[int, Set[Pair]],
     ) -> None:
         """As far as a run has come.
 
@@ -64,10 +64,10 @@ class PlanProgress:
             plan: what is carried out.
             ended: trials that are done or failed.
             spoiled: numbers of the blocks that a gate has spoiled.
-            narrowed: number of a block → (system, workload) that are run from it on.
+            active_pairs: number of a block → (system, workload) that are run from it on.
         """
         self.plan = plan
-        self.narrowed = dict(narrowed)
+        self.active_pairs = dict(active_pairs)
         self.ended: set[TrialKey] = set()
         """Trials that are done or failed."""
         self.replaced: set[int] = set()
@@ -164,8 +164,8 @@ class PlanProgress:
 
     def _going_on(self, number: int) -> Set[Pair] | None:
         """Pairs that a block still runs; ``None``: all."""
-        starts = [start for start in self.narrowed if start <= number]
-        return self.narrowed[max(starts)] if starts else None
+        starts = [start for start in self.active_pairs if start <= number]
+        return self.active_pairs[max(starts)] if starts else None
 
     def _is_counted(self, number: int) -> bool:
         place = bisect_left(self.counted, number)
@@ -217,7 +217,7 @@ def course_of(plan: Plan, run: RunRecord) -> PlanProgress:
         plan=plan,
         ended={trial.key for trial in run.trials if trial.outcome != "interrupted"},
         spoiled=run.spoiled.keys(),
-        narrowed=run.narrowed,
+        active_pairs=run.active_pairs,
     )
 
 
@@ -226,7 +226,7 @@ def blocks_to_come(run: RunRecord, course: PlanProgress) -> int:
     return 0 if run.stopped is not None else course.to_come
 
 
-def counted(run: RunRecord, course: PlanProgress) -> RunRecord:
+def without_replaced_blocks(run: RunRecord, course: PlanProgress) -> RunRecord:
     """The record without the trials of replaced blocks: what every verdict rests on."""
     if not course.replaced:
         return run

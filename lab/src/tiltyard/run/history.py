@@ -100,7 +100,7 @@ class History:
         """Every canary, in order."""
         self.checked: dict[int, tuple[Reason, ...]] = {}
         """Number of each block that was held against the gates → what spoils it, if anything."""
-        self.narrowed: dict[int, frozenset[tuple[str, str]]] = {}
+        self.active_pairs: dict[int, frozenset[tuple[str, str]]] = {}
         """Number of the block after a look → (system, workload) that are run from it on."""
         self.stopped: str | None = None
         """Why the run has ended for good."""
@@ -178,7 +178,7 @@ class History:
         elif isinstance(event, Looked):
             self._looks.setdefault(event.blocks, event)
             if event.going_on is not None:
-                self.narrowed[self._last_block + 1] = frozenset(event.going_on)
+                self.active_pairs[self._last_block + 1] = frozenset(event.going_on)
                 self._course = None
         elif isinstance(event, Isolated):
             self.isolation = event.note
@@ -222,7 +222,7 @@ class History:
     def course(self, plan: Plan) -> PlanProgress:
         """How far the plan is carried out; it goes on with this history until a look narrows it."""
         if self._course is None or self._course.plan is not plan:
-            self._course = PlanProgress(plan, self.finished, self.spoiled, self.narrowed)
+            self._course = PlanProgress(plan, self.finished, self.spoiled, self.active_pairs)
         return self._course
 
     def boot_asked(self, block: int, system: str) -> BootAsked | None:

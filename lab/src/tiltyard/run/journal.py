@@ -10,7 +10,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
 from tiltyard.folder import append_whole, open_to_change, sync_directory
 from tiltyard.host.telemetry import Telemetry
@@ -287,7 +286,6 @@ def _follow(path: Path, listen: Listener) -> tuple[Chain, int]:
             file = stack.enter_context(path.open("rb"))
         except FileNotFoundError:
             return chain, whole
-        stack.enter_context(collector_paused())
         for number, line in enumerate(file, start=1):
             if _is_damaged(line) and not file.read(1):
                 break

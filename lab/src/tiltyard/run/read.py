@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tiltyard.collector import collector_paused
 from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder, sha256, will_be_read
 from tiltyard.plan.model import Plan, TrialKey
@@ -12,6 +11,7 @@ from tiltyard.plan.path_length import path_length_samples, slope_samples
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.record import RunRecord, TrialRecord
+from tiltyard.run.samples import Samples, SampleTable
 from tiltyard.run.stream import EMPTY, read_stream
 from tiltyard.wire import Sample
 
@@ -19,7 +19,6 @@ AHEAD: Final = 64
 """Files that the disk may be busy with while one is read."""
 
 
-@collector_paused()
 def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
     """Everything that the journal and the trials tell; also of a run that goes on right now.
 
@@ -40,7 +39,7 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         starts=len(starts),
         resumed_blocks=history.resumed_blocks,
         spoiled=history.spoiled,
-        narrowed=history.narrowed,
+        active_pairs=history.active_pairs,
         calibration=starts[-1].calibration if starts else None,
         isolation=history.isolation,
         prepared=tuple(history.prepared),
@@ -86,7 +85,9 @@ def _insist_on_checked_blocks(folder: StudyFolder, plan: Plan, history: History)
 
 def _in_the_plans_units(folder: StudyFolder, plan: Plan, history: History) -> Iterator[TrialRecord]:
     """The finished trials; where the clock counts instructions, with path lengths."""
-    trials = (read_trial(folder, event) for event in announced(folder, history.finished.values()))
+    table = SampleTable()
+    finished = announced(folder, history.finished.values())
+    trials = (read_trial(folder, event, table) for event in finished)
     return trials if plan.clock == "time" else counted_in_instructions(trials, plan)
 
 
@@ -119,18 +120,22 @@ def counted_in_instructions(trials: Iterable[TrialRecord], plan: Plan) -> Iterat
             usual[trial.key] = trial
         elif first := usual.get(trial.key.model_copy(update={"repeat": trial.key.repeat - 1})):
             samples = slope_samples(first.samples, trial.samples, first.end, workload.metrics)
-        yield trial.model_copy(update={"samples": samples, "intervals": (), "connections": ()})
+        of_trial = {"samples": Samples.of(samples), "intervals": (), "connections": ()}
+        yield trial.model_copy(update=of_trial)
 
 
-def read_trial(folder: StudyFolder, finished: TrialFinished) -> TrialRecord:
-    """One finished trial with its stream.
+def read_trial(
+    folder: StudyFolder, finished: TrialFinished, table: SampleTable | None = None
+) -> TrialRecord:
+    """One finished trial with its stream; its samples go to a table, or to one of their own.
 
     Raises:
         UsageError: if its file is missing or was changed, also where the journal agrees: a value
             is not what its operations and its time make, or the trial did not end well.
     """
+    table = table or SampleTable()
     if not finished.file:
-        return EMPTY.record(finished)
+        return EMPTY.record(finished, table)
     path = folder.root / finished.file
     try:
         data = path.read_bytes()
@@ -146,4 +151,4 @@ def read_trial(folder: StudyFolder, finished: TrialFinished) -> TrialRecord:
             f"{path}: was changed after the trial, and the journal with it: {stream.outcome[1]}. "
             "Mend: put both back from a copy"
         )
-    return stream.record(finished)
+    return stream.record(finished, table)

@@ -9,8 +9,9 @@ from pydantic import Field
 from tiltyard.host.commands import Command
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
+from tiltyard.run.samples import Samples
 from tiltyard.study.model import Covariate, Frozen
-from tiltyard.wire import Connection, End, Hello, Interval, Sample, WarningNote
+from tiltyard.wire import Connection, End, Hello, Interval, WarningNote
 
 DISK_UNDER_TEST: Final = "disk under test"
 """Name of the fact that tells which disk a system lies on in the end."""
@@ -41,7 +42,7 @@ class TrialRecord(Frozen):
     reason: str | None
     """Why it is not done, in one sentence."""
     hello: Hello | None
-    samples: tuple[Sample, ...]
+    samples: Samples
     intervals: tuple[Interval, ...]
     connections: tuple[Connection, ...]
     """How the kernel saw each TCP connection, from time to time."""
@@ -157,7 +158,7 @@ class RunRecord(Frozen):
     """Blocks whose trials were not all made in one go."""
     spoiled: dict[int, tuple[Reason, ...]] = Field(default_factory=dict)
     """Number of each block that a gate has spoiled, with the reasons."""
-    narrowed: dict[int, frozenset[tuple[str, str]]] = Field(default_factory=dict)
+    active_pairs: dict[int, frozenset[tuple[str, str]]] = Field(default_factory=dict)
     """Number of a block → (system, workload) that are run from it on: a look has decided the
     others."""
     calibration: CalibrationNote | None = None

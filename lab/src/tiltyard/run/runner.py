@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from functools import partial
 
 from tiltyard import __version__
-from tiltyard.collector import collector_paused, no_search_again
 from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -170,9 +169,7 @@ def run_study(
     with hold_lock(folder), scratch_dir(folder), Interrupt(go_on) as interrupt:
         recovered = recover()
         history = History()
-        with collector_paused():
-            journal, torn = Journal.open(folder.journal, history.add)
-            no_search_again()
+        journal, torn = Journal.open(folder.journal, history.add)
         with journal:
             for note in (*recovered, *_torn_note(folder, torn)):
                 observer.note(note)
@@ -194,10 +191,8 @@ def run_study(
 
 def _places(plan: Plan, history: History) -> Slots:
     """The place of each trial; with it, all that grows with plan and journal is in memory."""
-    with collector_paused():
-        places = Slots(plan)
-        history.course(plan)
-    no_search_again()
+    places = Slots(plan)
+    history.course(plan)
     return places
 
 

@@ -197,7 +197,7 @@ def pooled(groups: Sequence[Recorded]) -> tuple[Plan, RunRecord]:
             "starts": sum(run.starts for run in begun),
             "resumed_blocks": tuple(block for run in begun for block in run.resumed_blocks),
             "spoiled": {k: v for group in runs for k, v in group.run.spoiled.items()},
-            "narrowed": _narrowed(runs),
+            "active_pairs": _active_pairs(runs),
             "calibration": latest.calibration,
             "isolation": latest.isolation,
             "prepared": tuple(one for group in runs for one in group.run.prepared),
@@ -222,15 +222,15 @@ def _stopped(groups: Sequence[Recorded]) -> str | None:
     return f"all {len(groups)} sessions are done"
 
 
-def _narrowed(groups: Sequence[Recorded]) -> dict[int, frozenset[tuple[str, str]]]:
+def _active_pairs(groups: Sequence[Recorded]) -> dict[int, frozenset[tuple[str, str]]]:
     """What a look of one session leaves out is left out in that session only."""
     found: dict[int, frozenset[tuple[str, str]]] = {}
     for group in groups:
         plan = group.plan
         every = [(s.name, w.spec.name) for s in plan.systems for w in plan.workloads]
         found[plan.sequence[0].number] = frozenset(every)
-        found.update(group.run.narrowed)
-    return found if any(group.run.narrowed for group in groups) else {}
+        found.update(group.run.active_pairs)
+    return found if any(group.run.active_pairs for group in groups) else {}
 
 
 def _host_changes(groups: Sequence[Recorded]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from tiltyard.plan.model import TrialKey
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.recomputed import contradiction
 from tiltyard.run.record import TrialRecord
+from tiltyard.run.samples import SampleTable
 from tiltyard.wire import (
     ConnectionEvent,
     End,
@@ -49,8 +50,8 @@ class Stream:
             return "done", None
         return "failed", end.failure.message if end.failure else f"the engine says {end.outcome}"
 
-    def record(self, finished: TrialFinished) -> TrialRecord:
-        """The trial as later stages read it."""
+    def record(self, finished: TrialFinished, table: SampleTable) -> TrialRecord:
+        """The trial as later stages read it; its samples are added to a table."""
         return TrialRecord(
             key=finished.key,
             slot=finished.slot,
@@ -59,7 +60,7 @@ class Stream:
             outcome=finished.outcome,
             reason=finished.reason,
             hello=self.hello,
-            samples=tuple(e.data for e in self.events if isinstance(e, SampleEvent)),
+            samples=table.add(e.data for e in self.events if isinstance(e, SampleEvent)),
             intervals=tuple(e.data for e in self.events if isinstance(e, IntervalEvent)),
             connections=tuple(e.data for e in self.events if isinstance(e, ConnectionEvent)),
             warnings=tuple(e.data for e in self.events if isinstance(e, WarningEvent)),

@@ -11,7 +11,7 @@ from tiltyard.stats.bimodal import Dip, Modes, dip_test, two_modes
 from tiltyard.stats.bootstrap import bootstrap_interval
 from tiltyard.stats.confidence_sequence import ConfidenceSequence, confidence_sequence
 from tiltyard.stats.consistency import SpreadRatio, spread_ratio
-from tiltyard.stats.equivalence import Sameness, sameness
+from tiltyard.stats.equivalence import PairwiseTost, pairwise_tost
 from tiltyard.stats.fairness import fairness, jain_index
 from tiltyard.stats.family import FamilyRules, FamilyVerdicts, judge_family
 from tiltyard.stats.level_shift import LevelShift, level_shift
@@ -23,7 +23,7 @@ from tiltyard.stats.multiple import (
     false_coverage_alpha,
     holm,
 )
-from tiltyard.stats.outliers import Outlier, oddest
+from tiltyard.stats.outliers import Outlier, max_outlier
 from tiltyard.stats.permutation import permutation_p
 from tiltyard.stats.planning import (
     Expected,
@@ -77,8 +77,8 @@ __all__ = [
     "Modes",
     "Moments",
     "Outlier",
+    "PairwiseTost",
     "RepeatedInterval",
-    "Sameness",
     "SignedRank",
     "SignedRanks",
     "Spending",
@@ -110,20 +110,20 @@ __all__ = [
     "largest_c",
     "level_shift",
     "looks",
+    "max_outlier",
     "median_rank",
     "moments",
     "mser5",
     "nominal_p",
-    "oddest",
     "optimal_counts",
     "overall_alpha",
     "pair_deviation",
     "paired_ts",
+    "pairwise_tost",
     "permutation_p",
     "prediction_interval",
     "quantile_interval",
     "repeated_interval",
-    "sameness",
     "sequential_p",
     "signed_rank",
     "signed_ranks",

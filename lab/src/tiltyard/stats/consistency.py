@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from tiltyard.stats.signed_rank import signed_rank
+from tiltyard.stats.trend import mean_ranks
 from tiltyard.stats.types import FloatArray
 
 EXACT_BLOCKS: Final = 40
@@ -48,12 +49,10 @@ def spread_ratio(first: FloatArray, second: FloatArray, alpha: float) -> SpreadR
     n = len(first)
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    from scipy.stats import rankdata
-
     first, second = first - np.median(first), second - np.median(second)
     differences = first - second
-    place = 2 * rankdata(first + second) - n - 1
-    size = 2 * rankdata(np.abs(differences))
+    place = 2 * mean_ranks(first + second) - n - 1
+    size = 2 * mean_ranks(np.abs(differences))
     parts = np.rint(place * size).astype(np.int64)
     statistic = float(np.sum(np.sign(differences) * parts))
     largest = float(np.sqrt(np.sum(place**2) * np.sum(size**2)))
@@ -68,9 +67,9 @@ def _p(weights: np.ndarray[tuple[int], np.dtype[np.int64]], statistic: float) ->
     if divisor == 0:
         return 1.0
     if len(weights) > EXACT_BLOCKS:
-        from scipy.stats import norm
+        from scipy.special import ndtr
 
-        return float(2 * norm.sf(abs(statistic) / np.sqrt(np.sum(weights.astype(float) ** 2))))
+        return float(2 * ndtr(-abs(statistic) / np.sqrt(np.sum(weights.astype(float) ** 2))))
     weights, statistic = weights // divisor, statistic / divisor
     total = int(weights.sum())
     mass = np.zeros(total + 1)

@@ -1,6 +1,6 @@
 """Which levels of a course are the same, within a tolerance that was named beforehand?
 
-Sameness is shown, not the absence of a proof of difference: two one-sided tests put the whole
+Equivalence is shown, not the absence of a proof of difference: two one-sided tests put the whole
 interval of level ``1 - 2 alpha`` inside the tolerance. Several levels are the same when every pair
 is; because every one of those tests must reject, none needs a correction.
 
@@ -20,7 +20,7 @@ MIN_BLOCKS = 5
 
 
 @dataclass(frozen=True)
-class Sameness:
+class PairwiseTost:
     """Every pair of levels of one course."""
 
     n: int
@@ -51,7 +51,7 @@ class Sameness:
         return float(self.farthest[first : last + 1, first : last + 1].max())
 
 
-def sameness(values: FloatArray, alpha: float) -> Sameness:
+def pairwise_tost(values: FloatArray, alpha: float) -> PairwiseTost:
     """Hodges–Lehmann intervals of the paired differences of every two levels.
 
     Args:
@@ -68,4 +68,4 @@ def sameness(values: FloatArray, alpha: float) -> Sameness:
         differences = np.ascontiguousarray((values[:, second] - values[:, first]).T)
         found = signed_ranks(differences, largest_c(n, 2 * alpha))
         farthest[first, second] = np.maximum(np.abs(found.low), np.abs(found.high))
-    return Sameness(n, np.maximum(farthest, farthest.T))
+    return PairwiseTost(n, np.maximum(farthest, farthest.T))

@@ -1,7 +1,8 @@
 """Many comparisons at once: adjusted p-values, and intervals that were picked for being clear.
 
-An adjusted p-value is compared with the level wanted for the whole family. The false discovery rate
-is SciPy's work; Holm's procedure it does not have. All are checked against statsmodels.
+An adjusted p-value is compared with the level wanted for the whole family. All are checked against
+statsmodels. ``scipy.stats`` has the false discovery rate too, but its import takes half a second of
+CPU, which is more than the analysis of an ordinary study.
 """
 
 import numpy as np
@@ -19,7 +20,7 @@ def benjamini_hochberg(p_values: FloatArray) -> FloatArray:
 
     Source: Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995).
     """
-    return _false_discovery(p_values, "bh")
+    return _false_discovery(p_values)
 
 
 def benjamini_yekutieli(p_values: FloatArray) -> FloatArray:
@@ -30,7 +31,8 @@ def benjamini_yekutieli(p_values: FloatArray) -> FloatArray:
 
     Source: Benjamini and Yekutieli, Ann. Stat. 29 (2001).
     """
-    return _false_discovery(p_values, "by")
+    harmonic = float(np.sum(1 / np.arange(1, len(p_values) + 1)))
+    return _false_discovery(p_values, harmonic)
 
 
 def holm(p_values: FloatArray) -> FloatArray:
@@ -66,8 +68,13 @@ def false_coverage_alpha(selected: int, family: int, rate: float) -> float:
     return rate * selected / family
 
 
-def _false_discovery(p_values: FloatArray, method: str) -> FloatArray:
-    from scipy.stats import false_discovery_control
-
-    adjusted: FloatArray = false_discovery_control(p_values, method=method)
-    return adjusted
+def _false_discovery(p_values: FloatArray, dependence: float = 1.0) -> FloatArray:
+    """The step-up procedure; ``dependence`` is what the p-values are multiplied by."""
+    if not ((p_values >= 0) & (p_values <= 1)).all():
+        raise ValueError("p-values are between 0 and 1")
+    order = np.argsort(p_values, kind="stable")
+    count = len(p_values)
+    stepped = p_values[order] * (count / np.arange(1, count + 1)) * dependence
+    adjusted = np.empty_like(stepped)
+    adjusted[order] = np.minimum.accumulate(stepped[::-1])[::-1]
+    return np.minimum(1.0, adjusted)

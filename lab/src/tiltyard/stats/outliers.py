@@ -28,7 +28,7 @@ class Outlier:
     """Values in its column."""
 
 
-def oddest(values: FloatArray, least: int) -> Outlier | None:
+def max_outlier(values: FloatArray, least: int) -> Outlier | None:
     """The oddest of the values, shape (rows, columns), nan where there is none.
 
     Args:
@@ -38,7 +38,7 @@ def oddest(values: FloatArray, least: int) -> Outlier | None:
     Source: Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993), for the score. Its
     usual limit of 3.5 assumes normal noise, which would call one of a hundred trials odd.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     counts = np.isfinite(values).sum(axis=0)
     kept = np.flatnonzero(counts >= least)
@@ -50,7 +50,7 @@ def oddest(values: FloatArray, least: int) -> Outlier | None:
     ratios = np.divide(np.abs(distances), spread, out=np.zeros_like(own), where=spread > 0)
     row, column = np.unravel_index(int(np.nanargmax(ratios)), ratios.shape)
     ratio = float(ratios[row, column])
-    single = float(2 * t.sf(ratio * t.ppf(0.75, DEGREES), DEGREES))
+    single = float(2 * stdtr(DEGREES, -ratio * stdtrit(DEGREES, 0.75)))
     return Outlier(
         row=int(row),
         column=int(kept[column]),

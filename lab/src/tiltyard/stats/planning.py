@@ -8,9 +8,10 @@ Maricq et al., "Taming Performance Variability", OSDI (2018), for resampling.
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -94,32 +95,67 @@ def blocks_needed(
     """
     from scipy.special import stdtr
 
-    n, last, estimate = interval.blocks, len(spending.looks) - 1, interval.estimate
-    place = next((k for k, (blocks, _) in enumerate(spending.looks) if blocks == n), last)
-    level = 1 - interval.level
-    half_width = (interval.high - interval.low) / 2
-    deviation = half_width / _half_widths(spending, (place,), (n,), level)[0]
-    places = (*range(place + 1, last + 1), *(last for _ in range(MANY_BLOCKS)))
-    blocks = (
-        *(spending.looks[later][0] for later in range(place + 1, last + 1)),
-        *(spending.looks[last][0] + more for more in range(1, MANY_BLOCKS + 1)),
-    )
-    claim, alone = (
-        deviation * _half_widths(spending, places, blocks, rate) for rate in (claim_level, level)
-    )
-    spread = max(deviation, 1e-300) * np.sqrt(1 / n - 1 / np.array(blocks))
-    inside = np.maximum(0.0, rope - alone)
-    decided = (
-        stdtr(n - 1, (estimate - claim) / spread)
-        + stdtr(n - 1, (-estimate - claim) / spread)
-        + stdtr(n - 1, (inside - estimate) / spread)
-        - stdtr(n - 1, (-inside - estimate) / spread)
-    )
-    enough = np.flatnonzero(decided >= LIKELY)
-    return blocks[enough[0]] if len(enough) else None
+    n, estimate, level = interval.blocks, interval.estimate, 1 - interval.level
+    ahead = _ahead(spending, n, claim_level, level)
+    deviation = (interval.high - interval.low) / 2 / ahead.half_width
+    scale = max(deviation, 1e-300)
+
+    def is_enough(k: int) -> bool:
+        """Whether so many blocks decide with that chance."""
+        spread, claim = scale * ahead.spread[k], deviation * ahead.claim[k]
+        inside = max(0.0, rope - deviation * ahead.alone[k])
+        chance = (
+            stdtr(n - 1, (estimate - claim) / spread)
+            + stdtr(n - 1, (-estimate - claim) / spread)
+            + stdtr(n - 1, (inside - estimate) / spread)
+            - stdtr(n - 1, (-inside - estimate) / spread)
+        )
+        return bool(chance >= LIKELY)
+
+    last = len(ahead.blocks) - 1
+    beyond = range(last - MANY_BLOCKS + 1, last)
+    if (found := next((k for k in range(beyond[0] + 1) if is_enough(k)), None)) is not None:
+        return ahead.blocks[found]
+    # From there on the chance only grows: the limits shrink faster than the spread grows.
+    if not is_enough(last):
+        return None
+    return ahead.blocks[beyond[0] + bisect_left(beyond, True, key=is_enough)]
+
+
+class _Ahead(NamedTuple):
+    """What further blocks could show, by their number; in deviations."""
+
+    half_width: float
+    """Of the interval that there is."""
+    blocks: tuple[int, ...]
+    """Of each later look, then one after the other."""
+    spread: tuple[float, ...]
+    """Of the predicted mean about the one that there is."""
+    claim: tuple[float, ...]
+    """Half-width at the level of the claim."""
+    alone: tuple[float, ...]
+    """Half-width at the level of the interval by itself."""
 
 
 @cache
+def _ahead(spending: Spending, n: int, claim_level: float, level: float) -> _Ahead:
+    """What can come after n blocks."""
+    last = len(spending.looks) - 1
+    place = next((k for k, (blocks, _) in enumerate(spending.looks) if blocks == n), last)
+    later = range(place + 1, last + 1)
+    beyond = (max(n, spending.looks[last][0]) + more for more in range(1, MANY_BLOCKS + 1))
+    blocks = (*(spending.looks[k][0] for k in later), *beyond)
+    places = (*later, *(last for _ in range(MANY_BLOCKS)))
+    claim, alone = (_half_widths(spending, places, blocks, own) for own in (claim_level, level))
+    return _Ahead(
+        half_width=float(_half_widths(spending, (place,), (n,), level)[0]),
+        blocks=blocks,
+        spread=tuple(np.sqrt(1 / n - 1 / np.array(blocks)).tolist()),
+        claim=tuple(claim.tolist()),
+        alone=tuple(alone.tolist()),
+    )
+
+
 def _half_widths(
     spending: Spending, places: tuple[int, ...], blocks: tuple[int, ...], level: float
 ) -> FloatArray:

@@ -32,10 +32,8 @@ def trend(order: FloatArray, values: FloatArray) -> Trend | None:
     """
     if len(values) < 4 or np.ptp(values) == 0 or np.ptp(order) == 0:
         return None
-    from scipy.stats import rankdata, theilslopes
-
     order, values = thinned(order, values)
-    places = _centred(rankdata(order))
+    places = _centred(mean_ranks(order))
 
     def correlation(rows: FloatArray) -> FloatArray:
         products: FloatArray = rows @ places
@@ -45,12 +43,26 @@ def trend(order: FloatArray, values: FloatArray) -> Trend | None:
         # Equal sums of other orders may differ in the last digits.
         return np.abs(correlation(rows)).round(9)
 
-    ranks = _centred(rankdata(values))
+    ranks = _centred(mean_ranks(values))
     return Trend(
         spearman=float(correlation(ranks)),
         p=permutation_p(size, ranks, seed=0),
-        slope=float(theilslopes(values, order).slope),
+        slope=_theil_sen(order, values),
     )
+
+
+def mean_ranks(values: FloatArray) -> FloatArray:
+    """Ranks from 1, shape (n,) kept; equal values share the mean of theirs."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    shared: FloatArray = np.cumsum(counts) - (counts - 1) / 2
+    return shared[inverse]
+
+
+def _theil_sen(order: FloatArray, values: FloatArray) -> float:
+    """Median of the slopes of all pairs."""
+    steps = order[:, np.newaxis] - order
+    rises = values[:, np.newaxis] - values
+    return float(np.median(rises[steps > 0] / steps[steps > 0]))
 
 
 def _centred(ranks: FloatArray) -> FloatArray:

@@ -39,7 +39,6 @@ from tiltyard.analysis.systems import advantages
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.collected.audited import Audited
 from tiltyard.collected.model import CollectedWorkload, Collection
-from tiltyard.collector import collector_paused
 from tiltyard.plan.model import Design
 
 
@@ -58,7 +57,6 @@ class _Work:
     over_all: list[Pair]
 
 
-@collector_paused()
 def analyse_collection(collection: Collection, audit: Sequence[Audited] = ()) -> Findings:
     """All findings about results that were collected elsewhere; pure.
 

@@ -11,7 +11,7 @@ import numpy as np
 from tiltyard.analysis.axes import Axis, label_of
 from tiltyard.analysis.observations.sample import sample
 from tiltyard.analysis.quantity import GridCell, Measured
-from tiltyard.stats.equivalence import Sameness, sameness
+from tiltyard.stats.equivalence import PairwiseTost, pairwise_tost
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import format_value, reading_unit
 
@@ -105,9 +105,9 @@ class Course:
         return np.log2(np.array(self.levels, dtype=np.float64))
 
     @cached_property
-    def same(self) -> Sameness:
+    def same(self) -> PairwiseTost:
         """Which of its levels are the same; for several kinds, from five blocks on."""
-        return sameness(self.values, SAME_ALPHA)
+        return pairwise_tost(self.values, SAME_ALPHA)
 
     def between(self, first: int, last: int) -> str:
         """``from 4 KiB to 1 MiB record``, ``from depth 1 to 32``, by places of levels."""

@@ -11,7 +11,7 @@ from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.telling import p_text
 from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.run.record import TrialRecord
-from tiltyard.stats.outliers import Outlier, oddest
+from tiltyard.stats.outliers import Outlier, max_outlier
 
 SCORE: Final = 5.0
 """Modified z-score below which no trial is odd."""
@@ -20,7 +20,7 @@ UNUSUAL: Final = 0.02
 
 
 def _look(scene: Scene) -> Iterator[Result]:
-    found = oddest(scene.relative, KIND.min_blocks)
+    found = max_outlier(scene.relative, KIND.min_blocks)
     if found is not None:
         yield Result(found.p, _claim(scene, found) if found.score > SCORE else None)
 

@@ -9,7 +9,7 @@ import numpy as np
 from tiltyard.analysis.observations.claim import ALPHA, SAME_WITHIN, Claim, Kind, Result, Scene
 from tiltyard.analysis.observations.course import Course
 from tiltyard.analysis.observations.telling import interval, moves, nearest, p_text, ratio
-from tiltyard.stats.equivalence import Sameness
+from tiltyard.stats.equivalence import PairwiseTost
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.student import paired_ts
 
@@ -65,7 +65,7 @@ def _test(course: Course) -> Result:
     )
 
 
-def _start_of_flat(same: Sameness) -> int:
+def _start_of_flat(same: PairwiseTost) -> int:
     """The first level from which on all are the same."""
     last = len(same.farthest) - 1
     start = last

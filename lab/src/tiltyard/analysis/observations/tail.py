@@ -11,7 +11,7 @@ import numpy as np
 from tiltyard.analysis.observations.claim import Claim, Kind, Result, Scene, some
 from tiltyard.analysis.observations.telling import interval, nearest, p_text, ratio
 from tiltyard.analysis.quantity import GridCell, pairs_of
-from tiltyard.analysis.readings import PERCENTILES
+from tiltyard.run.samples import PERCENTILES
 from tiltyard.stats.sequential import LEVEL, RepeatedInterval, repeated_interval
 from tiltyard.stats.types import FloatArray
 

@@ -9,12 +9,13 @@ import pytest
 from support.runs import GATES
 from support.synthetic import synthetic_study
 from tiltyard.analysis.decision import all_comparisons, decision
+from tiltyard.analysis.disturbed import too_many_disturbed
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, Spoiled
-from tiltyard.analysis.spoiled import too_many_spoiled
 from tiltyard.plan.model import Plan
 from tiltyard.run.course import course_of
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
+from tiltyard.run.samples import Samples
 
 SYSTEMS = ("ext4", "xfs")
 
@@ -67,7 +68,7 @@ def study(
 
 def slower(trial: TrialRecord, factor: float) -> TrialRecord:
     samples = tuple(replace(sample, value=sample.value / factor) for sample in trial.samples)
-    return trial.model_copy(update={"samples": samples})
+    return trial.model_copy(update={"samples": Samples.of(samples)})
 
 
 def spoiled_of(findings: Findings) -> Spoiled:
@@ -175,7 +176,7 @@ def test_a_run_that_can_come_below_goes_on() -> None:
     findings = analyse(plan, run)
     assert verdicts(findings) == {"undecided"}
     assert not decision(findings).done
-    withheld = too_many_spoiled(run, course_of(plan, run))
+    withheld = too_many_disturbed(run, course_of(plan, run))
     assert withheld is not None
     assert withheld.verdict == "undecided"
     stopped = run.model_copy(update={"stopped": "the budget is used up"})

@@ -40,7 +40,7 @@ Headlines = Callable[[RunRecord], Mapping[str, Judged]]
 """Judges a record: workload → its index; without those of which nothing is done."""
 
 
-def too_many_spoiled(run: RunRecord, course: PlanProgress) -> Withheld | None:
+def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
     """Whether so many blocks were replaced that nothing can be claimed.
 
     Shares mean something from the first look on, or once there are no spares left. A run that goes
@@ -89,7 +89,7 @@ def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[Judge
     ]
 
 
-def spoiled_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines) -> Spoiled | None:
+def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines) -> Spoiled | None:
     """Everything to be said of spoiled blocks; ``None`` where there is none.
 
     Args:

@@ -1,0 +1,55 @@
+"""The lab's reader of the wire; its types are generated from the schema of the engine's.
+
+Only what the engine sends is here; further fields pass through.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
+
+from pydantic import TypeAdapter
+
+from tiltyard.wire.types import *  # noqa: F403
+from tiltyard.wire.types import Card, CatalogueMessage, Event, Message
+
+PROTOCOL: Final = 1
+
+
+class Catalogue(CatalogueMessage):
+    """Everything that this engine can do."""
+
+    def workload(self, name: str) -> Card | None:
+        """The workload of that name, if there is one."""
+        return next((card for card in self.workloads if card.name == name), None)
+
+
+class Listening(Message):
+    """Where an engine that serves can be reached."""
+
+    addresses: list[str]
+    """``address:port``, an IPv6 address in brackets."""
+    engine: str
+    protocol: int
+
+
+class ListeningLine(Message):
+    """The only line of an engine that serves."""
+
+    type: Literal["listening"]
+    data: Listening
+
+
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def read_event(line: str | bytes) -> Event:
+    """One line of the engine's output.
+
+    Raises:
+        pydantic.ValidationError: if the line is not an event (a ``ValueError``).
+    """
+    return _EVENT.validate_json(line)
+
+
+def read_events(lines: Iterable[str | bytes]) -> Iterator[Event]:
+    """All events of a stream; blank lines are passed over."""
+    return (read_event(line) for line in lines if line.strip())

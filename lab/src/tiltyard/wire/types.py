@@ -1,0 +1,444 @@
+"""Generated from `schema/wire.schema.json` by `make docs`; do not edit."""
+
+from dataclasses import field
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+Timing = Literal["pass", "operation"]
+"""How often the clock is read."""
+
+Call = Literal["read", "write", "sync", "create", "open", "remove", "send", "receive", "connect"]
+"""A sort of call that a workload makes of the system."""
+
+Unit = Literal["B/s", "1/s", "s", "s/B", "1", "instr/op", "instr"]
+"""SI base units only."""
+
+Direction = Literal["higher", "lower"]
+"""Which way is better."""
+
+WhichEnd = Literal["near", "far"]
+"""An end of a path."""
+
+Outcome = Literal["done", "failed", "interrupted"]
+
+FailureKind = Literal[
+    "bad_job",
+    "host_lacks",
+    "refused",
+    "no_space",
+    "io",
+    "far",
+    "verification",
+    "access",
+    "interrupted",
+    "internal",
+]
+"""Kinds of failure, each with its exit code (see `docs/reference/exit-codes.md`)."""
+
+AccessKind = Literal["in-cache", "out-of-cache", "direct", "as-found"]
+
+AccessVerdict = Literal["confirmed", "contradicted", "unverified"]
+
+TargetKind = Literal["directory", "far"]
+"""What a workload works on; see [`crate::Target`]."""
+
+Role = Literal["headline", "detail"]
+"""Verdicts are given on headline metrics; the others are shown beside them."""
+
+
+class Message(BaseModel):
+    """Base of everything that the engine sends; fields that it does not know pass through."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class Inject(Message):
+    """A delay that is spun in front of calls of the measuring process."""
+
+    delay_ns: int
+    every: int = 1
+    """Every so many calls of a thread are delayed once."""
+    into: list[Call] = []
+
+
+class Conditions(Message):
+    """Conditions as the kernel granted them."""
+
+    cpus: list[int]
+    """CPUs the measuring threads are pinned to; empty when they are not."""
+    awake: list[int]
+    numa: int | None = None
+    """NUMA node whose memory the measuring threads prefer, as the kernel says."""
+    inject: Inject | None = None
+
+
+class Hello(Message):
+    """The effective configuration."""
+
+    protocol: int
+    engine: str
+    workload: str
+    effective: dict[str, Any]
+    """Every parameter with its resolved value."""
+    hash: str
+    """SHA-256 (hex) over workload name and `effective`: equal hashes mean equal work."""
+    timing: Timing
+    conditions: Conditions
+
+
+class Progress(Message):
+    """`Progress` of the wire."""
+
+    done: float
+    """Share of the work that is done, 0 … 1."""
+    what: str
+    """What is being done now, in a few words."""
+
+
+class Interval(Message):
+    """`Interval` of the wire."""
+
+    t_s: float
+    """End of the slice, in seconds since the timed work began."""
+    operations: int
+    bytes: int
+
+
+class Native(Message):
+    """A classic tool's own figure."""
+
+    value: float
+    unit: str
+    """The tool's own unit, in its own spelling; `kB/s` is 1024 B/s in IOzone's tables."""
+
+
+class Latency(Message):
+    """A log-linear histogram with the percentiles read from it."""
+
+    count: int
+    """Number of recorded operations; equals the sample's `operations`."""
+    min: int
+    max: int
+    mean: float
+    p50: int
+    p90: int
+    p99: int
+    buckets: list[tuple[int, int]]
+    """Non-empty buckets as [lowest value in ns, count], ascending."""
+    p999: int | None = None
+    """Absent below 10,000 operations: too few to say."""
+    p9999: int | None = None
+    """Absent below 100,000 operations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One measured value with what it was computed from."""
+
+    metric: str
+    """Name of the metric, as `describe` lists it."""
+    value: float
+    unit: Unit
+    direction: Direction
+    operations: int
+    """Operations that the value covers."""
+    bytes: int
+    elapsed_s: float
+    """Seconds between the two instants of the timing formula."""
+    at: dict[str, int | str] = field(default_factory=dict)
+    """The point of the workload's grid that the value belongs to; sizes in bytes."""
+    native: Native | None = None
+    latency_ns: Latency | None = None
+
+
+class Connection(Message):
+    """TCP_INFO of one connection at one end (tcp(7)); what the kernel does not tell is absent."""
+
+    t_s: float
+    """Seconds since the timed work began."""
+    flow: int
+    end: WhichEnd
+    rtt_s: float
+    rtt_variance_s: float
+    cwnd_segments: int
+    mss_bytes: int
+    retransmits: int
+    """Segments sent again since the connection began."""
+    rtt_min_s: float | None = None
+    """Smallest round-trip time that was seen."""
+    delivery_rate: float | None = None
+    """Bytes per second that the path delivered most recently."""
+    acknowledged_bytes: int | None = None
+    """Bytes that the other end has acknowledged."""
+
+
+class WarningNote(Message):
+    """`Warning` of the wire."""
+
+    code: str
+    """Stable name of this kind of warning."""
+    message: str
+    advice: str | None = None
+
+
+class Failure(Message):
+    """`Failure` of the wire."""
+
+    kind: FailureKind
+    message: str
+    """One clear sentence: what, where, and what would be right."""
+    parameter: str | None = None
+    """The parameter at fault, where there is one."""
+
+
+class Floor(Message):
+    """The cost of the instrument, measured before the trial."""
+
+    clock_ns: float
+    clock_step_ns: float
+    """Smallest non-zero step of the clock, in ns."""
+    operation_ns: float
+    """One operation of the null backend in the same loop, in ns."""
+
+
+class Direct(Message):
+    """STATX_DIOALIGN, statx(2)."""
+
+    memory_align: int
+    offset_align: int
+
+
+class Access(Message):
+    """Cache state: declared, and what the counters say of it."""
+
+    declared: AccessKind
+    verdict: AccessVerdict
+    reason: str
+    read_bytes: int
+    """Bytes that timed reads asked for."""
+    written_bytes: int
+    """Bytes that timed writes handed over."""
+    device_read_bytes: int | None = None
+    """Bytes that the device delivered meanwhile, where the device has counters; through the page
+    cache, to this process alone where the kernel tells."""
+    device_written_bytes: int | None = None
+    """Bytes that reached the device meanwhile."""
+    resident: float | None = None
+    """Share of a file that was resident before a read test, 0 … 1: the smallest one when the cache
+    is declared, the largest out of it."""
+    delivered: float | None = None
+    """Out of cache: the smallest share of the bytes of a read test that the device delivered, 0 …
+    1."""
+    memory_limit_bytes: int | None = None
+    """Out of cache: the memory that page cache and engine had together, in bytes."""
+    direct: Direct | None = None
+
+
+class Side(Message):
+    """One end."""
+
+    cpus: int
+    busy: float
+    """Share of all their time that was spent in work of any kind, 0 … 1: busy time of `/proc/stat`,
+    without idle, waiting for I/O, and steal."""
+    user_s: float
+    """CPU time of the engine itself in user mode, in seconds."""
+    system_s: float
+    """CPU time of the engine itself in the kernel."""
+    sent_bytes: int
+    received_bytes: int
+    sends: int
+    """Messages, requests or responses sent."""
+    receives: int
+    """Messages, requests or responses received; of a byte stream, calls that gave data."""
+    granted: dict[str, Any]
+    """Options of sockets and threads as the kernel granted them, by name."""
+    host: str = ""
+    """Which host this is, for as long as it is up (`/proc/sys/kernel/random/boot_id`); two ends of
+    one host share its CPUs."""
+    counters: dict[str, int] = {}
+    """What the kernel counted meanwhile in this network namespace: `UdpRcvbufErrors`,
+    `TcpRetransSegs` … (`/proc/net/snmp`, `/proc/net/netstat`), and `SoftnetDropped`
+    (`/proc/net/softnet_stat`)."""
+
+
+class Network(Message):
+    """Both ends, over all timed regions of the trial."""
+
+    near: Side
+    far: Side
+
+
+class Device(Message):
+    """`Device` of the wire."""
+
+    name: str
+    read_bytes: int
+    written_bytes: int
+
+
+class Pressure(Message):
+    """`Pressure` of the wire."""
+
+    cpu_s: float
+    io_s: float
+    memory_s: float
+
+
+class Usage(Message):
+    """Deltas over the trial."""
+
+    user_s: float
+    """Our CPU time in user mode, spinner included."""
+    system_s: float
+    parent_s: float
+    """CPU time of the process that started us (the lab and its display)."""
+    kernel_threads_s: float
+    """CPU time of kernel threads: write-back, loop devices and the like."""
+    foreign_s: float
+    """CPU time of everything else: the interference (`/proc/stat` busy time less the above)."""
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    peak_memory_bytes: int
+    """Peak resident memory, in bytes."""
+    steal_s: float | None = None
+    """Time stolen by the hypervisor as it admits."""
+    device: Device | None = None
+    pressure: Pressure | None = None
+
+
+class End(Message):
+    """How the trial went."""
+
+    outcome: Outcome
+    operations: int
+    """Operations in timed regions: the sum over samples that count work once."""
+    bytes: int
+    elapsed_s: float
+    """Wall time from hello to end, in seconds."""
+    checksum: str
+    """Checksum over the data that was read, so that no read can be elided; hex."""
+    floor: Floor
+    usage: Usage
+    failure: Failure | None = None
+    counters: dict[str, int] = {}
+    """Exact counts of the workload's own kind (PostMark: files created, read, …)."""
+    access: Access | None = None
+    network: Network | None = None
+
+
+class HelloEvent(Message):
+    """First line: what will be done, every default resolved."""
+
+    type: Literal["hello"]
+    data: Hello
+
+
+class ProgressEvent(Message):
+    """How far the work is; for displays, not for analysis."""
+
+    type: Literal["progress"]
+    data: Progress
+
+
+class IntervalEvent(Message):
+    """A slice of time inside the trial."""
+
+    type: Literal["interval"]
+    data: Interval
+
+
+class SampleEvent(Message):
+    """One measured value."""
+
+    type: Literal["sample"]
+    data: Sample
+
+
+class ConnectionEvent(Message):
+    """How the kernel sees a connection at an instant."""
+
+    type: Literal["connection"]
+    data: Connection
+
+
+class WarningEvent(Message):
+    """Something the reader of the result should know."""
+
+    type: Literal["warning"]
+    data: WarningNote
+
+
+class EndEvent(Message):
+    """Last line: how it went, sums and evidence."""
+
+    type: Literal["end"]
+    data: End
+
+
+Event = Annotated[
+    HelloEvent
+    | ProgressEvent
+    | IntervalEvent
+    | SampleEvent
+    | ConnectionEvent
+    | WarningEvent
+    | EndEvent,
+    Field(discriminator="type"),
+]
+
+
+class BackendCard(Message):
+    """One way to move a record."""
+
+    name: str
+    about: str
+
+
+class MetricCard(Message):
+    """`MetricCard` of the wire."""
+
+    name: str
+    label: str
+    """As a heading or legend shows it: `random read`."""
+    unit: Unit
+    direction: Direction
+    role: Role
+    about: str
+
+
+class Card(Message):
+    """A workload, as a person reads of it."""
+
+    name: str
+    target: TargetKind
+    about: str
+    lineage: str
+    """Who made it first, and where it is described."""
+    timing: str
+    """The timing formula: which two instants, and what is between them."""
+    description: str
+    """A paragraph or more: what is executed."""
+    parameters: dict[str, Any]
+    """JSON Schema of the parameters object; descriptions are the help, defaults the defaults."""
+    metrics: list[MetricCard]
+    grid: list[str]
+    """Names of the grid's dimensions, the keys of a sample's `at`, outermost first."""
+    usual: dict[str, Any]
+    """Parameters for a first comparison: what the defaults are too small or too large for, so that
+    a trial takes a few seconds."""
+    smoke: dict[str, Any]
+    """A parameter set that runs in well under a second."""
+
+
+class CatalogueMessage(Message):
+    """`Catalogue` of the wire."""
+
+    protocol: int
+    engine: str
+    backends: list[BackendCard]
+    workloads: list[Card]

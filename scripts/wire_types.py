@@ -1,0 +1,152 @@
+"""The lab's types of the wire, made from its schema (``schema/wire.schema.json``)."""
+
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+ROOTS = ("Event", "Catalogue")
+"""What the engine sends; the types of jobs are the lab's own."""
+NAMES = {"Warning": "WarningNote", "Catalogue": "CatalogueMessage"}
+"""Types whose name means something else in Python, or in the lab."""
+FURTHER = {"Unit": ("instr/op", "instr")}
+"""Values that the lab derives (:mod:`tiltyard.plan.path_length`) and the engine never sends."""
+NARROWED = {("Sample", "at"): "dict[str, int | str]"}
+"""Types that are stricter than the schema."""
+COMPACT = {"Sample"}
+"""A trial may have thousands: a dataclass with slots takes a tenth of a model's memory."""
+SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+FEW = 40
+"""Characters of a description, with its quotes and indent, that say no more than the name."""
+SCALARS_ABSENT = {"str": "", "int": 0, "float": 0.0}
+HEAD = '''"""Generated from `schema/wire.schema.json` by `make docs`; do not edit."""
+
+from dataclasses import field
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+{literals}
+
+class Message(BaseModel):
+    """Base of everything that the engine sends; fields that it does not know pass through."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+'''
+
+Schema = dict[str, Any]
+
+
+def wire_types(schema: Schema) -> str:
+    """The module, as ``ruff format`` would have it."""
+    definitions: dict[str, Schema] = schema["$defs"]
+    done: dict[str, str] = {}
+    for root in ROOTS:
+        _define(root, definitions, done)
+    literals = [text for text in done.values() if " = Literal[" in text.partition("\n")[0]]
+    models = [text for text in done.values() if text not in literals]
+    return HEAD.format(literals="\n".join(literals)) + "".join(models)
+
+
+def _define(name: str, definitions: dict[str, Schema], done: dict[str, str]) -> None:
+    """Add a type after those that it needs."""
+    if name in done:
+        return
+    schema = definitions[name]
+    for needed in dict.fromkeys(re.findall(r'#/\$defs/(\w+)"', json.dumps(schema))):
+        _define(needed, definitions, done)
+    variants = schema.get("oneOf", [])
+    if any("properties" in variant for variant in variants):
+        done[name] = _union(name, variants)
+    elif "properties" in schema:
+        done[name] = "\n\n" + "\n".join(_model(name, schema)) + "\n"
+    else:
+        of = variants or [schema]
+        values = [value for own in of for value in own.get("enum", [own.get("const")])]
+        literal = _literal(name, (*values, *FURTHER.get(name, ())))
+        done[name] = f"{literal}\n{_text(schema, '')}"
+
+
+def _union(name: str, variants: list[Schema]) -> str:
+    """Messages that their ``type`` tells apart."""
+    text, names = "", []
+    for variant in variants:
+        kind = variant["properties"]["type"]["const"]
+        names.append(f"{kind.capitalize()}Event")
+        of = _type(variant["properties"]["data"], ("", ""))
+        text += f"\n\nclass {names[-1]}(Message):\n{_text(variant, '    ')}\n"
+        text += f'    type: Literal["{kind}"]\n    data: {of}\n'
+    joined = "\n    | ".join(names)
+    return f'{text}\n\n{name} = Annotated[\n    {joined},\n    Field(discriminator="type"),\n]\n'
+
+
+def _model(name: str, schema: Schema) -> Iterator[str]:
+    """A class, the fields that are required first."""
+    compact = name in COMPACT
+    if compact:
+        yield "@dataclass(frozen=True, slots=True)"
+    yield f"class {NAMES.get(name, name)}{'' if compact else '(Message)'}:"
+    yield _text(schema, "    ") or f'    """`{name}` of the wire."""\n'
+    required = schema.get("required", [])
+    properties: dict[str, Schema] = schema["properties"]
+    for own in sorted(properties, key=lambda own: own not in required):
+        kind = _type(properties[own], (name, own))
+        default = "" if own in required else f" = {_default(properties[own], kind, compact)}"
+        yield f"    {own}: {kind}{default}"
+        # What is of a type of its own is described there; a few letters repeat the name.
+        text = _text(properties[own], "    ").rstrip("\n")
+        if "$defs" not in json.dumps(properties[own]) and len(text) > FEW:
+            yield text
+
+
+def _default(schema: Schema, kind: str, compact: bool) -> str:
+    """Of a field that may be absent."""
+    if kind.endswith("| None"):
+        return "None"
+    if kind.startswith("dict"):
+        return "field(default_factory=dict)" if compact else "{}"
+    if kind.startswith("list"):
+        return "[]"
+    return json.dumps(schema.get("default", SCALARS_ABSENT[kind]))
+
+
+def _type(schema: Schema, place: tuple[str, str]) -> str:
+    """The annotation of a field."""
+    if place in NARROWED:
+        return NARROWED[place]
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return NAMES.get(name, name)
+    if "anyOf" in schema:
+        return " | ".join(_type(own, place) for own in schema["anyOf"])
+    kind = schema.get("type", "object")
+    if isinstance(kind, list):
+        return " | ".join(SCALARS[own] for own in kind)
+    if kind == "array":
+        if fixed := schema.get("prefixItems"):
+            return f"tuple[{', '.join(_type(own, place) for own in fixed)}]"
+        return f"list[{_type(schema['items'], place)}]"
+    if kind == "object":
+        of = schema.get("additionalProperties", True)
+        return f"dict[str, {_type(of, place) if isinstance(of, dict) else 'Any'}]"
+    return SCALARS[kind]
+
+
+def _text(schema: Schema, indent: str) -> str:
+    """The first sentence of the description as a docstring; nothing where there is none."""
+    words, end, _ = " ".join(schema.get("description", "").split()).partition(". ")
+    if not words:
+        return ""
+    lines = textwrap.wrap(f'"""{words}{end.strip()}"""', 100 - len(indent))
+    return "".join(f"{indent}{line}\n" for line in lines)
+
+
+def _literal(name: str, values: Iterable[str]) -> str:
+    """On one line, or on one for each value."""
+    quoted = [f'"{value}"' for value in values]
+    line = f"{name} = Literal[{', '.join(quoted)}]"
+    if len(line) <= 100:
+        return line
+    return f"{name} = Literal[\n" + "".join(f"    {value},\n" for value in quoted) + "]"
