@@ -1,12 +1,13 @@
-"""Charts, drawn and ready to be hung in a document."""
+"""Charts, drawn and ready to be placed in a document."""
 
 from collections.abc import Iterator
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import CHARTS
-from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Chart, Place, Spec
+from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Chart, Place, Spec, StudyChart, SystemChart
 from tiltyard.report.document import Block, Figure, Paragraph
-from tiltyard.report.sections.ids import place as place_of
+from tiltyard.report.sections.entries import place, slugs
+from tiltyard.report.sections.entries import place as place_of
 
 _CROWDED = 3000
 """Marks from which on a picture is drawn once: a phone shows it smaller."""
@@ -76,4 +77,58 @@ def _marks(view: Spec, above: int = 0) -> int:
         for name in _VIEWS
         if isinstance(parts := view.get(name), list)
         for part in parts
+    )
+
+
+def of_workload(
+    findings: Findings, workload: WorkloadFindings, *charts: Chart
+) -> tuple[Figure, ...]:
+    """Those of the charts that suit the workload."""
+    return tuple(
+        Figure(
+            id=f"figure-{place(findings, workload)}-{chart.name}",
+            title=f"{workload.name}: {title[:1].lower()}{title[1:]}",
+            caption=caption,
+            alt=chart.alt(findings, workload),
+            wide=wide,
+            narrow=chart.draw(findings, workload, NARROW_PX),
+        )
+        for chart in charts
+        for title, caption in [chart.words(findings)]
+        if (wide := chart.draw(findings, workload, WIDE_PX)) is not None
+    )
+
+
+def of_systems(
+    findings: Findings, workload: WorkloadFindings, chart: SystemChart
+) -> tuple[Figure, ...]:
+    """A picture a system, all to the same scales."""
+    ids = slugs(system.name for system in findings.systems)
+    return tuple(
+        Figure(
+            id=f"figure-{place(findings, workload)}-{chart.name}-{ids[system.name]}",
+            title=f"{workload.name}, {system.name}",
+            caption=chart.caption if number == 0 else "",
+            alt=chart.alt(findings, workload, system.name),
+            wide=wide,
+            narrow=chart.draw(findings, workload, system.name, NARROW_PX),
+        )
+        for number, system in enumerate(findings.systems)
+        if (wide := chart.draw(findings, workload, system.name, WIDE_PX)) is not None
+    )
+
+
+def of_study(findings: Findings, *charts: StudyChart) -> tuple[Figure, ...]:
+    """Those of the charts that suit the study."""
+    return tuple(
+        Figure(
+            id=f"figure-{chart.name}",
+            title=chart.title,
+            caption=chart.caption,
+            alt=chart.alt(findings),
+            wide=wide,
+            narrow=chart.draw(findings, NARROW_PX),
+        )
+        for chart in charts
+        if (wide := chart.draw(findings, WIDE_PX)) is not None
     )

@@ -20,8 +20,9 @@ from tiltyard.charts.figures import (
 )
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, signs
-from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
-from tiltyard.report.sections.adjusted import beside_sentences
+from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
+from tiltyard.report.sections.method import beside_sentences
+from tiltyard.report.sections.ranking_table import effect_tables
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number, format_value
 

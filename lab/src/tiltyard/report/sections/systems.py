@@ -1,6 +1,7 @@
-"""The systems as they were prepared, and what differs between them."""
+"""The systems and the host: levels, facts, differences, commands, records, sources."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tiltyard.analysis.model import Findings, SystemFindings
 from tiltyard.report.document import (
@@ -14,8 +15,73 @@ from tiltyard.report.document import (
     Section,
     Table,
 )
-from tiltyard.report.sections.ids import slugs
+from tiltyard.report.sections.entries import slugs
 from tiltyard.run.differences import Difference
+
+_ABREAST: Final = 4
+"""As many systems have room beside each other on a page."""
+_SHORT: Final = 40
+"""Longer texts have no room there: each system then has a list of its own."""
+
+
+def facts(findings: Findings) -> tuple[Block, ...]:
+    """Facts that are the same for all systems, then a table of those that differ."""
+    told = {system.name: {**system.levels, **system.facts} for system in findings.systems}
+    names = list(dict.fromkeys(name for own in told.values() for name in own))
+    values = {name: [own.get(name, "–") for own in told.values()] for name in names}
+    shared = [name for name in names if len(set(values[name])) == 1]
+    differing = [name for name in names if name not in shared]
+    blocks: list[Block] = []
+    if shared:
+        rows = tuple((name, values[name][0]) for name in shared)
+        blocks.append(Facts(rows, "Of all systems"))
+    longest = max((len(value) for name in differing for value in values[name]), default=0)
+    if longest > _SHORT:
+        blocks += [
+            Facts(tuple((name, own[name]) for name in differing if name in own), system)
+            for system, own in told.items()
+        ]
+    elif differing:
+        found = findings.systems
+        parts = [found[first : first + _ABREAST] for first in range(0, len(found), _ABREAST)]
+        blocks += [
+            _table(own, told, differing, number, len(parts)) for number, own in enumerate(parts, 1)
+        ]
+    return tuple(blocks)
+
+
+def system_commands(findings: Findings) -> tuple[Block, ...]:
+    """How systems are brought up; those that are brought up alike are told together."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for system in findings.systems:
+        if system.commands:
+            alike.setdefault(system.commands, []).append(system.name)
+    return tuple(Commands(lines, ", ".join(names)) for lines, names in alike.items())
+
+
+def _table(
+    systems: tuple[SystemFindings, ...],
+    told: dict[str, dict[str, str]],
+    names: list[str],
+    number: int,
+    parts: int,
+) -> Table:
+    title = "What the systems differ in" + (f" ({number} of {parts})" if parts > 1 else "")
+    return Table(
+        id=f"systems-{number}",
+        title=title,
+        columns=(
+            Column("Fact", figures=False),
+            *(Column(system.name, figures=False) for system in systems),
+        ),
+        rows=tuple(
+            (
+                Entry(name, strong=True),
+                *(Entry(told[system.name].get(name, "–")) for system in systems),
+            )
+            for name in names
+        ),
+    )
 
 
 def differences(findings: Findings) -> tuple[Block, ...]:
@@ -80,4 +146,119 @@ def _differing(findings: Findings, found: Sequence[Difference], id: str, title: 
             )
             for one in found
         ),
+    )
+
+
+_UNKNOWN = "not available"
+
+
+def record(findings: Findings) -> tuple[Block, ...]:
+    """Of the host that the study was run on."""
+    return _folded(findings.record, "record")
+
+
+def other_records(findings: Findings) -> tuple[Section, ...]:
+    """Of each other host that took part."""
+    ids = slugs(findings.other_hosts)
+    return tuple(
+        Section(f"record-of-{ids[name]}", name, _folded(found, f"record-of-{ids[name]}"))
+        for name, found in findings.other_hosts.items()
+    )
+
+
+def _folded(found: Mapping[str, Mapping[str, str]], id: str) -> tuple[Fold, ...]:
+    """A table for each section."""
+    ids = slugs(found)
+    return tuple(
+        Fold(_capital(section), (_record_table(facts, f"{id}-{ids[section]}", _capital(section)),))
+        for section, facts in found.items()
+    )
+
+
+def _record_table(facts: Mapping[str, str], id: str, title: str) -> Table:
+    return Table(
+        id=id,
+        title=title,
+        columns=(Column("Fact", figures=False), Column("Value", figures=False)),
+        rows=tuple(
+            (Entry(fact, strong=True), Entry(value, quiet=value == _UNKNOWN))
+            for fact, value in facts.items()
+        ),
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def origin(findings: Findings) -> tuple[Block, ...]:
+    """Title, author, date, address, and how the numbers came here; nothing for our own."""
+    found = findings.origin
+    if found is None:
+        return ()
+    named = (
+        ("title", found.title),
+        ("author", found.author),
+        ("published", found.published),
+        ("address", found.address),
+    )
+    blocks: list[Block] = [Facts(tuple((name, value) for name, value in named if value))]
+    if found.note:
+        blocks.append(Paragraph(found.note))
+    if found.files:
+        blocks.append(
+            Fold(f"Files that the values were read from ({len(found.files)})", (_files(findings),))
+        )
+    return tuple(blocks)
+
+
+def byline(findings: Findings) -> str:
+    """One line: who made it, and when; empty for our own."""
+    found = findings.origin
+    if found is None:
+        return ""
+    return ", ".join(filter(None, (found.title, found.author, found.published)))
+
+
+def _files(findings: Findings) -> Table:
+    files = findings.origin.files if findings.origin else ()
+    return Table(
+        id="source-files",
+        title="Files that the values were read from",
+        columns=(
+            Column("File", figures=False),
+            Column("Read by", figures=False),
+            Column("SHA-256", figures=False),
+        ),
+        rows=tuple(
+            (Entry(file.name, strong=True), Entry(file.importer), Entry(file.sha256, quiet=True))
+            for file in files
+        ),
+    )
+
+
+def colophon(findings: Findings) -> tuple[tuple[str, str], ...]:
+    """Names and values; of results from elsewhere there is no seed and no engine."""
+    if findings.origin:
+        return (("data", findings.plan_hash), ("tiltyard", findings.tiltyard))
+    return (
+        ("plan", findings.plan_hash),
+        *((("seal", findings.seal),) if findings.seal else ()),
+        ("seed", str(findings.seed)),
+        ("engine", findings.engine),
+        ("tiltyard", findings.tiltyard),
+    )
+
+
+def sources(findings: Findings) -> str:
+    """Where every number of a report lies, in one sentence."""
+    if findings.origin:
+        return (
+            "Every number of this report is in findings.json, made from the values of the source "
+            "by the rules told above."
+        )
+    return (
+        "Every number of this report is in findings.json, made from the trials in trials/ by the "
+        "rules in plan.json, which was frozen before the first trial. All of them lie in the "
+        "folder of the study."
     )

@@ -5,28 +5,30 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import groups, means, theme
 from tiltyard.report.document import Block, Commands, Document, Facts, Paragraph, Section
+from tiltyard.report.pictures import of_workload
 from tiltyard.report.sections import method
-from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.chosen import of_workload
-from tiltyard.report.sections.colophon import colophon
-from tiltyard.report.sections.counted import firsts_table, spread_table
-from tiltyard.report.sections.facts import facts, system_commands
-from tiltyard.report.sections.ids import place
-from tiltyard.report.sections.limits import box
-from tiltyard.report.sections.observations import observations
-from tiltyard.report.sections.origin import byline, origin
-from tiltyard.report.sections.replicates import mounts_of, replicate_tables
-from tiltyard.report.sections.results import overall_table
-from tiltyard.report.sections.sessions import sessions
-from tiltyard.report.sections.summary import summary_table
-from tiltyard.report.sections.systems import differences
-from tiltyard.report.sections.told import (
+from tiltyard.report.sections.claim_blocks import (
     audit_in_short,
     lead,
+    observations,
     overall_leads,
     sentences,
     workloads_told,
 )
+from tiltyard.report.sections.entries import place
+from tiltyard.report.sections.method import adjusted
+from tiltyard.report.sections.results import mounts_of, overall_table, replicate_tables
+from tiltyard.report.sections.summary import firsts_table, spread_table, summary_table
+from tiltyard.report.sections.systems import (
+    byline,
+    colophon,
+    differences,
+    facts,
+    origin,
+    system_commands,
+)
+from tiltyard.report.sections.trials import sessions
+from tiltyard.report.sections.verdict import box
 from tiltyard.report.styles.style import Style, known, with_content
 
 

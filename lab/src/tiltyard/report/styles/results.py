@@ -5,23 +5,20 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import cells, groups, radar, relatives, theme, wins
 from tiltyard.report.document import Block, Document, Facts, Paragraph, Section
+from tiltyard.report.pictures import of_study, of_workload
 from tiltyard.report.sections import method
-from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.chosen import of_study, of_workload
-from tiltyard.report.sections.colophon import colophon
-from tiltyard.report.sections.facts import facts
-from tiltyard.report.sections.ids import place
-from tiltyard.report.sections.limits import box
-from tiltyard.report.sections.origin import byline, origin
+from tiltyard.report.sections.claim_blocks import audit_in_short, lead, sentences
+from tiltyard.report.sections.entries import place
+from tiltyard.report.sections.method import adjusted
 from tiltyard.report.sections.results import (
     all_results,
     overall_table,
     relative_table,
     test_tables,
 )
-from tiltyard.report.sections.sessions import sessions
-from tiltyard.report.sections.systems import differences
-from tiltyard.report.sections.told import audit_in_short, lead, sentences
+from tiltyard.report.sections.systems import byline, colophon, differences, facts, origin
+from tiltyard.report.sections.trials import sessions
+from tiltyard.report.sections.verdict import box
 from tiltyard.report.styles.style import Style, known, with_content
 
 

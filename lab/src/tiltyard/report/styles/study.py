@@ -2,22 +2,80 @@
 
 from collections.abc import Iterator
 
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
-from tiltyard.report.document import Document, Paragraph, Section
-from tiltyard.report.sections import method, record, systems, verdict
-from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.audit import audit
-from tiltyard.report.sections.colophon import colophon, sources
-from tiltyard.report.sections.deviations import deviations
-from tiltyard.report.sections.limits import limits, twelve_rules
-from tiltyard.report.sections.order import order
-from tiltyard.report.sections.origin import byline, origin
-from tiltyard.report.sections.sessions import sessions
-from tiltyard.report.sections.spoiled import spoiled
-from tiltyard.report.sections.trials import trials
-from tiltyard.report.sections.workload import workload_section
+from tiltyard.report.document import Block, Document, Fold, Paragraph, Section
+from tiltyard.report.pictures import figures
+from tiltyard.report.sections import method, systems, verdict
+from tiltyard.report.sections.axis_table import advantage_tables, judged_cells
+from tiltyard.report.sections.cells import (
+    absolute,
+    details,
+    ends,
+    every_pair,
+    grid_tables,
+    latencies,
+)
+from tiltyard.report.sections.claim_blocks import audit, effects, observations, overview
+from tiltyard.report.sections.method import adjusted, deviations, order
+from tiltyard.report.sections.systems import byline, colophon, origin, sources
+from tiltyard.report.sections.trials import sessions, spoiled, trials
+from tiltyard.report.sections.verdict import limits, losses, twelve_rules
 from tiltyard.report.styles.style import Style
+
+
+def workload_section(findings: Findings, workload: WorkloadFindings, id: str) -> Section:
+    """The whole section: answer first, every cell last."""
+    parts = (
+        ("observations", "What else the data show", observations(workload)),
+        ("effects", "What each factor does", effects(findings, workload)),
+        ("overview", "Overview", overview(findings, workload)),
+        ("values", "Values", _values(findings, workload)),
+        ("losses", "Wins and losses", losses(findings, workload)),
+        ("ends", "What the two ends saw", ends(findings, workload)),
+        ("figures", "In absolute figures", _figures(findings, workload)),
+    )
+    about = (Paragraph(workload.about, "quiet"),) if workload.about else ()
+    return Section(
+        id,
+        workload.name,
+        (Paragraph(workload.answer, "lead"), *about),
+        tuple(Section(f"{id}-{name}", title, blocks) for name, title, blocks in parts if blocks),
+    )
+
+
+def _values(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """Pictures of the grid, then its tables along a course, then single operations."""
+    grids = grid_tables(findings, workload)
+    folded = (Fold(f"The same in numbers ({len(grids)} tables)", grids),) if grids else ()
+    return (
+        *figures(findings, workload, "grid"),
+        *folded,
+        *advantage_tables(findings, workload),
+        *latencies(findings, workload),
+    )
+
+
+def _figures(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """Every block as a point, further measurements, and every cell."""
+    cells = judged_cells(workload)
+    blocks: list[Block] = [
+        *figures(findings, workload, "values"),
+        *details(findings, workload),
+    ]
+    if cells:
+        blocks.append(
+            Fold("Every cell and every system, in absolute figures", absolute(findings, workload))
+        )
+    if any(cell.comparisons for cell in cells):
+        count = f"{len(cells)} {'cell' if len(cells) == 1 else 'cells'}"
+        blocks.append(
+            Fold(
+                f"Every cell and every pair, in figures and in words ({count})",
+                every_pair(findings, workload),
+            )
+        )
+    return tuple(blocks)
 
 
 def compose(findings: Findings) -> Document:
@@ -115,9 +173,9 @@ def _record(findings: Findings) -> Section:
                 "available.",
                 "quiet",
             ),
-            *record.record(findings),
+            *systems.record(findings),
         ),
-        record.other_records(findings),
+        systems.other_records(findings),
     )
 
 

@@ -6,29 +6,38 @@ from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import curves, families, groups, surfaces, theme, values
 from tiltyard.charts import differences as differences_map
 from tiltyard.report.document import Block, Document, Paragraph, Section
+from tiltyard.report.pictures import of_systems, of_workload
 from tiltyard.report.sections import method
-from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.chosen import of_systems, of_workload
-from tiltyard.report.sections.colophon import colophon, sources
-from tiltyard.report.sections.counted import cells_table, firsts_table, tests_table
-from tiltyard.report.sections.course_deltas import course_delta_tables
-from tiltyard.report.sections.facts import facts, system_commands
-from tiltyard.report.sections.grid import grid_tables
-from tiltyard.report.sections.ids import place
-from tiltyard.report.sections.limits import box
-from tiltyard.report.sections.order import order
-from tiltyard.report.sections.origin import byline, origin
-from tiltyard.report.sections.results import all_results
-from tiltyard.report.sections.sessions import sessions
-from tiltyard.report.sections.summary import factor_tables, summary_table
-from tiltyard.report.sections.systems import differences
-from tiltyard.report.sections.told import (
+from tiltyard.report.sections.axis_table import delta_tables
+from tiltyard.report.sections.cells import grid_tables
+from tiltyard.report.sections.claim_blocks import (
     audit_in_short,
     key_findings,
     lead,
     sentences,
     workloads_told,
 )
+from tiltyard.report.sections.entries import place
+from tiltyard.report.sections.method import adjusted, order
+from tiltyard.report.sections.results import all_results
+from tiltyard.report.sections.summary import (
+    cells_table,
+    factor_tables,
+    firsts_table,
+    summary_table,
+    tests_table,
+)
+from tiltyard.report.sections.systems import (
+    byline,
+    colophon,
+    differences,
+    facts,
+    origin,
+    sources,
+    system_commands,
+)
+from tiltyard.report.sections.trials import sessions
+from tiltyard.report.sections.verdict import box
 from tiltyard.report.styles.style import Style, known, with_content
 
 
@@ -93,7 +102,7 @@ def _workload(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ..
         *about,
         *sentences(findings, "lead", "average", workload=workload),
         *of_workload(findings, workload, curves.CHART, groups.CHART),
-        *course_delta_tables(findings, workload),
+        *delta_tables(findings, workload),
         *sentences(findings, "ahead", "first", workload=workload),
         *known(cells_table(findings, workload)),
     )

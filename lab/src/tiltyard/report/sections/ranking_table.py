@@ -1,35 +1,33 @@
-"""How findings about the judging itself are arranged: levels, ranks, stops, effects.
+"""How verdicts are arranged: the ranking table, its pairs in words, looks, effects."""
 
-Only arrangement: every figure and every sentence is one of the findings.
-"""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from tiltyard.analysis.amounts import coverage
 from tiltyard.analysis.model import Comparison, Effect, Findings, Index, Standing, WorkloadFindings
 from tiltyard.charts.effects import grouped
-from tiltyard.charts.figures import verdict_word
+from tiltyard.charts.figures import alone, verdict_word, with_unit
 from tiltyard.plan.model import Unit
+from tiltyard.report.document import Block, Column, Entry, Fold, Sentences, SheetChart, Table
+from tiltyard.report.sections.entries import (
+    MISSING,
+    Printing,
+    interval_entry,
+    interval_head,
+    levels_note,
+    percent_entry,
+    printing,
+    ratio_entry,
+    system_entry,
+    verdict_entry,
+    without_empty_columns,
+)
 from tiltyard.study.model import Clock
+from tiltyard.units import format_value
 
-PLAIN_LEVEL: Final = 0.95
-PLAIN_HEAD: Final = "95 % interval"
 FEW: Final = 6
 """As many pairs are told without folding any of them away."""
-
-
-def interval_head(levels: Iterable[float]) -> str:
-    """Head of a column of intervals: the level where all have the usual one."""
-    return PLAIN_HEAD if {*levels} <= {PLAIN_LEVEL} else "interval"
-
-
-def levels_above(levels: Iterable[float]) -> str:
-    """The levels beyond the usual one: ``98.3 %``, ``97.5 % to 99.1 %``, or nothing."""
-    above = sorted(level for level in levels if level > PLAIN_LEVEL)
-    return " to ".join(dict.fromkeys(map(coverage, (*above[:1], *above[-1:]))))
 
 
 def has_ranks(index: Index) -> bool:
@@ -146,3 +144,110 @@ def effect_word(effect: Effect, clock: Clock) -> str:
     if effect.kind == "interaction":
         return _DIFFERENCE.get(effect.verdict, effect.verdict)
     return verdict_word(effect.verdict, clock)
+
+
+def standings(
+    findings: Findings, index: Index, id: str, title: str, *, together: bool = False
+) -> tuple[Block, ...]:
+    """The ranked table of an index with the notes on how to read it.
+
+    Args:
+        findings: what the analysis states.
+        index: of a workload, or of one of its metrics.
+        id: of the table.
+        title: of the table.
+        together: whether its intervals hold together, as those of workloads do.
+    """
+    if not index.standings:
+        return ()
+    printed = printing(index, (s.value for s in index.standings), widest=True)
+    ranked = has_ranks(index)
+    covered = [s.comparison.level for s in index.standings if s.comparison]
+    columns = (
+        *((Column("rank"),) if ranked else ()),
+        Column("System", figures=False),
+        Column(_head(findings, index), alone(printed.unit)),
+        Column(f"relative to {findings.baseline}"),
+        Column(interval_head(covered)),
+        Column(f"{findings.design.unit}s ahead", "%", spare=True),
+        Column("Verdict", figures=False),
+    )
+    table = Table(
+        id=id,
+        title=title,
+        columns=columns,
+        rows=tuple(
+            tuple(_line(findings, index, standing, printed, ranked=ranked))
+            for standing in index.standings
+        ),
+        caption=caption(findings, index),
+        charts=(
+            SheetChart(
+                "bar", int(ranked), (1 + ranked,), title, with_unit(index.label, printed.unit)
+            ),
+        ),
+    )
+    return (without_empty_columns(table), *levels_note(covered, together=together))
+
+
+def pairs(findings: Findings, index: Index) -> tuple[Block, ...]:
+    """Every pair in words; where that is a long list, first those with the baseline."""
+    first, others = told_first(index, findings.baseline)
+    blocks: list[Block] = []
+    if first:
+        blocks.append(Sentences(tuple(pair.sentence for pair in first)))
+    if others:
+        told = Sentences(tuple(pair.sentence for pair in others))
+        blocks.append(Fold(f"The other pairs ({len(others)})", (told,)))
+    return tuple(blocks)
+
+
+def caption(findings: Findings, index: Index) -> str:
+    """What the values of a ranked table are."""
+    if findings.origin:
+        value = "the values of the source" if index.cells > 1 else "Values of the source"
+        ratio = "the ratio is that of the means"
+    else:
+        value = "the medians over blocks" if index.cells > 1 else "Median over blocks"
+        ratio = f"the ratio is that of the typical {findings.design.unit} (Hodges–Lehmann)"
+    if index.cells > 1:
+        value = f"Geometric mean over {index.cells} cells of {value}"
+    ranks = " Rank: what the verdicts leave possible." if has_ranks(index) else ""
+    return f"{value}; {ratio}.{ranks}"
+
+
+def _head(findings: Findings, index: Index) -> str:
+    """What the values are; of what, the title says."""
+    if index.cells > 1:
+        return "geometric mean"
+    return "value" if findings.origin else "median"
+
+
+def _line(
+    findings: Findings, index: Index, standing: Standing, printed: Printing, *, ranked: bool
+) -> Iterator[Entry]:
+    if ranked:
+        yield Entry(rank_text(standing), float(standing.rank), quiet=True)
+    yield system_entry(standing.system)
+    yield _value(index, standing, printed)
+    comparison = standing.comparison
+    if standing.system == findings.baseline:
+        yield from (Entry("1", 1.0, strong=True), Entry(""), Entry(""))
+        yield Entry("baseline", quiet=True)
+    elif comparison is None:
+        yield from (MISSING, MISSING, MISSING, Entry("not compared", quiet=True))
+    else:
+        yield ratio_entry(comparison)
+        yield interval_entry(comparison)
+        yield percent_entry(comparison.ahead)
+        yield verdict_entry(comparison, findings)
+
+
+def _value(index: Index, standing: Standing, printed: Printing) -> Entry:
+    """A throughput in bits has its bytes beneath it."""
+    in_bits = "bit" in printed.unit and index.printed is None
+    return Entry(
+        printed.number(standing.value),
+        standing.value / printed.factor,
+        beneath=format_value(standing.value, index.unit) if in_bits else "",
+    )
