@@ -8,7 +8,7 @@ from support.reading import Reading
 from tiltyard.analysis.audit.model import Audited
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
-from tiltyard.analysis.rules import rules
+from tiltyard.analysis.statements.registry import rules
 
 CLAIMS = (
     ("a", "contradicted", "38.4 %", "33.4 %"),

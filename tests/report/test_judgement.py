@@ -86,12 +86,12 @@ def test_ranks_are_those_that_the_data_leave(full: Findings, page: str) -> None:
 def test_wider_intervals_are_explained_once_and_not_called_95(page: str, full: Findings) -> None:
     first = part_of(page, "verdict")
     assert first.count("each by itself covers with 98.3") == len(full.workloads)
-    assert "95 % interval</th>" not in first
+    assert "95 % CI</th>" not in first
 
 
 def test_the_usual_level_needs_no_words() -> None:
     text = Reading(page_of(specimen(workloads=("postmark",)))).text
-    assert "95 % interval" in text
+    assert "95 % CI" in text
     assert "hold together with 95" not in text
     assert "false coverage rate" not in text
 

@@ -88,7 +88,7 @@ def test_judgement_is_told_shortly() -> None:
     assert "Spoiled 2 of 10 blocks (20 %) were spoiled and replaced." in text
     assert "Host shows differences above about 5.8 % (calibration c7f3a91e, 2026-11-20)" in text
     assert "intervals hold together with 95 %" in text
-    assert "95 % interval" not in text.split("Answer")[0]
+    assert "95 % CI" not in text.split("Answer")[0]
     assert max(map(len, printed(findings).splitlines())) <= 80
 
 

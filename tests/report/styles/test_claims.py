@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from support.told_findings import STUDIES, findings_of
-from tiltyard.analysis.claims import Claim, claims
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.statements.registry import Claim, claims
 from tiltyard.report.document import Document, Paragraph, Sentences
 from tiltyard.report.styles import STYLES
 

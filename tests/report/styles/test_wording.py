@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from support.told_findings import STUDIES, findings_of
-from tiltyard.analysis.claims import claims
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.statements.registry import claims
 from tiltyard.charts.grid import map_of
 from tiltyard.collected.published import read_publication
 from tiltyard.report.document import Facts, Paragraph

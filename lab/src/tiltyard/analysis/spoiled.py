@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.amounts import compatible
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld
 from tiltyard.analysis.model import SensitivityLine, Spoiled
+from tiltyard.analysis.statements.numbers import compatible
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.freeze import MAX_SPOILED_SHARE
 from tiltyard.run.course import Course

@@ -15,7 +15,7 @@ from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
 from tiltyard.analysis.readings import PERCENTILES
-from tiltyard.analysis.words import HOLM, Family, sentence
+from tiltyard.analysis.statements.verdicts import HOLM, Family, sentence
 from tiltyard.plan.model import Design
 from tiltyard.stats.sequential import LEVEL
 from tiltyard.stats.summary import ValueSummary, geometric_mean, summarise_rows

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from tiltyard.analysis.amounts import percent_digits
 from tiltyard.analysis.model import Comparison
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.statements.numbers import percent_digits
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.study.model import Clock
 from tiltyard.units import format_ratio

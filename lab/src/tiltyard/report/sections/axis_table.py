@@ -6,8 +6,6 @@ from functools import cached_property
 from itertools import groupby
 
 from tiltyard.analysis.axes import Course
-from tiltyard.analysis.claims.crossing import crossing
-from tiltyard.analysis.claims.deltas import percent, unprinted_decimals
 from tiltyard.analysis.model import (
     Advantage,
     Average,
@@ -19,6 +17,7 @@ from tiltyard.analysis.model import (
     WorkloadFindings,
 )
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.statements.deltas import crossing, percent, unprinted_decimals
 from tiltyard.charts.figures import alone, between, with_unit
 from tiltyard.charts.grid import course
 from tiltyard.report.document import Column, Entry, SheetChart, Table

@@ -5,9 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tiltyard.analysis.amounts import coverage
-from tiltyard.analysis.claims.crossing import Crossing
-from tiltyard.analysis.claims.deltas import Delta, delta, percent, signed, unprinted_decimals
 from tiltyard.analysis.model import (
     Cell,
     Comparison,
@@ -18,6 +15,15 @@ from tiltyard.analysis.model import (
     WorkloadFindings,
 )
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.statements.deltas import (
+    Crossing,
+    Delta,
+    delta,
+    percent,
+    signed,
+    unprinted_decimals,
+)
+from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.analysis.verdict import Beside
 from tiltyard.charts.figures import (
     Estimated,
@@ -32,7 +38,7 @@ from tiltyard.report.document import Block, Column, Entry, Paragraph, Table
 from tiltyard.units import digits_of, display_unit, format_duration
 
 PLAIN_LEVEL: Final = 0.95
-PLAIN_HEAD: Final = "95 % interval"
+PLAIN_HEAD: Final = "95 % CI"
 
 
 def slug(text: str) -> str:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from tiltyard.analysis.axes import Axis, label_of, spoken_axes
-from tiltyard.analysis.claims.kinds.standing import Place, places
-from tiltyard.analysis.claims.lines import tests
 from tiltyard.analysis.model import Cell, Findings, Pair, Summary, SystemFindings, WorkloadFindings
+from tiltyard.analysis.statements.claims import Place, places
+from tiltyard.analysis.statements.deltas import tests
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.charts.means import kind_of

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.analysis.claims.counts import Count
-from tiltyard.analysis.claims.crossing import Crossing, crossing
-from tiltyard.analysis.claims.kinds.ahead import over_cells, over_lines
-from tiltyard.analysis.claims.kinds.deviation import share_text
-from tiltyard.analysis.claims.kinds.first import firsts
-from tiltyard.analysis.claims.kinds.level import over_levels
-from tiltyard.analysis.claims.lines import Line, lines
-from tiltyard.analysis.claims.spread import spreads
 from tiltyard.analysis.model import Advantage, Findings, WorkloadFindings
+from tiltyard.analysis.statements.claims import (
+    firsts,
+    over_cells,
+    over_levels,
+    over_lines,
+    share_text,
+)
+from tiltyard.analysis.statements.deltas import Count, Crossing, Line, crossing, lines, spreads
 from tiltyard.charts.figures import alone, with_unit
 from tiltyard.report.document import Column, Entry, SheetChart, Table
 from tiltyard.report.sections.entries import (

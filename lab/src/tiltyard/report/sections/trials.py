@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tiltyard.analysis.amounts import coverage
 from tiltyard.analysis.model import Findings, Spoiled, TrialLine
 from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions
+from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
 from tiltyard.report.document import Block, Column, Entry, Fold, Paragraph, Sentences, Table
 from tiltyard.report.sections.entries import (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.analysis.rules import rules
+from tiltyard.analysis.statements.registry import rules
 from tiltyard.charts.figures import verdict_word
 from tiltyard.report.document import (
     Block,
