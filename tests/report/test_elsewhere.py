@@ -55,7 +55,7 @@ def test_the_origin_and_its_limits_are_told(elsewhere: Findings, page: str) -> N
     assert elsewhere.origin is not None
     assert elsewhere.origin.title in Reading(part_of(page, "origin")).text
     limits = Reading(part_of(page, "limits")).text
-    assert "Limits of these data" in limits
+    assert "Limitations of these data" in limits
     assert [n.text for n in elsewhere.notices if " ".join(n.text.split()) not in limits] == []
 
 

@@ -85,20 +85,20 @@ def test_ranks_are_those_that_the_data_leave(full: Findings, page: str) -> None:
 
 def test_wider_intervals_are_explained_once_and_not_called_95(page: str, full: Findings) -> None:
     first = part_of(page, "verdict")
-    assert first.count("each by itself covers with 98.3") == len(full.workloads)
+    assert first.count("The level of each alone is 98.3") == len(full.workloads)
     assert "95 % CI</th>" not in first
 
 
 def test_the_usual_level_needs_no_words() -> None:
     text = Reading(page_of(specimen(workloads=("postmark",)))).text
     assert "95 % CI" in text
-    assert "hold together with 95" not in text
+    assert "imultaneous 95 %" not in text
     assert "false coverage rate" not in text
 
 
 def test_many_pairs_are_folded_but_there(page: str, full: Findings) -> None:
     index = full.workloads[0].index
-    first, others = ranking_table.told_first(index, full.baseline)
+    first, others = ranking_table.pairs_to_print(index, full.baseline)
     assert len(first) == 5
     assert len(others) == 10
     assert {*first, *others} == {*index.comparisons}
@@ -111,10 +111,10 @@ def test_spoiled_blocks_with_reasons_and_sensitivity(page: str, full: Findings) 
     for reasons in full.spoiled.reasons.values():
         assert all(reason in text for reason in reasons)
     for line in full.spoiled.sensitivity:
-        assert f"{line.label} {line.without} {line.with_spoiled} another one" in text
+        assert f"{line.label} {line.without} {line.with_spoiled} changed" in text
     assert "p = 0.31" in text
     in_spoiled = sum(trial.block in full.spoiled.blocks for trial in full.trials)
-    assert page.count("in a spoiled block") == in_spoiled
+    assert page.count("in a disturbed block") == in_spoiled
 
 
 def test_interference_that_goes_with_a_system_is_a_result(full: Findings) -> None:
@@ -127,9 +127,9 @@ def test_interference_that_goes_with_a_system_is_a_result(full: Findings) -> Non
 def test_nothing_is_said_of_what_was_not_found(plain: Findings) -> None:
     one = specimen(workloads=("iozone",), tests=("write",))
     text = Reading(page_of(one)).text
-    for words in ("What else the data show", "Spoiled", "What each factor does", "was decided"):
+    for words in ("Further findings", "Disturbed", "Effects of the factors", "was decided"):
         assert words not in text
-    assert "What each factor does" in Reading(page_of(plain)).text
+    assert "Effects of the factors" in Reading(page_of(plain)).text
 
 
 def test_the_third_number_is_that_of_the_calibration(full: Findings, page: str) -> None:

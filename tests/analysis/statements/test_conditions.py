@@ -21,7 +21,7 @@ def test_a_fixed_and_a_strict_design_are_told_as_such():
     fixed = analyse(*synthetic_study(blocks=8, profile="fixed", fixed_blocks=8))
     assert "at the one look, after 8 blocks (" in fixed.design_sentence
     strict = analyse(*synthetic_study(blocks=7, strict=True))
-    assert "and 20 blocks, whatever the noise level does (" in strict.design_sentence
+    assert "and 20 blocks, whatever the noise level (" in strict.design_sentence
 
 
 def test_conditions_are_told_as_granted():
@@ -65,7 +65,7 @@ def test_effects_and_trials_in_a_turn_are_part_of_the_design() -> None:
     assert "averaged" not in one
     plan, run = factorial_study({"filesystem": ("ext4", "xfs"), "mount": ("a", "b")}, blocks=7)
     text = analyse(plan, run).design_sentence
-    assert "the 5 effects of factors are a family like that of the grid" in text
+    assert "the 5 effects of factors are a family corrected like the grid" in text
     spec = plan.workloads[0].spec.model_copy(update={"trials": 3})
     several = plan.workloads[0].model_copy(update={"spec": spec})
     text = analyse(plan.model_copy(update={"workloads": (several,)}), run).design_sentence

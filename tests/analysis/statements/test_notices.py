@@ -53,7 +53,7 @@ def test_limits_of_spoiling_are_said_in_words():
     plan, run = synthetic_study(blocks=7)
     assert analyse(plan, run).gates_sentence == ""
     text = analyse(plan.model_copy(update={"gates": GATES}), run).gates_sentence
-    assert text.startswith("A block is spoiled, and another one counts in its place, when")
+    assert text.startswith("A block is disturbed, and a replacement block counts instead, when")
     assert "other processes use more than 3 % of a core" in text
     assert "changes by more than 5 K" in text
 

@@ -34,7 +34,7 @@ def test_ranked_tables_have_short_heads(findings: Findings) -> None:
     for table in ranked:
         places = [column.head for column in table.columns if column.head != "rank"]
         assert places[1] in ("geometric mean", "median", "value"), table.id
-        assert table.title.endswith(": who is ahead") or "-" in table.id
+        assert table.title.endswith(": ranking") or "-" in table.id
 
 
 @pytest.mark.parametrize(

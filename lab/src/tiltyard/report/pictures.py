@@ -44,8 +44,8 @@ def _hung(
         return
     marks = _marks(wide)
     if marks > _TOO_MANY:
-        told = f"“{title}” would be a picture of {marks:,} marks, and is left out; tables have all."
-        yield Paragraph(told, "note")
+        text = f"“{title}” would be a picture of {marks:,} marks, and is left out; tables have all."
+        yield Paragraph(text, "note")
         return
     crowded = marks > _CROWDED
     yield Figure(

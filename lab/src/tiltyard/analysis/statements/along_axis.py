@@ -76,7 +76,7 @@ CHANGE: Final = Statement(
     shown="further finding",
     says="METRIC: doubles | halves | rises to … | falls by … from LEVEL to LEVEL on SYSTEM",
     test=(
-        "paired t of the log ratio of the highest to the lowest level; told where the whole "
+        "paired t of the log ratio of the highest to the lowest level; printed where the whole "
         "interval is beyond the study's region of equivalence, with a named factor only where it "
         "is within ±10 % of it"
     ),
@@ -141,7 +141,7 @@ GROWTH: Final = Statement(
     shown="further finding",
     says="METRIC: rises … from LEVEL to LEVEL on SYSTEM, all the way, by … with each doubling",
     test=(
-        "t of the per-block slopes of log value on log2 of the level; told where every adjacent "
+        "t of the per-block slopes of log value on log2 of the level; printed where every adjacent "
         "step has a one-sided 95 % interval above minus the study's region of equivalence"
     ),
     min_blocks=7,
@@ -264,7 +264,7 @@ INSENSITIVE: Final = Statement(
     says="METRIC: insensitive to AXIS from LEVEL to LEVEL on SYSTEM: all levels are the same",
     test=(
         "two one-sided tests on every pair of levels, Hodges–Lehmann 90 % intervals within ±5 % "
-        "(intersection–union); the longest run of three levels or more; told beside something "
+        "(intersection–union); the longest run of three levels or more; printed beside something "
         "that does move along the axis"
     ),
     min_blocks=MIN_BLOCKS,
@@ -395,7 +395,8 @@ CLIFF: Final = Statement(
     shown="further finding",
     says="METRIC: cache cliff from LEVEL to LEVEL on SYSTEM: it falls to …, near the memory size",
     test=(
-        "t of the deepest step against a loss of 30 %, Bonferroni over the steps; told where it is "
+        "t of the deepest step against a loss of 30 %, Bonferroni over the steps; printed where "
+        "it is "
         "also half of all that lies between the best and the worst level; called one of the cache "
         "by the memory size (one step of the grid) or by the bytes that the device read, unless "
         "these say that there is no cache before it or no device behind it"

@@ -80,19 +80,19 @@ def single(findings: Findings) -> str:
     printed = findings.origin is not None and any(
         cell.printed for workload in findings.workloads for cell in workload.cells
     )
-    return "by single printed numbers" if printed else "by single numbers"
+    return "single published values, no CI" if printed else "single values, no CI"
 
 
 def counted(findings: Findings, found: Count, what: str) -> str:
     """``ext4 is better than NTFS in 3 of 3 tests: from +14.5 % (…) to +33.4 % (…), …``."""
     pair = found.pair
-    told = f"{pair.system} is better than {pair.against} in {found.better} of {found.of} {what}"
+    text = f"{pair.system} is better than {pair.against} in {found.better} of {found.of} {what}"
     if found.worse:
-        told += f" and worse in {found.worse}"
+        text += f" and worse in {found.worse}"
     if found.of > 1:
-        told += f": from {found.least.text} % ({found.least_at}) "
-        told += f"to {found.most.text} % ({found.most_at})"
-    return f"{told}, {'counted by verdict' if found.repeated else single(findings)}."
+        text += f": from {found.least.text} % ({found.least_at}) "
+        text += f"to {found.most.text} % ({found.most_at})"
+    return f"{text} ({'by verdict' if found.repeated else single(findings)})."
 
 
 def counted_figures(found: Count) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def counted_figures(found: Count) -> tuple[str, ...]:
 
 
 def over_levels(findings: Findings) -> list[Count]:
-    """Each level against the base; none where a level is a single pair, which is told as such."""
+    """Each level against the base; none where a level is a single pair, reported as a pair."""
     crossed = crossing(findings)
     found = (
         count_together(
@@ -154,7 +154,7 @@ def _lead_claim(findings: Findings, line: Line, found: Delta) -> Claim:
     where = "" if line.head.lower() in line.quantity.lower() else f"{line.head}: "
     if not found.interval:
         figures: tuple[str, ...] = (found.amount,)
-        text = f"{system} {better_or_worse(found, line)}, {single(findings)}."
+        text = f"{system} {better_or_worse(found, line)} ({single(findings)})."
     elif found.verdict in ("faster", "slower"):
         figures = (found.amount, *found.ends)
         text = f"{system} {better_or_worse(found, line)} ({found.interval} %)."
@@ -173,7 +173,7 @@ def _excluded(found: Delta) -> str:
     excludes = found.low is not None and found.high is not None and found.low * found.high > 0
     if found.verdict != "undecided" or not excludes:
         return ""
-    return ", too little among so many comparisons"
+    return ", not significant after correction for multiple comparisons"
 
 
 def over_lines(findings: Findings) -> list[Count]:
@@ -233,7 +233,7 @@ def _average(findings: Findings) -> Iterator[Claim]:
     """One sentence for each workload with averages and each pair of the first factor."""
     decimals = unprinted_decimals(findings)
     for workload in findings.workloads:
-        basis = single(findings) if findings.origin else "without an interval"
+        basis = single(findings) if findings.origin else "no CI"
         averages, cells = averaged(workload)
         known = {average.system: average for average in averages}
         if not cells:
@@ -249,8 +249,8 @@ def _average(findings: Findings) -> Iterator[Claim]:
                 kind="average",
                 workload=workload.name,
                 sentence=f"{workload.name}: on average over its points (arithmetic mean) "
-                f"{pair.system} had {amount} % {word} {what} than {pair.against}, "
-                f"{basis}.",
+                f"{pair.system} had {amount} % {word} {what} than {pair.against} "
+                f"({basis}).",
                 figures=(amount,),
             )
 
@@ -295,9 +295,9 @@ def _standing(findings: Findings) -> Iterator[Claim]:
     yield Claim(
         kind="standing",
         workload="",
-        sentence=f"On average over {of} tests (geometric mean) {best.tally.system} reaches most of "
-        f"the best value of each, {best.text} %, and {last.tally.system} least, {last.text} %, "
-        f"{basis}.",
+        sentence=f"Over {of} tests {best.tally.system} has the highest mean relative performance, "
+        f"{best.text} % of the best value (geometric mean); {last.tally.system} has the lowest, "
+        f"{last.text} % ({basis}).",
         figures=(of, best.text, last.text),
     )
     for one in sorted(ranked, key=lambda own: -own.tally.first):
@@ -310,7 +310,7 @@ def _standing_first(own: Tally, basis: str) -> Claim:
     return Claim(
         kind="standing",
         workload="",
-        sentence=f"{own.system} is first in {own.first} of {own.tests} tests{last}, {basis}.",
+        sentence=f"{own.system} is first in {own.first} of {own.tests} tests{last} ({basis}).",
         figures=(str(own.first), str(own.tests), *([str(own.last)] if own.last else [])),
     )
 
@@ -337,18 +337,18 @@ def _first(findings: Findings) -> Iterator[Claim]:
     """One sentence a workload: the systems that are first, most often first."""
     for workload in findings.workloads:
         found = firsts(findings, workload)
-        told = sorted((own for own in found.items() if own[1]), key=lambda own: -own[1])
-        if not told:
+        text = sorted((own for own in found.items() if own[1]), key=lambda own: -own[1])
+        if not text:
             continue
         of = str(len(workload.cells))
-        (best, times), *others = told
+        (best, times), *others = text
         rest = "".join(f", {system} in {number}" for system, number in others)
         repeated = any(p.low is not None for cell in workload.cells for p in cell.comparisons)
         basis = "by value alone" if repeated else single(findings)
         yield Claim(
             kind="first",
             workload=workload.name,
-            sentence=f"{workload.name}: {best} is first in {times} of {of} cells{rest}, {basis}.",
+            sentence=f"{workload.name}: {best} is first in {times} of {of} cells{rest} ({basis}).",
             figures=(str(times), of, *(str(number) for _, number in others)),
         )
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from tiltyard.analysis.covariates import WORDS
 from tiltyard.analysis.model import TrialLine
+from tiltyard.analysis.statements.numbers import percent_text
 from tiltyard.plan.model import Design, Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.study.model import Clock
@@ -25,17 +26,18 @@ def design_sentence(plan: Plan, family: int, headlines: int, level: float, effec
     """
     design = plan.design
     return (
-        "Randomised complete blocks: in each block every system meets every workload, in an "
-        f"order drawn anew (seed {plan.seed}).{_trials(plan)} "
+        "Randomised complete blocks: in each block every system runs every workload, in a "
+        f"new random order (seed {plan.seed}).{_trials(plan)} "
         f"Systems are compared within blocks on the log ratio{_by_session(design)}; the "
-        "estimate is that of Hodges and Lehmann, the intervals are exact signed-rank intervals "
-        "that hold together "
+        "estimate is that of Hodges and Lehmann, the intervals are exact signed-rank intervals, "
+        "simultaneous "
         f"{_looks(design)} (error rate {100 * design.alpha:.2g} % for one comparison)."
         f"{_by_t(design)} A comparison that is decided stops. "
         f"{_grid(design, family)}the {headlines} of the workloads as a whole by Holm at "
-        f"{100 * level:g} %, with intervals that hold together{_effects(effects)}. Systems that "
-        f"differ by less than {100 * design.equivalent_within:g} % count as equivalent, each "
-        f"comparison by itself.{_adjusted(design)}"
+        f"{100 * level:g} %, with simultaneous intervals{_effects(effects)}. Systems that "
+        f"differ by less than {100 * design.equivalent_within:g} % count as equivalent "
+        "(equivalence margin), each "
+        f"comparison separately.{_adjusted(design)}"
     )
 
 
@@ -47,9 +49,11 @@ def _adjusted(design: Design) -> str:
     effects = "" if design.verdict == "unadjusted" else "; effects of factors are not adjusted"
     other = "adjusted" if design.verdict == "unadjusted" else "unadjusted"
     return (
-        f" Named as the verdict before the first trial: {design.verdict}{effects}. Beside it "
-        f"stands the {other} one of workloads as wholes. Adjusted are differences by a regression "
-        f"through the origin on those of {names}, as far as the host tells them, at each look."
+        f" Declared as the verdict before the first trial: {design.verdict}{effects}. The {other} "
+        "one of "
+        "workloads as wholes is shown beside it. Differences are adjusted by a regression "
+        "through the "
+        f"origin on those of {names}, as far as the host reports them, at each look."
     )
 
 
@@ -81,7 +85,7 @@ def _trials(plan: Plan) -> str:
 def _effects(effects: int) -> str:
     if not effects:
         return ""
-    return f"; the {effects} effects of factors are a family like that of the grid"
+    return f"; the {effects} effects of factors are a family corrected like the grid"
 
 
 def _by_t(design: Design) -> str:
@@ -97,14 +101,14 @@ def _by_t(design: Design) -> str:
 
 def _looks(design: Design) -> str:
     numbers = [str(look.blocks) for look in design.looks]
-    strict = ", whatever the noise level does" if design.strict else ""
+    strict = ", whatever the noise level" if design.strict else ""
     if len(numbers) == 1:
         return f"at the one look, after {design.amount(design.looks[0].blocks)}{strict}"
     return f"over the looks after {', '.join(numbers[:-1])} and {numbers[-1]} blocks{strict}"
 
 
 def gates_sentence(plan: Plan) -> str:
-    """By what limits a block counts as spoiled; empty for plans without any."""
+    """The noise limits by which a block counts as disturbed; empty for plans without any."""
     gates = plan.gates
     if gates is None:
         return ""
@@ -121,20 +125,18 @@ def gates_sentence(plan: Plan) -> str:
         f"{_share(gates.frequency)}; a temperature changes by more than {gates.temperature_k:g} K; "
         f"{canary}anything is swapped or throttled, a clock jumps, or the kernel reports errors"
     )
-    fate = "another one counts in its place" if gates.spoiled == "replace" else "it counts as well"
+    fate = (
+        "a replacement block counts instead" if gates.spoiled == "replace" else "it counts as well"
+    )
     return (
-        f"A block is spoiled, and {fate}, when the telemetry, as far as this host has it, shows "
+        f"A block is disturbed, and {fate}, when the telemetry, as far as this host records it, "
+        "shows "
         f"that {limits}."
     )
 
 
 def _share(fraction: float) -> str:
     return f"{100 * fraction:g} %"
-
-
-def _rounded(fraction: float) -> str:
-    """Two digits of a percentage, never an exponent: ``0.41 %``, ``174 %``."""
-    return f"{100 * fraction:.0f} %" if fraction >= 0.1 else f"{100 * fraction:.2g} %"
 
 
 def conditions_sentence(plan: Plan, run: RunRecord, lines: tuple[TrialLine, ...]) -> str:
@@ -169,7 +171,7 @@ def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
     if conditions.cpus and any(cpus != conditions.cpus[: len(cpus)] for cpus in pinned):
         yield f"Pinning to CPU {', '.join(map(str, conditions.cpus))} was asked for."
     if conditions.keep_awake and granted and not any(one.awake for one in granted):
-        yield "Idle spinners were asked for, and there was no other CPU to keep awake."
+        yield "Idle spinners were asked for, but there was no other CPU to keep awake."
 
 
 def _conditions(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock) -> Iterator[str]:
@@ -198,15 +200,16 @@ def _conditions(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock) -> I
         )
     if clock == "instructions":
         yield (
-            "The clock counted instructions of the guest, its kernel's and the engine's: what "
-            "others did on this host is not in them."
+            "The clock counted instructions of the guest, its kernel's and the engine's: other "
+            "activity on this host is not in them."
         )
         return
     shares = [line.foreign_share for line in lines if line.foreign_share is not None]
     if shares:
         yield (
-            f"Other processes used {_rounded(float(np.median(shares)))} of a core in the typical "
-            f"trial, {_rounded(max(shares))} in the worst."
+            f"Other processes used {percent_text(float(np.median(shares)))} of a core in the "
+            "typical "
+            f"trial, {percent_text(max(shares))} in the worst."
         )
 
 

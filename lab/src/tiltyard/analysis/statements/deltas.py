@@ -27,7 +27,7 @@ class Crossing:
 
     @property
     def base(self) -> str:
-        """The level that the others are told relative to."""
+        """The level that the others are compared with."""
         return self.levels[0]
 
     def pair(self, level: str, block: str, group: str) -> Pair | None:
@@ -297,12 +297,12 @@ class Count:
 
 def count(lines: Sequence[Line], pair: Pair, decimals: int) -> Count | None:
     """A pair over some lines; ``None`` where it is in none of them."""
-    told = [
+    deltas = [
         (line.head, found)
         for line in lines
         if (found := delta(line.comparisons, pair, line.direction, decimals)) is not None
     ]
-    return _counted(pair, told)
+    return _counted(pair, deltas)
 
 
 def counts(lines: Sequence[Line], pairs: Iterable[Pair], decimals: int) -> list[Count]:
@@ -322,26 +322,26 @@ def count_together(
         pair: what they are called together: the two levels.
         decimals: where there is no interval to round by.
     """
-    told = [
+    deltas = [
         (", ".join(filter(None, (line.head, one.within))), found)
         for line in lines
         for one in pairs
         if (found := delta(line.comparisons, one, line.direction, decimals)) is not None
     ]
-    return _counted(pair, told)
+    return _counted(pair, deltas)
 
 
-def _counted(pair: Pair, told: Sequence[tuple[str, Delta]]) -> Count | None:
-    if not told:
+def _counted(pair: Pair, deltas: Sequence[tuple[str, Delta]]) -> Count | None:
+    if not deltas:
         return None
-    least_at, least = min(told, key=lambda one: one[1].percent)
-    most_at, most = max(told, key=lambda one: one[1].percent)
+    least_at, least = min(deltas, key=lambda one: one[1].percent)
+    most_at, most = max(deltas, key=lambda one: one[1].percent)
     return Count(
         pair=pair,
-        better=sum(is_better(found) for _, found in told),
-        worse=sum(is_worse(found) for _, found in told),
-        of=len(told),
-        repeated=any(found.interval for _, found in told),
+        better=sum(is_better(found) for _, found in deltas),
+        worse=sum(is_worse(found) for _, found in deltas),
+        of=len(deltas),
+        repeated=any(found.interval for _, found in deltas),
         least=least,
         most=most,
         least_at=least_at,

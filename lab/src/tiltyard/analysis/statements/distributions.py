@@ -64,7 +64,7 @@ def _bimodal_claim(
             f"{cell.quantity.topic}: two modes on {system}: about {lower} in "
             f"{100 * found.weight_low:.0f} % of the blocks and {upper} in the others, "
             f"{ratio(distance, low, high)} apart ({interval(low, high)}, {found.n} blocks); no "
-            "single number stands for it"
+            "single number summarises it"
         ),
         evidence=(
             f"Hartigan's dip {dip.dip:.3f}, {p_text(dip.p)}; mixture of two on the log scale: "
@@ -78,7 +78,7 @@ BIMODAL: Final = Statement(
     shown="further finding",
     says="METRIC: two modes on SYSTEM: about … in … % of the blocks and … in the others",
     test=(
-        "Hartigan's dip test; told where a mixture of two normal laws on the log scale agrees: "
+        "Hartigan's dip test; printed where a mixture of two normal laws on the log scale agrees: "
         "4 σ apart, the smaller one 10 % or more, BIC better by more than 10"
     ),
     min_blocks=30,
@@ -141,7 +141,7 @@ CONSISTENCY: Final = Statement(
     says="METRIC: SYSTEM is more consistent than SYSTEM, whose standard deviation is …×",
     test=(
         "Pitman–Morgan on sums and differences within blocks, with ranks, against fair signs, and "
-        "signed ranks of the distances from the medians: the larger p-value; told where the "
+        "signed ranks of the distances from the medians: the larger p-value; printed where the "
         "jackknife interval of the ratio of standard deviations is beyond 1.25"
     ),
     min_blocks=10,
@@ -250,7 +250,7 @@ TAIL: Final = Statement(
     says="METRIC: the tail of SYSTEM is worse than that of SYSTEM: the … percentile is …",
     test=(
         "the sequential signed-rank test of the verdicts, on each trial's farthest percentile with "
-        "100 operations beyond it; told beyond the study's region of equivalence"
+        "100 operations beyond it; printed beyond the study's region of equivalence"
     ),
     min_blocks=10,
     correction="family",

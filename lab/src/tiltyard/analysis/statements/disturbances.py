@@ -7,6 +7,7 @@ from tiltyard.analysis.model import Notice
 from tiltyard.analysis.order import foreign_share, steal_share
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.notices import note, problem, warning
+from tiltyard.analysis.statements.numbers import percent_text
 from tiltyard.analysis.statements.statement import statement
 from tiltyard.run.record import TrialRecord
 
@@ -74,7 +75,7 @@ def _access(evidence: Evidence) -> Iterator[Notice]:
 
 @statement("notice", "N of M trials: other processes used more than 3 % of a core.")
 def _foreign(evidence: Evidence) -> Iterator[Notice]:
-    """A plan of times without noise limits, and CPU time of others above 3 % of a core."""
+    """A plan of times without noise limits, and CPU time of other processes above 3 % of a core."""
     if evidence.plan.clock != "time" or evidence.plan.gates is not None:
         return
     shares = [share for trial in _done(evidence) if (share := foreign_share(trial)) is not None]
@@ -82,7 +83,8 @@ def _foreign(evidence: Evidence) -> Iterator[Notice]:
     if disturbed:
         yield warning(
             text=f"In {len(disturbed)} of {len(shares)} trials other processes used more than "
-            f"{_percent(FOREIGN_SHARE)} of a core, in the worst {_percent(max(disturbed))}.",
+            f"{percent_text(FOREIGN_SHARE)} of a core, in the worst "
+            f"{percent_text(max(disturbed))}.",
             advice="All are kept. Stop other work on this host for narrower intervals.",
         )
 
@@ -97,8 +99,8 @@ def _steal(evidence: Evidence) -> Iterator[Notice]:
     if disturbed:
         yield warning(
             text=f"In {len(disturbed)} of {len(shares)} trials the hypervisor took more than "
-            f"{_percent(STEAL_SHARE)} of the time for other guests, in the worst "
-            f"{_percent(max(disturbed))}.",
+            f"{percent_text(STEAL_SHARE)} of the time for other guests, in the worst "
+            f"{percent_text(max(disturbed))}.",
             advice="Use a physical machine, or an instance with dedicated cores.",
         )
 
@@ -165,7 +167,3 @@ def _done(evidence: Evidence) -> list[TrialRecord]:
 
 def _trials(trials: Sequence[TrialRecord]) -> str:
     return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

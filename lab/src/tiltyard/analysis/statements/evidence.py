@@ -310,7 +310,7 @@ TESTS: Final = 240
 its correction diluted by them. In larger grids a sample of the cells is looked at."""
 
 Key: TypeAlias = tuple[object, ...]
-"""Names something that may be told; equal keys are the same thing."""
+"""Names something that may be printed; equal keys are the same thing."""
 
 
 @dataclass(frozen=True)
@@ -318,9 +318,9 @@ class Candidate:
     """A sentence that holds if its test has rejected."""
 
     subject: Key
-    """Candidates of one kind on one subject are told together, by the largest of them."""
+    """Candidates of one kind on one subject are printed together, by the largest of them."""
     place: str
-    """How this one is named where another of the subject is told: a system, a point."""
+    """How this one is named where another of the subject is printed: a system, a point."""
     metric: str | None
     systems: tuple[str, ...]
     blocks: int
@@ -331,8 +331,8 @@ class Candidate:
     evidence: str
     """The test, in words, with its numbers."""
     covers: tuple[Key, ...] = ()
-    """What is said by it, itself first: it is not told if an earlier kind has told that, and no
-    later one tells any of it again."""
+    """What it says, itself first: it is not printed if an earlier kind has said that, and no later
+    one repeats any of it."""
     grounds: Key | None = None
     """What it makes worth saying."""
     needs: Key | None = None

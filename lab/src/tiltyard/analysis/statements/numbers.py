@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 DOUBLE: Final = 2.0
-"""From this ratio on a difference is told as a factor, below it in percent."""
+"""From this ratio on a difference is given as a factor, below it in percent."""
 
 NO_WIDTH: Final = 1e-7
 """In percent, or of a factor: an interval of no more width is of values that are all the same."""
@@ -152,3 +152,17 @@ def listed(items: Sequence[str]) -> str:
 def p_text(p: float) -> str:
     """``p = 0.003``; below a millionth only that."""
     return "p < 1e-06" if p < 1e-6 else f"p = {p:.2g}"
+
+
+def p_number(p: float | None) -> str:
+    """Two digits, never zero: ``0.011``, ``< 0.001``; a dash where there is none."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def percent_text(share: float | None) -> str:
+    """``0.034`` → ``3.4 %``, ``1.74`` → ``174 %``; a dash where there is none."""
+    if share is None:
+        return "–"
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

@@ -18,8 +18,8 @@ from tiltyard.stats.student import paired_ts
 from tiltyard.stats.types import FloatArray
 
 
-def told(scene: Scene, contrast: Contrast) -> str:
-    """The sentence of a verdict, without its full stop; told from the winner's side."""
+def verdict_text(scene: Scene, contrast: Contrast) -> str:
+    """The sentence of a verdict, without its full stop; stated from the winner's side."""
     if contrast.verdict == "slower":
         contrast = contrast.reversed()
     size = len(scene.judged.contrasts) if scene.judged else 0
@@ -64,9 +64,10 @@ def _losses_test(scene: Scene, cell: GridCell, overall: Contrast, here: Contrast
         size=nearest(interval.low, interval.high) if interval else 0.0,
         sentence=(
             f"{scene.name}: {winner} wins against {other} over all {len(scene.measured.cells)} "
-            f"cells, but not everywhere: {told(scene, here)}"
+            f"cells, but not everywhere: {verdict_text(scene, here)}"
         ),
-        evidence=f"both are verdicts after correction; over all cells, {told(scene, overall)}",
+        evidence="both are verdicts after correction; over all cells, "
+        f"{verdict_text(scene, overall)}",
         p_adjusted=max(adjusted_p(overall), adjusted_p(here)),
     )
     return Result(max(lowest_p(overall), lowest_p(here)), claim)
@@ -198,7 +199,7 @@ def _leave_one_out_claim(
         ),
         evidence=(
             f"paired t interval of the mean over all cells without {without.part}, Bonferroni "
-            f"over all parts that could be left out; with it, {told(scene, contrast)}"
+            f"over all parts that could be left out; with it, {verdict_text(scene, contrast)}"
         ),
     )
 
@@ -208,7 +209,7 @@ LEAVE_ONE_OUT: Final = Statement(
     shown="further finding",
     says="WORKLOAD: the lead of SYSTEM over SYSTEM rests on METRIC: SYSTEM leads without it",
     test=(
-        "paired t of the mean over all cells, where that has a verdict; told where its interval "
+        "paired t of the mean over all cells, where that has a verdict; printed where its interval "
         "without one metric (or one point) lies on the other side of equality or within the region "
         "of equivalence, Bonferroni over the parts"
     ),
@@ -261,7 +262,8 @@ def _crossover_test(
         size=min(nearest(end.low, end.high) for end in ends),
         sentence=(
             f"{line.topic}: {winners[0]} wins up to {axis.label(levels[before])}, {winners[1]} "
-            f"from {axis.label(levels[after])} on: {told(scene, first)}; {told(scene, last)}"
+            f"from {axis.label(levels[after])} on: {verdict_text(scene, first)}; "
+            f"{verdict_text(scene, last)}"
         ),
         evidence=(
             "verdicts of opposite sign, each after correction over all cells; "

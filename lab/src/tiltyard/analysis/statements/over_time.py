@@ -22,7 +22,7 @@ from tiltyard.stats.types import FloatArray
 TRIALS: Final = 20
 """Fewer trials tell nothing of their order."""
 LEAST: Final = math.log1p(DRIFT_PERCENT / 100)
-"""A smaller change, on the log scale, is not told."""
+"""A smaller change, on the log scale, is not reported."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Series:
         return self.trials >= TRIALS and self.blocks >= min_blocks
 
     def claim(self, size: float, sentence: str, evidence: str) -> Candidate:
-        """A claim on the order of the trials: what one kind has told of it, no later one tells."""
+        """A claim on the order of the trials: what one kind has reported, no later one repeats."""
         return Candidate(
             subject=("order",),
             place="",
@@ -124,8 +124,8 @@ def _step_claim(workload: str, series: Series, p: float) -> Candidate | None:
     return series.claim(
         size=nearest(found.low, found.high),
         sentence=(
-            f"{workload}: all values changed at once by {ratio(*parts)} at about trial "
-            f"{trial} of the session ({interval(*parts[1:])}, "
+            f"{workload}: step change of {ratio(*parts)} at trial {trial} of the session "
+            f"({interval(*parts[1:])}, "
             f"{series.blocks} blocks, {series.trials} trials)"
         ),
         evidence=(
@@ -138,10 +138,11 @@ def _step_claim(workload: str, series: Series, p: float) -> Candidate | None:
 STEP: Final = Statement(
     name="step",
     shown="further finding",
-    says="WORKLOAD: all values changed at once by … at about trial … of the session",
+    says="WORKLOAD: step change of … at trial … of the session",
     test=(
         "permutation of blocks, of the largest cumulative sum of their mean residuals; place by "
-        "PELT; told where the step is certainly larger than 1 % and two levels fit better than a "
+        "PELT; printed where the step is certainly larger than 1 % and two levels fit better "
+        "than a "
         "line"
     ),
     min_blocks=12,
@@ -183,7 +184,7 @@ def _drift_claim(
         sentence=(
             f"{workload}: values {verb} over the session, by {ratio(change, low, high)} from the "
             f"first trial to the last ({interval(low, high)}, {series.blocks} blocks, "
-            f"{series.trials} trials); every system met this alike"
+            f"{series.trials} trials); all systems are affected alike"
         ),
         evidence=(
             f"Spearman of the mean distance of a block from what is typical of the systems with "
@@ -199,7 +200,8 @@ DRIFT: Final = Statement(
     says="WORKLOAD: values rose | fell over the session, by … from the first trial to the last",
     test=(
         "Spearman of a block's mean residual from the systems' medians with its place in the "
-        "order, by permutation of blocks; told with the Theil–Sen slope where that makes more than "
+        "order, by permutation of blocks; printed with the Theil–Sen slope where that makes more "
+        "than "
         "1 %, and a line fits better than a step"
     ),
     min_blocks=12,
@@ -229,7 +231,7 @@ def _autocorrelation_claim(workload: str, series: Series, p: float) -> Candidate
         sentence=(
             f"{workload}: neighbouring trials resemble each other: lag-1 autocorrelation "
             f"{found:.2f} (99 % CI {low:.2f} to {high:.2f}, {series.blocks} blocks, "
-            f"{series.trials} trials); what disturbs one trial mostly lasts longer than it"
+            f"{series.trials} trials); most disturbances last longer than one trial"
         ),
         evidence=(
             f"permutation of the lag-1 autocorrelation of the distances from what is typical of "
@@ -242,7 +244,7 @@ AUTOCORRELATION: Final = Statement(
     name="autocorrelation",
     shown="further finding",
     says="WORKLOAD: neighbouring trials resemble each other: lag-1 autocorrelation …",
-    test="permutation of the lag-1 autocorrelation of residuals; told where no drift or step is",
+    test="permutation of the lag-1 autocorrelation of residuals; printed where no drift or step is",
     min_blocks=7,
     correction="family",
     make=_autocorrelation_tests,
@@ -279,7 +281,7 @@ def _outlier_claim(scene: Scene, found: Outlier) -> Candidate:
         size=max(low - found.distance, found.distance - high, 0.0),
         sentence=(
             f"{scene.name}: the trial of {system} in block {block} is an outlier, "
-            f"{math.exp(found.distance):.2f}× of what is typical; the others are within "
+            f"{math.exp(found.distance):.2f}× of the typical value; the others are within "
             f"{math.exp(low):.2f}× and {math.exp(high):.2f}× ({found.n} blocks); "
             f"{_telemetry(odd, trials)}"
         ),
@@ -296,19 +298,19 @@ def _telemetry(odd: TrialRecord, trials: Sequence[TrialRecord]) -> str:
         "other processes": (foreign_share(odd), [foreign_share(trial) for trial in trials]),
         "the hypervisor": (steal_share(odd), [steal_share(trial) for trial in trials]),
     }
-    told = [
+    reasons = [
         f"{who} took {100 * own:.0f} % of a CPU meanwhile (typical {100 * typical:.1f} %)"
         for who, (own, all_shares) in shares.items()
         if own is not None
         and own - (typical := median(share or 0.0 for share in all_shares)) > UNUSUAL
     ]
-    return " and ".join(told) if told else "nothing in its telemetry tells why"
+    return " and ".join(reasons) if reasons else "its telemetry does not explain it"
 
 
 OUTLIER: Final = Statement(
     name="outlier",
     shown="further finding",
-    says="WORKLOAD: the trial of SYSTEM in block … is an outlier, …× of what is typical",
+    says="WORKLOAD: the trial of SYSTEM in block … is an outlier, …× of the typical value",
     test=(
         "modified z-score above 5, and too far out for Student's t of 3 degrees of freedom, "
         "Bonferroni over all trials of the workload"

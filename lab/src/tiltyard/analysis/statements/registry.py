@@ -180,17 +180,17 @@ def _as_selected(held: list[tuple[Made, Candidate]], tests: int) -> list[tuple[M
         if not count:
             return held
         alpha = false_coverage_alpha(count, tests, FALSE_DISCOVERY_RATE)
-        told = [(one, claim.at(alpha) if claim.at else claim) for one, claim in held]
-        kept = [(one, claim) for one, claim in told if claim is not None]
+        corrected = [(one, claim.at(alpha) if claim.at else claim) for one, claim in held]
+        kept = [(one, claim) for one, claim in corrected if claim is not None]
         if len(kept) == len(held):
             return kept
-        held = [pair for pair, (_, claim) in zip(held, told, strict=True) if claim is not None]
+        held = [pair for pair, (_, claim) in zip(held, corrected, strict=True) if claim is not None]
 
 
 def select(accepted: Iterable[tuple[Made, Candidate]]) -> dict[str, tuple[Observation, ...]]:
     """Workload → its observations, the largest first.
 
-    What an earlier kind has told, no later one tells again, and claims on one subject are one
+    What an earlier kind has reported, no later one repeats, and claims on one subject are one
     sentence. Of more than eight, the largest of each kind go first, so that one kind of large
     effects does not fill the table.
     """

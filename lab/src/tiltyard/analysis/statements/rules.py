@@ -33,8 +33,8 @@ def _base_case(findings: Findings) -> _Judgement:
         return "does not apply", "Nothing has been measured yet, so no ratio is claimed."
     if all(findings.baseline in {s.system for s in own} for own in ranked if own):
         return "met", (
-            f"Every ratio is relative to {findings.baseline}, whose own value stands in each "
-            "ranked table with its unit."
+            f"Every ratio is relative to {findings.baseline}, whose value is in each "
+            "ranking table with its unit."
         )
     return "not met", (
         f"{findings.baseline}, to which ratios are relative, has no value of its own in every "
@@ -50,16 +50,16 @@ def _subsets(findings: Findings) -> _Judgement:
     failed = findings.trials_failed
     spoiled = len(findings.spoiled.blocks) if findings.spoiled else 0
     return "met", (
-        f"All cells of the plan are shown; {failed} failed trials and {spoiled} spoiled blocks "
-        "are listed with their reasons, and nothing else was left out."
+        f"All cells of the plan are shown; {failed} failed trials and {spoiled} disturbed blocks "
+        "are listed with their reasons, and nothing else is excluded."
     )
 
 
 def _means(findings: Findings) -> _Judgement:
     if not findings.origin:
         return "met", (
-            "Verdicts rest on medians and on ratios within blocks. Arithmetic means stand beside "
-            "them as figures only, and no verdict rests on one."
+            "Verdicts rest on medians and on ratios within blocks. Arithmetic means are shown "
+            "for comparison only, and no verdict rests on one."
         )
     rates = [c for c in _cells(findings) if c.unit.endswith("/s") and _summarised(c)]
     if rates:
@@ -76,8 +76,8 @@ def _ratios(findings: Findings) -> _Judgement:
         return "met", "Nothing is summarised over several cells."
     return "not met", (
         f"Workloads are ranked by a geometric mean over up to {most} cells, all of one weight, "
-        "because no total of them has a meaning; every cell stands below it with its absolute "
-        "value and a verdict of its own."
+        "because no total of them has a meaning; every cell is listed with its absolute "
+        "value and its own verdict."
     )
 
 
@@ -118,7 +118,7 @@ def _normality(findings: Findings) -> _Judgement:
 def _sound(findings: Findings) -> _Judgement:
     judged = sum(pair.low is not None for pair in _pairs(findings))
     if not judged:
-        return "not met", "Without intervals no difference can be told from chance."
+        return "not met", "Without intervals no difference can be distinguished from chance."
     if findings.origin:
         return "not met", (
             f"{judged} comparisons have intervals and are corrected together, but the order of "
@@ -142,34 +142,34 @@ def _percentiles(findings: Findings) -> _Judgement:
             if not findings.origin
             else "Percentiles of single operations are listed where the source has them."
         )
-    return "not met", "Single operations were not timed: nothing is known of the slowest ones."
+    return "not met", "Single operations were not timed: their slowest ones are not known."
 
 
 def _setup(findings: Findings) -> _Judgement:
     if findings.origin:
         return "not met", (
-            "Of machine and systems only what the source tells is known."
+            "Only what the source states of machine and systems is known."
             if findings.host
-            else "The source tells nothing of the machine that is kept here."
+            else "The source states nothing about the machine that is kept here."
         )
     if not findings.record:
         return "not met", "There is no system record of the host."
     facts = sum(len(section) for section in findings.record.values())
     return "met", (
         f"The system record has {facts} facts on the host; every system is listed with its levels, "
-        "its commands and what the kernel said of it."
+        "its commands and the facts the kernel reports."
     )
 
 
 def _timing(findings: Findings) -> _Judgement:
-    untold = [workload.name for workload in findings.workloads if not workload.timing]
-    if untold:
-        return "not met", f"What the clock saw is not told of {', '.join(untold)}."
-    return "met", "Of each workload it is told which two instants were timed, and what is between."
+    unrecorded = [workload.name for workload in findings.workloads if not workload.timing]
+    if unrecorded:
+        return "not met", f"The timed interval is not stated for {', '.join(unrecorded)}."
+    return "met", "For each workload the two timed instants, and what is between, are stated."
 
 
 def _bounds(findings: Findings) -> _Judgement:
-    floor = "" if findings.origin else "; the cost of the instrument itself is told"
+    floor = "" if findings.origin else "; the cost of the instrument itself is reported"
     return "not met", (
         f"No bound of device, memory or line was measured beside the results{floor}."
     )
@@ -223,11 +223,11 @@ RULES: Final = tuple(
         ("arithmetic means are of costs, harmonic ones of rates", _means),
         ("ratios are not summarised", _ratios),
         ("what varies is reported with its interval", _intervals),
-        ("normal distributions are not taken for granted", _normality),
+        ("normal distributions are not assumed", _normality),
         ("differences are judged by a sound comparison", _sound),
         ("typical values are joined by percentiles where tails matter", _percentiles),
         ("all factors and the whole setup are documented", _setup),
-        ("how time was taken is told", _timing),
+        ("how time was taken is stated", _timing),
         ("bounds of performance are shown", _bounds),
         ("pictures show what is needed to interpret the results", _plots),
     )

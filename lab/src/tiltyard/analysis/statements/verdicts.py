@@ -245,7 +245,7 @@ def _claim(contrast: Contrast, amount: str, scale: Scale) -> str:
 
 
 THROUGHPUT: Final = " throughput"
-"""A metric with this word in its name is told as more of it, not as faster."""
+"""A metric with this word in its name is worded as more of it, not as faster."""
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ def absolute(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...
 
 
 def every_pair(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
-    """Every cell and every pair, in figures and in words: a table a metric."""
+    """Every cell and every pair, in numbers and sentences: a table a metric."""
     own = place(findings, workload)
     judged = judged_cells(workload)
     return (
@@ -219,9 +219,9 @@ def latencies(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ..
     """What was found about the time of one operation, and how it is spread."""
     found = workload.latencies
     timed = workload.cells if found is None else found.cells
-    told = tuple(pair.sentence for pair in found.index.comparisons) if found else ()
+    texts = tuple(pair.sentence for pair in found.index.comparisons) if found else ()
     return (
-        *((Sentences(told),) if told else ()),
+        *((Sentences(texts),) if texts else ()),
         *percentiles(findings, workload, timed),
     )
 

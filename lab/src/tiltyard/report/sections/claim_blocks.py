@@ -70,7 +70,7 @@ def _table(outcome: Outcome, found: Sequence[Audited]) -> Table:
             Column("Claim", figures=False),
             Column("stated", figures=False),
             Column("found", figures=False),
-            Column("What follows", figures=False),
+            Column("Result", figures=False),
         ),
         rows=tuple(
             (
@@ -110,8 +110,8 @@ def lead(findings: Findings, *kinds: str) -> Paragraph:
 
 def key_findings(findings: Findings) -> tuple[Block, ...]:
     """Each pair over all tests; the pairs themselves where there is one test."""
-    told = [one.sentence for one in claims(findings, "ahead") if not one.workload]
-    return _folded(told or [one.sentence for one in claims(findings, "lead")])
+    texts = [one.sentence for one in claims(findings, "ahead") if not one.workload]
+    return _folded(texts or [one.sentence for one in claims(findings, "lead")])
 
 
 def overall_leads(findings: Findings) -> tuple[Block, ...]:
@@ -130,37 +130,40 @@ def sentences(
     )
 
 
-def workloads_told(findings: Findings) -> tuple[Block, ...]:
+def about_workloads(findings: Findings) -> tuple[Block, ...]:
     """What each workload is, and where it comes from."""
-    told = (
+    texts = (
         (workload.name, "; ".join(filter(None, (workload.about, workload.lineage))))
         for workload in findings.workloads
     )
-    rows = tuple((name, text) for name, text in told if text)
+    rows = tuple((name, text) for name, text in texts if text)
     return (Facts(rows),) if rows else ()
 
 
 def audit_in_short(findings: Findings) -> tuple[Block, ...]:
-    """What the printed text says of its tables: only what does not simply follow."""
+    """Consistency check of the source: only what does not simply follow."""
     blocks = audit(findings)
     if not blocks:
         return ()
-    told = "What follows to the last printed digit is only counted here; the style study lists it."
-    return (*(block for block in blocks if not _follows(block)), Paragraph(told, "note"))
+    texts = (
+        "Claims that follow to the last printed digit are only counted here; the style "
+        "study lists them."
+    )
+    return (*(block for block in blocks if not _follows(block)), Paragraph(texts, "note"))
 
 
 def _follows(block: Block) -> bool:
     return isinstance(block, Table) and block.id == "audit-follows"
 
 
-def _folded(told: list[str]) -> tuple[Block, ...]:
-    if not told:
+def _folded(texts: list[str]) -> tuple[Block, ...]:
+    if not texts:
         return ()
-    if len(told) <= _FEW:
-        return (Sentences(tuple(told)),)
-    rest = told[_FEW:]
+    if len(texts) <= _FEW:
+        return (Sentences(tuple(texts)),)
+    rest = texts[_FEW:]
     return (
-        Sentences(tuple(told[:_FEW])),
+        Sentences(tuple(texts[:_FEW])),
         Fold(f"Further comparisons ({len(rest)})", (Sentences(tuple(rest)),)),
     )
 
@@ -172,7 +175,7 @@ def observations(workload: WorkloadFindings) -> tuple[Block, ...]:
         return ()
     return (
         Sentences(tuple(one.sentence for one in found)),
-        Fold("How each of these was tested", (Sentences(tuple(one.evidence for one in found)),)),
+        Fold("Tests behind the findings", (Sentences(tuple(one.evidence for one in found)),)),
     )
 
 
@@ -184,21 +187,21 @@ def effects(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]
     first, *others = found
     blocks: list[Block] = [
         *figures(findings, workload, "effects"),
-        *_told(findings, first, f"{place(findings, workload)}-effects"),
+        *_effect_blocks(findings, first, f"{place(findings, workload)}-effects"),
     ]
     if others:
         more = tuple(
             block
             for number, table in enumerate(others, 1)
-            for block in _told(
+            for block in _effect_blocks(
                 findings, table, f"{place(findings, workload)}-effects-{number}-{slug(table.topic)}"
             )
         )
-        blocks.append(Fold(f"What each factor does to each metric ({len(others)})", more))
+        blocks.append(Fold(f"Effects of each factor on each metric ({len(others)})", more))
     return tuple(blocks)
 
 
-def _told(findings: Findings, table: EffectTable, id: str) -> Iterator[Block]:
+def _effect_blocks(findings: Findings, table: EffectTable, id: str) -> Iterator[Block]:
     yield Table(
         id=id,
         title=table.topic,
@@ -214,7 +217,7 @@ def _told(findings: Findings, table: EffectTable, id: str) -> Iterator[Block]:
         caption="Main effects stand out; below each, what it is on each level of another factor.",
     )
     yield from levels_note(table.levels)
-    yield Sentences(tuple(effect.sentence for effect in table.told))
+    yield Sentences(tuple(effect.sentence for effect in table.in_words))
 
 
 def _line(findings: Findings, effect: Effect) -> tuple[Entry, ...]:

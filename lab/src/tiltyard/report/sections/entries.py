@@ -23,7 +23,7 @@ from tiltyard.analysis.statements.deltas import (
     signed,
     unprinted_decimals,
 )
-from tiltyard.analysis.statements.numbers import coverage
+from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
 from tiltyard.analysis.verdict import Beside
 from tiltyard.charts.figures import (
     Estimated,
@@ -104,13 +104,6 @@ def system_entry(name: str, *, quiet: bool = False) -> Entry:
     return Entry(name, kind="system", quiet=quiet)
 
 
-def percent_text(share: float | None) -> str:
-    """``0.034`` → ``3.4 %``; a dash where there is none."""
-    if share is None:
-        return "–"
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
-
-
 def percent_entry(share: float | None, *, quiet: bool = False) -> Entry:
     """A share under a head with ``%``."""
     if share is None:
@@ -118,16 +111,9 @@ def percent_entry(share: float | None, *, quiet: bool = False) -> Entry:
     return Entry(percent_text(share).removesuffix(" %"), 100 * share, quiet=quiet)
 
 
-def p_text(p: float | None) -> str:
-    """Two digits, never zero: ``0.011``, ``< 0.001``."""
-    if p is None:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.2g}"
-
-
 def p_entry(p: float | None) -> Entry:
     """A p-value as a cell of a table."""
-    return Entry(p_text(p), p) if p is not None else MISSING
+    return Entry(p_number(p), p) if p is not None else MISSING
 
 
 def duration_entry(seconds: float) -> Entry:
@@ -202,14 +188,15 @@ def levels_note(levels: Iterable[float], *, together: bool = False) -> tuple[Blo
         return ()
     if together:
         text = (
-            "These intervals hold together with 95 %, and the ranks with them; each by itself "
-            f"covers with {above}."
+            "Simultaneous 95 % confidence intervals; the ranks hold with them. The level of each "
+            "alone "
+            f"is {above}."
         )
     else:
         text = (
-            "Intervals cover with 95 %; those of differences that were found among many, with "
-            f"{above}, so that of all that are claimed no more than 5 % are expected to miss "
-            "(false coverage rate)."
+            f"95 % confidence intervals; of differences selected from many {above}, so that at "
+            "most 5 % "
+            "of all claimed ones are expected to miss (false coverage rate)."
         )
     return (Paragraph(text, "note"),)
 
@@ -232,7 +219,7 @@ def without_empty_columns(table: Table) -> Table:
 
 
 CAPTION = (
-    "Delta: percent better, which is more of a rate and less of a time; beneath it its interval, "
+    "Delta: improvement in % (higher rate or lower time); beneath it the interval, "
     "where values were repeated."
 )
 

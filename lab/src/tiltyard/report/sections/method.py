@@ -33,20 +33,20 @@ def deviations(findings: Findings) -> tuple[Block, ...]:
     """Every deviation in a sentence, or that there was none; nothing where there was no plan."""
     if findings.origin:
         return ()
-    told = _told(findings)
-    if not told:
-        return (Paragraph("The study was carried out as its plan has it."),)
-    return (Sentences(told),)
+    texts = _deviation_texts(findings)
+    if not texts:
+        return (Paragraph("The study was run as planned."),)
+    return (Sentences(texts),)
 
 
-def _told(findings: Findings) -> tuple[str, ...]:
-    told = [findings.spoiled.sentence] if findings.spoiled else []
+def _deviation_texts(findings: Findings) -> tuple[str, ...]:
+    texts = [findings.spoiled.sentence] if findings.spoiled else []
     if findings.stopped and not findings.complete:
-        told.append(
+        texts.append(
             f"The run ended after {findings.blocks_done} of at most {findings.blocks_planned} "
             f"blocks: {findings.stopped}."
         )
-    return (*told, *(notice.text for notice in findings.notices if notice.deviation))
+    return (*texts, *(notice.text for notice in findings.notices if notice.deviation))
 
 
 def blocks_of_systems(findings: Findings) -> tuple[Block, ...]:
@@ -55,10 +55,10 @@ def blocks_of_systems(findings: Findings) -> tuple[Block, ...]:
     if not counts:
         return ()
     return (
-        Paragraph("What was decided at a look was not measured any further.", "quiet"),
+        Paragraph("A pair that was decided at a look was not measured any further.", "quiet"),
         Table(
             id="blocks-run",
-            title="Blocks in which each system was run",
+            title="Blocks run of each system",
             columns=(
                 Column("Workload", figures=False),
                 *(Column(system.name) for system in findings.systems),
@@ -76,18 +76,18 @@ def blocks_of_systems(findings: Findings) -> tuple[Block, ...]:
 
 def design(findings: Findings) -> tuple[Block, ...]:
     """Order, looks, intervals, conditions, gates, and why the run ended."""
-    told = [findings.design_sentence, findings.conditions_sentence]
+    texts = [findings.design_sentence, findings.conditions_sentence]
     if findings.gates_sentence:
-        none = "" if findings.spoiled else " No block was spoiled."
-        told.append(f"{findings.gates_sentence}{none}")
+        none = "" if findings.spoiled else " No block was disturbed."
+        texts.append(f"{findings.gates_sentence}{none}")
     if findings.stopped:
-        told.append(
+        texts.append(
             f"The run ended after {findings.blocks_done} of at most {findings.blocks_planned} "
             f"blocks: {findings.stopped}."
         )
     for workload in findings.workloads:
-        told += [own.sentence for own in (workload.steadiness, workload.replication) if own]
-    return tuple(Paragraph(text) for text in told if text)
+        texts += [own.sentence for own in (workload.steadiness, workload.replication) if own]
+    return tuple(Paragraph(text) for text in texts if text)
 
 
 def decided(findings: Findings) -> tuple[Section, ...]:
@@ -103,22 +103,21 @@ def decided(findings: Findings) -> tuple[Section, ...]:
     ]
     shrunk = blocks_of_systems(findings)
     if shrunk:
-        sections.append(Section("blocks", "How far each system was run", shrunk))
+        sections.append(Section("blocks", "Blocks run of each system", shrunk))
     return tuple(sections)
 
 
 def calibration(findings: Findings) -> tuple[Block, ...]:
     """What is known of how small a difference this host shows."""
     if findings.clock == "instructions":
-        told = "Instructions were counted, not time: a calibration of this host's noise says "
-        return (Paragraph(f"{told}nothing of them."),)
+        return (Paragraph("Instructions were counted: a calibration of time does not apply."),)
     found = findings.calibration
     if found is None:
         return (
             Paragraph(
-                "This host was not calibrated when the study was run: how often the rules name a "
-                "false winner here, and which known differences they find, is shown by "
-                "tiltyard calibrate."
+                "This host was not calibrated when the study was run: tiltyard calibrate "
+                "measures the "
+                "rate of false winners and which known differences are found."
             ),
         )
     return (
@@ -128,7 +127,7 @@ def calibration(findings: Findings) -> tuple[Block, ...]:
 
 
 def host(findings: Findings) -> tuple[Block, ...]:
-    """The machine in short, as far as it is told."""
+    """The machine in short, as far as it is known."""
     return (Facts(tuple(findings.host.items())),) if findings.host else ()
 
 
@@ -178,9 +177,9 @@ def adjusted(findings: Findings) -> tuple[Block, ...]:
     if not rows:
         return ()
     named, other = findings.design.verdict, _other(findings)
-    told = f"The verdicts of this study are {named}, as was named before the first trial."
+    texts = f"The verdicts of this study are {named}, as declared before the first trial."
     return (
-        Paragraph(f"{told} The {other} ones stand beside them and decide nothing."),
+        Paragraph(f"{texts} The {other} ones are shown for comparison and decide nothing."),
         Table(
             id="adjusted",
             title="Both analyses",
@@ -192,9 +191,9 @@ def adjusted(findings: Findings) -> tuple[Block, ...]:
                 Column("variance explained", "%"),
             ),
             rows=rows,
-            caption="Adjusted: less what goes with CPU time of others and time that the hypervisor "
-            "took, on the CPUs that measure. Variance explained: of the differences, block by "
-            "block.",
+            caption="Adjusted: corrected by regression for CPU time of other processes and "
+            "steal time "
+            "on the CPUs that measure. Variance explained: of the differences, block by block.",
         ),
     )
 

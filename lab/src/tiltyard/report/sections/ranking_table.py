@@ -27,23 +27,23 @@ from tiltyard.study.model import Clock
 from tiltyard.units import format_value
 
 FEW: Final = 6
-"""As many pairs are told without folding any of them away."""
+"""As many pairs are printed without folding any of them away."""
 
 
 def has_ranks(index: Index) -> bool:
-    """Whether the ranks that the verdicts leave possible are told."""
+    """Whether the ranks that the verdicts leave possible are given."""
     return any(standing.rank_best is not None for standing in index.standings)
 
 
 def rank_text(standing: Standing) -> str:
-    """The ranks that the data leave possible: ``1``, ``1–2``; empty where they are not told."""
+    """The ranks that the data leave possible: ``1``, ``1–2``; empty where they are not given."""
     if standing.rank_best is None or standing.rank_worst is None:
         return ""
     ends = dict.fromkeys((standing.rank_best, standing.rank_worst))
     return "–".join(map(str, ends))
 
 
-def told_first(index: Index, baseline: str) -> tuple[list[Comparison], list[Comparison]]:
+def pairs_to_print(index: Index, baseline: str) -> tuple[list[Comparison], list[Comparison]]:
     """The pairs to tell at once, and those that may wait: the ones without the baseline."""
     if len(index.comparisons) <= FEW:
         return list(index.comparisons), []
@@ -119,15 +119,15 @@ class EffectTable:
         return [effect.level_of_interval for group in self.groups for effect in group]
 
     @property
-    def told(self) -> list[Effect]:
-        """Those that are told in words: the simple ones are in the words of the interactions."""
+    def in_words(self) -> list[Effect]:
+        """Those that are stated in words: the simple ones are in the words of the interactions."""
         return [effect for group in self.groups for effect in group if effect.kind != "simple"]
 
     @property
     def depending(self) -> list[Effect]:
         """The interactions that have been found."""
         found = ("faster", "slower")
-        return [e for e in self.told if e.kind == "interaction" and e.verdict in found]
+        return [e for e in self.in_words if e.kind == "interaction" and e.verdict in found]
 
 
 def effect_tables(workload: WorkloadFindings) -> Iterator[EffectTable]:
@@ -140,7 +140,7 @@ _DIFFERENCE = {"faster": "gains more", "slower": "gains less", "equivalent": "th
 
 
 def effect_word(effect: Effect, clock: Clock) -> str:
-    """The verdict on an effect; of an interaction what it means for the level that is told of."""
+    """The verdict on an effect; of an interaction what it means for the level it is about."""
     if effect.kind == "interaction":
         return _DIFFERENCE.get(effect.verdict, effect.verdict)
     return verdict_word(effect.verdict, clock)
@@ -169,7 +169,7 @@ def standings(
         Column(_head(findings, index), alone(printed.unit)),
         Column(f"relative to {findings.baseline}"),
         Column(interval_head(covered)),
-        Column(f"{findings.design.unit}s ahead", "%", spare=True),
+        Column(f"{findings.design.unit}s won", "%", spare=True),
         Column("Verdict", figures=False),
     )
     table = Table(
@@ -192,13 +192,13 @@ def standings(
 
 def pairs(findings: Findings, index: Index) -> tuple[Block, ...]:
     """Every pair in words; where that is a long list, first those with the baseline."""
-    first, others = told_first(index, findings.baseline)
+    first, others = pairs_to_print(index, findings.baseline)
     blocks: list[Block] = []
     if first:
         blocks.append(Sentences(tuple(pair.sentence for pair in first)))
     if others:
-        told = Sentences(tuple(pair.sentence for pair in others))
-        blocks.append(Fold(f"The other pairs ({len(others)})", (told,)))
+        rest = Sentences(tuple(pair.sentence for pair in others))
+        blocks.append(Fold(f"The other pairs ({len(others)})", (rest,)))
     return tuple(blocks)
 
 

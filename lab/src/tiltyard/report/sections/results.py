@@ -202,7 +202,7 @@ def _level(axis: Axis, cell: Cell) -> Entry:
 
 
 def _system_columns(mounts: Mapping[str, str]) -> tuple[Column, ...]:
-    """The system, and how it was mounted where that is told."""
+    """The system, and how it was mounted where that is known."""
     return (
         Column("System", figures=False),
         *((Column(_MOUNTED, figures=False),) if mounts else ()),
@@ -222,7 +222,7 @@ def _unit(workload: WorkloadFindings, cell: Cell) -> Printing:
 
 
 def _times(workload: WorkloadFindings) -> list[Cell]:
-    """How long it took, which is told beside the rate that is judged: ``total time``."""
+    """How long it took, which is shown beside the rate that is judged: ``total time``."""
     return [cell for cell in workload.details if cell.unit == "s" and "time" in cell.label]
 
 

@@ -201,7 +201,7 @@ def tests_table(findings: Findings) -> Table | None:
         return None
     return Table(
         id="tests-better",
-        title="In how many tests one system is better",
+        title="Tests in which one system is better",
         columns=_columns("tests"),
         rows=(*map(_row, pairs), *(_row(own, level=True) for own in levels)),
         caption=_counted_caption(found),
@@ -216,7 +216,7 @@ def cells_table(findings: Findings, workload: WorkloadFindings) -> Table | None:
         return None
     return Table(
         id=f"{place(findings, workload)}-better",
-        title=f"{workload.name}: in how many cells one system is better",
+        title=f"{workload.name}: cells in which one system is better",
         columns=_columns("cells"),
         rows=tuple(_row(own) for own in found),
         caption=_counted_caption(found),
@@ -230,7 +230,7 @@ def firsts_table(findings: Findings) -> Table | None:
         return None
     return Table(
         id="cells-first",
-        title="In how many cells each system is first",
+        title="Cells in which each system is first",
         columns=(
             Column("System", figures=False),
             *(Column(workload.name, "cells") for workload, _ in found),
@@ -246,7 +246,11 @@ def firsts_table(findings: Findings) -> Table | None:
         closing=1,
         charts=(
             SheetChart(
-                "bar", 0, tuple(range(1, 1 + len(found))), "First in how many cells", "cells"
+                "bar",
+                0,
+                tuple(range(1, 1 + len(found))),
+                "Cells in which a system is first",
+                "cells",
             ),
         ),
     )  # fmt: skip
@@ -260,7 +264,7 @@ def spread_table(findings: Findings) -> Table | None:
     under = "standard deviation / mean"
     return Table(
         id="deviations",
-        title="How far values lie apart",
+        title="Spread of the values",
         columns=(
             Column("Workload", figures=False),
             Column("System", figures=False),
@@ -332,4 +336,4 @@ def _basis(found: Sequence[Count]) -> Iterator[str]:
     if any(own.repeated for own in found):
         yield "Better and worse: by verdict."
     if any(not own.repeated for own in found):
-        yield "Nothing was repeated: better and worse by single numbers, chance not excluded."
+        yield "Single values, no CI: better and worse by value, chance not excluded."

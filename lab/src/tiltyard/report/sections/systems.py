@@ -26,32 +26,33 @@ _SHORT: Final = 40
 
 def facts(findings: Findings) -> tuple[Block, ...]:
     """Facts that are the same for all systems, then a table of those that differ."""
-    told = {system.name: {**system.levels, **system.facts} for system in findings.systems}
-    names = list(dict.fromkeys(name for own in told.values() for name in own))
-    values = {name: [own.get(name, "–") for own in told.values()] for name in names}
+    facts_of = {system.name: {**system.levels, **system.facts} for system in findings.systems}
+    names = list(dict.fromkeys(name for own in facts_of.values() for name in own))
+    values = {name: [own.get(name, "–") for own in facts_of.values()] for name in names}
     shared = [name for name in names if len(set(values[name])) == 1]
     differing = [name for name in names if name not in shared]
     blocks: list[Block] = []
     if shared:
         rows = tuple((name, values[name][0]) for name in shared)
-        blocks.append(Facts(rows, "Of all systems"))
+        blocks.append(Facts(rows, "All systems"))
     longest = max((len(value) for name in differing for value in values[name]), default=0)
     if longest > _SHORT:
         blocks += [
             Facts(tuple((name, own[name]) for name in differing if name in own), system)
-            for system, own in told.items()
+            for system, own in facts_of.items()
         ]
     elif differing:
         found = findings.systems
         parts = [found[first : first + _ABREAST] for first in range(0, len(found), _ABREAST)]
         blocks += [
-            _table(own, told, differing, number, len(parts)) for number, own in enumerate(parts, 1)
+            _table(own, facts_of, differing, number, len(parts))
+            for number, own in enumerate(parts, 1)
         ]
     return tuple(blocks)
 
 
 def system_commands(findings: Findings) -> tuple[Block, ...]:
-    """How systems are brought up; those that are brought up alike are told together."""
+    """How systems are brought up; those that are brought up alike are printed together."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for system in findings.systems:
         if system.commands:
@@ -61,12 +62,12 @@ def system_commands(findings: Findings) -> tuple[Block, ...]:
 
 def _table(
     systems: tuple[SystemFindings, ...],
-    told: dict[str, dict[str, str]],
+    facts_of: dict[str, dict[str, str]],
     names: list[str],
     number: int,
     parts: int,
 ) -> Table:
-    title = "What the systems differ in" + (f" ({number} of {parts})" if parts > 1 else "")
+    title = "Differences between the systems" + (f" ({number} of {parts})" if parts > 1 else "")
     return Table(
         id=f"systems-{number}",
         title=title,
@@ -77,7 +78,7 @@ def _table(
         rows=tuple(
             (
                 Entry(name, strong=True),
-                *(Entry(told[system.name].get(name, "–")) for system in systems),
+                *(Entry(facts_of[system.name].get(name, "–")) for system in systems),
             )
             for name in names
         ),
@@ -92,18 +93,15 @@ def differences(findings: Findings) -> tuple[Block, ...]:
     following = [one for one in findings.differences if one.follows_from]
     blocks: list[Block] = []
     if unasked:
-        told = "Beyond what is varied on purpose; what can decide a result by itself comes first."
-        blocks.append(Paragraph(told, "quiet"))
+        text = "Beyond the factors; facts that can decide a result alone come first."
+        blocks.append(Paragraph(text, "quiet"))
         blocks.append(_differing(findings, unasked, "differences", "What differs"))
     else:
-        told = (
-            "Nothing that was recorded differs between the systems beyond what is varied on "
-            "purpose."
-        )
-        blocks.append(Paragraph(told))
+        text = "No recorded fact differs between the systems beyond the factors."
+        blocks.append(Paragraph(text))
     if following:
-        title = f"What follows from the factors ({len(following)})"
-        table = _differing(findings, following, "differences-following", "What follows")
+        title = f"Caused by the factors ({len(following)})"
+        table = _differing(findings, following, "differences-following", "Caused by the factors")
         blocks.append(Fold(title, (table,)))
     return tuple(blocks)
 
@@ -121,12 +119,12 @@ def _system(system: SystemFindings, findings: Findings) -> tuple[Block, ...]:
     blocks: list[Block] = [Facts(tuple(system.levels.items()))]
     if system.commands:
         blocks.append(
-            Commands(system.commands, "" if findings.origin else "Brought up in each block by")
+            Commands(system.commands, "" if findings.origin else "Prepared in each block by")
         )
     if system.facts:
         facts = Facts(tuple(system.facts.items()))
-        told = "the source tells" if findings.origin else "the kernel said"
-        blocks.append(Fold(f"Everything that {told} of it", (facts,)))
+        reporter = "the source states" if findings.origin else "the kernel reported"
+        blocks.append(Fold(f"Everything that {reporter} of it", (facts,)))
     return tuple(blocks)
 
 
@@ -255,10 +253,10 @@ def sources(findings: Findings) -> str:
     if findings.origin:
         return (
             "Every number of this report is in findings.json, made from the values of the source "
-            "by the rules told above."
+            "by the rules above."
         )
     return (
         "Every number of this report is in findings.json, made from the trials in trials/ by the "
-        "rules in plan.json, which was frozen before the first trial. All of them lie in the "
+        "rules in plan.json, which was frozen before the first trial. All are in the "
         "folder of the study."
     )

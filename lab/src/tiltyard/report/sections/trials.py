@@ -5,16 +5,14 @@ from dataclasses import replace
 
 from tiltyard.analysis.model import Findings, Spoiled, TrialLine
 from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions
-from tiltyard.analysis.statements.numbers import coverage
+from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
 from tiltyard.charts.figures import interval_text, ratio_text, verdict_word
 from tiltyard.report.document import Block, Column, Entry, Fold, Paragraph, Sentences, Table
 from tiltyard.report.sections.entries import (
     MISSING,
     count_entry,
     duration_entry,
-    p_text,
     percent_entry,
-    percent_text,
     system_entry,
 )
 from tiltyard.units import format_ratio
@@ -41,7 +39,7 @@ def trial_table(findings: Findings) -> Table:
             Column("Started, UTC", figures=False),
             Column("took"),
             Column("relative to own median"),
-            Column("CPU time of others", "%"),
+            Column("CPU time of other processes", "%"),
             Column("Cache state", figures=False),
             Column("Outcome", figures=False),
         ),
@@ -65,10 +63,10 @@ def _row(findings: Findings, trial: TrialLine) -> tuple[Entry, ...]:
 
 
 def _outcome(findings: Findings, trial: TrialLine) -> str:
-    told = f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
+    text = f"{trial.outcome}: {trial.reason}" if trial.reason else trial.outcome
     if findings.spoiled and trial.block in findings.spoiled.blocks:
-        return f"{told}, in a spoiled block"
-    return told
+        return f"{text}, in a disturbed block"
+    return text
 
 
 RELATED = 0.01
@@ -83,8 +81,9 @@ def spoiled(findings: Findings) -> tuple[Block, ...]:
     return (
         Paragraph(found.sentence, "lead"),
         Paragraph(
-            "Whether a block is spoiled was decided from the host's telemetry alone, by limits "
-            "that were frozen before the first trial. Every trial of it is kept below.",
+            "Whether a block is disturbed is decided from the host's telemetry alone, by noise "
+            "limits "
+            "frozen before the first trial. All its trials are kept and reported below.",
             "quiet",
         ),
         _reasons(found),
@@ -96,8 +95,8 @@ def spoiled(findings: Findings) -> tuple[Block, ...]:
 def _reasons(found: Spoiled) -> Table:
     return Table(
         id="spoiled-blocks",
-        title="Why",
-        columns=(Column("block"), Column("Why", figures=False)),
+        title="Reasons",
+        columns=(Column("block"), Column("Reason", figures=False)),
         rows=tuple(
             (count_entry(block), Entry("; ".join(reasons)))
             for block, reasons in found.reasons.items()
@@ -111,17 +110,17 @@ def _by_system(found: Spoiled) -> tuple[Block, ...]:
     table = Table(
         id="spoiled-by-system",
         title="By system",
-        columns=(Column("System", figures=False), Column("blocks that a trial of it spoiled")),
+        columns=(Column("System", figures=False), Column("blocks that a trial of it disturbed")),
         rows=tuple(
             (system_entry(system), count_entry(count)) for system, count in found.by_system.items()
         ),
     )
     if found.related_p is None:
         return (table,)
-    told = f"Fisher's exact test of spoiling against system: p = {p_text(found.related_p)}"
+    text = f"Fisher's exact test of disturbance against system: p = {p_number(found.related_p)}"
     if found.related_p < RELATED:
-        told += "; interference is related to the system: take it as a result, not as noise"
-    return (table, Paragraph(f"{told}.", "note"))
+        text += "; interference is related to the system: it is a result, not noise"
+    return (table, Paragraph(f"{text}.", "note"))
 
 
 def _sensitivity(found: Spoiled) -> tuple[Block, ...]:
@@ -130,7 +129,7 @@ def _sensitivity(found: Spoiled) -> tuple[Block, ...]:
     return (
         Table(
             id="spoiled-sensitivity",
-            title="With the spoiled blocks put back",
+            title="With the disturbed blocks included",
             columns=(
                 Column("Comparison", figures=False),
                 Column("without them", figures=False),
@@ -143,7 +142,7 @@ def _sensitivity(found: Spoiled) -> tuple[Block, ...]:
                     Entry(line.without),
                     Entry(line.with_spoiled),
                     Entry(
-                        "another one" if line.changed else "the same",
+                        "changed" if line.changed else "the same",
                         strong=line.changed,
                         quiet=not line.changed,
                     ),
@@ -234,7 +233,7 @@ def _lines(found: Sessions) -> Table:
     """When and where each session was."""
     return Table(
         id="sessions",
-        title="When they were carried out",
+        title="When the sessions were run",
         columns=(
             Column("session"),
             Column("Begun (UTC)", figures=False),

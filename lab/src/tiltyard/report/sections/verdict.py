@@ -34,7 +34,7 @@ def answer(findings: Findings) -> tuple[Block, ...]:
     """The answer of each workload, why it was asked, and what must be known to believe it."""
     blocks: list[Block] = [Paragraph(own.answer, "lead") for own in findings.workloads]
     if findings.decide:
-        blocks.append(Paragraph(f"Asked in order to: {findings.decide}", "quiet"))
+        blocks.append(Paragraph(f"Decision: {findings.decide}", "quiet"))
     return (*blocks, *_unfinished(findings), *problems(findings))
 
 
@@ -69,8 +69,8 @@ def numbers(findings: Findings) -> tuple[Block, ...]:
         ("trials kept", str(findings.trials_kept)),
         ("smallest difference", _smallest(findings)),
     )
-    told = f"{_rests_on(findings)} {_what_shows(findings)}"
-    return (Facts(three, large=True), Paragraph(told, "note"))
+    text = f"{_rests_on(findings)} {_what_shows(findings)}"
+    return (Facts(three, large=True), Paragraph(text, "note"))
 
 
 def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
@@ -79,7 +79,7 @@ def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]
         findings,
         workload.index,
         f"{place(findings, workload)}-ranking",
-        f"{workload.index.label}: who is ahead",
+        f"{workload.index.label}: ranking",
         together=not findings.origin,
     )
     return (*table, *pairs(findings, workload.index))
@@ -100,15 +100,18 @@ def _unfinished(findings: Findings) -> Iterator[Block]:
 
 
 def _rests_on(findings: Findings) -> str:
-    shrunk = ", as long as anything was open there" if blocks_run(findings) else ""
-    told = (
-        f"The verdicts rest on {_amount(findings)}; in each, every system met every workload, in "
-        f"random order{shrunk}. {findings.trials_failed} trials failed; nothing was left out"
+    shrunk = " until it was decided" if blocks_run(findings) else ""
+    text = (
+        f"The verdicts rest on {_amount(findings)}; in each, every system ran every workload in "
+        f"random order{shrunk}. {findings.trials_failed} trials failed; none is excluded"
     )
     if findings.spoiled:
         count = len(findings.spoiled.blocks)
-        told += f", and {count} spoiled {'block' if count == 1 else 'blocks'} are kept and shown"
-    return f"{told}."
+        text += (
+            f", and {count} disturbed {'block is' if count == 1 else 'blocks are'} kept "
+            "and reported"
+        )
+    return f"{text}."
 
 
 def _amount(findings: Findings) -> str:
@@ -133,23 +136,26 @@ def _half(findings: Findings) -> str:
 def _what_shows(findings: Findings) -> str:
     calibration = findings.calibration
     if calibration:
-        told = (
+        text = (
             "Differences below the smallest one do not show on this host (calibration "
             f"{calibration.id}, {calibration.date[:10]})"
         )
         if findings.resolution_percent is not None:
-            told += f"; half of the typical interval here is {_half(findings)}"
-        return f"{told}."
-    told = "The smallest difference is half of the typical interval; "
+            text += f"; half of the typical interval here is {_half(findings)}"
+        return f"{text}."
+    text = "The smallest difference is half of the typical interval; "
     if findings.clock == "instructions":
-        return f"{told}instructions were counted, so this host's speed and noise are not in it."
-    return f"{told}what this host can show is not calibrated: tiltyard calibrate."
+        return (
+            f"{text}instructions were counted, so it does not depend on this host's speed "
+            "and noise."
+        )
+    return f"{text}this host is not calibrated: tiltyard calibrate."
 
 
 _TITLES: dict[Literal["problem", "warning", "note"], str] = {
     "problem": "Problems",
     "warning": "Warnings",
-    "note": "Worth knowing",
+    "note": "Notes",
 }
 
 
@@ -161,29 +167,29 @@ def limits(findings: Findings) -> tuple[Block, ...]:
 def box(findings: Findings) -> tuple[Block, ...]:
     """All notices, a box a severity; of results from elsewhere they are the limits."""
     if not findings.notices:
-        return (Paragraph("The analysis found nothing to warn of."),)
+        return (Paragraph("No problems found."),)
     boxes = []
     for severity, title in _TITLES.items():
-        told = tuple(
+        texts = tuple(
             " ".join(filter(None, (notice.text, notice.advice)))
             for notice in findings.notices
             if notice.severity == severity
         )
-        if told and findings.origin:
-            boxes.append(Callout("limits", "Limits of these data", (Sentences(told),)))
-        elif told:
-            boxes.append(Callout(severity, title, (Sentences(told),)))
+        if texts and findings.origin:
+            boxes.append(Callout("limits", "Limitations of these data", (Sentences(texts),)))
+        elif texts:
+            boxes.append(Callout(severity, title, (Sentences(texts),)))
     return tuple(boxes)
 
 
 def open_comparisons(findings: Findings) -> tuple[Block, ...]:
-    """What stays undecided, and how many blocks it would take."""
+    """Undecided comparisons, and how many blocks it would take."""
     found = undecided(findings)
     if not found:
         return ()
-    told = Sentences(tuple(pair.sentence for pair in found))
+    sentences = Sentences(tuple(pair.sentence for pair in found))
     how = "" if findings.origin else f", and how many {findings.design.unit}s it would take"
-    return (Fold(f"What stays undecided{how} ({len(found)})", (told,)),)
+    return (Fold(f"Undecided comparisons{how} ({len(found)})", (sentences,)),)
 
 
 def twelve_rules(findings: Findings) -> tuple[Block, ...]:
@@ -212,8 +218,8 @@ def twelve_rules(findings: Findings) -> tuple[Block, ...]:
                 for rule in rules(findings)
             ),
             caption="T. Hoefler and R. Belli, “Scientific Benchmarking of Parallel Computing "
-            "Systems”, SC 2015; the rules in our words. Whether one is met follows from what is "
-            "in the findings.",
+            "Systems”, SC 2015; the rules paraphrased. Whether one is met follows from the "
+            "findings.",
         ),
     )
 
@@ -227,7 +233,7 @@ def losses(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
         if len(workload.cells) < 2:
             return ()
         word = verdict_word("slower", findings.clock)
-        text = f"{best}, first by estimate, was found {word} in no cell."
+        text = f"{best}, first by estimate, was {word} in no cell."
         return (Paragraph(text, "quiet"),)
     worse = "needs more" if findings.clock == "instructions" else "is slower"
     return (

@@ -8,12 +8,12 @@ from tiltyard.report.document import Block, Commands, Document, Facts, Paragraph
 from tiltyard.report.pictures import of_workload
 from tiltyard.report.sections import method
 from tiltyard.report.sections.claim_blocks import (
+    about_workloads,
     audit_in_short,
     lead,
     observations,
     overall_leads,
     sentences,
-    workloads_told,
 )
 from tiltyard.report.sections.entries import place
 from tiltyard.report.sections.method import adjusted
@@ -50,18 +50,18 @@ def _sections(findings: Findings) -> Iterator[Section]:
     yield Section("test-system", "Test system", _system(findings))
     yield Section("commands", "Command lines and parameters", _commands(findings))
     yield Section("results", "Results", (), _results(findings))
-    yield Section("repeats", "How well the values repeat", _repeats(findings))
+    yield Section("repeats", "Repeatability", _repeats(findings))
     yield Section("observations", "Observations", _observations(findings))
     yield Section("sessions", "Sessions", sessions(findings))
-    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+    yield Section("audit", "Consistency check of the source", audit_in_short(findings))
     yield Section("conclusion", "Conclusion", _conclusion(findings))
-    yield Section("limits", "Limits", box(findings))
+    yield Section("limits", "Limitations", box(findings))
     yield Section("source", "Source", origin(findings))
 
 
 def _purpose(findings: Findings) -> tuple[Block, ...]:
-    decide = (Paragraph(f"Why it is asked: {findings.decide}."),) if findings.decide else ()
-    return (*decide, *workloads_told(findings))
+    decide = (Paragraph(f"Decision: {findings.decide}."),) if findings.decide else ()
+    return (*decide, *about_workloads(findings))
 
 
 def _system(findings: Findings) -> tuple[Block, ...]:
@@ -124,6 +124,6 @@ def _conclusion(findings: Findings) -> tuple[Block, ...]:
 
 STYLE = Style(
     name="article",
-    about="purpose, system, command lines; tables of means with deviations; observations in words",
+    about="purpose, system, command lines; tables of means with deviations; findings in sentences",
     compose=compose,
 )

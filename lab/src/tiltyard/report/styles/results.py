@@ -1,4 +1,4 @@
-"""A result page: who stands where over all tests, then one chart and one table a test."""
+"""A result page: the ranking over all tests, then one chart and one table for each test."""
 
 from collections.abc import Iterator
 
@@ -50,11 +50,11 @@ def _sections(findings: Findings) -> Iterator[Section]:
     )
     yield Section("everything", "All results", _everything(findings))
     yield Section("sessions", "Sessions", sessions(findings))
-    yield Section("adjusted", "Adjusted for what others did", adjusted(findings))
+    yield Section("adjusted", "Adjusted for interference", adjusted(findings))
     yield Section("system-table", "Systems", _systems(findings))
-    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+    yield Section("audit", "Consistency check of the source", audit_in_short(findings))
     yield Section(
-        "limits", "Limits", (*box(findings), Paragraph(findings.design_sentence, "quiet"))
+        "limits", "Limitations", (*box(findings), Paragraph(findings.design_sentence, "quiet"))
     )
 
 
@@ -103,6 +103,6 @@ def _systems(findings: Findings) -> tuple[Block, ...]:
 
 STYLE = Style(
     name="results",
-    about="who stands where over all tests, then a chart and a table a test; systems behind",
+    about="ranking over all tests, then a chart and a table for each test; systems last",
     compose=compose,
 )

@@ -1,4 +1,4 @@
-"""The style of the laboratory: answer, one picture, then everything that it rests on."""
+"""The style of the laboratory: answer, one picture, then all the evidence."""
 
 from collections.abc import Iterator
 
@@ -27,13 +27,13 @@ from tiltyard.report.styles.style import Style
 def workload_section(findings: Findings, workload: WorkloadFindings, id: str) -> Section:
     """The whole section: answer first, every cell last."""
     parts = (
-        ("observations", "What else the data show", observations(workload)),
-        ("effects", "What each factor does", effects(findings, workload)),
+        ("observations", "Further findings", observations(workload)),
+        ("effects", "Effects of the factors", effects(findings, workload)),
         ("overview", "Overview", overview(findings, workload)),
         ("values", "Values", _values(findings, workload)),
         ("losses", "Wins and losses", losses(findings, workload)),
         ("ends", "What the two ends saw", ends(findings, workload)),
-        ("figures", "In absolute figures", _figures(findings, workload)),
+        ("figures", "Absolute values", _figures(findings, workload)),
     )
     about = (Paragraph(workload.about, "quiet"),) if workload.about else ()
     return Section(
@@ -65,13 +65,13 @@ def _figures(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...
     ]
     if cells:
         blocks.append(
-            Fold("Every cell and every system, in absolute figures", absolute(findings, workload))
+            Fold("Every cell and every system, in absolute values", absolute(findings, workload))
         )
     if any(cell.comparisons for cell in cells):
         count = f"{len(cells)} {'cell' if len(cells) == 1 else 'cells'}"
         blocks.append(
             Fold(
-                f"Every cell and every pair, in figures and in words ({count})",
+                f"Every cell and every pair, in numbers and sentences ({count})",
                 every_pair(findings, workload),
             )
         )
@@ -79,7 +79,7 @@ def _figures(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...
 
 
 def compose(findings: Findings) -> Document:
-    """The whole report of a study, as far as there is something to tell."""
+    """The whole report of a study, as far as there is content."""
     sections = (
         *_verdicts(findings),
         *(
@@ -119,22 +119,20 @@ def _verdicts(findings: Findings) -> Iterator[Section]:
 
 def _evidence(findings: Findings) -> Iterator[Section]:
     """Everything that the verdicts rest on."""
-    yield Section(
-        "audit", "What the source claims, and what follows from its tables", audit(findings)
-    )
-    yield Section("adjusted", "Adjusted for what others did", adjusted(findings))
+    yield Section("audit", "Consistency check of the source", audit(findings))
+    yield Section("adjusted", "Adjusted for interference", adjusted(findings))
     yield Section("order", "Order of trials", order(findings))
     yield Section("sessions", "Sessions", sessions(findings))
-    yield Section("spoiled", "Spoiled blocks", spoiled(findings))
+    yield Section("spoiled", "Disturbed blocks", spoiled(findings))
     yield Section(
         "systems",
-        "Systems, and what differs between them",
+        "Systems and their differences",
         systems.differences(findings),
         systems.systems(findings),
     )
     yield _method(findings)
     yield Section("deviations", "Deviations from the plan", deviations(findings))
-    yield Section("limits", "Limits, and what a sceptic would ask", limits(findings))
+    yield Section("limits", "Limitations", limits(findings))
     yield Section("rules", "The rules of reporting", twelve_rules(findings))
     yield Section("trials", "All trials", trials(findings))
     yield _record(findings)
@@ -169,7 +167,7 @@ def _record(findings: Findings) -> Section:
         "The system record of the host",
         (
             Paragraph(
-                "As the host told it when the run was started. What it does not tell is not "
+                "As recorded when the run was started. What the host does not report is not "
                 "available.",
                 "quiet",
             ),
@@ -181,6 +179,6 @@ def _record(findings: Findings) -> Section:
 
 STYLE = Style(
     name="study",
-    about="the answer first, then everything it rests on; for those who ran it and those who doubt",
+    about="the answer first, then all the evidence",
     compose=compose,
 )

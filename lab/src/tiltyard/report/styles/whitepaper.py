@@ -11,11 +11,11 @@ from tiltyard.report.sections import method
 from tiltyard.report.sections.axis_table import delta_tables
 from tiltyard.report.sections.cells import grid_tables
 from tiltyard.report.sections.claim_blocks import (
+    about_workloads,
     audit_in_short,
     key_findings,
     lead,
     sentences,
-    workloads_told,
 )
 from tiltyard.report.sections.entries import place
 from tiltyard.report.sections.method import adjusted, order
@@ -64,8 +64,8 @@ def _body(findings: Findings) -> Iterator[Section]:
     yield Section("cell-by-cell", "Cell by cell", known(firsts_table(findings)))
     yield Section("sessions", "Sessions", sessions(findings))
     yield Section("what-was-tested", "What was tested", _tested(findings))
-    yield Section("limits", "What the numbers do not show", box(findings))
-    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+    yield Section("limits", "Limitations", box(findings))
+    yield Section("audit", "Consistency check of the source", audit_in_short(findings))
 
 
 def _appendices(findings: Findings) -> Iterator[Section]:
@@ -110,7 +110,7 @@ def _workload(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ..
 
 def _tested(findings: Findings) -> tuple[Block, ...]:
     """What each workload is; with which parameters stands in appendix B."""
-    return workloads_told(findings)
+    return about_workloads(findings)
 
 
 def _method(findings: Findings) -> Section:
@@ -121,7 +121,7 @@ def _method(findings: Findings) -> Section:
     )
     parts = (
         *workloads,
-        Section("adjusted", "Adjusted for what others did", adjusted(findings)),
+        Section("adjusted", "Adjusted for interference", adjusted(findings)),
         Section("order", "Order of trials", order(findings)),
         Section("source", "Source", origin(findings)),
     )
@@ -171,6 +171,7 @@ def _tables(findings: Findings) -> tuple[Section, ...]:
 
 STYLE = Style(
     name="whitepaper",
-    about="key findings and a summary with deltas; configuration, method, charts, tables behind",
+    about="key findings and a summary with deltas; appendices: configuration, method, "
+    "charts, tables",
     compose=compose,
 )

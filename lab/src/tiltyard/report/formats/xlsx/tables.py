@@ -135,7 +135,7 @@ _TYPES: Final[dict[str, dict[str, str]]] = {
     "scatter": {"type": "scatter"},
     "surface": {"type": "line"},
 }
-"""Kind → what xlsxwriter is told."""
+"""Kind → options of xlsxwriter."""
 _MARKED: Final = frozenset({"line", "scatter"})
 """Types whose points are marked."""
 _MARKERS: Final = ("circle", "square", "diamond", "triangle")
@@ -188,8 +188,8 @@ def add_charts(
 def _drawn(
     workbook: Workbook, table: Table, chart: SheetChart, frame: Frame, looks: Looks
 ) -> Chart:
-    told = _TYPES[chart.kind]
-    drawn = workbook.add_chart(told)
+    options = _TYPES[chart.kind]
+    drawn = workbook.add_chart(options)
     for number, column in enumerate(chart.series):
         colour = looks.colour_of(table.columns[column].head) or _SERIES[number % len(_SERIES)]
         drawn.add_series(
@@ -197,7 +197,7 @@ def _drawn(
                 "name": _name(frame, column),
                 "categories": frame.cells(chart.categories),
                 "values": frame.cells(column),
-                **_stroke(told["type"], number, colour),
+                **_stroke(options["type"], number, colour),
                 **_deviations(table, frame, column),
             }
         )
