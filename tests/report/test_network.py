@@ -130,8 +130,8 @@ def test_what_was_lost_and_what_it_cost_stand_beside_it(findings: Findings, page
 
 def test_the_ends_are_shown(findings: Findings, page: str) -> None:
     rows = rows_in(page, 2)
-    assert "near end out-of-box optimized" in rows
-    assert "far end out-of-box optimized" in rows
+    assert "client out-of-box optimized" in rows
+    assert "server out-of-box optimized" in rows
     assert "UdpRcvbufErrors 107,320 107,320" in rows
     for facts in workload_of(findings, "udp_stream").ends.values():
         for fact, values in facts.items():

@@ -51,7 +51,7 @@ def test_a_step_is_not_called_a_drift():
     logs[6:] += 0.1
     found = only("step", logs)
     assert "step change of +" in found.sentence
-    assert "at about trial 13 of the session" in found.sentence
+    assert "at trial 13 of the session" in found.sentence
     assert of_kind(observations_of(logs, LEVELS), "drift") == []
 
 

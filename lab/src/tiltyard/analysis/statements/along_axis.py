@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tiltyard.analysis.statements.evidence import (
     Cache,
     Candidate,
     Course,
+    Key,
     Result,
     Scene,
     cache_of,
@@ -24,6 +25,7 @@ from tiltyard.stats.equivalence import MIN_BLOCKS, Sameness
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.slope import slopes
 from tiltyard.stats.student import Students, p_below, paired_ts
+from tiltyard.stats.types import FloatArray
 from tiltyard.units import format_size
 
 LEVELS: Final = 3
@@ -31,6 +33,50 @@ LEVELS: Final = 3
 DOUBLE: Final = 2
 """Levels that are flat must span at least this factor."""
 _TOLERANCE: Final = math.log1p(SAME_WITHIN)
+
+
+class Shift(NamedTuple):
+    """A paired t of log ratios."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def _shift(values: FloatArray) -> tuple[Shift, float]:
+    """The mean of one series with its interval, and the p-value."""
+    found = paired_ts(values[None, :], ALPHA)
+    return Shift(*(float(x[0]) for x in (found.estimate, found.low, found.high))), float(found.p[0])
+
+
+def _long(scene: Scene, statement: Statement[Scene, Iterator[Result]]) -> Iterator[Course]:
+    """The courses with enough blocks and levels."""
+    for course in scene.courses:
+        if course.blocks >= statement.min_blocks and len(course.levels) >= LEVELS:
+            yield course
+
+
+def _moving(
+    course: Course,
+    shift: Shift,
+    *subject: object,
+    sentence: str,
+    evidence: str,
+    covers: tuple[Key, ...] = (),
+) -> Candidate:
+    """A finding on a course along which values change."""
+    return Candidate(
+        subject=(*course.subject, *subject),
+        place=f"{course.place} ({ratio(*shift)})",
+        metric=course.cell.metric.name,
+        systems=(course.system,),
+        blocks=course.blocks,
+        size=nearest(shift.low, shift.high),
+        sentence=sentence,
+        evidence=evidence,
+        covers=(course.key, *covers),
+        grounds=("moves", course.axis),
+    )
 
 
 def _change_tests(scene: Scene) -> Iterator[Result]:
@@ -41,34 +87,20 @@ def _change_tests(scene: Scene) -> Iterator[Result]:
 
 
 def _change_test(course: Course, least: float) -> Result:
-    found = paired_ts((course.values[:, -1] - course.values[:, 0])[None, :], ALPHA)
-    mean, low, high, p = (
-        float(part[0]) for part in (found.estimate, found.low, found.high, found.p)
-    )
-    if nearest(low, high) <= least:
+    shift, p = _shift(course.values[:, -1] - course.values[:, 0])
+    if nearest(shift.low, shift.high) <= least:
         return Result(p, None)
     last = len(course.levels) - 1
-    return Result(
-        p,
-        Candidate(
-            subject=(*course.subject, *course.ends, mean > 0, named(mean, low, high)),
-            place=f"{course.place} ({ratio(mean, low, high)})",
-            metric=course.cell.metric.name,
-            systems=(course.system,),
-            blocks=course.blocks,
-            size=nearest(low, high),
-            sentence=(
-                f"{course.line.topic}: {moves(mean, low, high)} {course.between(0, last)} on "
-                f"{course.system} ({interval(low, high)}, {course.blocks} blocks)"
-            ),
-            evidence=(
-                f"paired t of the log ratio of the two ends, {p_text(p)}; medians "
-                f"{course.typical(0)} and {course.typical(last)}"
-            ),
-            covers=(course.key,),
-            grounds=("moves", course.axis),
-        ),
+    sentence = (
+        f"{course.line.topic}: {moves(*shift)} {course.between(0, last)} on {course.system} "
+        f"({interval(shift.low, shift.high)}, {course.blocks} blocks)"
     )
+    evidence = (
+        f"paired t of the log ratio of the two ends, {p_text(p)}; medians {course.typical(0)} and "
+        f"{course.typical(last)}"
+    )
+    subject = (*course.ends, shift.mean > 0, named(*shift))
+    return Result(p, _moving(course, shift, *subject, sentence=sentence, evidence=evidence))
 
 
 CHANGE: Final = Statement(
@@ -88,46 +120,29 @@ CHANGE: Final = Statement(
 
 def _growth_tests(scene: Scene) -> Iterator[Result]:
     tolerance = math.log1p(scene.plan.design.equivalent_within)
-    for course in scene.courses:
-        if course.blocks >= GROWTH.min_blocks and len(course.levels) >= LEVELS:
-            yield _growth_test(course, tolerance)
+    return (_growth_test(course, tolerance) for course in _long(scene, GROWTH))
 
 
 def _growth_test(course: Course, tolerance: float) -> Result:
-    found = paired_ts(slopes(course.values, course.doublings)[None, :], ALPHA)
-    mean, low, high, p = (
-        float(part[0]) for part in (found.estimate, found.low, found.high, found.p)
-    )
-    whole = paired_ts((course.values[:, -1] - course.values[:, 0])[None, :], ALPHA)
-    ends = float(whole.estimate[0]), float(whole.low[0]), float(whole.high[0])
-    direction = 1 if mean > 0 else -1
-    goes_along = nearest(*ends[1:]) > tolerance and ends[0] * direction > 0
+    slope, p = _shift(slopes(course.values, course.doublings))
+    ends, _ = _shift(course.values[:, -1] - course.values[:, 0])
+    direction = 1 if slope.mean > 0 else -1
+    goes_along = nearest(ends.low, ends.high) > tolerance and ends.mean * direction > 0
     if not goes_along or not _is_monotone(course, direction, tolerance):
         return Result(p, None)
     last = len(course.levels) - 1
-    return Result(
-        p,
-        Candidate(
-            subject=(*course.subject, *course.ends, direction, named(*ends)),
-            place=f"{course.place} ({ratio(*ends)})",
-            metric=course.cell.metric.name,
-            systems=(course.system,),
-            blocks=course.blocks,
-            size=nearest(*ends[1:]),
-            sentence=(
-                f"{course.line.topic}: {moves(*ends)} {course.between(0, last)} on "
-                f"{course.system}, all the way, by {ratio(mean, low, high)} with each doubling "
-                f"({interval(low, high)}, {course.blocks} blocks)"
-            ),
-            evidence=(
-                f"t of the slopes of {course.blocks} blocks, log value on log2 of the level, "
-                f"{p_text(p)}; no step of {len(course.levels) - 1} goes back by more than "
-                f"{100 * math.expm1(tolerance):g} %; ends {ratio(*ends)} ({interval(*ends[1:])})"
-            ),
-            covers=(course.key,),
-            grounds=("moves", course.axis),
-        ),
+    sentence = (
+        f"{course.line.topic}: {moves(*ends)} {course.between(0, last)} on {course.system}, all "
+        f"the way, by {ratio(*slope)} with each doubling ({interval(slope.low, slope.high)}, "
+        f"{course.blocks} blocks)"
     )
+    evidence = (
+        f"t of the slopes of {course.blocks} blocks, log value on log2 of the level, {p_text(p)}; "
+        f"no step of {last} goes back by more than {100 * math.expm1(tolerance):g} %; ends "
+        f"{ratio(*ends)} ({interval(ends.low, ends.high)})"
+    )
+    subject = (*course.ends, direction, named(*ends))
+    return Result(p, _moving(course, ends, *subject, sentence=sentence, evidence=evidence))
 
 
 def _is_monotone(course: Course, direction: int, tolerance: float) -> bool:
@@ -151,47 +166,37 @@ GROWTH: Final = Statement(
 
 
 def _saturation_tests(scene: Scene) -> Iterator[Result]:
-    for course in scene.courses:
-        if course.blocks >= SATURATION.min_blocks and len(course.levels) >= LEVELS:
-            yield _saturation_test(course)
+    return map(_saturation_test, _long(scene, SATURATION))
 
 
 def _saturation_test(course: Course) -> Result:
     steps = paired_ts(np.diff(course.values, axis=1).T, ALPHA)
-    p_values = holm(steps.p)
     same = course.same
     start = _start_of_flat(same)
     last = len(course.levels) - 1
     if not 0 < start < last or course.levels[last] < DOUBLE * course.levels[start]:
         return Result(1.0, None)
-    p = float(p_values[start - 1])
-    climb = paired_ts((course.values[:, start] - course.values[:, 0])[None, :], ALPHA)
-    mean, low, high = (float(part[0]) for part in (climb.estimate, climb.low, climb.high))
-    if nearest(low, high) <= _TOLERANCE or mean * float(steps.estimate[start - 1]) <= 0:
+    p = float(holm(steps.p)[start - 1])
+    climb, _ = _shift(course.values[:, start] - course.values[:, 0])
+    agree = climb.mean * float(steps.estimate[start - 1]) > 0
+    if nearest(climb.low, climb.high) <= _TOLERANCE or not agree:
         return Result(p, None)
-    verb = "saturates at" if mean * course.sign > 0 else "settles at"
+    verb = "saturates at" if climb.mean * course.sign > 0 else "settles at"
     return Result(
         p,
-        Candidate(
-            subject=(*course.subject, verb, course.levels[start]),
-            place=f"{course.place} ({ratio(mean, low, high)})",
-            metric=course.cell.metric.name,
-            systems=(course.system,),
-            blocks=course.blocks,
-            size=nearest(low, high),
-            sentence=(
-                f"{course.line.topic}: {verb} {course.at(start)} on {course.system}: it "
-                f"{moves(mean, low, high)} up to there ({interval(low, high)}, {course.blocks} "
-                f"blocks) and stays within {100 * SAME_WITHIN:g} % {course.between(start, last)}"
-            ),
-            evidence=(
-                f"paired t of {course.at(start)} against {course.at(start - 1)}, {p_text(p)} "
-                f"(Holm over {last} steps); all levels beyond differ by at most "
-                f"{100 * math.expm1(same.reach(start, last)):.1f} % (90 % intervals of all pairs); "
-                f"{course.typical(start)} there"
-            ),
-            covers=(course.key, ("flat", *course.key)),
-            grounds=("moves", course.axis),
+        _moving(
+            course,
+            climb,
+            verb,
+            course.levels[start],
+            sentence=f"{course.line.topic}: {verb} {course.at(start)} on {course.system}: it "
+            f"{moves(*climb)} up to there ({interval(climb.low, climb.high)}, {course.blocks} "
+            f"blocks) and stays within {100 * SAME_WITHIN:g} % {course.between(start, last)}",
+            evidence=f"paired t of {course.at(start)} against {course.at(start - 1)}, {p_text(p)} "
+            f"(Holm over {last} steps); all levels beyond differ by at most "
+            f"{100 * math.expm1(same.reach(start, last)):.1f} % (90 % intervals of all pairs); "
+            f"{course.typical(start)} there",
+            covers=(("flat", *course.key),),
         ),
     )
 
@@ -221,9 +226,7 @@ SATURATION: Final = Statement(
 
 
 def _insensitive_tests(scene: Scene) -> Iterator[Result]:
-    for course in scene.courses:
-        if course.blocks >= INSENSITIVE.min_blocks and len(course.levels) >= LEVELS:
-            yield _insensitive_test(course)
+    return map(_insensitive_test, _long(scene, INSENSITIVE))
 
 
 def _insensitive_test(course: Course) -> Result:
@@ -287,9 +290,7 @@ _RESAMPLES: Final = 500
 
 
 def _cliff_tests(scene: Scene) -> Iterator[Result]:
-    for course in scene.courses:
-        if course.blocks >= CLIFF.min_blocks and len(course.levels) >= LEVELS:
-            yield _cliff_test(scene, course)
+    return (_cliff_test(scene, course) for course in _long(scene, CLIFF))
 
 
 def _cliff_test(scene: Scene, course: Course) -> Result:
@@ -306,31 +307,23 @@ def _cliff_test(scene: Scene, course: Course) -> Result:
 
 def _cliff_claim(scene: Scene, course: Course, found: Students, place: int, p: float) -> Candidate:
     """The cliff between the levels ``place`` and ``place + 1``."""
-    parts = found.estimate[place], found.low[place], found.high[place]
-    mean, low, high = _as_measured(course.sign, *(float(part) for part in parts))
+    parts = (found.estimate[place], found.low[place], found.high[place])
+    loss = Shift(*_as_measured(course.sign, *(float(part) for part in parts)))
     first, last = _location(course)
-    where = course.between(first, last)
     within = "" if last == first + 1 else ", somewhere between them"
     cache, evidence = _cache(scene, course, place)
-    return Candidate(
-        subject=(*course.subject, course.levels[place]),
-        place=f"{course.place} ({ratio(mean, low, high)})",
-        metric=course.cell.metric.name,
-        systems=(course.system,),
-        blocks=course.blocks,
-        size=nearest(low, high),
-        sentence=(
-            f"{course.line.topic}: {'cache ' if cache else ''}cliff {where} on {course.system}"
-            f"{within}: it {moves(mean, low, high)} ({interval(low, high)}, {course.blocks} "
-            f"blocks){cache}{_plateaus(course, place)}"
-        ),
-        evidence=(
-            f"t of the step against a loss of 30 %, {p_text(p)} (Bonferroni over "
-            f"{len(course.levels) - 1} steps); {course.typical(place)} before, "
-            f"{course.typical(place + 1)} after{evidence}"
-        ),
-        covers=(course.key, ("flat", *course.key)),
-        grounds=("moves", course.axis),
+    return _moving(
+        course,
+        loss,
+        course.levels[place],
+        sentence=f"{course.line.topic}: {'cache ' if cache else ''}cliff "
+        f"{course.between(first, last)} on {course.system}{within}: it {moves(*loss)} "
+        f"({interval(loss.low, loss.high)}, {course.blocks} blocks){cache}"
+        f"{_plateaus(course, place)}",
+        evidence=f"t of the step against a loss of 30 %, {p_text(p)} (Bonferroni over "
+        f"{len(course.levels) - 1} steps); {course.typical(place)} before, "
+        f"{course.typical(place + 1)} after{evidence}",
+        covers=(("flat", *course.key),),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Final
 
 from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
 from tiltyard.charts.differences import by_test
@@ -19,6 +20,7 @@ from tiltyard.report.sections.axis_table import (
 from tiltyard.report.sections.entries import (
     MISSING,
     Printing,
+    by_system,
     count_entry,
     interval_entry,
     interval_head,
@@ -211,6 +213,8 @@ def _pairs(findings: Findings, cells: list[Cell], id: str) -> Table:
     return without_empty_columns(table)
 
 
+ENDS: Final = {"near": "client", "far": "server"}
+"""Name of an end in the findings → what it is called."""
 PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
 """Name in the findings → how people write it."""
 
@@ -382,24 +386,16 @@ def _row(findings: Findings, cell: Cell) -> tuple[Entry, ...]:
 
 
 def ends(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
-    """A table for each end."""
+    """A table for the client and one for the server."""
     return tuple(
-        Table(
-            id=f"{place(findings, workload)}-{slug(end)}-end",
-            title=f"What the {end} end saw",
-            columns=(
-                Column(f"{end} end", figures=False),
-                *(Column(system.name, figures=False) for system in findings.systems),
-            ),
-            rows=tuple(
-                (
-                    Entry(fact, quiet=True),
-                    *(Entry(values.get(system.name, "–")) for system in findings.systems),
-                )
-                for fact, values in facts.items()
-            ),
-            caption="Medians over blocks; each trial as a whole. Buffers of sockets as the kernel "
-            "counts them: twice what is asked for.",
+        by_system(
+            f"{place(findings, workload)}-{slug(end)}-end",
+            f"Measured by the {ENDS[end]}",
+            ENDS[end],
+            findings.systems,
+            ((Entry(fact, quiet=True), values) for fact, values in facts.items()),
+            "Medians over blocks; each trial as a whole. Buffers of sockets as the kernel counts "
+            "them: twice what is asked for.",
         )
         for end, facts in workload.ends.items()
     )

@@ -1,7 +1,7 @@
 """Cells of tables: values, shares, ratios and intervals, verdicts, and the names of tables."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from tiltyard.analysis.model import (
     Index,
     Pair,
     Summary,
+    SystemFindings,
     WorkloadFindings,
 )
 from tiltyard.analysis.quantity import Direction
@@ -102,6 +103,30 @@ def summary_of(cell: Cell, system: str) -> Summary | None:
 def system_entry(name: str, *, quiet: bool = False) -> Entry:
     """A system with its sign."""
     return Entry(name, kind="system", quiet=quiet)
+
+
+def by_system(
+    id: str,
+    title: str,
+    head: str,
+    systems: Sequence[SystemFindings],
+    rows: Iterable[tuple[Entry, Mapping[str, str]]],
+    caption: str = "",
+) -> Table:
+    """Facts down, systems across; a dash where a system lacks the fact."""
+    return Table(
+        id=id,
+        title=title,
+        columns=(
+            Column(head, figures=False),
+            *(Column(system.name, figures=False) for system in systems),
+        ),
+        rows=tuple(
+            (fact, *(Entry(values.get(system.name, "–")) for system in systems))
+            for fact, values in rows
+        ),
+        caption=caption,
+    )
 
 
 def percent_entry(share: float | None, *, quiet: bool = False) -> Entry:

@@ -15,7 +15,7 @@ from tiltyard.report.document import (
     Section,
     Table,
 )
-from tiltyard.report.sections.entries import slugs
+from tiltyard.report.sections.entries import by_system, slugs
 from tiltyard.run.differences import Difference
 
 _ABREAST: Final = 4
@@ -45,7 +45,17 @@ def facts(findings: Findings) -> tuple[Block, ...]:
         found = findings.systems
         parts = [found[first : first + _ABREAST] for first in range(0, len(found), _ABREAST)]
         blocks += [
-            _table(own, facts_of, differing, number, len(parts))
+            by_system(
+                f"systems-{number}",
+                "Differences between the systems"
+                + (f" ({number} of {len(parts)})" if len(parts) > 1 else ""),
+                "Fact",
+                own,
+                [
+                    (Entry(name, strong=True), dict(zip(facts_of, values[name], strict=True)))
+                    for name in differing
+                ],
+            )
             for number, own in enumerate(parts, 1)
         ]
     return tuple(blocks)
@@ -58,31 +68,6 @@ def system_commands(findings: Findings) -> tuple[Block, ...]:
         if system.commands:
             alike.setdefault(system.commands, []).append(system.name)
     return tuple(Commands(lines, ", ".join(names)) for lines, names in alike.items())
-
-
-def _table(
-    systems: tuple[SystemFindings, ...],
-    facts_of: dict[str, dict[str, str]],
-    names: list[str],
-    number: int,
-    parts: int,
-) -> Table:
-    title = "Differences between the systems" + (f" ({number} of {parts})" if parts > 1 else "")
-    return Table(
-        id=f"systems-{number}",
-        title=title,
-        columns=(
-            Column("Fact", figures=False),
-            *(Column(system.name, figures=False) for system in systems),
-        ),
-        rows=tuple(
-            (
-                Entry(name, strong=True),
-                *(Entry(facts_of[system.name].get(name, "–")) for system in systems),
-            )
-            for name in names
-        ),
-    )
 
 
 def differences(findings: Findings) -> tuple[Block, ...]:
@@ -129,22 +114,9 @@ def _system(system: SystemFindings, findings: Findings) -> tuple[Block, ...]:
 
 
 def _differing(findings: Findings, found: Sequence[Difference], id: str, title: str) -> Table:
-    """Facts down, systems across; beneath a fact, why it matters."""
-    return Table(
-        id=id,
-        title=title,
-        columns=(
-            Column("Fact", figures=False),
-            *(Column(system.name, figures=False) for system in findings.systems),
-        ),
-        rows=tuple(
-            (
-                Entry(one.fact, beneath=one.why or "", strong=True),
-                *(Entry(one.values.get(system.name, "–")) for system in findings.systems),
-            )
-            for one in found
-        ),
-    )
+    """Beneath a fact, why it matters."""
+    rows = ((Entry(one.fact, beneath=one.why or "", strong=True), one.values) for one in found)
+    return by_system(id, title, "Fact", findings.systems, rows)
 
 
 _UNKNOWN = "not available"

@@ -32,7 +32,7 @@ def workload_section(findings: Findings, workload: WorkloadFindings, id: str) ->
         ("overview", "Overview", overview(findings, workload)),
         ("values", "Values", _values(findings, workload)),
         ("losses", "Wins and losses", losses(findings, workload)),
-        ("ends", "What the two ends saw", ends(findings, workload)),
+        ("ends", "Client and server", ends(findings, workload)),
         ("figures", "Absolute values", _figures(findings, workload)),
     )
     about = (Paragraph(workload.about, "quiet"),) if workload.about else ()

@@ -20,7 +20,7 @@ from tiltyard.charts.figures import MARKS, with_unit
 from tiltyard.charts.svg import to_svg
 from tiltyard.charts.theme import FAMILY, FONTS
 from tiltyard.printable import visible
-from tiltyard.report.document import Column, Document, Entry, Figure, Section, Table
+from tiltyard.report.document import Column, Document, Entry, Figure, Table
 from tiltyard.report.formats.format import Budget, Format
 
 _WEIGHTS: Final = {"Regular": 400, "SemiBold": 600}
@@ -245,7 +245,7 @@ def render_page(document: Document) -> str:
         .get_template("page.html.j2")
         .render(
             document=document,
-            sections=lettered(document),
+            sections=document.lettered(),
             budget=Budget.of(document, _LINES_BYTES),
             grid=Grid.of(document),
             pictures=Pictures.of(document),
@@ -263,13 +263,6 @@ def style_sheet(document: Document | None = None) -> Markup:
     return Markup(
         _environment().get_template("style.css.j2").render(theme=theme, faces=faces(), signs=signs)
     )
-
-
-def lettered(document: Document) -> list[tuple[str, Section]]:
-    """The sections in the order of print, appendices last, those with their letters."""
-    plain = [("", section) for section in document.sections if not section.appendix]
-    appendices = [section for section in document.sections if section.appendix]
-    return [*plain, *((chr(ord("A") + at), section) for at, section in enumerate(appendices))]
 
 
 def linked(text: str) -> Markup:

@@ -5,7 +5,6 @@ from datetime import datetime
 from io import BytesIO
 from itertools import islice
 from math import isfinite
-from string import ascii_uppercase
 from typing import Final, assert_never
 
 from xlsxwriter import Workbook
@@ -81,10 +80,9 @@ class Prose:
 
     def sections(self, document: Document) -> None:
         """What stands in the sections."""
-        letters = iter(ascii_uppercase)
-        for section in document.sections:
-            title = f"Appendix {next(letters)}: {section.title}" if section.appendix else None
-            self._section(section, title or section.title, 0)
+        for letter, section in document.lettered():
+            title = f"Appendix {letter}: {section.title}" if letter else section.title
+            self._section(section, title, 0)
 
     def _section(self, section: Section, title: str, level: int) -> None:
         self._heading(title, level)
