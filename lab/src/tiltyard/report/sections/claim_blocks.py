@@ -26,7 +26,7 @@ from tiltyard.report.sections.ranking_table import (
     EffectTable,
     effect_tables,
     effect_word,
-    standings,
+    ranked_table,
 )
 
 OUTCOMES: dict[Outcome, tuple[str, str]] = {
@@ -241,7 +241,7 @@ def overview(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...
         block
         for index in workload.by_metric
         for block in (
-            *standings(findings, index, f"{own}-{ids[index.name]}-ranking", index.label),
+            *ranked_table(findings, index, f"{own}-{ids[index.name]}-ranking", index.label),
             Sentences(tuple(pair.sentence for pair in index.comparisons)),
         )
     )

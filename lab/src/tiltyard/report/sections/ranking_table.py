@@ -146,7 +146,7 @@ def effect_word(effect: Effect, clock: Clock) -> str:
     return verdict_word(effect.verdict, clock)
 
 
-def standings(
+def ranked_table(
     findings: Findings, index: Index, id: str, title: str, *, together: bool = False
 ) -> tuple[Block, ...]:
     """The ranked table of an index with the notes on how to read it.

@@ -26,7 +26,7 @@ from tiltyard.report.sections.entries import (
     system_entry,
     verdict_entry,
 )
-from tiltyard.report.sections.ranking_table import blocks_run, pairs, standings, undecided
+from tiltyard.report.sections.ranking_table import blocks_run, pairs, ranked_table, undecided
 from tiltyard.units import format_number
 
 
@@ -75,7 +75,7 @@ def numbers(findings: Findings) -> tuple[Block, ...]:
 
 def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
     """The ranked table of a workload, and its pairs in words."""
-    table = standings(
+    table = ranked_table(
         findings,
         workload.index,
         f"{place(findings, workload)}-ranking",
