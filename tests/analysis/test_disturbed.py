@@ -1,4 +1,4 @@
-"""Spoiled blocks in the findings: counted, explained, tested against systems, and put back."""
+"""Disturbed blocks in the findings: counted, explained, tested against systems, and put back."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -98,7 +98,7 @@ def test_replaced_blocks_are_counted_and_explained() -> None:
     }
     assert found.by_system == {"ext4": 2, "xfs": 1}
     assert found.sentence == (
-        "2 of 12 blocks (17 %) are spoiled, kept and replaced by others. What spoiled them: CPU "
+        "2 of 12 blocks (17 %) are disturbed, kept and replaced by others. Causes: CPU "
         "time of other processes (1), the canary (1), swapping (1). With or without them, every "
         "headline verdict is the same."
     )
@@ -145,7 +145,7 @@ def test_what_the_spoiled_blocks_would_have_changed(policy: str) -> None:
     assert line.with_spoiled.startswith("undecided: ")
     assert line.changed
     assert spoiled_of(findings).sentence.endswith(
-        "With them, 1 of 1 headline verdicts would be another one."
+        "With them, 1 of 1 headline verdicts would change."
     )
     (index,) = findings.workloads[0].index.comparisons
     assert index.verdict == ("faster" if policy == "replace" else "undecided")
@@ -156,14 +156,14 @@ def test_more_than_a_fifth_leaves_no_verdict() -> None:
     findings = analyse(plan, run)
     assert verdicts(findings) == {"invalid"}
     assert findings.workloads[0].answer.endswith(
-        "on this host: 3 of 14 blocks are spoiled, more than 20 %."
+        "on this host: 3 of 14 blocks are disturbed, more than 20 %."
     )
     assert findings.notices[0].severity == "problem"
     assert findings.notices[0].text == (
-        "3 of 14 blocks are spoiled, more than 20 %: there is no verdict."
+        "3 of 14 blocks are disturbed, more than 20 %: there is no verdict."
     )
     (index,) = findings.workloads[0].index.comparisons
-    assert index.sentence.endswith("invalid; 3 of 14 blocks are spoiled, more than 20 %.")
+    assert index.sentence.endswith("invalid; 3 of 14 blocks are disturbed, more than 20 %.")
 
 
 def test_a_fifth_is_not_more_than_a_fifth() -> None:
@@ -189,7 +189,7 @@ def test_blocks_that_count_although_spoiled_are_told_once() -> None:
     assert "invalid" not in verdicts(findings)
     told = [notice.text for notice in findings.notices if notice.severity == "warning"]
     assert (
-        told.count("3 of 10 blocks are spoiled and count all the same, as the study wants it.") == 1
+        told.count("3 of 10 blocks are disturbed and count all the same, as the study asks.") == 1
     )
     assert not any("other processes used" in text for text in told)
 

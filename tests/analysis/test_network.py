@@ -105,7 +105,7 @@ def test_latency_is_compared_and_kept_out_of_the_index() -> None:
     assert workload.index.cells == len(workload.cells)
     assert [c.verdict for cell in found.cells for c in cell.comparisons] == ["faster"] * 6
     assert found.index.comparisons[0].ratio == pytest.approx(1 / 1.2, rel=0.02)
-    assert found.index.comparisons[0].sentence.startswith("optimized takes at least ")
+    assert found.index.comparisons[0].sentence.startswith("optimized takes 16.1 % less time than ")
     assert findings.family == 2 * len(workload.cells) + 1
     assert set(found.index.comparisons) <= set(all_comparisons(findings))
 

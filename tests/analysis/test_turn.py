@@ -145,10 +145,10 @@ def test_where_no_block_counts_there_is_no_verdict_and_no_advice_to_go_on() -> N
     found = analyse(plan, ended)
     assert found.trials_kept == 8
     assert found.workloads[0].answer == (
-        "No verdict on postmark: 4 of 4 blocks are spoiled, more than 20 %."
+        "No verdict on postmark: 4 of 4 blocks are disturbed, more than 20 %."
     )
     assert found.notices[0].text == (
-        "4 of 4 blocks are spoiled, more than 20 %: there is no verdict."
+        "4 of 4 blocks are disturbed, more than 20 %: there is no verdict."
     )
     assert not any("Run the study again" in (notice.advice or "") for notice in found.notices)
 

@@ -7,7 +7,7 @@ from support.pages import page_of, part_of, rows_of
 from support.reading import Reading
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
-from tiltyard.analysis.rules import rules
+from tiltyard.analysis.statements.registry import rules
 from tiltyard.collected.audited import Audited
 
 CLAIMS = (
@@ -55,7 +55,7 @@ def test_the_origin_and_its_limits_are_told(elsewhere: Findings, page: str) -> N
     assert elsewhere.origin is not None
     assert elsewhere.origin.title in Reading(part_of(page, "origin")).text
     limits = Reading(part_of(page, "limits")).text
-    assert "Limits of these data" in limits
+    assert "Limitations of these data" in limits
     assert [n.text for n in elsewhere.notices if " ".join(n.text.split()) not in limits] == []
 
 

@@ -137,5 +137,5 @@ def test_what_nobody_asked_for_stands_before_what_follows(findings: Findings) ->
         Difference(fact="mkfs", values=values, follows_from=("filesystem",)),
     )
     page = page_of(findings.model_copy(update={"differences": given}))
-    assert page.index("the same record is other blocks") < page.index("What follows from the")
-    assert page.index("What follows from the factors (1)") < page.index(">mkfs")
+    assert page.index("the same record is other blocks") < page.index("Caused by the factors")
+    assert page.index("Caused by the factors (1)") < page.index(">mkfs")

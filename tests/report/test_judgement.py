@@ -11,7 +11,8 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Effect, Findings
 from tiltyard.charts.effects import effect_label
 from tiltyard.charts.figures import interval_text, ratio_text
-from tiltyard.report import judgement
+from tiltyard.report.sections import ranking_table
+from tiltyard.report.sections.entries import levels_above
 
 FACTORS = {"filesystem": ("ext4", "xfs", "btrfs"), "kernel": ("3.12", "3.13")}
 
@@ -67,7 +68,7 @@ def test_every_effect_has_its_line(full: Findings, page: str) -> None:
 
 def test_an_interaction_is_not_called_faster(full: Findings) -> None:
     effects = [e for w in full.workloads for e in w.effects if e.verdict == "faster"]
-    words = {(e.kind, judgement.effect_word(e, "time")) for e in effects}
+    words = {(e.kind, ranking_table.effect_word(e, "time")) for e in effects}
     assert words == {("main", "faster"), ("simple", "faster"), ("interaction", "gains more")}
 
 
@@ -75,29 +76,29 @@ def test_ranks_are_those_that_the_data_leave(full: Findings, page: str) -> None:
     rows = rows_of(page)
     for standing in full.workloads[0].index.standings:
         assert any(
-            row.startswith(f"{judgement.rank_text(standing)} ") and standing.system in row
+            row.startswith(f"{ranking_table.rank_text(standing)} ") and standing.system in row
             for row in rows
         )
-    assert judgement.rank_text(full.workloads[0].index.standings[0]) == "1–2"
-    assert judgement.rank_text(full.workloads[0].index.standings[-1]) == "6"
+    assert ranking_table.rank_text(full.workloads[0].index.standings[0]) == "1–2"
+    assert ranking_table.rank_text(full.workloads[0].index.standings[-1]) == "6"
 
 
 def test_wider_intervals_are_explained_once_and_not_called_95(page: str, full: Findings) -> None:
     first = part_of(page, "verdict")
-    assert first.count("each by itself covers with 98.3") == len(full.workloads)
-    assert "95 % interval</th>" not in first
+    assert first.count("The level of each alone is 98.3") == len(full.workloads)
+    assert "95 % CI</th>" not in first
 
 
 def test_the_usual_level_needs_no_words() -> None:
     text = Reading(page_of(specimen(workloads=("postmark",)))).text
-    assert "95 % interval" in text
-    assert "hold together with 95" not in text
+    assert "95 % CI" in text
+    assert "imultaneous 95 %" not in text
     assert "false coverage rate" not in text
 
 
 def test_many_pairs_are_folded_but_there(page: str, full: Findings) -> None:
     index = full.workloads[0].index
-    first, others = judgement.told_first(index, full.baseline)
+    first, others = ranking_table.pairs_to_print(index, full.baseline)
     assert len(first) == 5
     assert len(others) == 10
     assert {*first, *others} == {*index.comparisons}
@@ -110,10 +111,10 @@ def test_spoiled_blocks_with_reasons_and_sensitivity(page: str, full: Findings) 
     for reasons in full.spoiled.reasons.values():
         assert all(reason in text for reason in reasons)
     for line in full.spoiled.sensitivity:
-        assert f"{line.label} {line.without} {line.with_spoiled} another one" in text
+        assert f"{line.label} {line.without} {line.with_spoiled} changed" in text
     assert "p = 0.31" in text
     in_spoiled = sum(trial.block in full.spoiled.blocks for trial in full.trials)
-    assert page.count("in a spoiled block") == in_spoiled
+    assert page.count("in a disturbed block") == in_spoiled
 
 
 def test_interference_that_goes_with_a_system_is_a_result(full: Findings) -> None:
@@ -126,9 +127,9 @@ def test_interference_that_goes_with_a_system_is_a_result(full: Findings) -> Non
 def test_nothing_is_said_of_what_was_not_found(plain: Findings) -> None:
     one = specimen(workloads=("iozone",), tests=("write",))
     text = Reading(page_of(one)).text
-    for words in ("What else the data show", "Spoiled", "What each factor does", "was decided"):
+    for words in ("Further findings", "Disturbed", "Effects of the factors", "was decided"):
         assert words not in text
-    assert "What each factor does" in Reading(page_of(plain)).text
+    assert "Effects of the factors" in Reading(page_of(plain)).text
 
 
 def test_the_third_number_is_that_of_the_calibration(full: Findings, page: str) -> None:
@@ -149,19 +150,19 @@ def test_a_host_without_calibration_says_so(plain: Findings) -> None:
 def test_pairs_that_stopped_at_different_looks_are_listed(full: Findings, page: str) -> None:
     text = Reading(page).text
     for workload in full.workloads:
-        seven, ten = judgement.stops(workload)
+        seven, ten = ranking_table.stops(workload)
         assert (seven.blocks, len(seven.comparisons)) == (7, 1)
         assert (ten.blocks, len(ten.comparisons)) == (10, 14)
-        assert judgement.stop_text(seven, "block") in text
+        assert ranking_table.stop_text(seven, "block") in text
 
 
 def test_a_plan_that_shrank_shows_how_far_each_system_was_run(full: Findings) -> None:
-    assert judgement.blocks_run(full) == {}
+    assert ranking_table.blocks_run(full) == {}
     torn = full.model_copy(update={"trials": full.trials[:-3]})
-    assert judgement.blocks_run(torn) == {}
+    assert ranking_table.blocks_run(torn) == {}
     kept = tuple(t for t in full.trials if t.system != "btrfs 3.12" or t.block <= 7)
     shrunk = full.model_copy(update={"trials": kept})
-    assert judgement.blocks_run(shrunk)["postmark"]["btrfs 3.12"] == 7
+    assert ranking_table.blocks_run(shrunk)["postmark"]["btrfs 3.12"] == 7
     assert "postmark 10 10 10 10 7 10" in rows_of(page_of(shrunk))
 
 
@@ -169,7 +170,7 @@ def test_undecided_comparisons_are_limits() -> None:
     findings = analyse(
         *factorial_study(FACTORS, blocks=10, noise=0.1, workloads=("postmark",), seed=5)
     )
-    found = judgement.undecided(findings)
+    found = ranking_table.undecided(findings)
     assert len(found) == sum(
         comparison.verdict == "undecided"
         for table in findings.workloads[0].compared
@@ -191,12 +192,12 @@ def test_absolute_figures_stand_beside_ratios(plain: Findings) -> None:
     [((), ""), ((0.95,), ""), ((0.95, 0.983), "98.3 %"), ((0.975, 0.991), "97.5 % to 99.1 %")],
 )
 def test_levels_above_the_usual_one(levels: tuple[float, ...], text: str) -> None:
-    assert judgement.levels_above(levels) == text
+    assert levels_above(levels) == text
 
 
 def test_effects_of_metrics_have_tables_of_their_own(plain: Findings) -> None:
     iozone = plain.workloads[1]
-    tables = list(judgement.effect_tables(iozone))
+    tables = list(ranking_table.effect_tables(iozone))
     assert tables[0].topic == iozone.index.label
     assert len(tables) == 1 + len(iozone.by_metric)
     shown: list[Effect] = [e for table in tables for group in table.groups for e in group]

@@ -15,7 +15,12 @@ from tiltyard.analysis.decision import all_comparisons
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts.figures import advantage_text, between, interval_text, ratio_text
-from tiltyard.report.tables import by_factor, details_along, details_apart, judged_tables
+from tiltyard.report.sections.axis_table import (
+    by_factor,
+    details_along,
+    details_apart,
+    judged_tables,
+)
 from tiltyard.report.terminal import verdicts
 from tiltyard.units import format_number
 
@@ -125,8 +130,8 @@ def test_what_was_lost_and_what_it_cost_stand_beside_it(findings: Findings, page
 
 def test_the_ends_are_shown(findings: Findings, page: str) -> None:
     rows = rows_in(page, 2)
-    assert "near end out-of-box optimized" in rows
-    assert "far end out-of-box optimized" in rows
+    assert "client out-of-box optimized" in rows
+    assert "server out-of-box optimized" in rows
     assert "UdpRcvbufErrors 107,320 107,320" in rows
     for facts in workload_of(findings, "udp_stream").ends.values():
         for fact, values in facts.items():
@@ -145,7 +150,7 @@ def test_two_factors_have_a_table_each(four: Findings) -> None:
     assert rows[first] == "message, bytes Mbit/s linux-6.18 over linux-6.1, %"
     assert rows[first + 1] == f"{' '.join(FOUR)} out-of-box optimized"
     assert rows[second] == "message, bytes optimized over out-of-box, %"
-    assert "throughput received: what tuning is worth" in Reading(page).text
+    assert "throughput received: advantage of tuning" in Reading(page).text
 
 
 def test_latency_is_shown_where_there_is_one_size() -> None:

@@ -19,9 +19,8 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.formats.budget import Budget
-from tiltyard.report.formats.html.page import render_page
-from tiltyard.report.formats.html.pictures import Drawn, Pictures
+from tiltyard.report.formats.format import Budget
+from tiltyard.report.formats.html import Drawn, Pictures, render_page
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Spoiled blocks: kept, not counted, and followed by a spare; the same after a kill anywhere."""
+"""Disturbed blocks: kept, not counted, and followed by a spare; the same after a kill anywhere."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -60,7 +60,7 @@ def everything() -> Document:
                 (
                     Facts((("kernel", "6.1.0_x"), ("mount", "rw,noatime")), title="Host"),
                     Commands(("mkfs.ext4 -q $DEVICE", "mount -o noatime /dev/x /mnt")),
-                    Callout("limits", "Limits", (Sentences(("One host.",)),)),
+                    Callout("limits", "Limitations", (Sentences(("One host.",)),)),
                 ),
                 appendix=True,
             ),

@@ -89,7 +89,7 @@ def spoiled(findings: Findings) -> Spoiled:
                 changed=True,
             ),
         ),
-        sentence="2 of 10 blocks (20 %) were spoiled and replaced.",
+        sentence="2 of 10 blocks (20 %) were disturbed and replaced.",
     )
 
 

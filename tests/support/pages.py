@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 from tiltyard.analysis.model import Findings
-from tiltyard.report.formats.html.page import render_page
+from tiltyard.report.formats.html import render_page
 from tiltyard.report.styles import study
 
 

@@ -73,7 +73,7 @@ def synthetic_study(
         equivalent_within: half-width of the region of equivalence.
         drift: change of the log value from the first to the last trial.
         failed: trials that fail.
-        foreign_share: CPU time of others, as a share of each trial.
+        foreign_share: CPU time of other processes, as a share of each trial.
         baseline: the first system if not given.
         levels: system → factor → level; one factor, the file system, if not given.
     """

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from support.runs import SMOKE, Watcher, go_on, place, plan_of, wait_for_trial
-from tiltyard.analysis.disturbances import disturbances
+from tiltyard.analysis.statements.disturbances import failed_boots
+from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.errors import TiltyardError
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.host.changes.settings import MARK
@@ -192,8 +193,8 @@ def test_a_boot_that_fails_is_made_again_and_told(
     (prepared,) = record.prepared
     assert len(prepared.failed_boots) == 2
     assert all("Kernel panic" in why for why in prepared.failed_boots)
-    (notice,) = [n for n in disturbances(plan, record) if "made again" in n.text]
-    assert notice.text.startswith("2 boots failed before a trial began, of 3, and were made again.")
+    (notice,) = failed_boots.make(Evidence(plan, record))
+    assert notice.text.startswith("2 boots failed before a trial began, of 3, and were repeated.")
     assert not folder.work.exists() or not list(folder.work.iterdir())
 
 

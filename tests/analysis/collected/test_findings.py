@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from support.collections import KB, collection, metric
-from tiltyard.analysis.amounts import coverage
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings, WorkloadFindings
+from tiltyard.analysis.statements.numbers import coverage
 from tiltyard.collected.model import Kept, PrintedAs, Reading
 
 ROUNDS = tuple(range(1, 9))
@@ -296,7 +296,7 @@ def test_intervals_of_whole_workloads_hold_together() -> None:
     )
     index = analyse_collection(collection(clear)).workloads[0].index
     assert [pair.level for pair in index.comparisons] == pytest.approx([1 - 0.05 / 3] * 3)
-    assert all("98.3 % interval" in pair.sentence for pair in index.comparisons)
+    assert all("98.3 % CI" in pair.sentence for pair in index.comparisons)
 
 
 def test_ranks_are_told_only_where_they_hold_together() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from support.told_findings import STUDIES, findings_of
-from tiltyard.analysis.claims import Claim, claims
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.statements.registry import Claim, claims
 from tiltyard.report.document import Document, Paragraph, Sentences
 from tiltyard.report.styles import STYLES
 
@@ -108,7 +108,7 @@ def test_nothing_is_claimed_of_nothing() -> None:
 def test_what_was_not_repeated_is_said_to_be_single() -> None:
     found = claims(findings_of("printed curves", 1), "lead", "ahead", "average", "first")
     assert found
-    assert all("by single printed numbers" in claim.sentence for claim in found)
+    assert all("single published values, no CI" in claim.sentence for claim in found)
 
 
 def test_a_difference_is_claimed_by_verdict_only() -> None:

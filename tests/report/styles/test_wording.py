@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from support.told_findings import STUDIES, findings_of
-from tiltyard.analysis.claims import claims
 from tiltyard.analysis.collected import analyse_collection
 from tiltyard.analysis.model import Findings
+from tiltyard.analysis.statements.registry import claims
 from tiltyard.charts.grid import map_of
 from tiltyard.report.document import Facts, Paragraph
 from tiltyard.report.styles import STYLES, article, study
@@ -34,7 +34,7 @@ def test_ranked_tables_have_short_heads(findings: Findings) -> None:
     for table in ranked:
         places = [column.head for column in table.columns if column.head != "rank"]
         assert places[1] in ("geometric mean", "median", "value"), table.id
-        assert table.title.endswith(": who is ahead") or "-" in table.id
+        assert table.title.endswith(": ranking") or "-" in table.id
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from tiltyard.analysis.amounts import compatible, coverage
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.quantity import COVARIATE_WORDS
+from tiltyard.analysis.statements.numbers import compatible, coverage
 from tiltyard.analysis.verdict import Beside
 from tiltyard.plan.model import Design
 from tiltyard.stats.covariates import explained
@@ -72,7 +72,7 @@ def _sentence(
     if interval is None:
         return f"{head}{other.verdict}; too few blocks."
     possible = compatible(math.exp(interval.low), math.exp(interval.high))
-    evidence = f"{coverage(interval.level)} interval {possible}, {interval.blocks} blocks"
+    evidence = f"{coverage(interval.level)} CI {possible}, {interval.blocks} blocks"
     return f"{head}{other.verdict} ({evidence}); {_share(used, share)}."
 
 

@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from tiltyard.analysis.amounts import compatible
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld
 from tiltyard.analysis.model import SensitivityLine, Spoiled
+from tiltyard.analysis.statements.numbers import compatible
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.freeze import MAX_SPOILED_SHARE
 from tiltyard.run.course import PlanProgress
@@ -58,7 +58,7 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
     if too_few or spoiled <= MAX_SPOILED_SHARE * blocks:
         return None
     final = exhausted or run.stopped is not None
-    reason = f"{spoiled} of {blocks} blocks are spoiled, more than {100 * MAX_SPOILED_SHARE:g} %"
+    reason = f"{spoiled} of {blocks} blocks are disturbed, more than {100 * MAX_SPOILED_SHARE:g} %"
     return Withheld("invalid" if final else "undecided", reason)
 
 
@@ -200,7 +200,7 @@ def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, *, replaced: 
     share = f"{len(spoiled)} of {blocks} blocks ({100 * len(spoiled) / blocks:.0f} %)"
     verb = "is" if len(spoiled) == 1 else "are"
     fate = "kept and replaced by others" if replaced else "counted all the same"
-    return f"{share} {verb} spoiled, {fate}. What spoiled them: {listed}."
+    return f"{share} {verb} disturbed, {fate}. Causes: {listed}."
 
 
 def _related(p: float | None) -> str:
@@ -218,4 +218,4 @@ def _changed(lines: Sequence[SensitivityLine]) -> str:
     changed = sum(line.changed for line in lines)
     if not changed:
         return "With or without them, every headline verdict is the same."
-    return f"With them, {changed} of {len(lines)} headline verdicts would be another one."
+    return f"With them, {changed} of {len(lines)} headline verdicts would change."

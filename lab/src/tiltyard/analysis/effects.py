@@ -23,11 +23,11 @@ from typing import Literal
 
 import numpy as np
 
-from tiltyard.analysis.amounts import coverage, scale_of_difference
 from tiltyard.analysis.contrast import Contrast, judge_rows
 from tiltyard.analysis.model import Effect, WorkloadFindings
 from tiltyard.analysis.quantity import Quantity
-from tiltyard.analysis.words import BENJAMINI_HOCHBERG, Family, sentence
+from tiltyard.analysis.statements.numbers import coverage, scale_of_difference
+from tiltyard.analysis.statements.verdicts import BENJAMINI_HOCHBERG, Family, sentence
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.path_length import PATH_LENGTH
@@ -307,6 +307,6 @@ def _evidence(contrast: Contrast) -> str:
         format_ratio(value, (high - low) / 2) for value in (math.exp(interval.estimate), low, high)
     )
     return (
-        f"interaction {ratio}, {coverage(interval.level)} interval {' … '.join(ends)}, "
+        f"interaction {ratio}, {coverage(interval.level)} CI {' … '.join(ends)}, "
         f"{interval.blocks} {contrast.quantity.unit_of_replication}s"
     )

@@ -21,18 +21,22 @@ import numpy as np
 
 from tiltyard import __version__
 from tiltyard.analysis.beside import side_by_side
-from tiltyard.analysis.conditions import conditions_sentence, design_sentence, gates_sentence
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld, judge
 from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, withhold
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
-from tiltyard.analysis.notices import notices
-from tiltyard.analysis.observations import observe
 from tiltyard.analysis.order import drifts, trial_lines
 from tiltyard.analysis.quantity import Measured, Quantity, collect
+from tiltyard.analysis.statements.conditions import (
+    conditions_sentence,
+    design_sentence,
+    gates_sentence,
+)
+from tiltyard.analysis.statements.evidence import Evidence
+from tiltyard.analysis.statements.registry import notices, observe
+from tiltyard.analysis.statements.verdicts import BENJAMINI_HOCHBERG, HOLM, Family
 from tiltyard.analysis.systems import advantages, record_under_test, system_findings
 from tiltyard.analysis.tables import ComparisonBuilder
-from tiltyard.analysis.words import BENJAMINI_HOCHBERG, HOLM, Family
 from tiltyard.analysis.workload import (
     JudgedWorkload,
     Quantities,
@@ -104,7 +108,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         workloads=workloads,
         trials=lines,
         drifts=tuple(drifts(lines)),
-        notices=tuple(notices(plan, run, judged, workloads, withheld)),
+        notices=tuple(notices(Evidence(plan, run, judged, workloads, withheld))),
         spoiled=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),
         calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,

@@ -19,7 +19,7 @@ from tiltyard.analysis.findings import HEADLINE_LEVEL, analyse
 from tiltyard.analysis.model import Findings
 from tiltyard.analysis.quantity import Quantity, collect, pairs_of
 from tiltyard.analysis.session_model import OverSessions, SessionLine, Sessions, SessionValue
-from tiltyard.analysis.words import HOLM, Family, sentence
+from tiltyard.analysis.statements.verdicts import HOLM, Family, sentence
 from tiltyard.analysis.workload import quantities_of
 from tiltyard.plan.model import Design, Plan
 from tiltyard.plan.sessions import FEWEST, design_over_sessions, session_of
@@ -227,7 +227,7 @@ def _spread(contrast: Contrast, sessions: int, spread: Spread | None) -> str:
         else f", blocks of one session by {format_number(100 * math.sqrt(spread.within), 2)} %"
     )
     return (
-        f"{pair}: {sessions} sessions differ by {between} % (standard deviation, 95 % interval "
+        f"{pair}: {sessions} sessions differ by {between} % (standard deviation, 95 % CI "
         f"{low} to {high} %){within}."
     )
 

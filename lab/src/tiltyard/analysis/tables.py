@@ -13,7 +13,7 @@ from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
-from tiltyard.analysis.words import HOLM, Family, sentence
+from tiltyard.analysis.statements.verdicts import HOLM, Family, sentence
 from tiltyard.plan.model import Design
 from tiltyard.run.samples import PERCENTILES
 from tiltyard.stats.sequential import LEVEL

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import get_args
 
-from tiltyard.analysis.answer import answer
 from tiltyard.analysis.contrast import Contrast, Judged, Withheld
 from tiltyard.analysis.model import Cell, Index, Latencies, Loss, WorkloadFindings
 from tiltyard.analysis.network import Ends, what_ends_saw
 from tiltyard.analysis.quantity import GridCell, Measured, Quantity, mean_quantity
 from tiltyard.analysis.replication import replication
+from tiltyard.analysis.statements.verdicts import answer
 from tiltyard.analysis.steadiness import steadiness
 from tiltyard.analysis.tables import ComparisonBuilder, averages_of, cells_of, index_of
 from tiltyard.analysis.verdict import Verdict

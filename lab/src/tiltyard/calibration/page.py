@@ -5,8 +5,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tiltyard.calibration import words
 from tiltyard.calibration.model import Calibration
 from tiltyard.calibration.sections import sections
-from tiltyard.report.formats.html.page import style_sheet
-from tiltyard.report.formats.html.prose import prose
+from tiltyard.report.formats.html import prose, style_sheet
 
 
 def render_page(found: Calibration) -> str:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from tiltyard.analysis.amounts import percent_digits
 from tiltyard.analysis.model import Cell, Comparison, Index, Summary
 from tiltyard.analysis.pairs import turned
 from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.statements.numbers import percent_digits
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number, format_ratio

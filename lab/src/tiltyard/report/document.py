@@ -7,6 +7,7 @@ figures, tables and sentences: there is one of each. Nothing here knows of files
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from string import ascii_uppercase
 from typing import Literal, TypeAlias
 
 from tiltyard.analysis.verdict import Verdict
@@ -178,6 +179,12 @@ class Document:
     sections: tuple[Section, ...] = ()
     colophon: tuple[tuple[str, str], ...] = ()
     """Plan, seed, versions, hashes."""
+
+    def lettered(self) -> list[tuple[str, Section]]:
+        """The sections in the order of print, appendices last, those with their letters."""
+        plain = [("", section) for section in self.sections if not section.appendix]
+        appendices = (section for section in self.sections if section.appendix)
+        return [*plain, *zip(ascii_uppercase, appendices, strict=False)]
 
     def tables(self) -> Iterator[Table]:
         """All tables, in reading order."""

@@ -1,4 +1,4 @@
-"""Charts, drawn and ready to be hung in a document."""
+"""Charts, drawn and ready to be placed in a document."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import CHARTS
 from tiltyard.charts.chart import NARROW_PX, WIDE_PX, Picture, Place, Spec
 from tiltyard.report.document import Block, Figure, Paragraph
-from tiltyard.report.sections.ids import place as place_of
-from tiltyard.report.sections.ids import slugs
+from tiltyard.report.sections.entries import place as place_of
+from tiltyard.report.sections.entries import slugs
 
 _CROWDED = 3000
 """Marks from which on a picture is drawn once: a phone shows it smaller."""

@@ -20,8 +20,9 @@ from tiltyard.charts.figures import (
 )
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, signs
-from tiltyard.report.judgement import PLAIN_HEAD, effect_tables, interval_head
-from tiltyard.report.sections.adjusted import beside_sentences
+from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
+from tiltyard.report.sections.method import beside_sentences
+from tiltyard.report.sections.ranking_table import effect_tables
 from tiltyard.study.model import Clock
 from tiltyard.units import digits_of, display_unit, format_number, format_value
 
@@ -72,7 +73,7 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
             "" if comparison is None else interval_text(comparison),
             "" if comparison is None else _word(comparison, findings.clock),
         )
-    together = [Text("  intervals hold together with 95 %", style="dim")]
+    together = [Text("  simultaneous 95 % confidence intervals", style="dim")]
     return Group(
         Text(with_unit(index.label, unit), style="bold"),
         table,
@@ -166,14 +167,14 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
             for effect in table.depending[:_SENTENCES]:
                 yield "Effect", effect.sentence
         for observation in workload.observations[:_SENTENCES]:
-            yield "Observed", observation.sentence
+            yield "Finding", observation.sentence
     if findings.sessions:
         yield "Sessions", findings.sessions.sentence
         for found in findings.sessions.comparisons[:_SENTENCES]:
             yield "Sessions", found.sentence
     yield from islice(beside_sentences(findings), _SENTENCES)
     if findings.spoiled:
-        yield "Spoiled", findings.spoiled.sentence
+        yield "Disturbed", findings.spoiled.sentence
     for notice in findings.notices:
         if notice.severity != "note":
             yield notice.severity.capitalize(), " ".join(filter(None, (notice.text, notice.advice)))
@@ -184,10 +185,10 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
 def _resolution(findings: Findings) -> str:
     """What this host can show, if that was ever found out."""
     if findings.clock == "instructions":
-        return "its speed and its noise are not in counts of instructions"
+        return "does not matter: instructions were counted"
     note = findings.calibration
     if note is None:
-        return "not calibrated; tiltyard calibrate finds out which differences it can show"
+        return "not calibrated; tiltyard calibrate measures its smallest detectable difference"
     return (
         f"shows differences above about {format_number(note.resolution_percent, 2)} % "
         f"(calibration {note.id}, {note.date[:10]})"

@@ -7,17 +7,17 @@ from typing import Final, Literal
 
 import numpy as np
 
-from tiltyard.analysis.amounts import (
+from tiltyard.analysis.collected.evidence import FEWEST_VALUES, Evidence
+from tiltyard.analysis.contrast import FARTHEST
+from tiltyard.analysis.model import Comparison
+from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.statements.numbers import (
     compatible,
     coverage,
     is_extended,
     scale_of_difference,
     scale_of_doubt,
 )
-from tiltyard.analysis.collected.evidence import FEWEST_VALUES, Evidence
-from tiltyard.analysis.contrast import FARTHEST
-from tiltyard.analysis.model import Comparison
-from tiltyard.analysis.quantity import Direction
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.stats.multiple import benjamini_hochberg, holm
 from tiltyard.stats.types import BoolArray, FloatArray
@@ -176,11 +176,11 @@ def _sentence(
     if low is None or high is None:
         return f"{head}{ratio:.3f}×; undecided, because {_no_interval(pair.evidence, level)}."
     heaps = "paired blocks" if pair.evidence.paired else "values a side, not paired"
-    basis = f"{coverage(level)} interval {compatible(low, high)}, {pair.evidence.n} {heaps}"
+    basis = f"{coverage(level)} CI {compatible(low, high)}, {pair.evidence.n} {heaps}"
     if verdict == "equivalent":
         estimate = scale_of_doubt(low, high).signed(ratio)
         detected = f"; a difference of {estimate} % was detected" if low > 1 or high < 1 else ""
-        return f"{head}equivalent within {100 * within:g} % ({basis}){detected}."
+        return f"{head}equivalent within ±{100 * within:g} % ({basis}){detected}."
     if verdict == "undecided":
         extended = is_extended(low, high, pair.evidence.p or 0.0, level)
         return f"{head}undecided ({basis}{_NOT_AMONG_MANY if extended else ''})."

@@ -6,8 +6,7 @@ from tiltyard.analysis.model import Findings
 from tiltyard.analysis.values import value_table
 from tiltyard.delimited import delimited
 from tiltyard.report.document import Document, Table
-from tiltyard.report.formats.format import Format
-from tiltyard.report.spread import spread
+from tiltyard.report.formats.format import Format, spread
 
 
 def render(document: Document, findings: Findings) -> dict[str, bytes]:

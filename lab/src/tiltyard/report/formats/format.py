@@ -1,10 +1,12 @@
-"""What a format is."""
+"""What a format is, and what several formats need: long tables, one value a cell."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tiltyard.analysis.model import Findings
-from tiltyard.report.document import Document
+from tiltyard.charts.figures import with_unit
+from tiltyard.report.document import Column, Document, Entry, Sentences, Table
 
 
 @dataclass(frozen=True)
@@ -19,3 +21,98 @@ class Format:
     render: Callable[[Document, Findings], dict[str, bytes]]
     """Document and the findings it was made of → files, by path in the folder of the report; pure,
     and the same bytes for the same findings."""
+
+
+_SURROUNDS: Final = 40
+"""What an entry or a sentence takes beside its text, in letters."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that any one table or list may take: short ones are whole, long ones share."""
+
+    most: float
+    """In letters."""
+
+    @classmethod
+    def of(cls, document: Document, limit: int) -> "Budget":
+        """Fill from the shortest up until the limit is reached.
+
+        Args:
+            document: of which tables and lists are shown.
+            limit: letters of all of them together, with what surrounds their entries.
+        """
+        sizes = sorted(
+            _size(block) for block in document.blocks() if isinstance(block, Table | Sentences)
+        )
+        left = float(limit)
+        for place, size in enumerate(sizes):
+            share = left / (len(sizes) - place)
+            if size > share:
+                return cls(share)
+            left -= size
+        return cls(float("inf"))
+
+    def rows(self, table: Table) -> Sequence[tuple[Entry, ...]]:
+        """The rows that are shown, without those that close the table."""
+        inner = table.rows[: len(table.rows) - table.closing]
+        return inner[: self._shown(_size(table), len(inner))]
+
+    def items(self, sentences: Sentences) -> Sequence[str]:
+        """The sentences that are shown."""
+        return sentences.items[: self._shown(_size(sentences), len(sentences.items))]
+
+    def _shown(self, size: int, lines: int) -> int:
+        return lines if size <= self.most else max(1, int(lines * self.most / size))
+
+
+def _size(block: Table | Sentences) -> int:
+    """Letters that it takes, roughly."""
+    if isinstance(block, Sentences):
+        return sum(map(len, block.items)) + _SURROUNDS * len(block.items)
+    texts = sum(len(entry.text) + len(entry.beneath) for row in block.rows for entry in row)
+    return texts + _SURROUNDS * len(block.columns) * len(block.rows)
+
+
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class SpreadColumn:
+    """One column, with the one of the table that it comes from."""
+
+    place: int
+    """Of the column in the table."""
+    column: Column
+    beneath: bool
+    """Whether it holds what stands beneath the entries."""
+
+    @property
+    def head(self) -> str:
+        """``write, MB/s``; without the head above it."""
+        head = with_unit(self.column.head, self.column.unit)
+        return f"{head} (beneath)" if self.beneath else head
+
+    @property
+    def whole_head(self) -> str:
+        """``Out-of-box: write, MB/s``."""
+        return f"{self.column.under}: {self.head}" if self.column.under else self.head
+
+    def text(self, entry: Entry) -> str:
+        """What is read there; empty where a value is missing."""
+        text = entry.beneath if self.beneath else entry.text
+        return "" if text == MISSING else text
+
+    def value(self, entry: Entry) -> float | None:
+        """The number there."""
+        return entry.beneath_value if self.beneath else entry.value
+
+
+def spread(table: Table) -> tuple[SpreadColumn, ...]:
+    """The columns of a table, each followed by what stands beneath it, if anything does."""
+    found = []
+    for place, column in enumerate(table.columns):
+        found.append(SpreadColumn(place, column, beneath=False))
+        if any(row[place].beneath for row in table.rows):
+            found.append(SpreadColumn(place, column, beneath=True))
+    return tuple(found)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import chain
-from string import ascii_uppercase
 from typing import Final, assert_never
 
 from tiltyard.analysis.model import Findings
@@ -68,18 +67,17 @@ class _Writer:
         yield [f"# {escaped(document.title)}"]
         yield from ([escaped(text)] for text in (document.subtitle, document.byline) if text)
         yield from self._blocks(document.front)
-        letters = iter(ascii_uppercase)
-        for section in document.sections:
-            title = f"Appendix {next(letters)}: {section.title}" if section.appendix else None
+        for letter, section in document.lettered():
+            title = f"Appendix {letter}: {section.title}" if letter else section.title
             yield from self._section(section, "##", title)
         yield ["---"]
         yield [f"- {escaped(name)}: {escaped(value)}" for name, value in document.colophon]
 
-    def _section(self, section: Section, marks: str, title: str | None) -> Iterator[list[str]]:
-        yield [f"{marks} {escaped(title or section.title)}"]
+    def _section(self, section: Section, marks: str, title: str) -> Iterator[list[str]]:
+        yield [f"{marks} {escaped(title)}"]
         yield from self._blocks(section.blocks)
         for part in section.sections:
-            yield from self._section(part, f"{marks}#"[:6], None)
+            yield from self._section(part, f"{marks}#"[:6], part.title)
 
     def _blocks(self, blocks: Sequence[Block]) -> Iterator[list[str]]:
         for block in blocks:

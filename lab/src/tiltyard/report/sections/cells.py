@@ -1,30 +1,103 @@
-"""Every cell of a workload, in absolute figures and as pairs: all that its verdicts rest on."""
+"""Every cell in figures: maps, medians and pairs, percentiles, metrics without verdicts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Final
 
 from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
-from tiltyard.charts.figures import alone
-from tiltyard.report import tables
-from tiltyard.report.document import Block, Column, Entry, Table
-from tiltyard.report.judgement import interval_head
-from tiltyard.report.sections.comparing import (
+from tiltyard.charts.differences import by_test
+from tiltyard.charts.figures import alone, with_unit
+from tiltyard.charts.grid import Grid, map_of
+from tiltyard.report.document import Block, Column, Entry, Fold, Sentences, SheetChart, Table
+from tiltyard.report.sections.axis_table import (
+    AxisTable,
+    Beside,
+    details_along,
+    details_apart,
+    judged_cells,
+    percentile_tables,
+)
+from tiltyard.report.sections.entries import (
+    MISSING,
+    Printing,
+    by_system,
+    count_entry,
     interval_entry,
+    interval_head,
     levels_note,
+    p_entry,
+    percent_entry,
+    place,
+    printing,
     ratio_entry,
+    slug,
+    summary_of,
+    system_entry,
     verdict_entry,
     without_empty_columns,
 )
-from tiltyard.report.sections.ids import place, slug
-from tiltyard.report.sections.printing import (
-    MISSING,
-    Printing,
-    count_entry,
-    p_entry,
-    percent_entry,
-    printing,
-    system_entry,
-)
+
+_FEWEST = 2
+"""Rows and columns from which on a map has a table of its own."""
+
+
+def grid_tables(findings: Findings, workload: WorkloadFindings) -> tuple[Table, ...]:
+    """The values of each system in every cell of the map; none where there is no map."""
+    grid = map_of(workload)
+    if grid is None or min(len(grid.rows), len(grid.columns)) < _FEWEST:
+        return ()
+    return tuple(
+        table
+        for cells in by_test(workload.cells)
+        for table in _of_metric(findings, workload, cells, grid)
+    )
+
+
+def _of_metric(
+    findings: Findings, workload: WorkloadFindings, cells: list[Cell], grid: Grid
+) -> Iterator[Table]:
+    values = [s.median for cell in cells for s in cell.summaries]
+    printed = printing(cells[0], values, 4)
+    own = f"{place(findings, workload)}-{slug(cells[0].metric)}"
+    for number, system in enumerate(findings.systems, 1):
+        title = f"{cells[0].label}, {system.name}"
+        yield Table(
+            id=f"{own}-{number}-{slug(system.name)}",
+            title=title,
+            columns=(
+                Column(grid.legend, figures=False),
+                *(Column(name, alone(printed.unit)) for name in grid.columns),
+            ),
+            rows=_rows(cells, grid, system.name, printed),
+            caption="Values of the source." if findings.origin else "Medians over blocks.",
+            charts=(
+                SheetChart(
+                    "surface",
+                    0,
+                    tuple(range(1, 1 + len(grid.columns))),
+                    title,
+                    with_unit(cells[0].label, printed.unit),
+                ),
+            ),
+        )
+
+
+def _rows(
+    cells: list[Cell], grid: Grid, system: str, printed: Printing
+) -> tuple[tuple[Entry, ...], ...]:
+    found = {
+        grid.places[cell.at_label]: printed.entry(summary.median)
+        for cell in cells
+        for summary in cell.summaries
+        if summary.system == system
+    }
+    return tuple(
+        (
+            Entry(row, strong=True),
+            *(found.get((row, column), MISSING) for column in grid.columns),
+        )
+        for row in grid.rows
+    )
 
 
 def absolute(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
@@ -37,9 +110,9 @@ def absolute(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...
 
 
 def every_pair(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
-    """Every cell and every pair, in figures and in words: a table a metric."""
+    """Every cell and every pair, in numbers and sentences: a table a metric."""
     own = place(findings, workload)
-    judged = tables.judged_cells(workload)
+    judged = judged_cells(workload)
     return (
         *(
             _pairs(findings, cells, f"{own}-{number}-{slug(cells[0].metric)}-pairs")
@@ -50,7 +123,7 @@ def every_pair(findings: Findings, workload: WorkloadFindings) -> tuple[Block, .
 
 
 def _by_metric(workload: WorkloadFindings) -> Iterator[list[Cell]]:
-    for _, own in groupby(tables.judged_cells(workload), key=lambda cell: cell.metric):
+    for _, own in groupby(judged_cells(workload), key=lambda cell: cell.metric):
         yield list(own)
 
 
@@ -138,3 +211,191 @@ def _pairs(findings: Findings, cells: list[Cell], id: str) -> Table:
         ),
     )
     return without_empty_columns(table)
+
+
+ENDS: Final = {"near": "client", "far": "server"}
+"""Name of an end in the findings → what it is called."""
+PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
+"""Name in the findings → how people write it."""
+
+
+def latencies(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """What was found about the time of one operation, and how it is spread."""
+    found = workload.latencies
+    timed = workload.cells if found is None else found.cells
+    texts = tuple(pair.sentence for pair in found.index.comparisons) if found else ()
+    return (
+        *((Sentences(texts),) if texts else ()),
+        *percentiles(findings, workload, timed),
+    )
+
+
+def percentiles(
+    findings: Findings, workload: WorkloadFindings, cells: Iterable[Cell], kind: str = "latency"
+) -> tuple[Table, ...]:
+    """A table for each metric among some cells of which single operations were timed.
+
+    Args:
+        findings: what the analysis states.
+        workload: the cells' own.
+        cells: those to look at.
+        kind: what the ids of the tables say they are about.
+    """
+    own = place(findings, workload)
+    return tuple(
+        _table(findings, course, f"{own}-{kind}-{number}-{slug(course.label)}")
+        for number, course in enumerate(percentile_tables(cells, workload), 1)
+    )
+
+
+def _table(findings: Findings, course: AxisTable, id: str) -> Table:
+    names = (*(("mean",) if course.is_time else ()), *PERCENTILES)
+    printed = Printing(course.unit, course.factor, None)
+    timed = "" if course.is_time else ", time of one operation"
+    table = Table(
+        id=id,
+        title=f"{course.label}{timed}, percentiles",
+        columns=(
+            Column(course.heading, figures=course.is_numeric),
+            *((Column("case", figures=False),) if course.has_cases else ()),
+            *(
+                Column(PERCENTILES.get(name, name), course.unit, under=system.name)
+                for system in findings.systems
+                for name in names
+            ),
+        ),
+        rows=tuple(
+            (
+                Entry(row.level, row.number, strong=True),
+                *((Entry(row.case, quiet=True),) if course.has_cases else ()),
+                *(
+                    entry
+                    for system in findings.systems
+                    for entry in _percentiles(summary_of(row.cell, system.name), names, printed)
+                ),
+            )
+            for row in course.rows
+        ),
+        caption="Of single operations in a trial; of each figure the median over blocks.",
+    )
+    return without_empty_columns(table)
+
+
+def _percentiles(
+    found: Summary | None, names: Iterable[str], printed: Printing
+) -> tuple[Entry, ...]:
+    if found is None:
+        return tuple(MISSING for _ in names)
+    known = {"mean": found.median, **found.percentiles}
+    return tuple(printed.entry(known.get(name)) for name in names)
+
+
+def details(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """Those that follow the workload's course beside each other, then all the others."""
+    blocks: list[Block] = []
+    beside = details_along(workload)
+    if beside:
+        own = percentiles(findings, workload, workload.details, "details")
+        summary = f"Further measurements, without verdicts ({len(beside.tables)})"
+        blocks.append(Fold(summary, (_beside(findings, workload, beside), *own)))
+    apart = details_apart(workload)
+    if apart:
+        summary = f"Further measurements, without verdicts ({len(apart)})"
+        blocks.append(Fold(summary, (_apart(findings, workload, apart),)))
+    return tuple(blocks)
+
+
+def _beside(findings: Findings, workload: WorkloadFindings, found: Beside) -> Table:
+    """A row a level and system."""
+    cases = any(case for _, case, _ in found.rows)
+    units = [Printing(table.unit, table.factor, table.decimals) for table in found.tables]
+    return Table(
+        id=f"{place(findings, workload)}-beside",
+        title="Further measurements",
+        columns=(
+            Column(found.tables[0].heading),
+            *((Column("case", figures=False),) if cases else ()),
+            Column("System", figures=False),
+            *(Column(table.label, table.unit) for table in found.tables),
+        ),
+        rows=tuple(
+            (
+                Entry(level, strong=first, quiet=not first),
+                *((Entry(case, quiet=True),) if cases else ()),
+                system_entry(system.name),
+                *(
+                    _median(cell, system.name, unit)
+                    for cell, unit in zip(cells, units, strict=True)
+                ),
+            )
+            for level, case, cells in found.rows
+            for first, system in zip(
+                (True, *[False] * len(findings.systems)), findings.systems, strict=False
+            )
+        ),
+        caption="Medians over blocks.",
+    )
+
+
+def _median(cell: Cell | None, system: str, unit: Printing) -> Entry:
+    summary = summary_of(cell, system) if cell else None
+    return unit.entry(summary.median) if summary else MISSING
+
+
+def _apart(findings: Findings, workload: WorkloadFindings, cells: list[Cell]) -> Table:
+    """A row a metric and point, each in its own unit."""
+    return Table(
+        id=f"{place(findings, workload)}-details",
+        title="Further measurements",
+        columns=(
+            Column("Metric", figures=False),
+            Column("unit", figures=False),
+            *(
+                column
+                for system in findings.systems
+                for column in (
+                    Column("median", under=system.name),
+                    Column("CV", "%", under=system.name, spare=True),
+                )
+            ),
+            Column("better", figures=False),
+        ),
+        rows=tuple(_row(findings, cell) for cell in cells),
+        caption="Medians over blocks; CV: standard deviation over mean.",
+    )
+
+
+def _row(findings: Findings, cell: Cell) -> tuple[Entry, ...]:
+    found = {summary.system: summary for summary in cell.summaries}
+    unit = printing(cell, (summary.median for summary in cell.summaries))
+    return (
+        Entry(", ".join(filter(None, (cell.label, cell.at_label))), strong=True),
+        Entry(unit.unit, quiet=True),
+        *(
+            entry
+            for system in findings.systems
+            for entry in (
+                unit.entry(found[system.name].median) if system.name in found else MISSING,
+                percent_entry(found[system.name].cv, quiet=True)
+                if system.name in found
+                else MISSING,
+            )
+        ),
+        Entry(cell.direction, quiet=True),
+    )
+
+
+def ends(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """A table for the client and one for the server."""
+    return tuple(
+        by_system(
+            f"{place(findings, workload)}-{slug(end)}-end",
+            f"Measured by the {ENDS[end]}",
+            ENDS[end],
+            findings.systems,
+            ((Entry(fact, quiet=True), values) for fact, values in facts.items()),
+            "Medians over blocks; each trial as a whole. Buffers of sockets as the kernel counts "
+            "them: twice what is asked for.",
+        )
+        for end, facts in workload.ends.items()
+    )

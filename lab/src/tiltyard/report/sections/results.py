@@ -1,31 +1,234 @@
-"""All tests at once: each system's mean over them, every result, and the systems themselves."""
+"""Means with their deviations, a table a test, and all tests at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from tiltyard.analysis.claims.kinds.standing import Place, places
-from tiltyard.analysis.claims.lines import tests
-from tiltyard.analysis.model import Cell, Findings, Pair, WorkloadFindings
+from tiltyard.analysis.axes import Axis, label_of, spoken_axes
+from tiltyard.analysis.model import Cell, Findings, Pair, Summary, SystemFindings, WorkloadFindings
+from tiltyard.analysis.statements.claims import Place, places
+from tiltyard.analysis.statements.deltas import tests
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import alone, with_unit
+from tiltyard.charts.means import kind_of
 from tiltyard.report.document import Column, Entry, SheetChart, Table
-from tiltyard.report.sections.advantages import CAPTION, delta_of
-from tiltyard.report.sections.comparing import without_empty_columns
-from tiltyard.report.sections.ids import place, slug
-from tiltyard.report.sections.printing import (
+from tiltyard.report.sections.entries import (
+    CAPTION,
     MISSING,
     Printing,
     count_entry,
+    delta_of,
+    place,
     printing,
+    slug,
     summary_of,
     system_entry,
+    without_empty_columns,
 )
-from tiltyard.report.sections.replicates import (
-    beneath_words,
-    mean_entry,
-    replicate_tables,
-    spread_of,
-)
+
+_MOUNTED: Final = "mount options"
+
+
+def replicate_tables(
+    findings: Findings, workload: WorkloadFindings, mounts: Mapping[str, str] | None = None
+) -> tuple[Table, ...]:
+    """All headline cells of a workload.
+
+    Args:
+        findings: what the analysis states.
+        workload: one of its workloads.
+        mounts: system → mount options, where they stand beside the values.
+    """
+    if len({cell.metric for cell in workload.cells}) > 1:
+        return tuple(_by_point(findings, workload, mounts or {}))
+    return (_by_level(findings, workload, mounts or {}),) if workload.cells else ()
+
+
+def mounts_of(findings: Findings) -> dict[str, str]:
+    """System → mount options, as far as they are known."""
+    return {
+        system.name: system.facts[_MOUNTED]
+        for system in findings.systems
+        if _MOUNTED in system.facts
+    }
+
+
+def mean_entry(summary: Summary | None, printed: Printing) -> Entry:
+    """The mean, beneath it the deviation, or the error where only that was kept."""
+    if summary is None:
+        return MISSING
+    spread = summary.sd if summary.sd is not None else summary.se
+    beneath = "" if spread is None else spread_of(printed).number(spread)
+    if spread is not None and summary.sd is None:
+        beneath = f"± {beneath}"
+    return Entry(
+        printed.number(summary.mean),
+        summary.mean / printed.factor,
+        beneath=beneath,
+        beneath_value=None if spread is None else spread / printed.factor,
+    )
+
+
+def spread_of(printed: Printing) -> Printing:
+    """How a spread is printed beside its value: whole numbers have spreads of two decimals."""
+    if printed.decimals is None:
+        return printed
+    return replace(printed, decimals=max(printed.decimals, 2))
+
+
+def beneath_words(cells: Sequence[Cell]) -> str:
+    """What stands beneath the means; empty where nothing does."""
+    summaries = [summary for cell in cells for summary in cell.summaries]
+    parts = []
+    if any(summary.sd is not None for summary in summaries):
+        parts.append("beneath it the standard deviation")
+    if any(summary.sd is None and summary.se is not None for summary in summaries):
+        parts.append("± the standard error of the mean")
+    return ", ".join(parts)
+
+
+def _by_point(
+    findings: Findings, workload: WorkloadFindings, mounts: Mapping[str, str]
+) -> Iterator[Table]:
+    """A table a point and kind of metric: systems down, metrics across."""
+    axes = spoken_axes(cell.at for cell in workload.cells)
+    points: dict[str, list[Cell]] = {}
+    for cell in workload.cells:
+        points.setdefault(label_of(cell.at, axes), []).append(cell)
+    kinds = list(dict.fromkeys(kind_of(cell.label) for cell in workload.cells))
+    units = {cell.metric: _unit(workload, cell) for cell in workload.cells}
+    for number, (point, cells) in enumerate(points.items(), 1):
+        for kind in kinds:
+            own = [cell for cell in cells if kind_of(cell.label) == kind]
+            if own:
+                name = kind if len(kinds) > 1 else ""
+                title = ", ".join(filter(None, (workload.name, name, point)))
+                id = f"{place(findings, workload)}-{number}-{slug(point)}-{slug(kind)}"
+                yield _point_table(findings, own, units, mounts, title, id)
+
+
+def _point_table(
+    findings: Findings,
+    cells: Sequence[Cell],
+    units: Mapping[str, Printing],
+    mounts: Mapping[str, str],
+    title: str,
+    id: str,
+) -> Table:
+    same = {units[cell.metric].unit for cell in cells}
+    first = len(_system_columns(mounts))
+    columns = tuple(range(first, first + len(cells)))
+    chart = SheetChart("column", 0, columns, title, with_unit("mean", same.pop()))
+    return Table(
+        id=id,
+        title=title,
+        columns=(
+            *_system_columns(mounts),
+            *(Column(cell.label, units[cell.metric].unit) for cell in cells),
+        ),
+        rows=tuple(
+            (
+                *_system_entries(mounts, system),
+                *(mean_entry(summary_of(cell, system.name), units[cell.metric]) for cell in cells),
+            )
+            for system in findings.systems
+        ),
+        caption=_caption(cells),
+        charts=() if same else (chart,),
+    )
+
+
+def _by_level(findings: Findings, workload: WorkloadFindings, mounts: Mapping[str, str]) -> Table:
+    """Points down, systems across; the other way round where there is one point only."""
+    cells, systems = workload.cells, findings.systems
+    printed = _unit(workload, cells[0])
+    id = f"{place(findings, workload)}-means"
+    label = cells[0].label
+    head = with_unit(label, printed.unit)
+    first = len(_system_columns(mounts))
+    if len(cells) == 1:
+        beside = [
+            (cells[0], printed),
+            *((cell, _unit(workload, cell)) for cell in _times(workload)),
+        ]
+        return Table(
+            id=id,
+            title=workload.name,
+            columns=(
+                *_system_columns(mounts),
+                *(Column(cell.label, unit.unit) for cell, unit in beside),
+            ),
+            rows=tuple(
+                (
+                    *_system_entries(mounts, system),
+                    *(mean_entry(summary_of(cell, system.name), unit) for cell, unit in beside),
+                )
+                for system in systems
+            ),
+            caption=_caption(cells),
+            charts=(SheetChart("bar", 0, (first,), workload.name, head),),
+        )
+    axes = spoken_axes(cell.at for cell in cells)
+    return Table(
+        id=id,
+        title=f"{workload.name}, {label}",
+        columns=(
+            *(Column(axis.name, figures=False) for axis in axes),
+            *(Column(system.name, alone(printed.unit)) for system in systems),
+        ),
+        rows=tuple(
+            (
+                *(_level(axis, cell) for axis in axes),
+                *(mean_entry(summary_of(cell, system.name), printed) for system in systems),
+            )
+            for cell in cells
+        ),
+        caption=_caption(cells),
+        charts=(
+            SheetChart(
+                "line",
+                len(axes) - 1,
+                tuple(range(len(axes), len(axes) + len(systems))),
+                workload.name,
+                head,
+            ),
+        ),
+    )
+
+
+def _level(axis: Axis, cell: Cell) -> Entry:
+    level = axis.level(cell.at)
+    return Entry(axis.text(level), float(level) if isinstance(level, int) else None, strong=True)
+
+
+def _system_columns(mounts: Mapping[str, str]) -> tuple[Column, ...]:
+    """The system, and how it was mounted where that is known."""
+    return (
+        Column("System", figures=False),
+        *((Column(_MOUNTED, figures=False),) if mounts else ()),
+    )
+
+
+def _system_entries(mounts: Mapping[str, str], system: SystemFindings) -> tuple[Entry, ...]:
+    mount = (Entry(mounts.get(system.name, "–"), quiet=True),) if mounts else ()
+    return (system_entry(system.name), *mount)
+
+
+def _unit(workload: WorkloadFindings, cell: Cell) -> Printing:
+    """Of a metric: the same at all points, with one digit more than rounding by eye needs."""
+    every = (*workload.cells, *workload.details)
+    own = [one for one in every if one.metric == cell.metric]
+    return printing(cell, (s.mean for one in own for s in one.summaries), 4)
+
+
+def _times(workload: WorkloadFindings) -> list[Cell]:
+    """How long it took, which is shown beside the rate that is judged: ``total time``."""
+    return [cell for cell in workload.details if cell.unit == "s" and "time" in cell.label]
+
+
+def _caption(cells: Sequence[Cell]) -> str:
+    return ", ".join(filter(None, ("Mean", beneath_words(cells)))) + "."
+
 
 _MOST: Final = 12
 """More cells than this are a grid rather than tests."""
@@ -101,10 +304,13 @@ def all_results(findings: Findings, workloads: Sequence[WorkloadFindings]) -> Ta
             (
                 Entry(_name(workload, cell), strong=True),
                 Entry(
-                    alone(_unit(cell).unit)
+                    alone(_results_unit(cell).unit)
                     + (", less is better" if cell.direction == "lower" else "")
                 ),
-                *(mean_entry(summary_of(cell, system.name), _unit(cell)) for system in systems),
+                *(
+                    mean_entry(summary_of(cell, system.name), _results_unit(cell))
+                    for system in systems
+                ),
             )
             for workload, cell in found
         ),
@@ -123,7 +329,7 @@ def test_tables(findings: Findings, workload: WorkloadFindings) -> tuple[Table, 
 
 def _test(findings: Findings, workload: WorkloadFindings, cell: Cell, number: int) -> Table:
     """Mean, its error or the deviation, and the number of values."""
-    unit = _unit(cell)
+    unit = _results_unit(cell)
     errors = any(summary.se is not None for summary in cell.summaries)
     spread = "standard error of the mean" if errors else "standard deviation"
     known = errors or any(summary.sd is not None for summary in cell.summaries)
@@ -168,5 +374,5 @@ def _name(workload: WorkloadFindings, cell: Cell) -> str:
     return ", ".join(filter(None, (workload.name, cell.label, cell.at_label)))
 
 
-def _unit(cell: Cell) -> Printing:
+def _results_unit(cell: Cell) -> Printing:
     return printing(cell, (summary.mean for summary in cell.summaries), 4)

@@ -1,6 +1,7 @@
-"""The systems as they were prepared, and what differs between them."""
+"""The systems and the host: levels, facts, differences, commands, records, sources."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tiltyard.analysis.model import Findings, SystemFindings
 from tiltyard.report.document import (
@@ -14,8 +15,59 @@ from tiltyard.report.document import (
     Section,
     Table,
 )
-from tiltyard.report.sections.ids import slugs
+from tiltyard.report.sections.entries import by_system, slugs
 from tiltyard.run.differences import Difference
+
+_ABREAST: Final = 4
+"""As many systems have room beside each other on a page."""
+_SHORT: Final = 40
+"""Longer texts have no room there: each system then has a list of its own."""
+
+
+def facts(findings: Findings) -> tuple[Block, ...]:
+    """Facts that are the same for all systems, then a table of those that differ."""
+    facts_of = {system.name: {**system.levels, **system.facts} for system in findings.systems}
+    names = list(dict.fromkeys(name for own in facts_of.values() for name in own))
+    values = {name: [own.get(name, "–") for own in facts_of.values()] for name in names}
+    shared = [name for name in names if len(set(values[name])) == 1]
+    differing = [name for name in names if name not in shared]
+    blocks: list[Block] = []
+    if shared:
+        rows = tuple((name, values[name][0]) for name in shared)
+        blocks.append(Facts(rows, "All systems"))
+    longest = max((len(value) for name in differing for value in values[name]), default=0)
+    if longest > _SHORT:
+        blocks += [
+            Facts(tuple((name, own[name]) for name in differing if name in own), system)
+            for system, own in facts_of.items()
+        ]
+    elif differing:
+        found = findings.systems
+        parts = [found[first : first + _ABREAST] for first in range(0, len(found), _ABREAST)]
+        blocks += [
+            by_system(
+                f"systems-{number}",
+                "Differences between the systems"
+                + (f" ({number} of {len(parts)})" if len(parts) > 1 else ""),
+                "Fact",
+                own,
+                [
+                    (Entry(name, strong=True), dict(zip(facts_of, values[name], strict=True)))
+                    for name in differing
+                ],
+            )
+            for number, own in enumerate(parts, 1)
+        ]
+    return tuple(blocks)
+
+
+def system_commands(findings: Findings) -> tuple[Block, ...]:
+    """How systems are brought up; those that are brought up alike are printed together."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for system in findings.systems:
+        if system.commands:
+            alike.setdefault(system.commands, []).append(system.name)
+    return tuple(Commands(lines, ", ".join(names)) for lines, names in alike.items())
 
 
 def differences(findings: Findings) -> tuple[Block, ...]:
@@ -26,18 +78,15 @@ def differences(findings: Findings) -> tuple[Block, ...]:
     following = [one for one in findings.differences if one.follows_from]
     blocks: list[Block] = []
     if unasked:
-        told = "Beyond what is varied on purpose; what can decide a result by itself comes first."
-        blocks.append(Paragraph(told, "quiet"))
+        text = "Beyond the factors; facts that can decide a result alone come first."
+        blocks.append(Paragraph(text, "quiet"))
         blocks.append(_differing(findings, unasked, "differences", "What differs"))
     else:
-        told = (
-            "Nothing that was recorded differs between the systems beyond what is varied on "
-            "purpose."
-        )
-        blocks.append(Paragraph(told))
+        text = "No recorded fact differs between the systems beyond the factors."
+        blocks.append(Paragraph(text))
     if following:
-        title = f"What follows from the factors ({len(following)})"
-        table = _differing(findings, following, "differences-following", "What follows")
+        title = f"Caused by the factors ({len(following)})"
+        table = _differing(findings, following, "differences-following", "Caused by the factors")
         blocks.append(Fold(title, (table,)))
     return tuple(blocks)
 
@@ -55,29 +104,131 @@ def _system(system: SystemFindings, findings: Findings) -> tuple[Block, ...]:
     blocks: list[Block] = [Facts(tuple(system.levels.items()))]
     if system.commands:
         blocks.append(
-            Commands(system.commands, "" if findings.origin else "Brought up in each block by")
+            Commands(system.commands, "" if findings.origin else "Prepared in each block by")
         )
     if system.facts:
         facts = Facts(tuple(system.facts.items()))
-        told = "the source tells" if findings.origin else "the kernel said"
-        blocks.append(Fold(f"Everything that {told} of it", (facts,)))
+        reporter = "the source states" if findings.origin else "the kernel reported"
+        blocks.append(Fold(f"Everything that {reporter} of it", (facts,)))
     return tuple(blocks)
 
 
 def _differing(findings: Findings, found: Sequence[Difference], id: str, title: str) -> Table:
-    """Facts down, systems across; beneath a fact, why it matters."""
+    """Beneath a fact, why it matters."""
+    rows = ((Entry(one.fact, beneath=one.why or "", strong=True), one.values) for one in found)
+    return by_system(id, title, "Fact", findings.systems, rows)
+
+
+_UNKNOWN = "not available"
+
+
+def record(findings: Findings) -> tuple[Block, ...]:
+    """Of the host that the study was run on."""
+    return _folded(findings.record, "record")
+
+
+def other_records(findings: Findings) -> tuple[Section, ...]:
+    """Of each other host that took part."""
+    ids = slugs(findings.other_hosts)
+    return tuple(
+        Section(f"record-of-{ids[name]}", name, _folded(found, f"record-of-{ids[name]}"))
+        for name, found in findings.other_hosts.items()
+    )
+
+
+def _folded(found: Mapping[str, Mapping[str, str]], id: str) -> tuple[Fold, ...]:
+    """A table for each section."""
+    ids = slugs(found)
+    return tuple(
+        Fold(_capital(section), (_record_table(facts, f"{id}-{ids[section]}", _capital(section)),))
+        for section, facts in found.items()
+    )
+
+
+def _record_table(facts: Mapping[str, str], id: str, title: str) -> Table:
     return Table(
         id=id,
         title=title,
+        columns=(Column("Fact", figures=False), Column("Value", figures=False)),
+        rows=tuple(
+            (Entry(fact, strong=True), Entry(value, quiet=value == _UNKNOWN))
+            for fact, value in facts.items()
+        ),
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def origin(findings: Findings) -> tuple[Block, ...]:
+    """Title, author, date, address, and how the numbers came here; nothing for our own."""
+    found = findings.origin
+    if found is None:
+        return ()
+    named = (
+        ("title", found.title),
+        ("author", found.author),
+        ("published", found.published),
+        ("address", found.address),
+    )
+    blocks: list[Block] = [Facts(tuple((name, value) for name, value in named if value))]
+    if found.note:
+        blocks.append(Paragraph(found.note))
+    if found.files:
+        blocks.append(
+            Fold(f"Files that the values were read from ({len(found.files)})", (_files(findings),))
+        )
+    return tuple(blocks)
+
+
+def byline(findings: Findings) -> str:
+    """One line: who made it, and when; empty for our own."""
+    found = findings.origin
+    if found is None:
+        return ""
+    return ", ".join(filter(None, (found.title, found.author, found.published)))
+
+
+def _files(findings: Findings) -> Table:
+    files = findings.origin.files if findings.origin else ()
+    return Table(
+        id="source-files",
+        title="Files that the values were read from",
         columns=(
-            Column("Fact", figures=False),
-            *(Column(system.name, figures=False) for system in findings.systems),
+            Column("File", figures=False),
+            Column("Read by", figures=False),
+            Column("SHA-256", figures=False),
         ),
         rows=tuple(
-            (
-                Entry(one.fact, beneath=one.why or "", strong=True),
-                *(Entry(one.values.get(system.name, "–")) for system in findings.systems),
-            )
-            for one in found
+            (Entry(file.name, strong=True), Entry(file.importer), Entry(file.sha256, quiet=True))
+            for file in files
         ),
+    )
+
+
+def colophon(findings: Findings) -> tuple[tuple[str, str], ...]:
+    """Names and values; of results from elsewhere there is no seed and no engine."""
+    if findings.origin:
+        return (("data", findings.plan_hash), ("tiltyard", findings.tiltyard))
+    return (
+        ("plan", findings.plan_hash),
+        *((("seal", findings.seal),) if findings.seal else ()),
+        ("seed", str(findings.seed)),
+        ("engine", findings.engine),
+        ("tiltyard", findings.tiltyard),
+    )
+
+
+def sources(findings: Findings) -> str:
+    """Where every number of a report lies, in one sentence."""
+    if findings.origin:
+        return (
+            "Every number of this report is in findings.json, made from the values of the source "
+            "by the rules above."
+        )
+    return (
+        "Every number of this report is in findings.json, made from the trials in trials/ by the "
+        "rules in plan.json, which was frozen before the first trial. All are in the "
+        "folder of the study."
     )

@@ -1,13 +1,32 @@
-"""What is read first: the answer, who is ahead, three numbers."""
+"""The verdict and its limitations: answer, ranking, losses, notices, rules of reporting."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from tiltyard.analysis.model import Findings, WorkloadFindings
-from tiltyard.report import judgement
-from tiltyard.report.document import Block, Callout, Facts, Paragraph
+from tiltyard.analysis.statements.registry import rules
+from tiltyard.charts.figures import verdict_word
+from tiltyard.report.document import (
+    Block,
+    Callout,
+    Column,
+    Entry,
+    Facts,
+    Fold,
+    Paragraph,
+    Sentences,
+    Table,
+)
 from tiltyard.report.pictures import figures
-from tiltyard.report.sections.ids import place
-from tiltyard.report.sections.standings import pairs, standings
+from tiltyard.report.sections.entries import (
+    interval_entry,
+    interval_head,
+    place,
+    ratio_entry,
+    system_entry,
+    verdict_entry,
+)
+from tiltyard.report.sections.ranking_table import blocks_run, pairs, ranked_table, undecided
 from tiltyard.units import format_number
 
 
@@ -15,7 +34,7 @@ def answer(findings: Findings) -> tuple[Block, ...]:
     """The answer of each workload, why it was asked, and what must be known to believe it."""
     blocks: list[Block] = [Paragraph(own.answer, "lead") for own in findings.workloads]
     if findings.decide:
-        blocks.append(Paragraph(f"Asked in order to: {findings.decide}", "quiet"))
+        blocks.append(Paragraph(f"Decision: {findings.decide}", "quiet"))
     return (*blocks, *_unfinished(findings), *problems(findings))
 
 
@@ -50,17 +69,17 @@ def numbers(findings: Findings) -> tuple[Block, ...]:
         ("trials kept", str(findings.trials_kept)),
         ("smallest difference", _smallest(findings)),
     )
-    told = f"{_rests_on(findings)} {_what_shows(findings)}"
-    return (Facts(three, large=True), Paragraph(told, "note"))
+    text = f"{_rests_on(findings)} {_what_shows(findings)}"
+    return (Facts(three, large=True), Paragraph(text, "note"))
 
 
 def ranking(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
     """The ranked table of a workload, and its pairs in words."""
-    table = standings(
+    table = ranked_table(
         findings,
         workload.index,
         f"{place(findings, workload)}-ranking",
-        f"{workload.index.label}: who is ahead",
+        f"{workload.index.label}: ranking",
         together=not findings.origin,
     )
     return (*table, *pairs(findings, workload.index))
@@ -81,15 +100,18 @@ def _unfinished(findings: Findings) -> Iterator[Block]:
 
 
 def _rests_on(findings: Findings) -> str:
-    shrunk = ", as long as anything was open there" if judgement.blocks_run(findings) else ""
-    told = (
-        f"The verdicts rest on {_amount(findings)}; in each, every system met every workload, in "
-        f"random order{shrunk}. {findings.trials_failed} trials failed; nothing was left out"
+    shrunk = " until it was decided" if blocks_run(findings) else ""
+    text = (
+        f"The verdicts rest on {_amount(findings)}; in each, every system ran every workload in "
+        f"random order{shrunk}. {findings.trials_failed} trials failed; none is excluded"
     )
     if findings.spoiled:
         count = len(findings.spoiled.blocks)
-        told += f", and {count} spoiled {'block' if count == 1 else 'blocks'} are kept and shown"
-    return f"{told}."
+        text += (
+            f", and {count} disturbed {'block is' if count == 1 else 'blocks are'} kept "
+            "and reported"
+        )
+    return f"{text}."
 
 
 def _amount(findings: Findings) -> str:
@@ -114,14 +136,126 @@ def _half(findings: Findings) -> str:
 def _what_shows(findings: Findings) -> str:
     calibration = findings.calibration
     if calibration:
-        told = (
+        text = (
             "Differences below the smallest one do not show on this host (calibration "
             f"{calibration.id}, {calibration.date[:10]})"
         )
         if findings.resolution_percent is not None:
-            told += f"; half of the typical interval here is {_half(findings)}"
-        return f"{told}."
-    told = "The smallest difference is half of the typical interval; "
+            text += f"; half of the typical interval here is {_half(findings)}"
+        return f"{text}."
+    text = "The smallest difference is half of the typical interval; "
     if findings.clock == "instructions":
-        return f"{told}instructions were counted, so this host's speed and noise are not in it."
-    return f"{told}what this host can show is not calibrated: tiltyard calibrate."
+        return (
+            f"{text}instructions were counted, so it does not depend on this host's speed "
+            "and noise."
+        )
+    return f"{text}this host is not calibrated: tiltyard calibrate."
+
+
+_TITLES: dict[Literal["problem", "warning", "note"], str] = {
+    "problem": "Problems",
+    "warning": "Warnings",
+    "note": "Notes",
+}
+
+
+def limits(findings: Findings) -> tuple[Block, ...]:
+    """A box with every notice, the gravest first; then what stays undecided."""
+    return (*box(findings), *open_comparisons(findings))
+
+
+def box(findings: Findings) -> tuple[Block, ...]:
+    """All notices, a box a severity; of results from elsewhere they are the limits."""
+    if not findings.notices:
+        return (Paragraph("No problems found."),)
+    boxes = []
+    for severity, title in _TITLES.items():
+        texts = tuple(
+            " ".join(filter(None, (notice.text, notice.advice)))
+            for notice in findings.notices
+            if notice.severity == severity
+        )
+        if texts and findings.origin:
+            boxes.append(Callout("limits", "Limitations of these data", (Sentences(texts),)))
+        elif texts:
+            boxes.append(Callout(severity, title, (Sentences(texts),)))
+    return tuple(boxes)
+
+
+def open_comparisons(findings: Findings) -> tuple[Block, ...]:
+    """Undecided comparisons, and how many blocks it would take."""
+    found = undecided(findings)
+    if not found:
+        return ()
+    sentences = Sentences(tuple(pair.sentence for pair in found))
+    how = "" if findings.origin else f", and how many {findings.design.unit}s it would take"
+    return (Fold(f"Undecided comparisons{how} ({len(found)})", (sentences,)),)
+
+
+def twelve_rules(findings: Findings) -> tuple[Block, ...]:
+    """How this very report meets the rules of Hoefler and Belli: a line a rule."""
+    return (
+        Table(
+            id="twelve-rules",
+            title="The twelve rules of Hoefler and Belli",
+            columns=(
+                Column("rule"),
+                Column("What it asks for", figures=False),
+                Column("Here", figures=False),
+                Column("How", figures=False),
+            ),
+            rows=tuple(
+                (
+                    Entry(str(rule.number), float(rule.number), quiet=True),
+                    Entry(rule.rule[0].upper() + rule.rule[1:]),
+                    Entry(
+                        rule.outcome,
+                        strong=rule.outcome == "not met",
+                        quiet=rule.outcome == "does not apply",
+                    ),
+                    Entry(rule.sentence),
+                )
+                for rule in rules(findings)
+            ),
+            caption="T. Hoefler and R. Belli, “Scientific Benchmarking of Parallel Computing "
+            "Systems”, SC 2015; the rules paraphrased. Whether one is met follows from the "
+            "findings.",
+        ),
+    )
+
+
+def losses(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """The cells in which it was found worse, or that there is none."""
+    if not workload.index.standings:
+        return ()
+    best = workload.index.standings[0].system
+    if not workload.losses:
+        if len(workload.cells) < 2:
+            return ()
+        word = verdict_word("slower", findings.clock)
+        text = f"{best}, first by estimate, was {word} in no cell."
+        return (Paragraph(text, "quiet"),)
+    worse = "needs more" if findings.clock == "instructions" else "is slower"
+    return (
+        Table(
+            id=f"{place(findings, workload)}-losses",
+            title=f"Where {best}, first by estimate, {worse}",
+            columns=(
+                Column("Cell", figures=False),
+                Column("against", figures=False),
+                Column("ratio"),
+                Column(interval_head(loss.comparison.level for loss in workload.losses)),
+                Column("Verdict", figures=False),
+            ),
+            rows=tuple(
+                (
+                    Entry(loss.label, strong=True),
+                    system_entry(loss.comparison.against),
+                    ratio_entry(loss.comparison),
+                    interval_entry(loss.comparison),
+                    verdict_entry(loss.comparison, findings),
+                )
+                for loss in workload.losses
+            ),
+        ),
+    )

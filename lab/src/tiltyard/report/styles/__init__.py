@@ -1,4 +1,4 @@
-"""House styles: what is told, in which order; one file a style, and one line in the list below."""
+"""House styles: what is printed, in which order; one file a style, and one line below."""
 
 from tiltyard.report.styles import article, results, study, whitepaper
 from tiltyard.report.styles.style import Style

@@ -7,26 +7,28 @@ from tiltyard.charts import theme
 from tiltyard.report.document import Block, Commands, Document, Facts, Paragraph, Section
 from tiltyard.report.pictures import figures
 from tiltyard.report.sections import method
-from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.colophon import colophon
-from tiltyard.report.sections.counted import firsts_table, spread_table
-from tiltyard.report.sections.facts import facts, system_commands
-from tiltyard.report.sections.ids import place
-from tiltyard.report.sections.limits import box
-from tiltyard.report.sections.observations import observations
-from tiltyard.report.sections.origin import byline, origin
-from tiltyard.report.sections.replicates import mounts_of, replicate_tables
-from tiltyard.report.sections.results import overall_table
-from tiltyard.report.sections.sessions import sessions
-from tiltyard.report.sections.summary import summary_table
-from tiltyard.report.sections.systems import differences
-from tiltyard.report.sections.told import (
+from tiltyard.report.sections.claim_blocks import (
+    about_workloads,
     audit_in_short,
     lead,
+    observations,
     overall_leads,
     sentences,
-    workloads_told,
 )
+from tiltyard.report.sections.entries import place
+from tiltyard.report.sections.method import adjusted
+from tiltyard.report.sections.results import mounts_of, overall_table, replicate_tables
+from tiltyard.report.sections.summary import firsts_table, spread_table, summary_table
+from tiltyard.report.sections.systems import (
+    byline,
+    colophon,
+    differences,
+    facts,
+    origin,
+    system_commands,
+)
+from tiltyard.report.sections.trials import sessions
+from tiltyard.report.sections.verdict import box
 from tiltyard.report.styles.style import Style, known, with_content
 
 
@@ -48,18 +50,18 @@ def _sections(findings: Findings) -> Iterator[Section]:
     yield Section("test-system", "Test system", _system(findings))
     yield Section("commands", "Command lines and parameters", _commands(findings))
     yield Section("results", "Results", (), _results(findings))
-    yield Section("repeats", "How well the values repeat", _repeats(findings))
+    yield Section("repeats", "Repeatability", _repeats(findings))
     yield Section("observations", "Observations", _observations(findings))
     yield Section("sessions", "Sessions", sessions(findings))
-    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+    yield Section("audit", "Consistency check of the source", audit_in_short(findings))
     yield Section("conclusion", "Conclusion", _conclusion(findings))
-    yield Section("limits", "Limits", box(findings))
+    yield Section("limits", "Limitations", box(findings))
     yield Section("source", "Source", origin(findings))
 
 
 def _purpose(findings: Findings) -> tuple[Block, ...]:
-    decide = (Paragraph(f"Why it is asked: {findings.decide}."),) if findings.decide else ()
-    return (*decide, *workloads_told(findings))
+    decide = (Paragraph(f"Decision: {findings.decide}."),) if findings.decide else ()
+    return (*decide, *about_workloads(findings))
 
 
 def _system(findings: Findings) -> tuple[Block, ...]:
@@ -119,6 +121,6 @@ def _conclusion(findings: Findings) -> tuple[Block, ...]:
 
 STYLE = Style(
     name="article",
-    about="purpose, system, command lines; tables of means with deviations; observations in words",
+    about="purpose, system, command lines; tables of means with deviations; findings in sentences",
     compose=compose,
 )

@@ -1,4 +1,4 @@
-"""A result page: who stands where over all tests, then one chart and one table a test."""
+"""A result page: the ranking over all tests, then one chart and one table for each test."""
 
 from collections.abc import Iterator
 
@@ -7,21 +7,18 @@ from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Facts, Paragraph, Section
 from tiltyard.report.pictures import figures
 from tiltyard.report.sections import method
-from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.colophon import colophon
-from tiltyard.report.sections.facts import facts
-from tiltyard.report.sections.ids import place
-from tiltyard.report.sections.limits import box
-from tiltyard.report.sections.origin import byline, origin
+from tiltyard.report.sections.claim_blocks import audit_in_short, lead, sentences
+from tiltyard.report.sections.entries import place
+from tiltyard.report.sections.method import adjusted
 from tiltyard.report.sections.results import (
     all_results,
     overall_table,
     relative_table,
     test_tables,
 )
-from tiltyard.report.sections.sessions import sessions
-from tiltyard.report.sections.systems import differences
-from tiltyard.report.sections.told import audit_in_short, lead, sentences
+from tiltyard.report.sections.systems import byline, colophon, differences, facts, origin
+from tiltyard.report.sections.trials import sessions
+from tiltyard.report.sections.verdict import box
 from tiltyard.report.styles.style import Style, known, with_content
 
 
@@ -53,11 +50,11 @@ def _sections(findings: Findings) -> Iterator[Section]:
     )
     yield Section("everything", "All results", _everything(findings))
     yield Section("sessions", "Sessions", sessions(findings))
-    yield Section("adjusted", "Adjusted for what others did", adjusted(findings))
+    yield Section("adjusted", "Adjusted for interference", adjusted(findings))
     yield Section("system-table", "Systems", _systems(findings))
-    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+    yield Section("audit", "Consistency check of the source", audit_in_short(findings))
     yield Section(
-        "limits", "Limits", (*box(findings), Paragraph(findings.design_sentence, "quiet"))
+        "limits", "Limitations", (*box(findings), Paragraph(findings.design_sentence, "quiet"))
     )
 
 
@@ -103,6 +100,6 @@ def _systems(findings: Findings) -> tuple[Block, ...]:
 
 STYLE = Style(
     name="results",
-    about="who stands where over all tests, then a chart and a table a test; systems behind",
+    about="ranking over all tests, then a chart and a table for each test; systems last",
     compose=compose,
 )

@@ -1,27 +1,85 @@
-"""The style of the laboratory: answer, one picture, then everything that it rests on."""
+"""The style of the laboratory: answer, one picture, then all the evidence."""
 
 from collections.abc import Iterator
 
-from tiltyard.analysis.model import Findings
+from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
-from tiltyard.report.document import Document, Paragraph, Section
-from tiltyard.report.sections import method, record, systems, verdict
-from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.audit import audit
-from tiltyard.report.sections.colophon import colophon, sources
-from tiltyard.report.sections.deviations import deviations
-from tiltyard.report.sections.limits import limits, twelve_rules
-from tiltyard.report.sections.order import order
-from tiltyard.report.sections.origin import byline, origin
-from tiltyard.report.sections.sessions import sessions
-from tiltyard.report.sections.spoiled import spoiled
-from tiltyard.report.sections.trials import trials
-from tiltyard.report.sections.workload import workload_section
+from tiltyard.report.document import Block, Document, Fold, Paragraph, Section
+from tiltyard.report.pictures import figures
+from tiltyard.report.sections import method, systems, verdict
+from tiltyard.report.sections.axis_table import advantage_tables, judged_cells
+from tiltyard.report.sections.cells import (
+    absolute,
+    details,
+    ends,
+    every_pair,
+    grid_tables,
+    latencies,
+)
+from tiltyard.report.sections.claim_blocks import audit, effects, observations, overview
+from tiltyard.report.sections.method import adjusted, deviations, order
+from tiltyard.report.sections.systems import byline, colophon, origin, sources
+from tiltyard.report.sections.trials import sessions, spoiled, trials
+from tiltyard.report.sections.verdict import limits, losses, twelve_rules
 from tiltyard.report.styles.style import Style
 
 
+def workload_section(findings: Findings, workload: WorkloadFindings, id: str) -> Section:
+    """The whole section: answer first, every cell last."""
+    parts = (
+        ("observations", "Further findings", observations(workload)),
+        ("effects", "Effects of the factors", effects(findings, workload)),
+        ("overview", "Overview", overview(findings, workload)),
+        ("values", "Values", _values(findings, workload)),
+        ("losses", "Wins and losses", losses(findings, workload)),
+        ("ends", "Client and server", ends(findings, workload)),
+        ("figures", "Absolute values", _figures(findings, workload)),
+    )
+    about = (Paragraph(workload.about, "quiet"),) if workload.about else ()
+    return Section(
+        id,
+        workload.name,
+        (Paragraph(workload.answer, "lead"), *about),
+        tuple(Section(f"{id}-{name}", title, blocks) for name, title, blocks in parts if blocks),
+    )
+
+
+def _values(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """Pictures of the grid, then its tables along a course, then single operations."""
+    grids = grid_tables(findings, workload)
+    folded = (Fold(f"The same in numbers ({len(grids)} tables)", grids),) if grids else ()
+    return (
+        *figures(findings, workload, "grid"),
+        *folded,
+        *advantage_tables(findings, workload),
+        *latencies(findings, workload),
+    )
+
+
+def _figures(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ...]:
+    """Every block as a point, further measurements, and every cell."""
+    cells = judged_cells(workload)
+    blocks: list[Block] = [
+        *figures(findings, workload, "values"),
+        *details(findings, workload),
+    ]
+    if cells:
+        blocks.append(
+            Fold("Every cell and every system, in absolute values", absolute(findings, workload))
+        )
+    if any(cell.comparisons for cell in cells):
+        count = f"{len(cells)} {'cell' if len(cells) == 1 else 'cells'}"
+        blocks.append(
+            Fold(
+                f"Every cell and every pair, in numbers and sentences ({count})",
+                every_pair(findings, workload),
+            )
+        )
+    return tuple(blocks)
+
+
 def compose(findings: Findings) -> Document:
-    """The whole report of a study, as far as there is something to tell."""
+    """The whole report of a study, as far as there is content."""
     sections = (
         *_verdicts(findings),
         *(
@@ -61,22 +119,20 @@ def _verdicts(findings: Findings) -> Iterator[Section]:
 
 def _evidence(findings: Findings) -> Iterator[Section]:
     """Everything that the verdicts rest on."""
-    yield Section(
-        "audit", "What the source claims, and what follows from its tables", audit(findings)
-    )
-    yield Section("adjusted", "Adjusted for what others did", adjusted(findings))
+    yield Section("audit", "Consistency check of the source", audit(findings))
+    yield Section("adjusted", "Adjusted for interference", adjusted(findings))
     yield Section("order", "Order of trials", order(findings))
     yield Section("sessions", "Sessions", sessions(findings))
-    yield Section("spoiled", "Spoiled blocks", spoiled(findings))
+    yield Section("spoiled", "Disturbed blocks", spoiled(findings))
     yield Section(
         "systems",
-        "Systems, and what differs between them",
+        "Systems and their differences",
         systems.differences(findings),
         systems.systems(findings),
     )
     yield _method(findings)
     yield Section("deviations", "Deviations from the plan", deviations(findings))
-    yield Section("limits", "Limits, and what a sceptic would ask", limits(findings))
+    yield Section("limits", "Limitations", limits(findings))
     yield Section("rules", "The rules of reporting", twelve_rules(findings))
     yield Section("trials", "All trials", trials(findings))
     yield _record(findings)
@@ -111,18 +167,18 @@ def _record(findings: Findings) -> Section:
         "The system record of the host",
         (
             Paragraph(
-                "As the host told it when the run was started. What it does not tell is not "
+                "As recorded when the run was started. What the host does not report is not "
                 "available.",
                 "quiet",
             ),
-            *record.record(findings),
+            *systems.record(findings),
         ),
-        record.other_records(findings),
+        systems.other_records(findings),
     )
 
 
 STYLE = Style(
     name="study",
-    about="the answer first, then everything it rests on; for those who ran it and those who doubt",
+    about="the answer first, then all the evidence",
     compose=compose,
 )

@@ -7,27 +7,36 @@ from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Paragraph, Section
 from tiltyard.report.pictures import figures
 from tiltyard.report.sections import method
-from tiltyard.report.sections.adjusted import adjusted
-from tiltyard.report.sections.colophon import colophon, sources
-from tiltyard.report.sections.counted import cells_table, firsts_table, tests_table
-from tiltyard.report.sections.course_deltas import course_delta_tables
-from tiltyard.report.sections.facts import facts, system_commands
-from tiltyard.report.sections.grid import grid_tables
-from tiltyard.report.sections.ids import place
-from tiltyard.report.sections.limits import box
-from tiltyard.report.sections.order import order
-from tiltyard.report.sections.origin import byline, origin
-from tiltyard.report.sections.results import all_results
-from tiltyard.report.sections.sessions import sessions
-from tiltyard.report.sections.summary import factor_tables, summary_table
-from tiltyard.report.sections.systems import differences
-from tiltyard.report.sections.told import (
+from tiltyard.report.sections.axis_table import delta_tables
+from tiltyard.report.sections.cells import grid_tables
+from tiltyard.report.sections.claim_blocks import (
+    about_workloads,
     audit_in_short,
     key_findings,
     lead,
     sentences,
-    workloads_told,
 )
+from tiltyard.report.sections.entries import place
+from tiltyard.report.sections.method import adjusted, order
+from tiltyard.report.sections.results import all_results
+from tiltyard.report.sections.summary import (
+    cells_table,
+    factor_tables,
+    firsts_table,
+    summary_table,
+    tests_table,
+)
+from tiltyard.report.sections.systems import (
+    byline,
+    colophon,
+    differences,
+    facts,
+    origin,
+    sources,
+    system_commands,
+)
+from tiltyard.report.sections.trials import sessions
+from tiltyard.report.sections.verdict import box
 from tiltyard.report.styles.style import Style, known, with_content
 
 
@@ -54,8 +63,8 @@ def _body(findings: Findings) -> Iterator[Section]:
     yield Section("cell-by-cell", "Cell by cell", known(firsts_table(findings)))
     yield Section("sessions", "Sessions", sessions(findings))
     yield Section("what-was-tested", "What was tested", _tested(findings))
-    yield Section("limits", "What the numbers do not show", box(findings))
-    yield Section("audit", "What the printed text says of its tables", audit_in_short(findings))
+    yield Section("limits", "Limitations", box(findings))
+    yield Section("audit", "Consistency check of the source", audit_in_short(findings))
 
 
 def _appendices(findings: Findings) -> Iterator[Section]:
@@ -96,7 +105,7 @@ def _workload(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ..
         *about,
         *sentences(findings, "lead", "average", workload=workload),
         *figures(findings, workload, "whitepaper workload", named=True),
-        *course_delta_tables(findings, workload),
+        *delta_tables(findings, workload),
         *sentences(findings, "ahead", "first", workload=workload),
         *known(cells_table(findings, workload)),
     )
@@ -104,7 +113,7 @@ def _workload(findings: Findings, workload: WorkloadFindings) -> tuple[Block, ..
 
 def _tested(findings: Findings) -> tuple[Block, ...]:
     """What each workload is; with which parameters stands in appendix B."""
-    return workloads_told(findings)
+    return about_workloads(findings)
 
 
 def _method(findings: Findings) -> Section:
@@ -115,7 +124,7 @@ def _method(findings: Findings) -> Section:
     )
     parts = (
         *workloads,
-        Section("adjusted", "Adjusted for what others did", adjusted(findings)),
+        Section("adjusted", "Adjusted for interference", adjusted(findings)),
         Section("order", "Order of trials", order(findings)),
         Section("source", "Source", origin(findings)),
     )
@@ -163,6 +172,7 @@ def _tables(findings: Findings) -> tuple[Section, ...]:
 
 STYLE = Style(
     name="whitepaper",
-    about="key findings and a summary with deltas; configuration, method, charts, tables behind",
+    about="key findings and a summary with deltas; appendices: configuration, method, "
+    "charts, tables",
     compose=compose,
 )

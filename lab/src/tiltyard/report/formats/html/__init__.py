@@ -1,10 +1,298 @@
 """One HTML file that needs nothing else: no network and no other file; its script is optional."""
 
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import groupby
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tiltyard import __version__
 from tiltyard.analysis.model import Findings
+from tiltyard.charts import theme
+from tiltyard.charts.figures import MARKS, with_unit
+from tiltyard.charts.svg import to_svg
+from tiltyard.charts.theme import FAMILY, FONTS
 from tiltyard.printable import visible
-from tiltyard.report.document import Document
-from tiltyard.report.formats.format import Format
-from tiltyard.report.formats.html.page import render_page
+from tiltyard.report.document import Column, Document, Entry, Figure, Table
+from tiltyard.report.formats.format import Budget, Format
+
+_WEIGHTS: Final = {"Regular": 400, "SemiBold": 600}
+
+
+@cache
+def faces() -> str:
+    """``@font-face`` rules with the font files as ``data:`` addresses."""
+    return "\n".join(
+        f"@font-face {{ font-family: '{FAMILY}'; font-weight: {weight}; font-style: normal; "
+        f"src: url(data:font/otf;base64,{_base64(name)}) format('opentype'); }}"
+        for name, weight in _WEIGHTS.items()
+    )
+
+
+def _base64(name: str) -> str:
+    return b64encode((FONTS / f"TiltyardSans-{name}.otf").read_bytes()).decode()
+
+
+def prose(sentence: str) -> str:
+    """A sentence that does not break between a number and its percent sign."""
+    return sentence.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+LIMIT_BYTES = 1_200_000
+"""Of all pictures of a page together."""
+_SMALL_BYTES = 50_000
+"""A picture of up to this size stays as it is."""
+_TITLES = re.compile(r"<title>.*?</title>")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One picture for a desk and, where it was drawn apart, for a phone."""
+
+    wide: Markup
+    narrow: Markup | None
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """All pictures of a document, by id."""
+
+    drawn: Mapping[str, Drawn]
+
+    @classmethod
+    def of(cls, document: Document, limit_bytes: int = LIMIT_BYTES) -> "Pictures":
+        """Draw them; beyond the limit the largest lose their titles, then their narrow forms."""
+        found = {figure.id: _draw(figure) for figure in document.figures()}
+        for lessen in (_untitled, _wide_only):
+            for id in sorted(found, key=lambda id: -_size(found[id])):
+                if sum(map(_size, found.values())) <= limit_bytes:
+                    return cls(found)
+                if _size(found[id]) > _SMALL_BYTES:
+                    found[id] = lessen(found[id])
+        return cls(found)
+
+
+def _draw(figure: Figure) -> Drawn:
+    """Marks of the wide form tell what they stand for under a pointer; a phone has none."""
+    narrow = None if figure.narrow is None else Markup(to_svg(figure.narrow, figure.alt))
+    return Drawn(Markup(to_svg(figure.wide, figure.alt, titles=True)), narrow)
+
+
+def _untitled(drawn: Drawn) -> Drawn:
+    return Drawn(Markup(_TITLES.sub("", drawn.wide)), drawn.narrow)
+
+
+def _wide_only(drawn: Drawn) -> Drawn:
+    return Drawn(drawn.wide, None)
+
+
+def _size(drawn: Drawn) -> int:
+    return len(drawn.wide) + len(drawn.narrow or "")
+
+
+@dataclass(frozen=True)
+class Head:
+    """One cell of the head of a table."""
+
+    text: str
+    column: int | None
+    """Place of the column that it is of; ``None`` where it is over several."""
+    columns: int = 1
+    rows: int = 1
+    classes: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Prints tables; knows the signs of the systems."""
+
+    signs: Mapping[str, str]
+    """System → class of its sign."""
+
+    @classmethod
+    def of(cls, document: Document) -> "Grid":
+        """For all tables of a document."""
+        return cls({name: f"s{number}" for number, name in enumerate(document.signs, 1)})
+
+    def heads(self, table: Table) -> list[list[Head]]:
+        """One row of heads, or two where some columns have a common head or unit."""
+        groups = list(_groups(table.columns))
+        if all(not text for text, _ in groups):
+            return [[self._head(at, column) for at, column in enumerate(table.columns)]]
+        upper, lower = [], []
+        first = 0
+        for text, own in groups:
+            if text:
+                upper.append(Head(text, None, len(own), classes="group"))
+                lower += [
+                    self._head(first + at, column, bare=text != column.under)
+                    for at, column in enumerate(own)
+                ]
+            else:
+                upper.append(replace(self._head(first, own[0]), rows=2))
+            first += len(own)
+        return [upper, lower]
+
+    def rows(self, columns: Sequence[Column], rows: Iterable[Sequence[Entry]]) -> Markup:
+        """The rows, one a line."""
+        return Markup("\n".join(self._row(columns, row) for row in rows))
+
+    def _row(self, columns: Sequence[Column], row: Sequence[Entry]) -> str:
+        cells = (
+            self._cell("td" if place else "th", entry, column)
+            for place, (entry, column) in enumerate(zip(row, columns, strict=True))
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    def _cell(self, tag: str, entry: Entry, column: Column) -> str:
+        classes = " ".join(self._look(entry, column))
+        marks = ' scope="row"' if tag == "th" else ""
+        marks += f' class="{classes}"' if classes else ""
+        number = _number(entry) if column.figures else ""
+        marks += f' data-v="{number}"' if number else ""
+        beneath = f"<small>{escape(prose(entry.beneath))}</small>" if entry.beneath else ""
+        return f"<{tag}{marks}>{_text(entry, column)}{beneath}</{tag}>"
+
+    def _look(self, entry: Entry, column: Column) -> Iterator[str]:
+        if not column.figures:
+            yield "words"
+        if column.spare:
+            yield "spare"
+        if entry.kind == "system" and entry.text in self.signs:
+            yield self.signs[entry.text]
+        if entry.strong:
+            yield "strong"
+        if entry.quiet:
+            yield "quiet"
+        if entry.shade:
+            yield f"shade-{entry.shade}"
+
+    def _head(self, at: int, column: Column, *, bare: bool = False) -> Head:
+        """One column; ``bare`` where its unit stands above it."""
+        return Head(column.head if bare else _headed(column), at, classes=self._classes(column))
+
+    def _classes(self, column: Column) -> str:
+        own = ("" if column.figures else "words", "spare" if column.spare else "")
+        return " ".join(filter(None, (*own, self.signs.get(column.head, ""))))
+
+
+def _groups(columns: Sequence[Column]) -> Iterator[tuple[str, list[Column]]]:
+    """What stands over each run of columns; their unit where several have the same one."""
+    runs = groupby(columns, key=lambda column: (column.under, "" if column.under else column.unit))
+    for (under, unit), found in runs:
+        own = list(found)
+        if under:
+            common = {column.unit for column in own}
+            yield _with(under, common.pop() if len(own) > 1 and len(common) == 1 else ""), own
+        elif unit and len(own) > 1:
+            yield _with("", unit), own
+        else:
+            yield from (("", [column]) for column in own)
+
+
+def _with(head: str, unit: str) -> str:
+    """A head over several columns; a rate has no label of its own there."""
+    return ", ".join(filter(None, (head, "per second" if unit in ("/s", "1/s") else unit)))
+
+
+def _headed(column: Column) -> str:
+    return with_unit(column.head, column.unit)
+
+
+def _text(entry: Entry, column: Column) -> str:
+    """The text, with the sign of its verdict."""
+    text = str(escape(prose(entry.text)))
+    if entry.kind != "verdict" or entry.verdict is None:
+        return text
+    look = "worth" if column.figures else "chip"
+    hidden = "" if column.figures else ' aria-hidden="true"'
+    mark = f"<i{hidden}>{MARKS[entry.verdict]}</i>"
+    return f'<span class="{look} {entry.verdict}">{mark} {text}</span>'
+
+
+def _number(entry: Entry) -> str:
+    """The value for sorting, where the text does not say it already."""
+    if entry.value is None:
+        return ""
+    number = f"{entry.value:.6g}"
+    return "" if entry.text.replace(",", "").replace("−", "-") == number else number
+
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"]+")
+_LINES_BYTES = 1_300_000
+"""Of all lines of tables and lists together; typeface and pictures come on top."""
+_LONG_ANSWER = 240
+"""Letters from which on an answer is printed smaller."""
+
+
+def render_page(document: Document) -> str:
+    """The whole document; everything in it can be read with scripts off.
+
+    Returns:
+        A self-contained page. Its script may run because the page names the script's hash;
+        nothing else may, and nothing is fetched.
+    """
+    script = _script()
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            document=document,
+            sections=document.lettered(),
+            budget=Budget.of(document, _LINES_BYTES),
+            grid=Grid.of(document),
+            pictures=Pictures.of(document),
+            style=style_sheet(document),
+            script=Markup(script),
+            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+            version=__version__,
+        )
+    )
+
+
+def style_sheet(document: Document | None = None) -> Markup:
+    """The style of every page of ours, with the typeface and the signs of a document's systems."""
+    signs = list(document.signs.values()) if document else []
+    return Markup(
+        _environment().get_template("style.css.j2").render(theme=theme, faces=faces(), signs=signs)
+    )
+
+
+def linked(text: str) -> Markup:
+    """A text; an address that is all of it can be followed."""
+    if _ADDRESS.fullmatch(text):
+        return Markup('<a href="{0}" rel="noreferrer">{0}</a>').format(text)
+    return Markup.escape(prose(text))
+
+
+@cache
+def _script() -> str:
+    return files(__package__).joinpath("templates/page.js").read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(__package__ or ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "prose": prose,
+        "linked": linked,
+        "kind": lambda block: type(block).__name__.lower(),
+    }
+    environment.globals["LONG_ANSWER"] = _LONG_ANSWER
+    return environment
 
 
 def render(document: Document, _findings: Findings) -> dict[str, bytes]:

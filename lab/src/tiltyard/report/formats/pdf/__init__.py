@@ -1,21 +1,47 @@
-"""A PDF: typeset, numbered, tagged for those who cannot see it; nothing in it but the document.
-
-Typst lays it out (decision 0024). What is printed reaches it as data, never as markup, so that no
-text of a study can be a command; the layout is in the ``.typ`` files of this folder.
-"""
+"""A PDF: typeset, numbered, tagged for those who cannot see it; nothing in it but the document."""
 
 import contextlib
 import functools
 import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.theme import FONTS
 from tiltyard.report.document import Document
 from tiltyard.report.formats.format import Format
 from tiltyard.report.formats.pdf.data import printable
-from tiltyard.report.formats.pdf.spelling import spelled
+
+Part = TypeVar("Part")
+
+
+def spelled(document: Part, characters: Iterable[str]) -> Part:
+    """A document, or any part of one, with ``[U+6F22]`` for each of these characters.
+
+    Keys are spelled as well, so that what stands for a system stands for it still.
+
+    Source: the notation of The Unicode Standard, appendix A.1.
+    """
+    spellings = {ord(one): f"[U+{ord(one):04X}]" for one in characters}
+    changed: Part = _spelled(document, spellings)  # type: ignore[assignment]
+    return changed
+
+
+def _spelled(part: object, spellings: Mapping[int, str]) -> object:
+    match part:
+        case str():
+            return part.translate(spellings)
+        case tuple() | list():
+            return type(part)(_spelled(one, spellings) for one in part)
+        case dict():
+            return {_spelled(key, spellings): _spelled(one, spellings) for key, one in part.items()}
+    if is_dataclass(part) and not isinstance(part, type):
+        own = {one.name: getattr(part, one.name) for one in fields(part)}
+        return replace(part, **{name: _spelled(one, spellings) for name, one in own.items()})
+    return part
+
 
 if TYPE_CHECKING:
     import typst

@@ -23,7 +23,7 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.formats.budget import Budget
+from tiltyard.report.formats.format import Budget
 
 Data: TypeAlias = dict[str, object]
 

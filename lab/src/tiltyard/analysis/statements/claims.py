@@ -1,0 +1,383 @@
+"""Claims of styles: sentences made of findings, with the numbers of the tables beside them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tiltyard.analysis.model import Average, Cell, Findings, Pair, WorkloadFindings
+from tiltyard.analysis.relative import mean_shares, relative_tests
+from tiltyard.analysis.statements.deltas import (
+    COUNTS,
+    RATE,
+    Count,
+    Delta,
+    Line,
+    cell_lines,
+    count_together,
+    counts,
+    crossing,
+    delta,
+    lines,
+    percent,
+    quantity,
+    spreads,
+    tests,
+    unprinted_decimals,
+    unsigned,
+)
+from tiltyard.analysis.statements.statement import statement
+from tiltyard.analysis.tallies import Tally, tallies
+from tiltyard.study.model import Frozen
+from tiltyard.units import format_number
+
+
+class Claim(Frozen):
+    """One sentence made of findings, with the numbers in it."""
+
+    kind: str
+    """What sort of claim: ``lead``, ``ahead``, ``average`` …"""
+    workload: str
+    """That it is about; empty: the whole study."""
+    row: str = ""
+    """Of the summary, where the sentence is about one."""
+    sentence: str
+    figures: tuple[str, ...]
+    """Every number in the sentence as it is printed there and in a table, in order, unsigned."""
+
+
+INSTRUCTIONS = "instr/op"
+
+
+def better_or_worse(found: Delta, line: Line) -> str:
+    """``delivered 33.4 % more throughput than NTFS``; of nothing: ``had the same throughput``."""
+    against, amount = found.pair.against, f"{found.amount} %"
+    what = line.quantity
+    more = (found.percent > 0) == (line.direction == "higher")
+    if not what:
+        if found.is_nothing:
+            return f"was as fast overall as {against} ({amount})"
+        return f"was {amount} {'faster' if found.percent > 0 else 'slower'} overall than {against}"
+    if found.is_nothing:
+        return f"had the same {what} as {against} ({amount})"
+    if line.of.unit == INSTRUCTIONS:
+        return f"needed {amount} {'more' if more else 'fewer'} instructions than {against}"
+    if line.direction == "lower":
+        return f"had {amount} {'higher' if more else 'lower'} {what} than {against}"
+    if line.of.unit == COUNTS and what != RATE:
+        return f"did {amount} {'more' if more else 'fewer'} {what} than {against}"
+    if line.of.unit == "B/s":
+        return f"delivered {amount} {'more' if more else 'less'} {what} than {against}"
+    return f"had {amount} {'higher' if more else 'lower'} {what} than {against}"
+
+
+def named(line: Line) -> str:
+    """Where there is no difference: ``in throughput``, ``overall``."""
+    return f"in {line.quantity}" if line.quantity else "overall"
+
+
+def single(findings: Findings) -> str:
+    """What a number that was not repeated rests on."""
+    printed = findings.origin is not None and any(
+        cell.printed for workload in findings.workloads for cell in workload.cells
+    )
+    return "single published values, no CI" if printed else "single values, no CI"
+
+
+def counted(findings: Findings, found: Count, what: str) -> str:
+    """``ext4 is better than NTFS in 3 of 3 tests: from +14.5 % (…) to +33.4 % (…), …``."""
+    pair = found.pair
+    text = f"{pair.system} is better than {pair.against} in {found.better} of {found.of} {what}"
+    if found.worse:
+        text += f" and worse in {found.worse}"
+    if found.of > 1:
+        text += f": from {found.least.text} % ({found.least_at}) "
+        text += f"to {found.most.text} % ({found.most_at})"
+    return f"{text} ({'by verdict' if found.repeated else single(findings)})."
+
+
+def counted_figures(found: Count) -> tuple[str, ...]:
+    """The numbers of :func:`counted`, in order."""
+    worse = (str(found.worse),) if found.worse else ()
+    ends = (found.least.amount, found.most.amount) if found.of > 1 else ()
+    return (str(found.better), str(found.of), *worse, *ends)
+
+
+def over_levels(findings: Findings) -> list[Count]:
+    """Each level against the base; none where a level is a single pair, reported as a pair."""
+    crossed = crossing(findings)
+    found = (
+        count_together(
+            tests(findings),
+            crossed.pairs_of(level),
+            Pair(system=level, against=crossed.base, within=""),
+            unprinted_decimals(findings),
+        )
+        for level in crossed.levels[1:]
+        if len(crossed.pairs_of(level)) > 1
+    )
+    return [one for one in found if one is not None]
+
+
+@statement(
+    "claim",
+    "LEVEL is better than BASE in N of M comparisons: from … (TEST) to … (TEST)",
+    "a level of the first factor was compared in several pairs",
+)
+def _level(findings: Findings) -> Iterator[Claim]:
+    """One sentence a level."""
+    for found in over_levels(findings):
+        yield Claim(
+            kind="level",
+            workload="",
+            sentence=counted(findings, found, "comparisons"),
+            figures=counted_figures(found),
+        )
+
+
+@statement(
+    "claim",
+    "TEST: SYSTEM delivered N % more QUANTITY than SYSTEM (LOW … HIGH %)",
+    "each pair of the first factor in each line of the summary",
+)
+def _lead(findings: Findings) -> Iterator[Claim]:
+    """One sentence for each pair of the first factor in each line."""
+    pairs, decimals = crossing(findings).pairs, unprinted_decimals(findings)
+    for line in lines(findings):
+        for pair in pairs:
+            found = delta(line.comparisons, pair, line.direction, decimals)
+            if found is not None and found.verdict != "invalid":
+                yield _lead_claim(findings, line, found)
+
+
+def _lead_claim(findings: Findings, line: Line, found: Delta) -> Claim:
+    system, against = found.pair.system, found.pair.against
+    where = "" if line.head.lower() in line.quantity.lower() else f"{line.head}: "
+    if not found.interval:
+        figures: tuple[str, ...] = (found.amount,)
+        text = f"{system} {better_or_worse(found, line)} ({single(findings)})."
+    elif found.verdict in ("faster", "slower"):
+        figures = (found.amount, *found.ends)
+        text = f"{system} {better_or_worse(found, line)} ({found.interval} %)."
+    else:
+        figures = found.ends
+        word = "equivalent" if found.verdict == "equivalent" else "not separated"
+        text = f"{system} and {against} are {word} {named(line)} "
+        text += f"({found.interval} %{_excluded(found)})."
+    return Claim(
+        kind="lead", workload=line.workload, row=line.head, sentence=where + text, figures=figures
+    )
+
+
+def _excluded(found: Delta) -> str:
+    """Why an interval without zero in it decides nothing."""
+    excludes = found.low is not None and found.high is not None and found.low * found.high > 0
+    if found.verdict != "undecided" or not excludes:
+        return ""
+    return ", not significant after correction for multiple comparisons"
+
+
+def over_lines(findings: Findings) -> list[Count]:
+    """Each pair of the first factor over the lines of the summary; empty for a single line."""
+    own = tests(findings)
+    if len(own) < 2:
+        return []
+    return counts(own, crossing(findings).pairs, unprinted_decimals(findings))
+
+
+def over_cells(findings: Findings, workload: WorkloadFindings) -> list[Count]:
+    """Each pair of the first factor over the cells of a workload; empty for a single cell."""
+    if len(workload.cells) < 2:
+        return []
+    own = cell_lines(findings, workload)
+    return counts(own, crossing(findings).pairs, unprinted_decimals(findings))
+
+
+@statement(
+    "claim",
+    "SYSTEM is better than SYSTEM in N of M tests: from … (TEST) to … (TEST)",
+    "several tests, or a workload of several cells",
+)
+def _ahead(findings: Findings) -> Iterator[Claim]:
+    """One sentence for each pair over all lines, then for each pair and workload over its cells."""
+    for found in over_lines(findings):
+        yield _ahead_claim(findings, found, "", "tests")
+    for workload in findings.workloads:
+        for found in over_cells(findings, workload):
+            yield _ahead_claim(findings, found, workload.name, f"cells of {workload.name}")
+
+
+def _ahead_claim(findings: Findings, found: Count, workload: str, what: str) -> Claim:
+    return Claim(
+        kind="ahead",
+        workload=workload,
+        sentence=counted(findings, found, what),
+        figures=counted_figures(found),
+    )
+
+
+def averaged(workload: WorkloadFindings) -> tuple[tuple[Average, ...], tuple[Cell, ...]]:
+    """The averages of a workload with the cells that they go over; both empty if it has none."""
+    if workload.averages:
+        return workload.averages, workload.cells
+    if workload.latencies and len(workload.latencies.cells) > 1:
+        return workload.latencies.averages, workload.latencies.cells
+    return (), ()
+
+
+@statement(
+    "claim",
+    "WORKLOAD: on average over its points SYSTEM had N % higher QUANTITY than SYSTEM",
+    "a workload has arithmetic means over its points",
+)
+def _average(findings: Findings) -> Iterator[Claim]:
+    """One sentence for each workload with averages and each pair of the first factor."""
+    decimals = unprinted_decimals(findings)
+    for workload in findings.workloads:
+        basis = single(findings) if findings.origin else "no CI"
+        averages, cells = averaged(workload)
+        known = {average.system: average for average in averages}
+        if not cells:
+            continue
+        what = quantity(cells[0].label, cells[0].unit)
+        for pair in crossing(findings).pairs:
+            if pair.system not in known or pair.against not in known:
+                continue
+            size = percent(known[pair.system].ratios[pair.against], cells[0].direction)
+            amount = unsigned(size, decimals)
+            word = "lower" if (size > 0) == (cells[0].direction == "lower") else "higher"
+            yield Claim(
+                kind="average",
+                workload=workload.name,
+                sentence=f"{workload.name}: on average over its points (arithmetic mean) "
+                f"{pair.system} had {amount} % {word} {what} than {pair.against} "
+                f"({basis}).",
+                figures=(amount,),
+            )
+
+
+@dataclass(frozen=True)
+class Place:
+    """One system over all tests."""
+
+    tally: Tally
+    share: float | None
+    """Geometric mean of what it reaches of the best; ``None`` where it has not all tests."""
+
+    @property
+    def text(self) -> str:
+        """The mean in percent, as table and sentence print it: ``95.7``."""
+        return "–" if self.share is None else f"{100 * self.share:.1f}"
+
+
+def places(findings: Findings) -> list[Place]:
+    """The systems, best mean first; empty for a study of one test."""
+    found = relative_tests(findings)
+    if len(found) < 2:
+        return []
+    means = mean_shares(found)
+    own = [Place(tally, means.get(tally.system)) for tally in tallies(findings)]
+    return sorted(own, key=lambda one: one.share or 0.0, reverse=True)
+
+
+@statement(
+    "claim",
+    "On average over N tests (geometric mean) SYSTEM has the highest mean relative performance",
+    "several tests, and two systems that have all of them",
+)
+def _standing(findings: Findings) -> Iterator[Claim]:
+    """The best and the worst by geometric mean, then each system that is first anywhere."""
+    ranked = [one for one in places(findings) if one.share is not None]
+    if len(ranked) < 2:
+        return
+    best, last, of = ranked[0], ranked[-1], str(ranked[0].tally.tests)
+    repeated = any(line.has_intervals for line in tests(findings))
+    basis = "by value alone" if repeated else single(findings)
+    yield Claim(
+        kind="standing",
+        workload="",
+        sentence=f"Over {of} tests {best.tally.system} has the highest mean relative performance, "
+        f"{best.text} % of the best value (geometric mean); {last.tally.system} has the lowest, "
+        f"{last.text} % ({basis}).",
+        figures=(of, best.text, last.text),
+    )
+    for one in sorted(ranked, key=lambda own: -own.tally.first):
+        if one.tally.first:
+            yield _standing_first(one.tally, basis)
+
+
+def _standing_first(own: Tally, basis: str) -> Claim:
+    last = f" and last in {own.last}" if own.last else ", never last"
+    return Claim(
+        kind="standing",
+        workload="",
+        sentence=f"{own.system} is first in {own.first} of {own.tests} tests{last} ({basis}).",
+        figures=(str(own.first), str(own.tests), *([str(own.last)] if own.last else [])),
+    )
+
+
+def firsts(findings: Findings, workload: WorkloadFindings) -> dict[str, int]:
+    """System → cells in which its value is the best; empty for fewer than two cells."""
+    if len(workload.cells) < 2:
+        return {}
+    found = {system.name: 0 for system in findings.systems}
+    for line in cell_lines(findings, workload):
+        values = [value for value in line.values.values() if value > 0]
+        best = (max if line.direction == "higher" else min)(values, default=None)
+        for system, value in line.values.items():
+            found[system] += value == best
+    return found
+
+
+@statement(
+    "claim",
+    "WORKLOAD: SYSTEM is first in N of M cells",
+    "a workload has several cells",
+)
+def _first(findings: Findings) -> Iterator[Claim]:
+    """One sentence a workload: the systems that are first, most often first."""
+    for workload in findings.workloads:
+        found = firsts(findings, workload)
+        text = sorted((own for own in found.items() if own[1]), key=lambda own: -own[1])
+        if not text:
+            continue
+        of = str(len(workload.cells))
+        (best, times), *others = text
+        rest = "".join(f", {system} in {number}" for system, number in others)
+        repeated = any(p.low is not None for cell in workload.cells for p in cell.comparisons)
+        basis = "by value alone" if repeated else single(findings)
+        yield Claim(
+            kind="first",
+            workload=workload.name,
+            sentence=f"{workload.name}: {best} is first in {times} of {of} cells{rest} ({basis}).",
+            figures=(str(times), of, *(str(number) for _, number in others)),
+        )
+
+
+@statement(
+    "claim",
+    "WORKLOAD: the deviations of SYSTEM are N to M % of the mean",
+    "standard deviations are known",
+)
+def _deviation(findings: Findings) -> Iterator[Claim]:
+    """One sentence for each workload and system of which a deviation is known."""
+    for own in spreads(findings):
+        least, most = share_text(own.least), share_text(own.most)
+        if own.cells == 1:
+            sentence = f"{own.workload}: the deviation of {own.system} is {most} % of its mean."
+            figures: tuple[str, ...] = (most,)
+        else:
+            sentence = (
+                f"{own.workload}: the deviations of {own.system} are {least} to {most} % of the "
+                f"mean over {own.cells} cells, the largest in {own.most_at}."
+            )
+            figures = (least, most, str(own.cells))
+        yield Claim(kind="deviation", workload=own.workload, sentence=sentence, figures=figures)
+
+
+def share_text(share: float) -> str:
+    """A share in percent, two digits: ``0.055``, ``11``."""
+    return format_number(100 * share, 2)
+
+
+CLAIMS: Final = (_level, _lead, _ahead, _average, _standing, _first, _deviation)
+"""In the order in which they are printed."""

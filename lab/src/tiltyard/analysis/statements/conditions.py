@@ -1,0 +1,225 @@
+"""The rules of judging and the conditions of measuring, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tiltyard.analysis.model import TrialLine
+from tiltyard.analysis.quantity import COVARIATE_WORDS
+from tiltyard.analysis.statements.numbers import percent_text
+from tiltyard.plan.model import Design, Plan
+from tiltyard.run.record import RunRecord
+from tiltyard.study.model import Clock
+from tiltyard.units import format_size
+from tiltyard.wire import Access
+
+
+def design_sentence(plan: Plan, family: int, headlines: int, level: float, effects: int = 0) -> str:
+    """Order, looks, interval, correction.
+
+    Args:
+        plan: the rules.
+        family: comparisons that are corrected by the false discovery rate.
+        headlines: comparisons of workloads' indices.
+        level: chance of any false claim among those.
+        effects: of factors, a family of their own; 0 where there is one factor.
+    """
+    design = plan.design
+    return (
+        "Randomised complete blocks: in each block every system runs every workload, in a "
+        f"new random order (seed {plan.seed}).{_trials(plan)} "
+        f"Systems are compared within blocks on the log ratio{_by_session(design)}; the "
+        "estimate is that of Hodges and Lehmann, the intervals are exact signed-rank intervals, "
+        "simultaneous "
+        f"{_looks(design)} (error rate {100 * design.alpha:.2g} % for one comparison)."
+        f"{_by_t(design)} A comparison that is decided stops. "
+        f"{_grid(design, family)}the {headlines} of the workloads as a whole by Holm at "
+        f"{100 * level:g} %, with simultaneous intervals{_effects(effects)}. Systems that "
+        f"differ by less than {100 * design.equivalent_within:g} % count as equivalent "
+        "(equivalence margin), each "
+        f"comparison separately.{_adjusted(design)}"
+    )
+
+
+def _adjusted(design: Design) -> str:
+    """Which analysis was named as that of the verdicts, where there are two."""
+    if not design.adjust_for:
+        return ""
+    names = " and ".join(COVARIATE_WORDS[name] for name in design.adjust_for)
+    effects = "" if design.verdict == "unadjusted" else "; effects of factors are not adjusted"
+    other = "adjusted" if design.verdict == "unadjusted" else "unadjusted"
+    return (
+        f" Declared as the verdict before the first trial: {design.verdict}{effects}. The {other} "
+        "one of "
+        "workloads as wholes is shown beside it. Differences are adjusted by a regression "
+        "through the "
+        f"origin on those of {names}, as far as the host reports them, at each look."
+    )
+
+
+def _by_session(design: Design) -> str:
+    """What is replicated, where it is not the block."""
+    return ", the mean of each session being one value" if design.unit == "session" else ""
+
+
+def _grid(design: Design, family: int) -> str:
+    """How cells are corrected; workloads of one cell have no such comparisons."""
+    if not family:
+        return "Corrected are "
+    return (
+        f"The {family} comparisons of the grid are corrected together by "
+        f"Benjamini–Hochberg at {100 * design.false_discovery_rate:g} %, intervals of differences "
+        "for having been selected (false coverage rate); "
+    )
+
+
+def _trials(plan: Plan) -> str:
+    """Which workloads have several trials in a turn."""
+    several = [w.spec for w in plan.workloads if (w.spec.trials or 1) > 1]
+    if not several:
+        return ""
+    names = ", ".join(f"{spec.trials} of {spec.name}" for spec in several)
+    return f" Trials in one turn ({names}) are averaged, and count as one value."
+
+
+def _effects(effects: int) -> str:
+    if not effects:
+        return ""
+    return f"; the {effects} effects of factors are a family corrected like the grid"
+
+
+def _by_t(design: Design) -> str:
+    """What a look by t rests on, where there is one."""
+    first = design.looks[0]
+    if first.t is None:
+        return ""
+    return (
+        f" The first look, after {first.blocks} blocks, is a t-test (critical value {first.t:.3f}) "
+        "and rests on a model: that the noise is normal."
+    )
+
+
+def _looks(design: Design) -> str:
+    numbers = [str(look.blocks) for look in design.looks]
+    strict = ", whatever the noise level" if design.strict else ""
+    if len(numbers) == 1:
+        return f"at the one look, after {design.amount(design.looks[0].blocks)}{strict}"
+    return f"over the looks after {', '.join(numbers[:-1])} and {numbers[-1]} blocks{strict}"
+
+
+def gates_sentence(plan: Plan) -> str:
+    """The noise limits by which a block counts as disturbed; empty for plans without any."""
+    gates = plan.gates
+    if gates is None:
+        return ""
+    canary = (
+        f"a fixed piece of work before or after it is off by more than {_share(gates.canary)}; "
+        if gates.canary
+        else ""
+    )
+    limits = (
+        f"other processes use more than {_share(gates.foreign_cpu)} of a core or move more than "
+        f"{_share(gates.foreign_io)} of our bytes on the device; others wait for CPU, disk or "
+        f"memory for more than {_share(gates.pressure)} of the time; the hypervisor takes more "
+        f"than {_share(gates.steal)}; the CPU frequency is off that of the block by more than "
+        f"{_share(gates.frequency)}; a temperature changes by more than {gates.temperature_k:g} K; "
+        f"{canary}anything is swapped or throttled, a clock jumps, or the kernel reports errors"
+    )
+    fate = (
+        "a replacement block counts instead" if gates.spoiled == "replace" else "it counts as well"
+    )
+    return (
+        f"A block is disturbed, and {fate}, when the telemetry, as far as this host records it, "
+        "shows "
+        f"that {limits}."
+    )
+
+
+def _share(fraction: float) -> str:
+    return f"{100 * fraction:g} %"
+
+
+def conditions_sentence(plan: Plan, run: RunRecord, lines: tuple[TrialLine, ...]) -> str:
+    """Pinning, node, isolation, keeping awake, access, floor of the instrument, others' CPU time.
+
+    What was asked for stands beside what was granted.
+    """
+    found = (*_asked(plan, run), *_conditions(run, lines, plan.clock))
+    return " ".join(found) or "No trial is done yet."
+
+
+def numa_refused(plan: Plan, run: RunRecord) -> bool:
+    """Whether the memory of a node was asked for, and some trial did not get it."""
+    granted = {trial.hello.conditions.numa for trial in run.trials if trial.hello}
+    return plan.conditions.numa is not None and bool(granted - {plan.conditions.numa})
+
+
+def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
+    """What the study asks for beyond pinning, and what became of it."""
+    conditions = plan.conditions
+    if (isolation := run.isolation) is not None:
+        cpus = ", ".join(map(str, isolation.unasked or conditions.cpus))
+        refused = "" if isolation.granted else "not "
+        asked = f"Isolation of CPU {cpus} was asked for and {refused}granted"
+        unasked = f"CPU {cpus} was {refused}isolated from the work of others"
+        yield f"{unasked if isolation.unasked else asked}: {isolation.text}."
+    if conditions.numa is not None and run.trials:
+        fate = "not granted in all trials" if numa_refused(plan, run) else "granted"
+        yield f"CPUs and memory of NUMA node {conditions.numa} were asked for and {fate}."
+    granted = [trial.hello.conditions for trial in run.trials if trial.hello]
+    pinned = {tuple(one.cpus) for one in granted} - {()}
+    if conditions.cpus and any(cpus != conditions.cpus[: len(cpus)] for cpus in pinned):
+        yield f"Pinning to CPU {', '.join(map(str, conditions.cpus))} was asked for."
+    if conditions.keep_awake and granted and not any(one.awake for one in granted):
+        yield "Idle spinners were asked for, but there was no other CPU to keep awake."
+
+
+def _conditions(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock) -> Iterator[str]:
+    hellos = [trial.hello for trial in run.trials if trial.hello]
+    ends = [trial.end for trial in run.trials if trial.end and trial.outcome == "done"]
+    for cpus, verb in (
+        ({tuple(hello.conditions.cpus) for hello in hellos}, "Measuring threads were pinned to"),
+        ({tuple(hello.conditions.awake) for hello in hellos}, "Idle spinners kept awake"),
+    ):
+        pinned = sorted(cpus - {()})
+        if pinned:
+            yield f"{verb} CPU {' or '.join(', '.join(map(str, group)) for group in pinned)}."
+    if hellos and not any(hello.conditions.cpus for hello in hellos):
+        yield "Measuring threads were not pinned."
+    declared = sorted({end.access.declared for end in ends if end.access})
+    if declared:
+        yield f"Access: {', '.join(declared)}, verified by counters in each trial."
+    yield from _out_of_cache([end.access for end in ends if end.access])
+    if ends:
+        read = np.median([end.floor.clock_ns for end in ends])
+        operation = np.median([end.floor.operation_ns for end in ends])
+        unit = "ns" if clock == "time" else "instructions"
+        yield (
+            f"The instrument itself costs {read:.3g} {unit} for reading the clock and "
+            f"{operation:.3g} {unit} for an operation that does nothing."
+        )
+    if clock == "instructions":
+        yield (
+            "The clock counted instructions of the guest, its kernel's and the engine's: other "
+            "activity on this host is not in them."
+        )
+        return
+    shares = [line.foreign_share for line in lines if line.foreign_share is not None]
+    if shares:
+        yield (
+            f"Other processes used {percent_text(float(np.median(shares)))} of a core in the "
+            "typical "
+            f"trial, {percent_text(max(shares))} in the worst."
+        )
+
+
+def _out_of_cache(found: Sequence[Access]) -> Iterator[str]:
+    """How much of what was read can have been hits, and what bounded the cache."""
+    delivered = [access.delivered for access in found if access.delivered is not None]
+    limits = [access.memory_limit_bytes for access in found if access.memory_limit_bytes]
+    if delivered and limits:
+        yield (
+            f"Out of cache, the device delivered at least {100 * min(delivered):.3g} % of the "
+            "bytes of each read test, with a page cache of no more than "
+            f"{format_size(max(limits))}."
+        )

@@ -1,0 +1,395 @@
+"""Differences in percent over the lines of a summary, for claims and the tables beside them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Pair, WorkloadFindings
+from tiltyard.analysis.pairs import turned
+from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.statements.numbers import percent_digits
+from tiltyard.analysis.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The systems as levels of one factor, within combinations of the others."""
+
+    factor: str
+    levels: tuple[str, ...]
+    """The baseline's first, the others in the order of the study."""
+    blocks: tuple[str, ...]
+    """Levels of the other factors but the last one, joined; ``("",)`` if there are none."""
+    groups: tuple[str, ...]
+    """Levels of the last of the other factors; ``("",)`` if there is none."""
+    systems: Mapping[tuple[str, str, str], str]
+    """(level, block, group) → system; absent where that combination was not compared."""
+
+    @property
+    def base(self) -> str:
+        """The level that the others are compared with."""
+        return self.levels[0]
+
+    def pair(self, level: str, block: str, group: str) -> Pair | None:
+        """A level against the base there; ``None`` where one of the two is absent."""
+        system = self.systems.get((level, block, group))
+        against = self.systems.get((self.base, block, group))
+        if system is None or against is None:
+            return None
+        return Pair(system=system, against=against, within=" ".join(filter(None, (block, group))))
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Every level against the base, block by block and group by group."""
+        return [pair for level in self.levels[1:] for pair in self.pairs_of(level)]
+
+    def pairs_of(self, level: str) -> list[Pair]:
+        """One level against the base, wherever both were compared."""
+        found = (self.pair(level, block, group) for block in self.blocks for group in self.groups)
+        return [pair for pair in found if pair is not None]
+
+
+def crossing(findings: Findings) -> Crossing:
+    """The first factor of which levels can be compared, all other levels being the same."""
+    levels = {system.name: system.levels for system in findings.systems}
+    base = levels[findings.baseline]
+    factor = next((own.factor for own in findings.advantages if own.pairs), next(iter(base)))
+    *outer, inner = [name for name in base if name != factor] or [""]
+    places = {
+        name: (own[factor], " ".join(own[other] for other in outer), own.get(inner, ""))
+        for name, own in levels.items()
+    }
+    return Crossing(
+        factor=factor,
+        levels=tuple(dict.fromkeys((base[factor], *(place[0] for place in places.values())))),
+        blocks=tuple(dict.fromkeys(place[1] for place in places.values())),
+        groups=tuple(dict.fromkeys(place[2] for place in places.values())),
+        systems={place: name for name, place in places.items()},
+    )
+
+
+@dataclass(frozen=True)
+class Delta:
+    """How much better a system is than another: more of what is good, or less of a time."""
+
+    pair: Pair
+    percent: float
+    low: float | None
+    """The interval, in percent, its lower end first; ``None`` where nothing was repeated."""
+    high: float | None
+    decimals: int
+    verdict: Verdict
+
+    @property
+    def amount(self) -> str:
+        """Unsigned, as a sentence has it: ``33.4``."""
+        return unsigned(self.percent, self.decimals)
+
+    @property
+    def text(self) -> str:
+        """Signed, as a table has it: ``+33.4``, ``−5.0``."""
+        return signed(self.percent, self.decimals)
+
+    @property
+    def interval(self) -> str:
+        """``+24.0 … +39.1``; empty where nothing was repeated."""
+        if self.low is None or self.high is None:
+            return ""
+        return f"{signed(self.low, self.decimals)} … {signed(self.high, self.decimals)}"
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Both ends of the interval, unsigned; none where nothing was repeated."""
+        known = (end for end in (self.low, self.high) if end is not None)
+        return tuple(unsigned(end, self.decimals) for end in known)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is zero as printed."""
+        return round(self.percent, self.decimals) == 0
+
+
+def delta(
+    comparisons: Iterable[Comparison], pair: Pair, direction: Direction, decimals: int
+) -> Delta | None:
+    """The comparison of a pair, in percent; ``None`` where it was not compared.
+
+    Args:
+        comparisons: of one line.
+        pair: who, against whom.
+        direction: of the line.
+        decimals: where there is no interval to round by.
+    """
+    found = _between(comparisons, pair)
+    if found is None or found.ratio is None:
+        return None
+    low, high = found.low, found.high
+    ends: list[float | None] = [None, None]
+    if low is not None and high is not None:
+        decimals = percent_digits((high - low) / 2)
+        ends = [*sorted(percent(end, direction) for end in (low, high))]
+    return Delta(pair, percent(found.ratio, direction), ends[0], ends[1], decimals, found.verdict)
+
+
+def percent(ratio: float, direction: Direction) -> float:
+    """How much better a ratio is than 1, in percent: more, or less of a time."""
+    return 100 * (ratio - 1 if direction == "higher" else 1 - ratio)
+
+
+def unprinted_decimals(findings: Findings) -> int:
+    """Decimals of a percentage that has no interval: those of its source."""
+    return findings.origin.delta_decimals if findings.origin else 1
+
+
+def unsigned(value: float, decimals: int) -> str:
+    """``1,749.8``."""
+    return f"{abs(round(value, decimals)):,.{decimals}f}"
+
+
+def signed(value: float, decimals: int) -> str:
+    """``+1,749.8``, ``−0.3``, ``0.0``."""
+    rounded = round(value, decimals)
+    sign = "+" if rounded > 0 else "−" if rounded < 0 else ""
+    return sign + unsigned(value, decimals)
+
+
+def _between(comparisons: Iterable[Comparison], pair: Pair) -> Comparison | None:
+    for found in comparisons:
+        if (found.system, found.against) == (pair.system, pair.against):
+            return found
+        if (found.against, found.system) == (pair.system, pair.against):
+            return turned(found)
+    return None
+
+
+COUNTS = "1/s"
+RATE = "rate"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One quantity in which all systems are compared."""
+
+    workload: str
+    head: str
+    """What stands at its row: ``iozone in-cache``, ``iozone, random write``."""
+    quantity: str
+    """As a sentence says it: ``throughput``, ``transactions per second``; empty for a mean over
+    different metrics."""
+    of: Cell | Index
+    cells: int
+    """How many it is the geometric mean of."""
+    values: dict[str, float]
+    """System → value, in base units, of those that have one."""
+
+    @property
+    def direction(self) -> Direction:
+        """Whether more or less is better."""
+        return self.of.direction
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Every pair."""
+        return self.of.comparisons
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether anything in it was repeated."""
+        return any(pair.low is not None for pair in self.comparisons)
+
+
+def lines(findings: Findings) -> list[Line]:
+    """The lines of a study, workload by workload."""
+    return [line for workload in findings.workloads for line in lines_of(workload)]
+
+
+def lines_of(workload: WorkloadFindings) -> Iterator[Line]:
+    """One for a workload with one metric; else one for each metric and one over all of them."""
+    cells = workload.cells
+    if not cells:
+        return
+    if workload.by_metric:
+        for index in workload.by_metric:
+            head = f"{workload.name}, {index.label}"
+            yield _line(workload, index, head, _after_its_label(index.label, index.unit))
+        yield _line(workload, workload.index, f"{workload.name}, all metrics", "")
+    else:
+        what = quantity(cells[0].label, cells[0].unit)
+        yield _line(workload, workload.index, workload.name, what)
+    if workload.latencies:
+        own = workload.latencies
+        what = quantity(own.cells[0].label, own.index.unit)
+        yield _line(workload, own.index, f"{workload.name}, latency", what)
+
+
+def tests(findings: Findings) -> list[Line]:
+    """The lines that a study is counted over: a mean over several metrics would count twice."""
+    return [line for line in lines(findings) if line.quantity]
+
+
+def cell_lines(findings: Findings, workload: WorkloadFindings) -> list[Line]:
+    """The cells of a workload as lines: of what was run here medians, of other sources means."""
+    several = len({cell.metric for cell in workload.cells}) > 1
+    return [
+        Line(
+            workload=workload.name,
+            head=", ".join(filter(None, (cell.label if several else "", cell.at_label))),
+            quantity=quantity(cell.label, cell.unit),
+            of=cell,
+            cells=1,
+            values={s.system: s.mean if findings.origin else s.median for s in cell.summaries},
+        )
+        for cell in workload.cells
+    ]
+
+
+def quantity(label: str, unit: str) -> str:
+    """What there is more or less of: ``random write throughput``, ``transactions per second``."""
+    if unit == "B/s" and "throughput" not in label:
+        return f"{label} throughput"
+    if unit == COUNTS:
+        return f"{label} per second"
+    if unit == "s" and not any(word in label for word in ("latency", "time")):
+        return f"{label} time"
+    return label
+
+
+def _after_its_label(label: str, unit: str) -> str:
+    """The same where the label stands before it, and may be no phrase: ``1000 Files, 1MB Size``."""
+    if unit == "B/s":
+        return "throughput"
+    return RATE if unit == COUNTS and "," in label else quantity(label, unit)
+
+
+def _line(workload: WorkloadFindings, index: Index, head: str, what: str) -> Line:
+    return Line(
+        workload=workload.name,
+        head=head,
+        quantity=what,
+        of=index,
+        cells=index.cells,
+        values={standing.system: standing.value for standing in index.standings},
+    )
+
+
+@dataclass(frozen=True)
+class Count:
+    """A pair of systems over several lines or cells."""
+
+    pair: Pair
+    better: int
+    worse: int
+    of: int
+    """Lines or cells in which both have a value."""
+    repeated: bool
+    """Whether better and worse are verdicts."""
+    least: Delta
+    """Where the system has the smallest advantage, or the largest disadvantage."""
+    most: Delta
+    least_at: str
+    most_at: str
+
+    @property
+    def open(self) -> int:
+        """In which neither is better."""
+        return self.of - self.better - self.worse
+
+
+def count(lines: Sequence[Line], pair: Pair, decimals: int) -> Count | None:
+    """A pair over some lines; ``None`` where it is in none of them."""
+    deltas = [
+        (line.head, found)
+        for line in lines
+        if (found := delta(line.comparisons, pair, line.direction, decimals)) is not None
+    ]
+    return _counted(pair, deltas)
+
+
+def counts(lines: Sequence[Line], pairs: Iterable[Pair], decimals: int) -> list[Count]:
+    """The same of several pairs."""
+    found = (count(lines, pair, decimals) for pair in pairs)
+    return [one for one in found if one is not None]
+
+
+def count_together(
+    lines: Sequence[Line], pairs: Sequence[Pair], pair: Pair, decimals: int
+) -> Count | None:
+    """Several pairs as one: a level against another one, wherever both were compared.
+
+    Args:
+        lines: to count over.
+        pairs: each of which counts in each line.
+        pair: what they are called together: the two levels.
+        decimals: where there is no interval to round by.
+    """
+    deltas = [
+        (", ".join(filter(None, (line.head, one.within))), found)
+        for line in lines
+        for one in pairs
+        if (found := delta(line.comparisons, one, line.direction, decimals)) is not None
+    ]
+    return _counted(pair, deltas)
+
+
+def _counted(pair: Pair, deltas: Sequence[tuple[str, Delta]]) -> Count | None:
+    if not deltas:
+        return None
+    least_at, least = min(deltas, key=lambda one: one[1].percent)
+    most_at, most = max(deltas, key=lambda one: one[1].percent)
+    return Count(
+        pair=pair,
+        better=sum(is_better(found) for _, found in deltas),
+        worse=sum(is_worse(found) for _, found in deltas),
+        of=len(deltas),
+        repeated=any(found.interval for _, found in deltas),
+        least=least,
+        most=most,
+        least_at=least_at,
+        most_at=most_at,
+    )
+
+
+def is_better(found: Delta) -> bool:
+    """By verdict where there is an interval, else by the numbers as they are."""
+    return found.verdict == "faster" if found.interval else found.percent > 0
+
+
+def is_worse(found: Delta) -> bool:
+    """The other way round."""
+    return found.verdict == "slower" if found.interval else found.percent < 0
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One system's deviations over the cells of a workload."""
+
+    workload: str
+    system: str
+    cells: int
+    """That have a deviation."""
+    least: float
+    """Coefficient of variation: standard deviation / mean, a share."""
+    middle: float
+    most: float
+    most_at: str
+
+
+def spreads(findings: Findings) -> list[Spread]:
+    """Workload by workload and system by system; without those that have no deviation."""
+    return [own for workload in findings.workloads for own in _of(findings, workload)]
+
+
+def _of(findings: Findings, workload: WorkloadFindings) -> Iterator[Spread]:
+    for system in findings.systems:
+        own = [
+            (summary.sd / summary.mean, ", ".join(filter(None, (cell.label, cell.at_label))))
+            for cell in workload.cells
+            for summary in cell.summaries
+            if summary.system == system.name and summary.sd is not None and summary.mean
+        ]
+        if own:
+            shares = [share for share, _ in own]
+            most, place = max(own)
+            yield Spread(
+                workload.name, system.name, len(own), min(shares), median(shares), most, place
+            )

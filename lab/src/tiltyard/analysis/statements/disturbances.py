@@ -1,0 +1,169 @@
+"""Warnings on the trials: failures, other processes, cache state, warnings of the engine."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tiltyard.analysis.model import Notice
+from tiltyard.analysis.order import foreign_share, steal_share
+from tiltyard.analysis.statements.evidence import Evidence
+from tiltyard.analysis.statements.notices import note, problem, warning
+from tiltyard.analysis.statements.numbers import percent_text
+from tiltyard.analysis.statements.statement import statement
+from tiltyard.run.record import TrialRecord
+
+FOREIGN_SHARE: Final = 0.03
+"""CPU time of other processes, as a share of one core, from which on a trial is disturbed."""
+STEAL_SHARE: Final = 0.01
+"""CPU time taken by the hypervisor, as a share of the trial's wall time."""
+PREEMPTIONS_PER_S: Final = 100.0
+"""Involuntary context switches per second from which on a trial did not have its CPU to itself."""
+
+
+@statement("notice", "N trials of M failed. The first: …")
+def _failed(evidence: Evidence) -> Iterator[Notice]:
+    """Trials failed that count."""
+    trials = evidence.run.trials
+    failed = [trial for trial in trials if trial.outcome == "failed"]
+    if failed:
+        key = failed[0].key
+        reason = (failed[0].reason or "no reason given").rstrip(".")
+        yield problem(
+            deviation=True,
+            text=f"{_trials(failed)} of {len(trials)} failed. The first: {key.workload} on "
+            f"{key.system} in block {key.block}, {reason}.",
+            advice="The table of trials has every reason. A failed trial is never counted as slow.",
+        )
+
+
+@statement("notice", "N boots failed before a trial began, and were repeated.")
+def failed_boots(evidence: Evidence) -> Iterator[Notice]:
+    """A virtual machine did not boot at once; no trial of a failed boot counts."""
+    prepared = evidence.run.prepared
+    repeated = [(turn, why) for turn in prepared for why in turn.failed_boots]
+    if repeated:
+        turn, why = repeated[0]
+        boots = "1 boot" if len(repeated) == 1 else f"{len(repeated)} boots"
+        yield warning(
+            deviation=True,
+            text=f"{boots} failed before a trial began, of {len(prepared) + len(repeated)}, and "
+            f"were repeated. The first: {turn.system} in block {turn.block}, {why}.",
+            advice="consoles/ has the complete output of the guest's console.",
+        )
+
+
+@statement("notice", "N trials did not have the declared cache state.")
+def _access(evidence: Evidence) -> Iterator[Notice]:
+    """Counters contradict the declared cache state, or none could verify it."""
+    found = [(t, t.end.access) for t in evidence.run.trials if t.end and t.end.access]
+    contradicted = [trial for trial, access in found if access.verdict == "contradicted"]
+    unverified = [trial for trial, access in found if access.verdict == "unverified"]
+    if contradicted:
+        yield problem(
+            deviation=True,
+            text=f"{_trials(contradicted)} did not have the declared cache state, and count as "
+            "failed.",
+            advice="Choose a file that fits in memory for in-cache access, a larger one for "
+            "out-of-cache access, or direct access.",
+        )
+    if unverified:
+        yield warning(
+            deviation=True,
+            text=f"In {_trials(unverified)} no counter could verify the declared cache state.",
+            advice="Use a target on a block device whose traffic the kernel counts.",
+        )
+
+
+@statement("notice", "N of M trials: other processes used more than 3 % of a core.")
+def _foreign(evidence: Evidence) -> Iterator[Notice]:
+    """A plan of times without noise limits, and CPU time of other processes above 3 % of a core."""
+    if evidence.plan.clock != "time" or evidence.plan.gates is not None:
+        return
+    shares = [share for trial in _done(evidence) if (share := foreign_share(trial)) is not None]
+    disturbed = [share for share in shares if share > FOREIGN_SHARE]
+    if disturbed:
+        yield warning(
+            text=f"In {len(disturbed)} of {len(shares)} trials other processes used more than "
+            f"{percent_text(FOREIGN_SHARE)} of a core, in the worst "
+            f"{percent_text(max(disturbed))}.",
+            advice="All are kept. Stop other work on this host for narrower intervals.",
+        )
+
+
+@statement("notice", "N of M trials: the hypervisor took more than 1 % of the time.")
+def _steal(evidence: Evidence) -> Iterator[Notice]:
+    """A plan of times without noise limits, and time taken by the hypervisor above 1 %."""
+    if evidence.plan.clock != "time" or evidence.plan.gates is not None:
+        return
+    shares = [steal_share(trial) or 0.0 for trial in _done(evidence) if trial.end]
+    disturbed = [share for share in shares if share > STEAL_SHARE]
+    if disturbed:
+        yield warning(
+            text=f"In {len(disturbed)} of {len(shares)} trials the hypervisor took more than "
+            f"{percent_text(STEAL_SHARE)} of the time for other guests, in the worst "
+            f"{percent_text(max(disturbed))}.",
+            advice="Use a physical machine, or an instance with dedicated cores.",
+        )
+
+
+@statement("notice", "N of M blocks are disturbed and count all the same.")
+def _disturbed(evidence: Evidence) -> Iterator[Notice]:
+    """Blocks exceed a noise limit, and the study keeps them."""
+    plan, run = evidence.plan, evidence.run
+    if plan.clock == "time" and plan.gates and plan.gates.spoiled == "keep" and run.spoiled:
+        blocks = {trial.key.block for trial in run.trials}
+        yield warning(
+            deviation=True,
+            text=f"{len(run.spoiled)} of {len(blocks)} blocks are disturbed and count all the "
+            "same, as the study asks.",
+            advice='Replace them: [gates] spoiled = "replace"; or stop other work on this host.',
+        )
+
+
+@statement("notice", "N of M trials: the scheduler preempted them more than 100 times a second.")
+def _preempted(evidence: Evidence) -> Iterator[Notice]:
+    """A plan of times, and more than 100 involuntary context switches per second."""
+    ends = [trial.end for trial in _done(evidence) if trial.end]
+    rates = [
+        end.usage.involuntary_switches / end.elapsed_s if end.elapsed_s > 0 else 0.0 for end in ends
+    ]
+    disturbed = [rate for rate in rates if rate > PREEMPTIONS_PER_S]
+    if disturbed and evidence.plan.clock == "time":
+        yield note(
+            text=f"In {len(disturbed)} of {len(rates)} trials the scheduler took the CPU away more "
+            f"than {PREEMPTIONS_PER_S:.0f} times a second, in the worst {max(disturbed):.0f} "
+            "times.",
+            advice="Pin the study to CPUs that nothing else uses: conditions.cpus.",
+        )
+
+
+@statement("notice", "WARNING OF THE ENGINE (N of M trials).")
+def _warned(evidence: Evidence) -> Iterator[Notice]:
+    """The engine warned; each kind once, with the number of trials that gave it."""
+    trials = evidence.run.trials
+    by_code = {warned.code: warned for trial in trials for warned in trial.warnings}
+    for code, warned in by_code.items():
+        count = sum(any(own.code == code for own in trial.warnings) for trial in trials)
+        text = f"{warned.message.rstrip('.')} ({count} of {len(trials)} trials)."
+        yield note(text=text, advice=warned.advice)
+
+
+OF_THE_TRIALS: Final = (
+    _failed,
+    failed_boots,
+    _access,
+    _foreign,
+    _steal,
+    _disturbed,
+    _preempted,
+    _warned,
+)
+"""The gravest first. Blocks that noise limits replaced are not among these trials: a section of
+their own reports them."""
+
+
+def _done(evidence: Evidence) -> list[TrialRecord]:
+    return [trial for trial in evidence.run.trials if trial.outcome == "done"]
+
+
+def _trials(trials: Sequence[TrialRecord]) -> str:
+    return "1 trial" if len(trials) == 1 else f"{len(trials)} trials"

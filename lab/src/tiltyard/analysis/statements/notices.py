@@ -1,0 +1,316 @@
+"""Limitations and warnings on the evidence and its scope, each with its remedy."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from tiltyard.analysis.cell_times import LEAST_S, cell_times, short_of
+from tiltyard.analysis.model import Notice
+from tiltyard.analysis.network import ends_notice, network_notices
+from tiltyard.analysis.path_length import path_length_notices
+from tiltyard.analysis.statements.conditions import numa_refused
+from tiltyard.analysis.statements.evidence import Evidence
+from tiltyard.analysis.statements.statement import statement
+from tiltyard.analysis.statements.verdicts import HOLM, Family
+from tiltyard.analysis.steadiness import unsteady
+from tiltyard.analysis.workload import JudgedWorkload
+from tiltyard.stats.trend import trend
+from tiltyard.units import format_number, format_value
+
+NOISE_LEVEL: Final = 0.05
+"""Level of the test whether the noise changed during the session."""
+EMULATED: Final = "QEMU emulation"
+"""A guest's fact "virtual machine" begins so where no processor executes it."""
+NO_HYPERVISOR: Final = frozenset({"", "none", "no", "none seen", "not available"})
+
+problem = partial(Notice, severity="problem")
+warning = partial(Notice, severity="warning")
+note = partial(Notice, severity="note")
+
+
+@statement("notice", "REASON: there is no verdict.")
+def _withheld(evidence: Evidence) -> Iterator[Notice]:
+    """No verdict on any comparison is given."""
+    if evidence.withheld:
+        yield problem(
+            text=f"{evidence.withheld.reason}: there is no verdict.",
+            advice="Stop other work on this host, raise a limit that does not fit it, or let such "
+            'blocks count: [gates] spoiled = "keep".',
+        )
+
+
+@statement("notice", "This study is scaled to …")
+def _scaled(evidence: Evidence) -> Iterator[Notice]:
+    """The study was carried out at another scale."""
+    if evidence.plan.scaled:
+        yield warning(text=evidence.plan.scaled.sentence)
+
+
+@statement("notice", "NAME: datagrams were lost, or an option was not granted")
+def _network(evidence: Evidence) -> Iterator[Notice]:
+    """A workload was measured over a network."""
+    yield from network_notices(evidence.measured)
+
+
+@statement("notice", "NAME reached no steady state in N of M trials.")
+def _unsteady(evidence: Evidence) -> Iterator[Notice]:
+    """More trials than a few reached no steady state."""
+    yield from unsteady(workload.steadiness for workload in evidence.workloads)
+
+
+@statement("notice", "N blocks of the M that the first look needs: no interval yet.")
+def _looks(evidence: Evidence) -> Iterator[Notice]:
+    """Comparisons wait for a look, or blocks were made after the latest one."""
+    plan, contrasts = evidence.plan, evidence.contrasts
+    if evidence.withheld and not contrasts:
+        return
+    over = evidence.run.stopped is not None
+    more = None if over else "Run the study again: it continues where it stopped."
+    first = plan.design.looks[0].blocks
+    early = [found for found in contrasts if not found.interval and found.verdict != "invalid"]
+    fewest = min((len(contrast.differences) for contrast in early), default=0)
+    if (early or not contrasts) and fewest < first:
+        yield warning(
+            text=f"{fewest} {plan.design.unit}s of the {first} that the first look needs: "
+            f"{len(early)} comparisons have no interval yet.",
+            advice=more,
+        )
+    elif early:
+        headlines = sum(len(found.index.contrasts) for found in evidence.judged)
+        needed = Family(headlines, HOLM).first_look(plan.design)
+        yield warning(
+            text=f"{headlines} comparisons of workloads as a whole have no simultaneous intervals "
+            f"before {needed} {plan.design.unit}s."
+            if needed
+            else f"{headlines} comparisons of workloads as a whole are too many for simultaneous "
+            f"intervals within the {plan.design.looks[-1].blocks} {plan.design.unit}s of the plan.",
+            advice=more if needed else None,
+        )
+    open_ = [found for found in contrasts if found.interval and found.is_open]
+    beyond = max((len(c.differences) - c.interval.blocks for c in open_ if c.interval), default=0)
+    if beyond:
+        blocks = "1 block" if beyond == 1 else f"{beyond} blocks"
+        yield note(
+            text=f"{blocks} after the latest look: shown as points; no verdict rests on them "
+            "before the next look.",
+            advice=None if over else "Run the study again to reach the next look.",
+        )
+
+
+@statement("notice", "N of M comparisons are undecided.")
+def _undecided(evidence: Evidence) -> Iterator[Notice]:
+    """Comparisons have an interval and are open."""
+    found = [own for own in evidence.contrasts if own.interval and own.verdict == "undecided"]
+    if found:
+        yield note(
+            text=f"{len(found)} of {len(evidence.contrasts)} comparisons are undecided: neither a "
+            "difference nor equivalence was shown.",
+            advice="The sentence on each gives its interval and the number of blocks needed.",
+        )
+
+
+@statement("notice", "The run was started N times; block M was interrupted.")
+def _resumed(evidence: Evidence) -> Iterator[Notice]:
+    """A block was interrupted and resumed."""
+    run = evidence.run
+    if run.resumed_blocks:
+        numbers = ", ".join(map(str, run.resumed_blocks))
+        yield note(
+            deviation=True,
+            text=f"The run was started {run.starts} times; the trials of block {numbers} were not "
+            "all made in one go. They are kept.",
+        )
+
+
+@statement("notice", "The host has changed between two starts of this run.")
+def _changed(evidence: Evidence) -> Iterator[Notice]:
+    """Facts of the host differ between two starts."""
+    if evidence.run.host_changes:
+        yield warning(
+            deviation=True,
+            text="The host has changed between two starts of this run. "
+            f"{'. '.join(evidence.run.host_changes)}.",
+            advice="Comparisons within blocks hold; the order of trials shows whether values "
+            "changed with the host.",
+        )
+
+
+@statement("notice", "The study asks for CONDITION; it was not granted.")
+def _not_granted(evidence: Evidence) -> Iterator[Notice]:
+    """Isolation or the memory of a NUMA node was asked for and not granted."""
+    isolation = evidence.run.isolation
+    if isolation is not None and not isolation.granted and not isolation.unasked:
+        yield warning(
+            deviation=True,
+            text="The study asks to keep others off the CPUs that measure; that was not granted: "
+            f"{isolation.text}.",
+        )
+    if numa_refused(evidence.plan, evidence.run):
+        yield warning(
+            deviation=True,
+            text=f"The study asks for the memory of NUMA node {evidence.plan.conditions.numa}; not "
+            "all trials got it.",
+            advice="A container may forbid memory policies (set_mempolicy).",
+        )
+
+
+@statement("notice", "Tails differ in N of M comparisons.")
+def _tails(evidence: Evidence) -> Iterator[Notice]:
+    """The geometric mean is outside the interval of the typical block."""
+    differing = [
+        contrast
+        for contrast in evidence.contrasts
+        if contrast.interval
+        and not contrast.interval.low <= contrast.mean <= contrast.interval.high
+    ]
+    if differing:
+        first = differing[0]
+        unit = first.quantity.unit_of_replication
+        yield warning(
+            text=f"Tails differ in {len(differing)} of {len(evidence.contrasts)} comparisons: the "
+            f"geometric mean over {unit}s is outside the interval of the typical {unit}, for "
+            f"example in {first.quantity.topic}, {first.system} against {first.against}.",
+            advice="Rare slow trials matter there: look at the points, not only at the interval.",
+        )
+
+
+@statement("notice", "The noise of NAME grew during the session.")
+def _noise(evidence: Evidence) -> Iterator[Notice]:
+    """Spearman of the distances from the estimates with their order, at 5 %."""
+    for judged in evidence.judged if not evidence.plan.design.strict else ():
+        found = _noise_trend(judged)
+        if found and found[1] < NOISE_LEVEL:
+            spearman, p = found
+            yield warning(
+                text=f"The noise of {judged.measured.workload.spec.name} "
+                f"{'grew' if spearman > 0 else 'shrank'} during the session (rank correlation "
+                f"{spearman:+.2f}, p = {p:.2g}), which moves the error rate of the looks a little.",
+                advice="For a published claim use precision.strict = true, which holds regardless.",
+            )
+
+
+def _noise_trend(judged: JudgedWorkload) -> tuple[float, float] | None:
+    """Rank correlation of the size of the random differences with their order, and its p-value."""
+    if not judged.index.contrasts or judged.index.quantity.sessions is not None:
+        return None
+    deviations = np.full((len(judged.index.contrasts), len(judged.measured.blocks)), np.nan)
+    for row, contrast in enumerate(judged.index.contrasts):
+        if contrast.interval:
+            centred = contrast.differences - contrast.interval.estimate
+            deviations[row, contrast.usable] = np.abs(centred)
+    common = np.isfinite(deviations).all(axis=0)
+    found = trend(np.flatnonzero(common).astype(np.float64), deviations[:, common].mean(axis=0))
+    return (found.spearman, found.p) if found else None
+
+
+@statement("notice", "The instructions of NAME repeat within N %.")
+def _path_lengths(evidence: Evidence) -> Iterator[Notice]:
+    """Instructions were counted instead of time."""
+    if evidence.plan.clock == "instructions":
+        yield from path_length_notices(evidence.measured)
+
+
+@statement("notice", "N of M cells of NAME took less than 0.1 s in a trial.")
+def _short(evidence: Evidence) -> Iterator[Notice]:
+    """Cells took too little time to be more than a sample of the moment."""
+    for workload in evidence.plan.workloads if evidence.plan.clock == "time" else ():
+        cells = cell_times(evidence.run, workload)
+        if short := short_of(cells):
+            yield note(
+                text=f"{len(short)} of {len(cells)} cells of {workload.spec.name} took less than "
+                f"{LEAST_S:g} s in a trial, the shortest {format_value(short[0].elapsed_s, 's')}: "
+                "other activity of the host in those moments is much of their noise.",
+                advice="Give them more work; tiltyard plan says which parameter takes which value, "
+                "and what that costs.",
+            )
+
+
+@statement("notice", "The processor of SYSTEM was emulated.")
+def _emulated(evidence: Evidence) -> Iterator[Notice]:
+    """A guest ran without hardware virtualisation."""
+    machines = {
+        turn.system: turn.facts.get("virtual machine", "") for turn in evidence.run.prepared
+    }
+    emulated = [system for system, machine in machines.items() if machine.startswith(EMULATED)]
+    if emulated and evidence.plan.clock == "time":
+        yield warning(
+            text=f"The processor of {_named(emulated)} was emulated. Times are those of an "
+            "emulator: system calls take some 3 times as long as on hardware, and bulk "
+            "copies 20 times; costs of caches, branches and disks are not in them. Differences "
+            "need not be those of a real machine, in size or in sign.",
+            advice='Confirm on hardware or with backend = "kvm"; to compare code alone, '
+            'clock = "instructions".',
+        )
+
+
+def _named(systems: Sequence[str]) -> str:
+    return systems[0] if len(systems) == 1 else f"{len(systems)} systems"
+
+
+@statement("notice", "One machine, one device: the verdicts are about this host.")
+def _scope(evidence: Evidence) -> Iterator[Notice]:
+    """Times were measured: how far the verdicts reach."""
+    plan, host = evidence.plan, evidence.run.host
+    if plan.clock == "instructions":
+        return
+    network = all(workload.target == "far" for workload in plan.workloads)
+    if network:
+        yield ends_notice(plan)
+    else:
+        yield note(
+            text="One machine, one device: the verdicts are about this host, not about all hosts.",
+            advice="Repeat the study on another machine before generalising.",
+        )
+    fresh = [system for system in plan.systems if system.settings.get("state", "fresh") == "fresh"]
+    if any(system.settings.get("reset") in ("mkfs", "reboot") for system in fresh):
+        yield note(
+            text="Every trial ran on a freshly made file system; aged ones can rank differently."
+        )
+    hypervisor = next((value for name, value in host.items() if "virtual" in name.lower()), "")
+    if hypervisor.lower() not in NO_HYPERVISOR:
+        name = hypervisor.removeprefix("virtual machine").strip(" ()")
+        caches = "" if network else ", and its disks may be cached outside of it"
+        yield note(
+            text=f"The host is a virtual machine{f' ({name})' if name else ''}: activity of its "
+            f"neighbours is in the noise{caches}."
+        )
+
+
+@statement("notice", "Differences below about N % do not show on this host.")
+def _resolution(evidence: Evidence) -> Iterator[Notice]:
+    """Times were measured: the smallest difference that this host can show, if calibrated."""
+    if evidence.plan.clock == "instructions":
+        return
+    found = evidence.run.calibration
+    if found is None:
+        yield note(
+            text="The host was not calibrated: its smallest detectable difference and its rate of "
+            "false winners are not known.",
+            advice="Run tiltyard calibrate.",
+        )
+    else:
+        yield note(
+            text=f"Differences below about {format_number(found.resolution_percent, 2)} % do not "
+            f"show on this host (calibration {found.id}, {found.date[:10]})."
+        )
+
+
+OF_THE_STUDY: Final = (_withheld, _scaled)
+OF_THE_EVIDENCE: Final = (
+    _network,
+    _unsteady,
+    _looks,
+    _undecided,
+    _resumed,
+    _changed,
+    _not_granted,
+    _tails,
+    _noise,
+    _path_lengths,
+    _short,
+    _emulated,
+    _scope,
+    _resolution,
+)

@@ -1,0 +1,168 @@
+"""Numbers and lists in sentences: as many digits as the interval supports."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+DOUBLE: Final = 2.0
+"""From this ratio on a difference is given as a factor, below it in percent."""
+
+NO_WIDTH: Final = 1e-7
+"""In percent, or of a factor: an interval of no more width is of values that are all the same."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the numbers of one interval are printed: all as factors, or all in percent."""
+
+    factor: bool
+    digits: int
+    """Decimals: two significant digits of the interval's width."""
+
+    def number(self, ratio: float) -> str:
+        """``2.3`` for a factor; else the percentage that the ratio is away from 1, unsigned."""
+        value = ratio if self.factor else 100 * abs(ratio - 1)
+        return f"{value:.{self.digits}f}"
+
+    def signed(self, ratio: float) -> str:
+        """``2.3×``, ``+5.2`` or ``−3.0``."""
+        if self.factor:
+            return f"{self.number(ratio)}×"
+        value = round(100 * (ratio - 1), self.digits)
+        return ("+" if value > 0 else "−" if value < 0 else "") + self.number(ratio)
+
+    def amount(self, ratio: float) -> str:
+        """``2.3×`` or ``24 %``."""
+        return self.number(ratio) + ("×" if self.factor else " %")
+
+
+def scale_of_difference(low: float, high: float) -> Scale:
+    """For an interval that excludes 1: a factor where the typical ratio is 2 or more."""
+    return _scale(math.sqrt(low * high) >= DOUBLE, low, high)
+
+
+def scale_of_doubt(low: float, high: float) -> Scale:
+    """For an interval that decides nothing: a factor where either end is 2 or more away."""
+    return _scale(high >= DOUBLE or low <= 1 / DOUBLE, low, high)
+
+
+def _scale(factor: bool, low: float, high: float) -> Scale:
+    width = (high - low) * (1 if factor else 100)
+    if width <= NO_WIDTH:
+        # The same in every block, as counts are: so many digits that a difference shows.
+        width = 1.0 if factor else min(1.0, 100 * max(abs(low - 1), abs(high - 1)))
+    digits = 1 - math.floor(math.log10(width)) if width > NO_WIDTH else 1
+    return Scale(factor, min(3 if factor else 9, max(1 if factor else 0, digits)))
+
+
+def compatible(low: float, high: float) -> str:
+    """All that an interval leaves possible: ``−3.0 to +5.2 %``, or ``0.4× to 2.9×``."""
+    scale = scale_of_doubt(low, high)
+    suffix = "" if scale.factor else " %"
+    return f"{scale.signed(low)} to {scale.signed(high)}{suffix}"
+
+
+def is_extended(low: float, high: float, p: float, level: float) -> bool:
+    """Whether an interval of an undecided comparison reaches to 1 only because of its family.
+
+    By itself, at its level, it excludes 1; see :mod:`tiltyard.stats.family`.
+    """
+    return 1.0 in (low, high) and p <= (1 - level) * (1 + 1e-9)
+
+
+def span(low: float, high: float) -> str:
+    """The range of a difference: ``24–39 %`` or ``2.1–2.6``, the end nearest to 1 first.
+
+    An interval that ends at 1 says only ``up to 7.5 %``.
+    """
+    scale = scale_of_difference(low, high)
+    nearest, farthest = nearest_first(low, high)
+    if nearest == 1:
+        return f"up to {scale.amount(farthest)}"
+    ends = [scale.number(nearest), scale.number(farthest)]
+    text = ends[0] if ends[0] == ends[1] else "–".join(ends)
+    return text if scale.factor else f"{text} %"
+
+
+def nearest_first(low: float, high: float) -> tuple[float, float]:
+    """The ends of an interval that excludes 1, the one nearest to 1 first."""
+    return (low, high) if low >= 1 else (high, low)
+
+
+def percent_digits(half_width: float) -> int:
+    """Decimals of a percentage whose ratio is known within a half-width: two that count."""
+    digits = 1 - math.floor(math.log10(100 * half_width)) if half_width > 0 else 1
+    return min(2, max(0, digits))
+
+
+def coverage(level: float) -> str:
+    """``95 %``, ``98.3 %`` or ``99.979 %``: two significant digits of what is left out."""
+    left_out = 100 * (1 - level)
+    digits = 1 - math.floor(math.log10(left_out) + 1e-9)
+    return f"{round(100 * level, digits):.6g} %"
+
+
+NAMED_WITHIN: Final = math.log(1.1)
+"""A factor is named only if the whole interval is within ±10 % of it."""
+RISES: Final = {2: "doubles", 3: "triples", 4: "quadruples", 10: "grows tenfold"}
+FALLS: Final = {2: "halves", 3: "falls to a third", 4: "falls to a quarter", 10: "falls to a tenth"}
+
+
+def named(estimate: float, low: float, high: float) -> str | None:
+    """``doubles``, ``falls to a third``; ``None`` where no factor is named (logs of ratios)."""
+    for factor, word in (RISES if estimate > 0 else FALLS).items():
+        goal = math.copysign(math.log(factor), estimate)
+        if goal - NAMED_WITHIN < low and high < goal + NAMED_WITHIN:
+            return word
+    return None
+
+
+def moves(estimate: float, low: float, high: float) -> str:
+    """What a value does: ``doubles``, ``rises to 2.3×``, ``falls by 24 %`` (logs of ratios)."""
+    if word := named(estimate, low, high):
+        return word
+    verb = "rises" if estimate > 0 else "falls"
+    scale = scale_of_doubt(math.exp(low), math.exp(high))
+    joint = "to" if scale.factor else "by"
+    return f"{verb} {joint} {scale.amount(math.exp(estimate))}"
+
+
+def interval(low: float, high: float, level: float = 0.99) -> str:
+    """``99 % CI +1.2 to +3.4 %`` of a ratio (logs)."""
+    return f"{coverage(level)} CI {compatible(math.exp(low), math.exp(high))}"
+
+
+def ratio(estimate: float, low: float, high: float) -> str:
+    """``+2.3 %`` or ``2.3×``, with the digits that the interval supports (logs)."""
+    scale = scale_of_doubt(math.exp(low), math.exp(high))
+    return scale.signed(math.exp(estimate)) + ("" if scale.factor else " %")
+
+
+def nearest(low: float, high: float) -> float:
+    """The distance from zero of the interval's nearest end; 0 where it contains zero."""
+    return max(low, -high, 0.0)
+
+
+def listed(items: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
+
+
+def p_text(p: float) -> str:
+    """``p = 0.003``; below a millionth only that."""
+    return "p < 1e-06" if p < 1e-6 else f"p = {p:.2g}"
+
+
+def p_number(p: float | None) -> str:
+    """Two digits, never zero: ``0.011``, ``< 0.001``; a dash where there is none."""
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def percent_text(share: float | None) -> str:
+    """``0.034`` → ``3.4 %``, ``1.74`` → ``174 %``; a dash where there is none."""
+    if share is None:
+        return "–"
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"

@@ -1,0 +1,404 @@
+"""Verdicts in sentences: one comparison, and the answer on one workload."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from tiltyard.analysis.contrast import Contrast, Judged
+from tiltyard.analysis.model import Index
+from tiltyard.analysis.network import between_hosts
+from tiltyard.analysis.statements.numbers import (
+    Scale,
+    compatible,
+    coverage,
+    is_extended,
+    listed,
+    nearest_first,
+    scale_of_difference,
+    scale_of_doubt,
+    span,
+)
+from tiltyard.analysis.statements.statement import statement
+from tiltyard.plan.model import Design, Plan
+from tiltyard.plan.path_length import PATH_LENGTH
+from tiltyard.plan.prospect import earliest_difference
+from tiltyard.stats.planning import LIKELY, MANY_BLOCKS, blocks_needed
+from tiltyard.stats.sequential import LEVEL, RepeatedInterval
+
+SAME: Final = 1e-9
+"""On the log scale: an interval of no more width is of differences that are all the same."""
+
+HOLM: Final = "Holm"
+BENJAMINI_HOCHBERG: Final = "Benjamini–Hochberg"
+
+
+@dataclass(frozen=True)
+class Family:
+    """The comparisons that are corrected together."""
+
+    size: int
+    correction: str
+    """``BENJAMINI_HOCHBERG``, or ``HOLM``: verdicts and intervals then hold together."""
+    claimed: int = 0
+    """Those that are decided to differ."""
+
+    def next_level(self, design: Design) -> float:
+        """Error rate over all looks at which one more comparison would be claimed."""
+        if self.correction == HOLM:
+            return LEVEL / max(1, self.size - self.claimed)
+        return min(LEVEL, design.false_discovery_rate * (self.claimed + 1) / max(1, self.size))
+
+    def first_look(self, design: Design) -> int | None:
+        """Blocks of the first look that has an interval for this family; ``None``: no look has."""
+        comparisons = self.size if self.correction == HOLM else 1
+        return earliest_difference(design, comparisons)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One comparison with the rules it was judged by."""
+
+    contrast: Contrast
+    design: Design
+    family: Family
+
+    @property
+    def pair(self) -> str:
+        """What a sentence without a winner begins with."""
+        own = self.contrast
+        return f"{own.system} against {own.against} in {own.quantity.topic}"
+
+    @property
+    def evidence(self) -> str:
+        """``7 of 20 blocks (35 %) failed``."""
+        own = self.contrast
+        share = 100 * own.failed / own.attempted
+        return f"{own.failed} of {own.attempted} {self.design.unit}s ({share:.0f} %) failed"
+
+    def needed(self, interval: RepeatedInterval) -> int | None:
+        """Blocks of a decision with a chance of 80 %; ``None`` for very many."""
+        rope = math.log1p(self.design.equivalent_within)
+        level = self.family.next_level(self.design)
+        return blocks_needed(self.design.spending, interval, rope, level)
+
+
+def sentence(contrast: Contrast, design: Design, family: Family) -> str:
+    """The verdict in words, with its interval and number of blocks: the first that applies."""
+    compared = Compared(contrast, design, family)
+    return next(text for one in COMPARISONS if (text := one.make(compared)))
+
+
+@statement("comparison", "SYSTEM against SYSTEM in TOPIC: VERDICT; REASON.")
+def _withheld(compared: Compared) -> str:
+    """Too few undisturbed blocks for any verdict."""
+    own = compared.contrast
+    return f"{compared.pair}: {own.verdict}; {own.withheld}." if own.withheld else ""
+
+
+@statement("comparison", "SYSTEM against SYSTEM in TOPIC: invalid; N of M blocks failed.")
+def _invalid(compared: Compared) -> str:
+    """Too many blocks failed."""
+    invalid = compared.contrast.verdict == "invalid"
+    return f"{compared.pair}: invalid; {compared.evidence}." if invalid else ""
+
+
+@statement("comparison", "SYSTEM against SYSTEM in TOPIC: undecided; N blocks of M needed.")
+def _too_early(compared: Compared) -> str:
+    """No look has been reached that has an interval."""
+    if compared.contrast.interval is not None:
+        return ""
+    design, size = compared.design, compared.family.size
+    first, done = compared.family.first_look(design), len(compared.contrast.differences)
+    head = f"{compared.pair}: undecided; "
+    if first is None:
+        last = design.looks[-1].blocks
+        return f"{head}{design.amount(last)} are too few for {size} simultaneous intervals."
+    there = f"{head}{done} {design.unit}s of {first}"
+    if first > design.looks[0].blocks:
+        return f"{there} that {size} simultaneous intervals need."
+    return f"{there} that the first look needs."
+
+
+@statement("comparison", "SYSTEM against SYSTEM in TOPIC: undecided; N of M blocks failed …")
+def _failing(compared: Compared) -> str:
+    """So many blocks failed that a verdict needs further ones to succeed."""
+    if compared.contrast.verdict != "undecided" or not compared.contrast.fails_too_often:
+        return ""
+    return (
+        f"{compared.pair}: undecided; {compared.evidence}, too many for a verdict unless further "
+        f"{compared.design.unit}s succeed."
+    )
+
+
+@statement("comparison", "SYSTEM and SYSTEM are equivalent within ±N % in TOPIC (95 % CI …)")
+def _equivalent(compared: Compared) -> str:
+    """The interval lies within the equivalence margin."""
+    contrast, design = compared.contrast, compared.design
+    interval = contrast.interval
+    if interval is None or contrast.verdict != "equivalent":
+        return ""
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    detected = ""
+    if not interval.low <= 0 <= interval.high:
+        size = scale_of_doubt(low, high).signed(math.exp(interval.estimate))
+        detected = f"; a difference of {size} % was detected"
+    return (
+        f"{contrast.system} and {contrast.against} are equivalent within "
+        f"±{100 * design.equivalent_within:g} % in {contrast.quantity.topic} "
+        f"({coverage(interval.level)} CI {compatible(low, high)}, "
+        f"{design.amount(interval.blocks)}){detected}."
+    )
+
+
+@statement("comparison", "SYSTEM against SYSTEM in TOPIC: undecided after N blocks (95 % CI …)")
+def _undecided(compared: Compared) -> str:
+    """The interval holds values on both sides of the equivalence margin."""
+    interval, design = compared.contrast.interval, compared.design
+    if interval is None or compared.contrast.verdict != "undecided":
+        return ""
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    head = f"{compared.pair}: undecided after {design.amount(interval.blocks)} "
+    level = f"{coverage(interval.level)} CI {compatible(low, high)}"
+    if is_extended(low, high, interval.p, interval.level):
+        return (
+            f"{head}({level}, extended to equality): not significant after correction for "
+            f"{compared.family.size} comparisons ({compared.family.correction})."
+        )
+    if compared.contrast.futile:
+        return f"{head}({level}); stopped there, because {_too_many(interval, compared)}."
+    return f"{head}({level}); {outlook(interval, design, compared.family)}."
+
+
+def _too_many(interval: RepeatedInterval, compared: Compared) -> str:
+    """Why more blocks were not made."""
+    needed, design = compared.needed(interval), compared.design
+    blocks = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed}"
+    return (
+        f"a decision needs {blocks} {design.unit}s ({100 * LIKELY:.0f} % chance) and the last look "
+        f"is after {design.looks[-1].blocks}"
+    )
+
+
+def outlook(interval: RepeatedInterval, design: Design, family: Family) -> str:
+    """How many more blocks are needed for a decision."""
+    rope = math.log1p(design.equivalent_within)
+    needed = blocks_needed(design.spending, interval, rope, family.next_level(design))
+    more = f"more than {MANY_BLOCKS}" if needed is None else f"≈ {needed - interval.blocks}"
+    return f"{more} more {design.unit}s needed ({100 * LIKELY:.0f} % chance)"
+
+
+@statement("comparison", "SYSTEM is N % faster than SYSTEM in TOPIC (95 % CI …, N blocks)")
+def _different(compared: Compared) -> str:
+    """The interval excludes 1."""
+    contrast, design = compared.contrast, compared.design
+    interval = contrast.interval
+    if interval is None:
+        return ""
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    scale = scale_of_difference(low, high)
+    nearest, farthest = nearest_first(low, high)
+    size, topic = scale.amount(math.exp(interval.estimate)), contrast.quantity.topic
+    if interval.high - interval.low <= SAME:
+        claim = _claim(contrast, f"exactly {size}", scale)
+        return f"{claim} in {topic}, the same in each of {design.amount(interval.blocks)}."
+    text = (
+        f"{_claim(contrast, size, scale)} in {topic} ({coverage(interval.level)} CI "
+        f"{scale.number(nearest)} to {scale.amount(farthest)}, {design.amount(interval.blocks)})"
+    )
+    if abs(math.log(nearest)) >= math.log1p(design.equivalent_within):
+        return f"{text}."
+    margin = f"±{100 * design.equivalent_within:g} %"
+    return f"{text}; the interval includes differences within the equivalence margin ({margin})."
+
+
+COMPARISONS: Final = (
+    _withheld,
+    _invalid,
+    _too_early,
+    _failing,
+    _equivalent,
+    _undecided,
+    _different,
+)
+"""The first that applies is printed."""
+
+
+def _claim(contrast: Contrast, amount: str, scale: Scale) -> str:
+    """Who is better, and by how much: speeds are faster or slower, times are less or more.
+
+    Instructions are fewer or more.
+    """
+    system, against = contrast.system, contrast.against
+    if contrast.quantity.unit == PATH_LENGTH:
+        if scale.factor:
+            return f"{system} needs {amount} as many instructions per operation as {against}"
+        word = "fewer" if contrast.verdict == "faster" else "more"
+        return f"{system} needs {amount} {word} instructions per operation than {against}"
+    if contrast.quantity.direction == "higher":
+        if scale.factor:
+            return f"{system} is {amount} as fast as {against}"
+        return f"{system} is {amount} {contrast.verdict} than {against}"
+    if scale.factor:
+        return f"{system} takes {amount} the time of {against}"
+    word = "less" if contrast.verdict == "faster" else "more"
+    return f"{system} takes {amount} {word} time than {against}"
+
+
+THROUGHPUT: Final = " throughput"
+"""A metric with this word in its name is worded as more of it, not as faster."""
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """The best system of a workload by estimate, against each of the others."""
+
+    best: str
+    against: tuple[Contrast, ...]
+    """Told from the best system's side, in the order of rank."""
+
+    def with_verdict(self, *verdicts: str) -> list[Contrast]:
+        """The contrasts with one of these verdicts."""
+        return [contrast for contrast in self.against if contrast.verdict in verdicts]
+
+
+def answer(index: Index, judged: Judged, plan: Plan, family: Family) -> str:
+    """One sentence on one workload: the best system against each of the others.
+
+    Open comparisons come first: a system that is not separated from another one is not called
+    the best.
+    """
+    topic, design, here = judged.quantity.topic, plan.design, _here(plan)
+    ranked = [standing.system for standing in index.standings]
+    if len(ranked) < 2:
+        return f"No verdict on {topic} {here}: fewer than two systems have been measured."
+    best, *others = dict.fromkeys((*ranked, *judged.systems))
+    rivals = Rivals(best, tuple(judged.between(best, other) for other in others))
+    if reason := rivals.against[0].withheld:
+        return f"No verdict on {topic} {here}: {reason}."
+    if all(found.interval is None and found.verdict != "invalid" for found in rivals.against):
+        return _answer_too_early(topic, rivals, family.first_look(design), here, design)
+    parts = [
+        _open(topic, rivals, judged, family, design),
+        _answer_equivalent(topic, rivals, design),
+        _answer_different(topic, rivals),
+        _answer_invalid(topic, rivals),
+    ]
+    text = f"{'; '.join(filter(None, parts))} {here}."
+    return text if text.startswith(rivals.best) else text[0].upper() + text[1:]
+
+
+def _here(plan: Plan) -> str:
+    """Where the verdicts hold, and when where the plan has several sessions."""
+    where = "between these hosts" if between_hosts(plan) else "on this host"
+    sessions = plan.design.sessions
+    if sessions == 1:
+        return where
+    return f"{where}, {'over' if plan.design.unit == 'session' else 'in these'} {sessions} sessions"
+
+
+def _answer_too_early(
+    topic: str, rivals: Rivals, first: int | None, here: str, design: Design
+) -> str:
+    """``first``: blocks of the first look that has an interval for so many comparisons."""
+    if first is None:
+        few = f"too few {design.unit}s for its comparisons"
+        return f"No verdict on {topic} {here}: the plan has {few}."
+    blocks = min(len(contrast.differences) for contrast in rivals.against)
+    return (
+        f"No verdict yet on {topic} {here}: {blocks} of the {first} {design.unit}s "
+        "of the first look are there."
+    )
+
+
+def _open(topic: str, rivals: Rivals, judged: Judged, family: Family, design: Design) -> str:
+    found = rivals.with_verdict("undecided")
+    if not found:
+        return ""
+    others = listed(
+        [f"{one.against} ({_possible(judged.as_printed(one), family, design)})" for one in found]
+    )
+    return f"undecided in {topic} between {rivals.best} and {others}"
+
+
+def _possible(contrast: Contrast, family: Family, design: Design) -> str:
+    """What an open comparison leaves possible, of which of the two, and why it is open."""
+    interval = contrast.interval
+    if interval is None:
+        return f"too few {design.unit}s"
+    possible = compatible(math.exp(interval.low), math.exp(interval.high))
+    excludes = not interval.low <= 0 <= interval.high
+    yet = f"; not significant after correction for {family.size} comparisons" if excludes else ""
+    level = coverage(interval.level)
+    after = design.amount(interval.blocks)
+    return f"{contrast.system} {possible} after {after}, {level} CI{yet}"
+
+
+def _answer_equivalent(topic: str, rivals: Rivals, design: Design) -> str:
+    found = rivals.with_verdict("equivalent")
+    if not found:
+        return ""
+    others = listed([contrast.against for contrast in found])
+    within = f"equivalent within ±{100 * design.equivalent_within:g} %"
+    return f"{rivals.best} and {others} are {within} in {topic}"
+
+
+def _answer_different(topic: str, rivals: Rivals) -> str:
+    """``xfs does 24–39 % more postmark transactions per second than ext4 and …``."""
+    found = rivals.with_verdict("faster", "slower")
+    if not found:
+        return ""
+    clauses = [_clause(contrast, topic, first=place == 0) for place, contrast in enumerate(found)]
+    return f"{rivals.best} {listed(clauses)}"
+
+
+def _answer_invalid(topic: str, rivals: Rivals) -> str:
+    found = rivals.with_verdict("invalid")
+    if not found:
+        return ""
+    others = listed([contrast.against for contrast in found])
+    return f"no verdict in {topic} on {rivals.best} against {others}, too many blocks failed"
+
+
+def _clause(contrast: Contrast, topic: str, first: bool) -> str:
+    """What the system does more or less of than another one; in full only the first time."""
+    interval = contrast.interval
+    if interval is None:
+        raise ValueError("a difference without an interval")
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    amount, more = span(low, high), interval.estimate > 0
+    factor = scale_of_difference(low, high).factor
+    quantity = contrast.quantity
+    if quantity.unit == PATH_LENGTH:
+        joint = "as" if factor else "than"
+        word = "times as many" if factor else "more" if more else "fewer"
+        amount = f"{amount} {word} instructions per operation {joint}"
+        return _worded("needs", amount, contrast, f" in {topic}", first)
+    if quantity.direction == "lower":
+        word = "times the time of" if factor else "more time than" if more else "less time than"
+        return _worded("takes", f"{amount} {word}", contrast, f" in {topic}", first)
+    if quantity.unit == "1/s" and quantity.metric:
+        word = "times as many" if factor else "more" if more else "fewer"
+        return _counted(f"{amount} {word}", "as" if factor else "than", contrast, first)
+    where = f" in {topic}"
+    named, throughput, _ = quantity.metric.partition(THROUGHPUT)
+    if throughput:
+        where = f" in {named}{topic.removeprefix(quantity.metric)}"
+        word = "times the" if factor else "more" if more else "less"
+        joint = "of" if factor else "than"
+        return _worded("has", f"{amount} {word}{throughput} {joint}", contrast, where, first)
+    word = "times as fast as" if factor else "faster than" if more else "slower than"
+    return _worded("is", f"{amount} {word}", contrast, where, first)
+
+
+def _counted(amount: str, joint: str, contrast: Contrast, first: bool) -> str:
+    """``does 24 % more files created per second, loop 2, than ext4``; the place may come last."""
+    if not first:
+        return f"{amount} {joint} {contrast.against}"
+    metric = contrast.quantity.metric
+    place = contrast.quantity.topic.removeprefix(metric)
+    inside, behind = (f"{place},", "") if place.startswith(",") else ("", place)
+    return f"does {amount} {metric} per second{inside} {joint} {contrast.against}{behind}"
+
+
+def _worded(verb: str, amount: str, contrast: Contrast, where: str, first: bool) -> str:
+    return f"{verb} {amount} {contrast.against}{where}" if first else f"{amount} {contrast.against}"

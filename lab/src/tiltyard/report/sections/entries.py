@@ -1,0 +1,294 @@
+"""Cells of tables: values, shares, ratios and intervals, verdicts, and the names of tables."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tiltyard.analysis.model import (
+    Cell,
+    Comparison,
+    Findings,
+    Index,
+    Pair,
+    Summary,
+    SystemFindings,
+    WorkloadFindings,
+)
+from tiltyard.analysis.quantity import Direction
+from tiltyard.analysis.statements.deltas import (
+    Crossing,
+    Delta,
+    delta,
+    percent,
+    signed,
+    unprinted_decimals,
+)
+from tiltyard.analysis.statements.numbers import coverage, p_number, percent_text
+from tiltyard.analysis.verdict import Beside
+from tiltyard.charts.figures import (
+    Estimated,
+    advantage_text,
+    interval_text,
+    percent_better,
+    ratio_text,
+    verdict_word,
+)
+from tiltyard.charts.measure import Measure
+from tiltyard.report.document import Block, Column, Entry, Paragraph, Table
+from tiltyard.units import digits_of, display_unit, format_duration
+
+PLAIN_LEVEL: Final = 0.95
+PLAIN_HEAD: Final = "95 % CI"
+
+
+def slug(text: str) -> str:
+    """``iozone in-cache, ext4`` → ``iozone-in-cache-ext4``; never empty."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
+
+
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """Each name's slug; where two would be the same, the later one gets a number."""
+    found: dict[str, str] = {}
+    for name in names:
+        base = own = slug(name)
+        count = 1
+        while own in found.values():
+            count += 1
+            own = f"{base}-{count}"
+        found[name] = own
+    return found
+
+
+def place(findings: Findings, workload: WorkloadFindings) -> str:
+    """What the ids of everything about one workload begin with."""
+    return slugs(one.name for one in findings.workloads)[workload.name]
+
+
+MISSING = Entry("–", quiet=True)
+"""What stands where there is no value."""
+
+
+@dataclass(frozen=True)
+class Printing(Measure):
+    """One unit for many values, so that they can be read against each other."""
+
+    def entry(self, value: float | None, *, strong: bool = False, quiet: bool = False) -> Entry:
+        """A value in base units as a cell of a table; a dash where there is none."""
+        if value is None:
+            return MISSING
+        return Entry(self.number(value), value / self.factor, strong=strong, quiet=quiet)
+
+
+def printing(
+    shown: Cell | Index, values: Iterable[float], digits: int | None = None, *, widest: bool = False
+) -> Printing:
+    """As the source prints a metric; else in the unit of the smallest positive value.
+
+    So no value loses its digits; with ``widest`` in that of the largest, as people say a rank.
+    """
+    if shown.printed is not None:
+        return Printing(shown.printed.unit, shown.printed.factor, shown.printed.decimals)
+    positive = [value for value in values if value > 0]
+    size = (max if widest else min)(positive, default=0.0)
+    factor, unit = display_unit(size, shown.shown_in)
+    return Printing(unit, factor, None, digits or digits_of(shown.unit))
+
+
+def summary_of(cell: Cell, system: str) -> Summary | None:
+    """What is known of one system at one point."""
+    return next((found for found in cell.summaries if found.system == system), None)
+
+
+def system_entry(name: str, *, quiet: bool = False) -> Entry:
+    """A system with its sign."""
+    return Entry(name, kind="system", quiet=quiet)
+
+
+def by_system(
+    id: str,
+    title: str,
+    head: str,
+    systems: Sequence[SystemFindings],
+    rows: Iterable[tuple[Entry, Mapping[str, str]]],
+    caption: str = "",
+) -> Table:
+    """Facts down, systems across; a dash where a system lacks the fact."""
+    return Table(
+        id=id,
+        title=title,
+        columns=(
+            Column(head, figures=False),
+            *(Column(system.name, figures=False) for system in systems),
+        ),
+        rows=tuple(
+            (fact, *(Entry(values.get(system.name, "–")) for system in systems))
+            for fact, values in rows
+        ),
+        caption=caption,
+    )
+
+
+def percent_entry(share: float | None, *, quiet: bool = False) -> Entry:
+    """A share under a head with ``%``."""
+    if share is None:
+        return MISSING
+    return Entry(percent_text(share).removesuffix(" %"), 100 * share, quiet=quiet)
+
+
+def p_entry(p: float | None) -> Entry:
+    """A p-value as a cell of a table."""
+    return Entry(p_number(p), p) if p is not None else MISSING
+
+
+def duration_entry(seconds: float) -> Entry:
+    """A time that it took: ``1:15``; its number is in seconds."""
+    return Entry(format_duration(seconds), seconds)
+
+
+def count_entry(count: int, *, quiet: bool = False) -> Entry:
+    """A whole number."""
+    return Entry(f"{count:,}", float(count), quiet=quiet)
+
+
+def ratio_entry(found: Estimated) -> Entry:
+    """The estimate, with the digits that its interval supports."""
+    return Entry(ratio_text(found), found.ratio, strong=True)
+
+
+def interval_entry(found: Estimated) -> Entry:
+    """The interval as one cell; a dash where there is none."""
+    return Entry(interval_text(found), quiet=found.low is None)
+
+
+def verdict_entry(comparison: Comparison | Beside, findings: Findings) -> Entry:
+    """The verdict with its sign."""
+    word = verdict_word(comparison.verdict, findings.clock)
+    return Entry(word, kind="verdict", verdict=comparison.verdict)
+
+
+def advantage_entry(comparison: Comparison | None, direction: Direction) -> Entry:
+    """By how many percent it is better, with its verdict; beneath the ratio and its interval."""
+    if comparison is None or comparison.ratio is None:
+        return MISSING
+    beneath = ratio_text(comparison)
+    if comparison.low is not None:
+        beneath += f" ({interval_text(comparison)})"
+    return Entry(
+        advantage_text(comparison, direction).removesuffix(" %"),
+        percent(comparison.ratio, direction),
+        beneath=beneath,
+        kind="verdict",
+        verdict=comparison.verdict,
+        strong=comparison.verdict in ("faster", "slower", "equivalent"),
+        quiet=comparison.verdict in ("undecided", "invalid"),
+    )
+
+
+def percent_difference(percent: float, decimals: int) -> Entry:
+    """A difference in percent that has no interval."""
+    return Entry(signed(percent, decimals), percent)
+
+
+def plain_advantage_entry(ratio: float, direction: Direction) -> Entry:
+    """The same of a ratio that was not judged."""
+    return Entry(percent_better(ratio, direction).removesuffix(" %"), percent(ratio, direction))
+
+
+def interval_head(levels: Iterable[float]) -> str:
+    """Head of a column of intervals: the level where all have the usual one."""
+    return PLAIN_HEAD if {*levels} <= {PLAIN_LEVEL} else "interval"
+
+
+def levels_above(levels: Iterable[float]) -> str:
+    """The levels beyond the usual one: ``98.3 %``, ``97.5 % to 99.1 %``, or nothing."""
+    above = sorted(level for level in levels if level > PLAIN_LEVEL)
+    return " to ".join(dict.fromkeys(map(coverage, (*above[:1], *above[-1:]))))
+
+
+def levels_note(levels: Iterable[float], *, together: bool = False) -> tuple[Block, ...]:
+    """Where intervals are wider than usual, and why: those of an index hold together."""
+    above = levels_above(levels)
+    if not above:
+        return ()
+    if together:
+        text = (
+            "Simultaneous 95 % confidence intervals; the ranks hold with them. The level of each "
+            "alone "
+            f"is {above}."
+        )
+    else:
+        text = (
+            f"95 % confidence intervals; of differences selected from many {above}, so that at "
+            "most 5 % "
+            "of all claimed ones are expected to miss (false coverage rate)."
+        )
+    return (Paragraph(text, "note"),)
+
+
+def without_empty_columns(table: Table) -> Table:
+    """The table without columns in which nothing stands: no intervals, no blocks.
+
+    Columns that its charts name have values, so their places stay.
+    """
+    kept = [
+        place
+        for place in range(len(table.columns))
+        if any(row[place].text not in ("", "–") for row in table.rows)
+    ]
+    return replace(
+        table,
+        columns=tuple(table.columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
+    )
+
+
+CAPTION = (
+    "Delta: improvement in % (higher rate or lower time); beneath it the interval, "
+    "where values were repeated."
+)
+
+
+def delta_entry(found: Delta | None) -> Entry:
+    """The percentage, beneath it its interval, with the sign of its verdict."""
+    if found is None:
+        return MISSING
+    if not found.interval:
+        return Entry(found.text, found.percent)
+    return Entry(
+        found.text,
+        found.percent,
+        beneath=found.interval,
+        kind="verdict",
+        verdict=found.verdict,
+        strong=found.verdict in ("faster", "slower", "equivalent"),
+        quiet=found.verdict in ("undecided", "invalid"),
+    )
+
+
+def delta_of(findings: Findings, of: Cell | Index, pair: Pair | None) -> Entry:
+    """A pair in a cell or an index; a dash where it was not compared."""
+    if pair is None:
+        return MISSING
+    decimals = unprinted_decimals(findings)
+    return delta_entry(delta(of.comparisons, pair, of.direction, decimals))
+
+
+def delta_columns(crossed: Crossing) -> tuple[Column, ...]:
+    """A column for each level and group: what the level is worth over the base there."""
+    return tuple(
+        Column(group or "delta", "%", under=f"{level} over {crossed.base}")
+        for level in crossed.levels[1:]
+        for group in crossed.groups
+    )
+
+
+def delta_entries(
+    findings: Findings, crossed: Crossing, of: Cell | Index, block: str
+) -> tuple[Entry, ...]:
+    """The entries under :func:`delta_columns`."""
+    return tuple(
+        delta_of(findings, of, crossed.pair(level, block, group))
+        for level in crossed.levels[1:]
+        for group in crossed.groups
+    )

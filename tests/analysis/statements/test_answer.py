@@ -1,0 +1,140 @@
+import re
+
+import pytest
+
+from support.synthetic import Shape, card, synthetic_study
+from tiltyard.analysis.findings import analyse
+
+
+def answer_of(**study):
+    return analyse(*synthetic_study(**study)).answer
+
+
+def test_rates_are_told_as_more_per_second():
+    text = answer_of(effects={"xfs": 1.31, "btrfs": 0.5}, noise=0.03)
+    assert text == (
+        "xfs does 26–39 % more postmark transactions per second than ext4 and "
+        "2.52–2.74 times as many as btrfs on this host."
+    )
+
+
+def test_the_place_in_a_grid_stands_behind_the_rate():
+    created = Shape(
+        metrics=(card("created", "files created", "1/s"),),
+        typical={"created": 9_000.0},
+        grid=("loop",),
+        points=({"loop": 1},),
+    )
+    text = answer_of(
+        systems=("ext4", "xfs"),
+        workloads=("fs_mark",),
+        shapes={"fs_mark": created},
+        effects={"xfs": 1.31},
+    )
+    assert "more fs_mark files created per second, loop 1, than ext4" in text
+
+
+def test_a_metric_that_begins_with_its_workload_is_named_once():
+    shape = Shape((card("random_read", "random reads", "1/s"),), {"random_read": 1e6})
+    text = answer_of(
+        systems=("ext4", "xfs"),
+        workloads=("random",),
+        shapes={"random": shape},
+        effects={"xfs": 1.31},
+    )
+    assert "more random reads per second than ext4" in text
+
+
+def test_a_mean_over_cells_is_told_as_faster():
+    text = answer_of(systems=("ext4", "xfs"), workloads=("iozone",), effects={"xfs": 1.31})
+    assert text.startswith("xfs is ")
+    assert text.endswith(" % faster than ext4 in iozone over all 78 cells on this host.")
+
+
+def test_two_workloads_get_a_sentence_each():
+    text = answer_of(workloads=("postmark", "iozone"), effects={"xfs": 1.31, "btrfs": 0.5})
+    assert text.count(".") >= 2
+    assert "postmark transactions" in text
+    assert "iozone over all 78 cells" in text
+
+
+def test_the_best_is_not_called_so_while_it_is_not_separated():
+    text = answer_of(effects={"xfs": 1.004, "btrfs": 0.5}, noise=0.03, blocks=20)
+    assert text.startswith("Undecided in postmark transactions between ")
+    assert "as btrfs" in text
+
+
+@pytest.mark.parametrize("effect", [1.004, 0.996])
+def test_what_is_open_is_told_from_the_side_of_the_table(effect):
+    """Whichever of the two seems better: the baseline is what others are compared against."""
+    text = answer_of(systems=("ext4", "xfs"), effects={"xfs": effect}, noise=0.03, blocks=20)
+    assert re.search(
+        r"between (ext4 and xfs|xfs and ext4) \(xfs −[\d.]+ to \+[\d.]+ % after 20 ", text
+    )
+
+
+def test_equivalent_systems_share_the_place():
+    text = answer_of(effects={"btrfs": 0.5}, noise=0.004, blocks=20)
+    assert " are equivalent within ±2 % in postmark transactions; " in text
+    assert text.endswith("as btrfs on this host.")
+
+
+def test_there_is_no_answer_before_simultaneous_intervals_exist():
+    text = answer_of(effects={"xfs": 1.31, "btrfs": 0.7}, blocks=7)
+    assert text.startswith("No verdict yet on postmark transactions on this host: 7 of the 10 ")
+
+
+def test_before_the_first_look_there_is_no_answer():
+    expected = "No verdict yet on postmark transactions on this host: 3 of the 10 blocks of the "
+    assert answer_of(blocks=3).startswith(expected)
+
+
+def test_without_trials_there_is_no_answer():
+    expected = "No verdict yet on postmark: no trial of it is done."
+    assert answer_of(blocks=0) == expected
+
+
+def test_a_system_that_always_fails_is_named():
+    _, run = synthetic_study()
+    failed = [trial.key for trial in run.trials if trial.key.system == "btrfs"]
+    text = answer_of(effects={"xfs": 1.31}, failed=failed)
+    assert text.endswith(
+        "no verdict in postmark transactions on xfs against btrfs, too many blocks failed "
+        "on this host."
+    )
+
+
+@pytest.mark.parametrize("effect", [1.31, 0.7, 0.3])
+def test_times_are_told_as_time(effect):
+    shapes = {"unpack": Shape((card("time", "total time", "s", "lower"),), {"time": 3.0})}
+    text = answer_of(
+        systems=("ext4", "xfs"), workloads=("unpack",), effects={"xfs": effect}, shapes=shapes
+    )
+    winner, other = ("xfs", "ext4") if effect > 1 else ("ext4", "xfs")
+    assert text.startswith(f"{winner} takes ")
+    assert text.endswith(f"less time than {other} in unpack total time on this host.")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_answer_never_contradicts_the_table(seed):
+    """Every system is told as beaten exactly when the index says so."""
+    findings = analyse(
+        *synthetic_study(
+            effects={"xfs": 1.04, "btrfs": 0.97},
+            noise=0.03,
+            blocks=(7, 10, 20)[seed % 3],
+            seed=seed,
+        )
+    )
+    index = findings.workloads[0].index
+    best = index.standings[0].system
+    for found in index.comparisons:
+        if best not in (found.system, found.against):
+            continue
+        other = found.against if found.system == best else found.system
+        beaten = found.verdict == ("faster" if found.system == best else "slower")
+        told = any(
+            f"{word} {other}" in findings.answer or f"per second than {other}" in findings.answer
+            for word in ("more than", "fewer than")
+        )
+        assert told == beaten
