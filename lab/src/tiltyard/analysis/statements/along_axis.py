@@ -21,7 +21,7 @@ from tiltyard.analysis.statements.evidence import (
 )
 from tiltyard.analysis.statements.numbers import interval, moves, named, nearest, p_text, ratio
 from tiltyard.analysis.statements.statement import Statement
-from tiltyard.stats.equivalence import MIN_BLOCKS, Sameness
+from tiltyard.stats.equivalence import MIN_BLOCKS, PairwiseTost
 from tiltyard.stats.multiple import holm
 from tiltyard.stats.slope import slopes
 from tiltyard.stats.student import Students, p_below, paired_ts
@@ -201,7 +201,7 @@ def _saturation_test(course: Course) -> Result:
     )
 
 
-def _start_of_flat(same: Sameness) -> int:
+def _start_of_flat(same: PairwiseTost) -> int:
     """The first level from which on all are the same."""
     last = len(same.farthest) - 1
     start = last

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from tiltyard.analysis.quantity import GridCell, pairs_of
-from tiltyard.analysis.readings import PERCENTILES
 from tiltyard.analysis.statements.evidence import ALPHA, Candidate, Result, Scene, some
 from tiltyard.analysis.statements.numbers import interval, nearest, p_text, ratio
 from tiltyard.analysis.statements.statement import Statement
+from tiltyard.run.samples import PERCENTILES
 from tiltyard.stats.bimodal import Dip, dip_test, two_modes
 from tiltyard.stats.consistency import SpreadRatio, spread_ratio
 from tiltyard.stats.sequential import LEVEL, RepeatedInterval, repeated_interval

@@ -115,7 +115,7 @@ def _disturbed(evidence: Evidence) -> Iterator[Notice]:
             deviation=True,
             text=f"{len(run.spoiled)} of {len(blocks)} blocks are disturbed and count all the "
             "same, as the study asks.",
-            advice='Replace them: [gates] spoiled = "replace"; or stop other work on this host.',
+            advice='Replace them: [noise] disturbed = "replace"; or stop other work on this host.',
         )
 
 

@@ -18,7 +18,7 @@ from tiltyard.analysis.quantity import GridCell, Measured
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
-from tiltyard.stats.equivalence import Sameness, sameness
+from tiltyard.stats.equivalence import PairwiseTost, pairwise_tost
 from tiltyard.stats.types import FloatArray
 from tiltyard.units import SIZE_UNITS, format_value, reading_unit
 
@@ -127,9 +127,9 @@ class Course:
         return np.log2(np.array(self.levels, dtype=np.float64))
 
     @cached_property
-    def same(self) -> Sameness:
+    def same(self) -> PairwiseTost:
         """Which of its levels are the same; for several kinds, from five blocks on."""
-        return sameness(self.values, SAME_ALPHA)
+        return pairwise_tost(self.values, SAME_ALPHA)
 
     def between(self, first: int, last: int) -> str:
         """``from 4 KiB to 1 MiB record``, ``from depth 1 to 32``, by places of levels."""

@@ -14,7 +14,7 @@ from tiltyard.analysis.statements.numbers import interval, nearest, p_text, rati
 from tiltyard.analysis.statements.statement import Statement
 from tiltyard.run.record import TrialRecord
 from tiltyard.stats.level_shift import level_shift
-from tiltyard.stats.outliers import Outlier, oddest
+from tiltyard.stats.outliers import Outlier, max_outlier
 from tiltyard.stats.permutation import lag_one, largest_cusum, permutation_p
 from tiltyard.stats.trend import thinned, trend
 from tiltyard.stats.types import FloatArray
@@ -258,7 +258,7 @@ UNUSUAL: Final = 0.02
 
 
 def _outlier_tests(scene: Scene) -> Iterator[Result]:
-    found = oddest(scene.relative, OUTLIER.min_blocks)
+    found = max_outlier(scene.relative, OUTLIER.min_blocks)
     if found is not None:
         yield Result(found.p, _outlier_claim(scene, found) if found.score > SCORE else None)
 

@@ -5,9 +5,8 @@ from itertools import groupby
 from typing import Final
 
 from tiltyard.analysis.model import Cell, Findings, Summary, WorkloadFindings
-from tiltyard.charts.differences import by_test
 from tiltyard.charts.figures import alone, with_unit
-from tiltyard.charts.grid import Grid, map_of
+from tiltyard.charts.grid import Grid, by_test, map_of
 from tiltyard.report.document import Block, Column, Entry, Fold, Sentences, SheetChart, Table
 from tiltyard.report.sections.axis_table import (
     AxisTable,

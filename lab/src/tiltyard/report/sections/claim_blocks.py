@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tiltyard.analysis.audit.model import Audited, Outcome
 from tiltyard.analysis.model import Effect, Findings, WorkloadFindings
 from tiltyard.analysis.statements.deltas import lines_of
 from tiltyard.analysis.statements.registry import claims
 from tiltyard.charts.effects import effect_label
+from tiltyard.collected.audited import Audited, Outcome
 from tiltyard.report.document import Block, Column, Entry, Facts, Fold, Paragraph, Sentences, Table
 from tiltyard.report.pictures import figures
 from tiltyard.report.sections.entries import (

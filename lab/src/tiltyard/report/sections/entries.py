@@ -28,13 +28,13 @@ from tiltyard.analysis.statements.numbers import coverage, p_number, percent_tex
 from tiltyard.analysis.verdict import Beside
 from tiltyard.charts.figures import (
     Estimated,
+    Measure,
     advantage_text,
     interval_text,
     percent_better,
     ratio_text,
     verdict_word,
 )
-from tiltyard.charts.measure import Measure
 from tiltyard.report.document import Block, Column, Entry, Paragraph, Table
 from tiltyard.units import digits_of, display_unit, format_duration
 

@@ -49,7 +49,6 @@ LIMIT_BYTES = 1_200_000
 """Of all pictures of a page together."""
 _SMALL_BYTES = 50_000
 """A picture of up to this size stays as it is."""
-_TITLES = re.compile(r"<title>.*?</title>")
 
 
 @dataclass(frozen=True)
@@ -69,14 +68,15 @@ class Pictures:
     @classmethod
     def of(cls, document: Document, limit_bytes: int = LIMIT_BYTES) -> "Pictures":
         """Draw them; beyond the limit the largest lose their titles, then their narrow forms."""
-        found = {figure.id: _draw(figure) for figure in document.figures()}
+        by_id = {figure.id: figure for figure in document.figures()}
+        drawn = {id: _draw(figure) for id, figure in by_id.items()}
         for lessen in (_untitled, _wide_only):
-            for id in sorted(found, key=lambda id: -_size(found[id])):
-                if sum(map(_size, found.values())) <= limit_bytes:
-                    return cls(found)
-                if _size(found[id]) > _SMALL_BYTES:
-                    found[id] = lessen(found[id])
-        return cls(found)
+            for id in sorted(drawn, key=lambda id: -_size(drawn[id])):
+                if sum(map(_size, drawn.values())) <= limit_bytes:
+                    return cls(drawn)
+                if _size(drawn[id]) > _SMALL_BYTES:
+                    drawn[id] = lessen(by_id[id], drawn[id])
+        return cls(drawn)
 
 
 def _draw(figure: Figure) -> Drawn:
@@ -85,11 +85,11 @@ def _draw(figure: Figure) -> Drawn:
     return Drawn(Markup(to_svg(figure.wide, figure.alt, titles=True)), narrow)
 
 
-def _untitled(drawn: Drawn) -> Drawn:
-    return Drawn(Markup(_TITLES.sub("", drawn.wide)), drawn.narrow)
+def _untitled(figure: Figure, drawn: Drawn) -> Drawn:
+    return Drawn(Markup(to_svg(figure.wide, figure.alt)), drawn.narrow)
 
 
-def _wide_only(drawn: Drawn) -> Drawn:
+def _wide_only(_figure: Figure, drawn: Drawn) -> Drawn:
     return Drawn(drawn.wide, None)
 
 
