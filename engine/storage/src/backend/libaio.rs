@@ -264,6 +264,13 @@ pub struct Libaio {
     taken: usize,
 }
 
+impl Libaio {
+    /// From now on transfers are of `file`; none may be in flight.
+    pub fn turn_to(&mut self, file: BorrowedFd) {
+        self.file = file.as_raw_fd();
+    }
+}
+
 impl Queue for Libaio {
     fn setup(file: BorrowedFd, _: [&[u8]; 2], depth: u32) -> io::Result<Self> {
         Ok(Self {

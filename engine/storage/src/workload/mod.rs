@@ -16,7 +16,6 @@ pub mod postmark;
 pub mod random;
 pub mod stream;
 pub mod tiobench;
-pub mod watch;
 
 use std::path::Path;
 

@@ -1,14 +1,11 @@
-//! Which block comes next, and in which direction it moves: computed inline, without a table.
+//! Endless sequences of the blocks of a file, from 0, and in which direction they move: computed
+//! inline, without a table.
 
 use kit::permutation::Permutation;
 use kit::splitmix::SplitMix;
 use kit::zipf::Zipf;
 
-/// An endless sequence of blocks of a file.
-pub trait Order {
-    /// The next block, from 0.
-    fn next(&mut self) -> u64;
-}
+use crate::io::Step;
 
 /// One after another, and from the start again.
 #[derive(Debug, Clone)]
@@ -24,16 +21,18 @@ impl Sequential {
     }
 }
 
-impl Order for Sequential {
+impl Iterator for Sequential {
+    type Item = u64;
+
     #[inline(always)]
-    fn next(&mut self) -> u64 {
+    fn next(&mut self) -> Option<u64> {
         let block = self.next;
         self.next = if block + 1 == self.blocks {
             0
         } else {
             block + 1
         };
-        block
+        Some(block)
     }
 }
 
@@ -51,10 +50,12 @@ impl Uniform {
     }
 }
 
-impl Order for Uniform {
+impl Iterator for Uniform {
+    type Item = u64;
+
     #[inline(always)]
-    fn next(&mut self) -> u64 {
-        self.random.below(self.blocks)
+    fn next(&mut self) -> Option<u64> {
+        Some(self.random.below(self.blocks))
     }
 }
 
@@ -77,14 +78,16 @@ impl Permuted {
     }
 }
 
-impl Order for Permuted {
+impl Iterator for Permuted {
+    type Item = u64;
+
     #[inline(always)]
-    fn next(&mut self) -> u64 {
-        let block = self.permutation.at(self.places.next());
+    fn next(&mut self) -> Option<u64> {
+        let block = self.permutation.at(self.places.next()?);
         if self.places.next == 0 {
             self.permutation = Permutation::new(self.places.blocks, self.seeds.draw());
         }
-        block
+        Some(block)
     }
 }
 
@@ -107,10 +110,12 @@ impl Skewed {
     }
 }
 
-impl Order for Skewed {
+impl Iterator for Skewed {
+    type Item = u64;
+
     #[inline(always)]
-    fn next(&mut self) -> u64 {
-        self.permutation.at(self.zipf.draw(&mut self.random))
+    fn next(&mut self) -> Option<u64> {
+        Some(self.permutation.at(self.zipf.draw(&mut self.random)))
     }
 }
 
@@ -138,9 +143,15 @@ impl Mix {
         }
     }
 
+    /// Operations on `blocks`, each in the direction that is drawn for it.
+    #[inline(always)]
+    pub fn of_blocks(mut self, blocks: impl Iterator<Item = u64>) -> impl Iterator<Item = Step> {
+        blocks.map(move |block| Step::new(block, self.is_write_next()))
+    }
+
     /// Whether the next operation is a write.
     #[inline(always)]
-    pub fn is_write_next(&mut self) -> bool {
+    fn is_write_next(&mut self) -> bool {
         match self {
             Mix::Reads => false,
             Mix::Writes => true,
@@ -153,8 +164,8 @@ impl Mix {
 mod tests {
     use super::*;
 
-    fn taken(order: &mut impl Order, count: usize) -> Vec<u64> {
-        (0..count).map(|_| order.next()).collect()
+    fn taken(order: &mut impl Iterator<Item = u64>, count: usize) -> Vec<u64> {
+        order.take(count).collect()
     }
 
     #[test]

@@ -13,28 +13,24 @@
 //! that does not start with a writing test lays the file out first, untimed; vectored calls,
 //! with which the original is not built on Linux, move every record once. A file that is mapped
 //! gets its size by ftruncate, where the original writes the last record, and is mapped shared
-//! for reading too; asynchronous records go to the kernel's queue (see `ahead`), where the
+//! for reading too; asynchronous records go to the kernel's queue (see `async_io`), where the
 //! original, with the C library's threads, rarely has more than one under way.
 //!
 //! Its throughput mode, many children at once, is a workload of its own: [`Throughput`].
 
-mod ahead;
-pub mod conduct;
-mod course;
+mod async_io;
+mod cell_resources;
 mod diagnostic;
-mod driven;
 pub mod grid;
-pub mod locks;
+mod hooks;
+mod locks;
 mod log;
-pub mod loops;
 mod options;
 mod params;
 mod pass;
-pub mod pattern;
-mod placed;
+mod pattern;
 mod run;
 mod samples;
-mod supplies;
 mod table;
 mod throughput;
 

@@ -10,18 +10,37 @@
 //! Lineage: a primitive of today, as fio (Jens Axboe) and others have it.
 
 mod params;
-mod run;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use kit::Ledger;
+use kit::splitmix::SplitMix;
+use kit::{Ledger, Probe};
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind, Timing};
+use wire::{Card, Failure, TargetKind};
 
-use self::params::Params;
-use super::blocks::measures::Kind;
-use super::blocks::{self, params::Cell};
+use self::params::{Offsets, Params};
+use super::blocks::measures::{Kind, What};
+use super::blocks::params::{Cell, Common};
+use super::blocks::{self, Channel, Mix, Outcome, Permuted, Primitive, Site, Skewed, Uniform};
 use super::{Trial, Workload};
+use crate::backend::Backend;
+use crate::io::Step;
+
+/// What is measured: reads, then writes.
+const KINDS: [Kind; 2] = [
+    Kind {
+        name: "random_read",
+        label: "random read",
+        headline: What::Operations,
+    },
+    Kind {
+        name: "random_write",
+        label: "random write",
+        headline: What::Operations,
+    },
+];
+/// Below this share of the rate asked for, the pace was not kept.
+const KEPT_MIN: f64 = 0.99;
 
 /// The workload; see the module.
 pub struct Random;
@@ -29,7 +48,7 @@ pub struct Random;
 impl Workload for Random {
     fn card(&self) -> Card {
         Card {
-            name: run::NAME.to_owned(),
+            name: Params::NAME.to_owned(),
             target: TargetKind::Directory,
             about: "blocks at random places, read and written in any mix, at a pace or flat out"
                 .to_owned(),
@@ -38,8 +57,8 @@ impl Workload for Random {
             description: DESCRIPTION.to_owned(),
             parameters: kit::params::schema::<Params>(),
             metrics: {
-                let [_, writes] = run::KINDS;
-                let rates = run::KINDS.into_iter().flat_map(Kind::cards);
+                let [_, writes] = KINDS;
+                let rates = KINDS.into_iter().flat_map(Kind::cards);
                 rates.chain([writes.fsync_card()]).collect()
             },
             grid: Cell::GRID.map(str::to_owned).into(),
@@ -56,12 +75,7 @@ impl Workload for Random {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
-        let params = Params::parse(parameters)?;
-        blocks::check_names(directory, run::NAME, params.grid().threads_max())?;
-        Ok(Box::new(Plan {
-            params,
-            directory: directory.to_owned(),
-        }))
+        blocks::plan(Params::parse(parameters)?, directory)
     }
 }
 
@@ -85,27 +99,80 @@ due at fixed instants, and a slow one makes those behind it late: their latencie
 coordinated omission). Every block read adds a word to a checksum, so that no read can be elided; \
 when verified, a word per page is compared with what was written there.";
 
-/// A trial ready to be executed.
-struct Plan {
-    params: Params,
-    directory: PathBuf,
+impl Primitive for Params {
+    const NAME: &'static str = "random";
+
+    fn common(&self) -> Common<'_> {
+        self.common()
+    }
+
+    fn lays_out(&self) -> bool {
+        true
+    }
+
+    fn regions(&self) -> usize {
+        1
+    }
+
+    fn measure<B, C, P>(&self, site: &mut Site<B, C, P>) -> Result<(), Failure>
+    where
+        B: Backend + Sync,
+        C: Channel,
+        P: Probe + Clone + Default + Send,
+    {
+        let (cell, label) = (site.cell, site.cell.label());
+        let mut task = site.task(self.read_percent > 0, self.read_percent < 100);
+        task.work.operations = self.operations(cell);
+        task.work.runtime_ns = self.runtime_ns();
+        task.rate = self.rate;
+        let (blocks, theta) = (cell.blocks(), self.theta);
+        let outcome = match self.offsets {
+            Offsets::Uniform => site.perform(label, &task, |index| {
+                self.steps(index, |random| Uniform::new(blocks, random))
+            }),
+            Offsets::Permutation => site.perform(label, &task, |index| {
+                self.steps(index, |random| Permuted::new(blocks, random))
+            }),
+            Offsets::Zipf => site.perform(label, &task, |index| {
+                self.steps(index, |random| Skewed::new(blocks, theta, random))
+            }),
+        }?;
+        let [_, writes] = KINDS;
+        for (kind, reading) in KINDS.into_iter().zip([&outcome.reads, &outcome.writes]) {
+            for sample in kind.samples(cell, reading) {
+                site.ledger.sample(sample);
+            }
+        }
+        if let Some(sample) = writes.fsync_sample(cell, &outcome.edges) {
+            site.ledger.sample(sample);
+        }
+        self.weigh_pace(&outcome, site.ledger);
+        Ok(())
+    }
 }
 
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
+impl Params {
+    /// What thread `index` does, on a sequence of blocks made from random numbers.
+    fn steps<O: Iterator<Item = u64>>(
+        &self,
+        index: usize,
+        new: impl Fn(SplitMix) -> O,
+    ) -> impl Iterator<Item = Step> {
+        let stream = |number| SplitMix::stream(self.seed, 2 * index as u64 + number);
+        Mix::of(self.read_percent, stream(1)).of_blocks(new(stream(0)))
     }
 
-    fn timing(&self) -> Timing {
-        self.params.timing
-    }
-
-    fn threads(&self) -> usize {
-        self.params.grid().threads_max() as usize
-    }
-
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(&self.params, &self.directory, ledger)
+    /// Operations that were due and never begun have no latency: that must be said.
+    fn weigh_pace(&self, outcome: &Outcome, ledger: &mut Ledger) {
+        let reached = outcome.all.operations_per_s();
+        match self.rate {
+            Some(rate) if reached < KEPT_MIN * rate => ledger.warning(
+                "rate-not-kept",
+                format!("{rate} operations per second were due, {reached:.1} were done"),
+                Some("the latencies are those of an overloaded system; use a lower rate"),
+            ),
+            _ => {}
+        }
     }
 }
 

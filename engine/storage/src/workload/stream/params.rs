@@ -9,7 +9,7 @@ use wire::{AccessKind, Failure, Timing};
 
 use crate::access::check_cache_limit;
 use crate::workload::blocks::measures::{Kind, What};
-use crate::workload::blocks::params::{BackendName, Fill, Grid};
+use crate::workload::blocks::params::{BackendName, Common, Fill, Grid};
 
 /// What all threads do at once.
 #[derive(
@@ -115,6 +115,20 @@ impl Params {
         check_cache_limit(params.access, params.cache_limit)?;
         params.phases = params.phases.sorted();
         Ok(params)
+    }
+
+    /// What both primitives have.
+    pub fn common(&self) -> Common<'_> {
+        Common {
+            grid: self.grid(),
+            include_fsync: self.include_fsync,
+            access: self.access,
+            cache_limit: self.cache_limit,
+            content: self.content,
+            verify: self.verify,
+            timing: self.timing,
+            backend: self.backend,
+        }
     }
 
     /// What spans the grid.

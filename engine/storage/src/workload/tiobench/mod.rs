@@ -15,7 +15,6 @@
 //! threads, by the scheduler's clock; what the 2017 version credits to random phases is given as
 //! the native figure only, and its unit says so.
 
-pub mod loops;
 mod measures;
 mod params;
 mod run;

@@ -1,19 +1,22 @@
 //! What one thread does in a phase.
 
 use std::ffi::CStr;
+use std::io::SeekFrom;
 use std::sync::{Mutex, PoisonError};
 
-use kit::failure::no_memory;
+use kit::content::Stamped;
+use kit::failure::{interrupted, no_memory};
 use kit::libc_random::RandR;
 use kit::team::Member;
 use kit::{clock, Buffer, Content, Probe};
 use rustix::fs::Mode;
 use wire::Failure;
 
-use super::loops::{self, Order, Work};
 use super::params::{Cell, Params, ORDER};
 use crate::access::open_flags;
 use crate::backend::{Backend, File, Positioned};
+use crate::fault::Fault;
+use crate::io::{AtPosition, Check, NoHooks, Positional, Pump, Step};
 use crate::scratch::Scratch;
 use crate::workload::edges::{Edge, Edges};
 use crate::workload::phase::Phase;
@@ -65,8 +68,7 @@ where
     ) -> Result<Part, Failure> {
         let (phase, version) = (self.phase, self.params.version);
         let stamped = self.content.stamped(member.index as u32);
-        let mut work = self.work(member.index as u32);
-        work.stamped = stamped.map_err(no_memory)?;
+        let mut stamped = stamped.map_err(no_memory)?;
         let action = if phase.is_write() { "write" } else { "read" };
         let scratch = &seat.scratch;
         let mut edges = Edges::new();
@@ -81,8 +83,12 @@ where
             .map_err(|error| scratch.failed("open", &error))?;
         edges.end(Edge::Open);
         member.probe.begin_operation();
-        let checksum = loops::execute(work, &mut file, member, &mut seat.buffer)
+        let checksum = self
+            .move_blocks(&mut file, member, &mut seat.buffer, stamped.as_mut())
             .map_err(|fault| fault.into_failure(action, scratch.path()))?;
+        if !member.goes_on() {
+            return Err(interrupted());
+        }
         edges.begin();
         if version.syncs_after(phase) {
             file.sync()
@@ -112,26 +118,58 @@ where
         Ok(file)
     }
 
-    fn work(&self, index: u32) -> Work<'_> {
-        let blocks = self.cell.blocks();
-        let order = if self.phase.is_random() {
-            // Neighbouring seeds give unlike sequences, so that counting up is enough.
-            let sequence = index * ORDER.len() as u32 + self.phase as u32;
-            Order::Random {
-                operations: self.params.random_operations,
-                range: self.params.version.random_range(blocks),
-                random: RandR(self.params.seed.wrapping_add(sequence)),
-            }
-        } else {
-            Order::Sequential { blocks }
+    /// Moves all blocks, counting each in the member's probe. `buffer` takes those that are read.
+    /// A seek is outside of the latency of the operation that follows it, as in the original.
+    /// Gives the checksum over what was verified.
+    fn move_blocks<P: Probe>(
+        &self,
+        file: &mut B::File,
+        member: &mut Member<P>,
+        buffer: &mut [u8],
+        stamped: Option<&mut Stamped>,
+    ) -> Result<u64, Fault> {
+        let (index, is_write) = (member.index as u32, self.phase.is_write());
+        let (block_bytes, blocks) = (buffer.len() as u64, self.cell.blocks());
+        let check = Check::pages_if(self.params.verify, Check::Nothing);
+        let mut pump = Pump {
+            file,
+            watch: member,
+            hooks: &mut NoHooks {
+                stamped,
+                ..NoHooks::new(self.content, check)
+            },
+            record_bytes: buffer.len(),
+            buffer,
+            times_seeks: false,
+            checksum: 0,
         };
-        Work {
-            order,
-            is_write: self.phase.is_write(),
-            is_positioned: self.params.version.is_positioned(),
-            verify: self.params.verify,
-            content: self.content,
-            stamped: None,
+        // Neighbouring seeds give unlike sequences, so that counting up is enough.
+        let sequence = index * ORDER.len() as u32 + self.phase as u32;
+        let mut random = RandR(self.params.seed.wrapping_add(sequence));
+        let range = self.params.version.random_range(blocks);
+        let drawn = (0..self.params.random_operations)
+            .map(|_| Step::new(u64::from(random.draw()) % range, is_write));
+        let in_order = (0..blocks).map(|block| Step::new(block, is_write));
+        let is_random = self.phase.is_random();
+        if self.params.version.is_positioned() {
+            match is_random {
+                true => pump.run::<Positional>(drawn)?,
+                false => pump.run::<Positional>(in_order)?,
+            };
+            return Ok(pump.checksum);
         }
+        // The original goes to the start first, even where random blocks follow.
+        let start = pump.file.seek(SeekFrom::Start(0));
+        start.map_err(|error| Fault::Io { record: 0, error })?;
+        pump.watch.probe.begin_operation();
+        let sought = drawn.map(|step| Step {
+            seek_before: Some(SeekFrom::Start(step.record * block_bytes)),
+            ..step
+        });
+        match is_random {
+            true => pump.run::<AtPosition>(sought)?,
+            false => pump.run::<AtPosition>(in_order)?,
+        };
+        Ok(pump.checksum)
     }
 }

@@ -3,19 +3,18 @@
 use kit::Buffer;
 use wire::Failure;
 
-use super::super::conduct::{Conduct, Laden};
-use super::super::driven::Driven;
-use super::super::locks::Lock;
+use super::super::cell_resources::{Backends, CellResources};
 use super::super::log::{Logging, OperationLog};
 use super::super::options::Locks;
 use super::super::pass::{Part, Stage};
-use super::super::supplies::{Backends, Supplies};
+use super::super::pattern::Dispatch;
 use super::super::table::Pass;
 use super::params::Params;
 use super::phase::Phase;
 use crate::backend::Backend;
+use crate::io::watch::Watch;
+use crate::io::RecordHooks;
 use crate::scratch::Scratch;
-use crate::workload::watch::Watch;
 
 /// What one child has to itself.
 pub struct Seat<'a, B: Backend> {
@@ -36,15 +35,15 @@ pub struct Task<'a, B, S> {
     /// How files are opened.
     pub backends: &'a Backends<B, S>,
     /// Contents and orders.
-    pub supplies: &'a Supplies<'a>,
+    pub resources: &'a CellResources<'a>,
     /// Which phase.
     pub phase: Phase,
 }
 
 impl<B, S> Task<'_, B, S>
 where
-    B: Backend<File: Driven>,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch>,
+    S: Backend<File: Dispatch>,
 {
     /// The part of the child that sits on `seat`, reported to `watch`.
     ///
@@ -53,31 +52,32 @@ where
     pub fn perform<W: Watch>(&self, seat: &mut Seat<B>, watch: &mut W) -> Result<Part, Failure> {
         let shared = &self.params.shared;
         let pass = &self.params.pass(self.phase, seat.child);
-        let mut plain = self.supplies.plain();
         if shared.is_plain() {
-            self.perform_with(pass, seat, watch, &mut plain)
-        } else {
-            let mut laden = Laden::new(shared, plain, pass.is_read(), seat.child)?;
-            self.perform_with(pass, seat, watch, &mut laden)
+            return self.perform_with(pass, seat, watch, &mut self.resources.no_hooks());
         }
+        let (verify, pattern) = (shared.verify, pass.pattern);
+        let mut hooks = self
+            .resources
+            .full_hooks(shared, verify, pattern, seat.child)?;
+        self.perform_with(pass, seat, watch, &mut hooks)
     }
 
-    fn perform_with<W, C>(
+    fn perform_with<W, H>(
         &self,
         pass: &Pass,
         seat: &mut Seat<B>,
         watch: &mut W,
-        conduct: &mut C,
+        hooks: &mut H,
     ) -> Result<Part, Failure>
     where
         W: Watch,
-        C: Conduct<B::File> + Conduct<S::File>,
+        H: RecordHooks<B::File> + RecordHooks<S::File>,
     {
         let stage = Stage {
             plain: &self.backends.plain,
             scratch: &seat.scratch,
             params: &self.params.shared,
-            work: self.supplies.work(),
+            work: self.resources.work(),
             is_stream: self.phase.is_stream(),
             locks_file: self.params.shared.locks == Locks::File,
             fills_up: self.phase.fills_up(),
@@ -87,11 +87,11 @@ where
             Some(log) => {
                 let mut watch = Logging::new(watch, log);
                 self.backends
-                    .move_records(&stage, pass, &mut watch, conduct, buffer)
+                    .move_records(&stage, pass, &mut watch, hooks, buffer)
             }
             None => self
                 .backends
-                .move_records(&stage, pass, watch, conduct, buffer),
+                .move_records(&stage, pass, watch, hooks, buffer),
         }
     }
 }

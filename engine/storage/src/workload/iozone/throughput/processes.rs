@@ -24,7 +24,7 @@ use wire::{Failure, FailureKind};
 
 use super::super::pass::Part;
 use super::board::{Board, SharedBoard, Slot};
-use crate::workload::watch::Watch;
+use crate::io::watch::Watch;
 
 /// The parent looks this often whether a child has ended; nothing is timed by it.
 const LOOK: Duration = Duration::from_millis(5);

@@ -8,16 +8,14 @@ use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe};
 use rustix::fs::OFlags;
 use wire::{AccessKind, Failure, Timing};
 
-use super::super::conduct::Laden;
-use super::super::course::Course;
-use super::super::driven::Driven;
-use super::super::locks::Lock;
+use super::super::cell_resources::{
+    mapped, queued, Backends, CellResources, Needs, CALLS, NOTHING,
+};
 use super::super::log::{self, OperationLog, Place};
 use super::super::options::{BackendName, Existing};
 use super::super::params::Params as Shared;
 use super::super::pass::{Part, Stage};
-use super::super::pattern::Motion;
-use super::super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
+use super::super::pattern::{Dispatch, Pattern};
 use super::child::{Seat, Task};
 use super::figures::{is_quoted, Figures};
 use super::params::{ChildKind, Params, Point};
@@ -52,8 +50,8 @@ fn observed<B, S>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Driven> + Sync,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch> + Sync,
+    S: Backend<File: Dispatch>,
 {
     let mut evidence = Evidence::new(params.shared.access, directory);
     let walked = walk(params, directory, backends, Some(&mut evidence), ledger);
@@ -68,8 +66,8 @@ fn walk<B, S>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Driven> + Sync,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch> + Sync,
+    S: Backend<File: Dispatch>,
 {
     let points = params.points();
     let (last, phases) = (points.len() - 1, params.own.phases.len());
@@ -81,8 +79,8 @@ where
             },
             groups: false,
         };
-        let supplies = Supplies::new(&params.shared, point.cell, needs, ledger)?;
-        let mut bench = Bench::new(params, directory, point, backends, &supplies)?;
+        let resources = CellResources::new(&params.shared, point.cell, needs, ledger)?;
+        let mut bench = Bench::new(params, directory, point, backends, &resources)?;
         bench.prepare(evidence.as_deref_mut())?;
         for (nth, &phase) in params.own.phases.iter().enumerate() {
             let done = (index * phases + nth) as f64 / (points.len() * phases) as f64;
@@ -106,21 +104,21 @@ struct Bench<'a, B: Backend, S> {
     params: &'a Params,
     point: Point,
     backends: &'a Backends<B, S>,
-    supplies: &'a Supplies<'a>,
+    resources: &'a CellResources<'a>,
     seats: Vec<Seat<'a, B>>,
 }
 
 impl<'a, B, S> Bench<'a, B, S>
 where
-    B: Backend<File: Driven> + Sync,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch> + Sync,
+    S: Backend<File: Dispatch>,
 {
     fn new(
         params: &'a Params,
         directory: &Path,
         point: Point,
         backends: &'a Backends<B, S>,
-        supplies: &'a Supplies<'a>,
+        resources: &'a CellResources<'a>,
     ) -> Result<Self, Failure> {
         let seat = |child| {
             let path = directory.join(params.file_name(child));
@@ -131,7 +129,7 @@ where
             Ok(Seat {
                 child,
                 scratch,
-                buffer: Buffer::new(supplies.slots_bytes()).map_err(no_memory)?,
+                buffer: Buffer::new(resources.slots_bytes()).map_err(no_memory)?,
                 log: Place::of(&params.shared)
                     .map(|_| OperationLog::new(point.cell.records()))
                     .transpose()?,
@@ -141,7 +139,7 @@ where
             params,
             point,
             backends,
-            supplies,
+            resources,
             seats: (0..point.children).map(seat).collect::<Result<_, _>>()?,
         })
     }
@@ -164,17 +162,17 @@ where
 
     /// What is to be done, untimed, with files that the first phase wants to find laid out, or in
     /// the cache.
-    fn rehearsal(&self) -> Option<(OFlags, Motion)> {
+    fn rehearsal(&self) -> Option<(OFlags, Pattern)> {
         let own = &self.params.own;
         match (own.existing, self.params.shared.access) {
             (Existing::Refuse, _) if own.phases[0].fills_the_file() => None,
-            (Existing::Refuse, _) => Some((OFlags::RDWR, Motion::SequentialWrite)),
-            (_, AccessKind::InCache) => Some((OFlags::RDONLY, Motion::SequentialRead)),
+            (Existing::Refuse, _) => Some((OFlags::RDWR, Pattern::SequentialWrite)),
+            (_, AccessKind::InCache) => Some((OFlags::RDONLY, Pattern::SequentialRead)),
             _ => None,
         }
     }
 
-    fn rehearse(&mut self, (flags, motion): (OFlags, Motion)) -> Result<(), Failure> {
+    fn rehearse(&mut self, (flags, pattern): (OFlags, Pattern)) -> Result<(), Failure> {
         let at_once = Shared {
             think_ms: 0,
             ..self.params.shared.clone()
@@ -184,15 +182,15 @@ where
                 plain: &self.backends.plain,
                 scratch: &seat.scratch,
                 params: &at_once,
-                work: self.supplies.work(),
+                work: self.resources.work(),
                 is_stream: false,
                 locks_file: false,
                 fills_up: false,
             };
-            let mut plain = self.supplies.plain();
-            plain.verify = false;
-            let mut conduct = Laden::new(&at_once, plain, motion.is_read(), seat.child)?;
-            stage.rehearse((flags, motion), &mut conduct, &mut seat.buffer)?;
+            let mut hooks = self
+                .resources
+                .full_hooks(&at_once, false, pattern, seat.child)?;
+            stage.rehearse((flags, pattern), &mut hooks, &mut seat.buffer)?;
         }
         Ok(())
     }
@@ -285,7 +283,7 @@ where
         let task = Task {
             params: self.params,
             backends: self.backends,
-            supplies: self.supplies,
+            resources: self.resources,
             phase,
         };
         (task, &mut self.seats)
@@ -337,9 +335,9 @@ where
                 continue;
             };
             let pass = self.params.pass(phase, seat.child);
-            let course = Course::new(pass.moves, self.supplies.work());
+            let steps = pass.pattern.steps(self.resources.work());
             let path = place.path(Some(seat.child), phase.metric());
-            log::write(&path, course, self.point.cell, log, &share.reading)?;
+            log::write(&path, steps, self.point.cell, log, &share.reading)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kit::device::Counters;
 use kit::team::Member;
-use kit::{stop, Probe, Reading};
+use kit::{clock, stop, Probe, Reading};
 use wire::{Failure, Timing};
 
 use crate::access::Evidence;
@@ -29,6 +29,12 @@ pub trait Watch {
     /// The failure of one who will never be here.
     fn start(&mut self) -> Result<(), Failure>;
 
+    /// Whether one more operation begins: it waits until that is due.
+    #[inline(always)]
+    fn begin(&mut self, _is_write: bool) -> bool {
+        true
+    }
+
     /// Whether a record that was moved just now counts, and another one should be.
     fn goes_on(&self) -> bool;
 
@@ -41,6 +47,36 @@ pub trait Watch {
     /// Counts one operation that has overlapped with others, between instants that the loop has
     /// taken if [`Watch::IS_TIMED`].
     fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64);
+
+    /// Begins the next of several operations at once if it is due; gives the instant from which
+    /// it counts, in ns. One that is later than [`Watch::now_ns`] is not due yet and has not
+    /// begun. `None` when no more begin.
+    #[inline(always)]
+    fn next_ns(&mut self) -> Option<u64> {
+        Some(if Self::IS_TIMED { clock::now_ns() } else { 0 })
+    }
+
+    /// The instant of the last look at the clock, where operations are due at instants.
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Some of several operations have been waited for.
+    #[inline(always)]
+    fn look(&mut self) {}
+
+    /// Nothing is in flight, and the next operation is due at that instant: waits for it.
+    fn wait_until(&mut self, _due_ns: u64) {}
+
+    /// One of several operations has ended, which counts if more are to follow.
+    #[inline(always)]
+    fn ended(&mut self, _is_write: bool, bytes: u64, began_ns: u64) {
+        if self.goes_on() {
+            let now_ns = if Self::IS_TIMED { clock::now_ns() } else { 0 };
+            self.overlapped_operation(bytes, began_ns, now_ns);
+        }
+    }
 
     /// Takes the second instant.
     fn stop(&mut self);
