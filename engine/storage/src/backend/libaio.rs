@@ -127,7 +127,7 @@ impl Event {
     }
 }
 
-/// An AIO context with room for so many requests. Dropping it waits for those in flight.
+/// An AIO context with room for a fixed number of requests. Dropping it waits for those in flight.
 #[derive(Debug)]
 pub struct Context {
     id: libc::c_ulong,

@@ -61,7 +61,7 @@ impl<F: File> Transport<F> for AtPosition {
     }
 }
 
-/// Each call tells the offset.
+/// Each call passes the offset.
 pub enum Positional {}
 
 impl<F: Positioned> Transport<F> for Positional {

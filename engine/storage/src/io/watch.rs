@@ -1,5 +1,5 @@
-//! What a loop reports to: the stopwatch of a single stream, or one child of many. It takes the
-//! two instants, counts, and says whether to go on.
+//! What a pump reports to: the stopwatch of a single stream, or one thread of a team. It takes the
+//! two instants, counts operations, and decides whether to continue.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use wire::{Failure, Timing};
 
 use crate::access::Evidence;
 
-/// Between [`Watch::start`] and [`Watch::stop`] lies the timed region.
+/// The timed region is between [`Watch::start`] and [`Watch::stop`].
 pub trait Watch {
-    /// Whether it wants to be told when overlapped operations began and ended.
+    /// Whether it needs the instants at which overlapped operations began and ended.
     const IS_TIMED: bool;
 
     /// All that is not timed has been done, except for a last look at the buffer.

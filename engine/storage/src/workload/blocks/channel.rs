@@ -23,7 +23,7 @@ use crate::io::{Check, NoHooks, Pipeline, Positional, Pump, Refill, Step};
 use crate::scratch::Scratch;
 
 /// Without a limit of time, the clock need not be read between operations. With one and a probe
-/// that times whole passes, it is read after so many operations.
+/// that times passes only, it is read once in this number of operations.
 const LOOK_EVERY: u64 = 64;
 
 /// What a thread does with the blocks of its file.
@@ -71,7 +71,7 @@ pub trait Channel: Sized {
         member: &mut Member<Directed<P>>,
     ) -> Result<u64, Fault>;
 
-    /// Makes the file so long, where it must be before blocks can be written.
+    /// Gives the file its size, where that is needed before blocks can be written.
     ///
     /// # Errors
     /// Those of ftruncate(2).

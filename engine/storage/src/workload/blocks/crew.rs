@@ -19,7 +19,7 @@ use crate::backend::queue::Grant;
 use crate::backend::{Backend, File};
 use crate::io::Step;
 use crate::scratch::{in_the_way, Scratch};
-use crate::workload::edges::{Edge, Edges};
+use crate::workload::region::{BoundaryCall, BoundaryCalls};
 
 /// The files of one cell of the grid, removed when it is dropped, and what they hold.
 pub struct Crew<'a, B: Backend> {
@@ -49,7 +49,7 @@ pub struct Outcome {
     /// What of it went out.
     pub writes: Reading,
     /// Calls of fsync, where they are timed.
-    pub edges: Edges,
+    pub calls: BoundaryCalls,
 }
 
 /// The file of thread `index` of a workload.
@@ -57,7 +57,7 @@ fn file_in(directory: &Path, workload: &str, index: u32) -> PathBuf {
     directory.join(format!("tiltyard-{workload}.{index}"))
 }
 
-/// Whether the names of the files of so many threads are free.
+/// Whether the file names of `threads` threads are free.
 ///
 /// # Errors
 /// `Refused`, naming the file in the way.
@@ -158,34 +158,25 @@ where
         P: Probe + Clone + Default + Send,
         S: Iterator<Item = Step>,
     {
-        let mut before = None;
-        if let Some(evidence) = evidence {
-            for scratch in self.scratches.iter().filter(|_| task.reads) {
-                evidence.prepare_read(scratch.path())?;
-            }
-            if !task.writes {
-                evidence.begin_read()?;
-            }
-            before = evidence.counters();
-        }
-        let mut seats: Vec<&Scratch<B>> = self.scratches.iter().collect();
-        let outcome = team::execute(
-            &mut seats,
-            Finish::Everyone,
-            Directed::<P>::default,
-            |scratch, member| {
-                let steps = steps(member.index);
-                task.execute::<C, P, B>(scratch, steps, member)
-            },
-        )?;
-        let parts = outcome.shares.iter().map(|share| &share.value);
-        let outcome = self.sum_up(outcome.reading, parts, ledger);
-        if let Some(evidence) = evidence {
-            let around = [before, evidence.counters()];
-            evidence.add(true, outcome.reads.bytes, around);
-            evidence.add(false, outcome.writes.bytes, around);
-        }
-        Ok(outcome)
+        let read = self.scratches.iter().filter(|_| task.reads);
+        let files = (read.map(Scratch::path), !task.writes);
+        let work = || {
+            let mut scratches: Vec<&Scratch<B>> = self.scratches.iter().collect();
+            let outcome = team::execute(
+                &mut scratches,
+                Finish::Everyone,
+                Directed::<P>::default,
+                |scratch, member| {
+                    let steps = steps(member.index);
+                    task.execute::<C, P, B>(scratch, steps, member)
+                },
+            )?;
+            let parts = outcome.shares.iter().map(|share| &share.value);
+            Ok(self.sum_up(outcome.reading, parts, ledger))
+        };
+        Evidence::around(evidence, files, work, |outcome| {
+            [Some(outcome.reads.bytes), Some(outcome.writes.bytes)]
+        })
     }
 
     fn sum_up<'p, P: Probe + Default + 'p>(
@@ -196,10 +187,10 @@ where
     ) -> Outcome {
         let mut directed = Directed::<P>::default();
         directed.start_at(0);
-        let (mut missing, mut edges) = (BTreeSet::new(), Edges::new());
+        let (mut missing, mut calls) = (BTreeSet::new(), BoundaryCalls::new());
         for part in parts {
             directed.merge(&part.probe);
-            edges.merge(&part.edges);
+            calls.merge(&part.calls);
             let sum = &mut ledger.totals.checksum;
             *sum = sum.wrapping_add(part.checksum);
             count_grants(&part.granted, &mut missing, ledger);
@@ -209,7 +200,7 @@ where
             reads: directed.reads.finish_at(all.elapsed_ns),
             writes: directed.writes.finish_at(all.elapsed_ns),
             all,
-            edges,
+            calls,
         };
         let Outcome {
             all, reads, writes, ..
@@ -254,7 +245,7 @@ struct Part<P> {
     /// What of the kernel made it faster, and whether it was granted.
     granted: Vec<Grant>,
     /// Its call of fsync, where that is timed.
-    edges: Edges,
+    calls: BoundaryCalls,
 }
 
 /// What every thread does with its file.
@@ -273,7 +264,7 @@ pub struct Task<'a> {
     pub access: AccessKind,
     /// Size that the file needs before its blocks can be written.
     pub file_bytes: u64,
-    /// Whether fsync lies inside the timed region.
+    /// Whether fsync is inside the timed region.
     pub include_fsync: bool,
 }
 
@@ -306,7 +297,7 @@ impl Task<'_> {
             (false, true) => "write",
             _ => "move",
         };
-        let mut edges = Edges::new();
+        let mut calls = BoundaryCalls::new();
         member.start()?;
         let checksum = channel
             .execute(&work, steps, member)
@@ -315,18 +306,18 @@ impl Task<'_> {
             return Err(interrupted());
         }
         if self.include_fsync {
-            edges.begin();
+            calls.begin();
             channel
                 .sync()
                 .map_err(|error| scratch.failed("fsync", &error))?;
-            edges.end(Edge::Fsync);
+            calls.end(BoundaryCall::Fsync);
         }
         member.done();
         Ok(Part {
             probe: member.probe.clone(),
             checksum,
             granted: channel.granted(),
-            edges,
+            calls,
         })
     }
 

@@ -15,7 +15,7 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// From block 0 of so many.
+    /// From block 0.
     pub fn new(blocks: u64) -> Self {
         Self { next: 0, blocks }
     }
@@ -44,7 +44,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// Draws from so many blocks.
+    /// Draws from `blocks`.
     pub fn new(blocks: u64, random: SplitMix) -> Self {
         Self { random, blocks }
     }
@@ -68,7 +68,7 @@ pub struct Permuted {
 }
 
 impl Permuted {
-    /// Of so many blocks.
+    /// Of `blocks`.
     pub fn new(blocks: u64, mut seeds: SplitMix) -> Self {
         Self {
             permutation: Permutation::new(blocks, seeds.draw()),
@@ -91,7 +91,7 @@ impl Iterator for Permuted {
     }
 }
 
-/// By Zipf's law; which blocks are the likely ones is random, so that they do not lie together.
+/// By Zipf's law; which blocks are the likely ones is random, so that they are not adjacent.
 #[derive(Debug, Clone)]
 pub struct Skewed {
     random: SplitMix,
@@ -100,7 +100,7 @@ pub struct Skewed {
 }
 
 impl Skewed {
-    /// Of so many blocks, with the exponent `theta`.
+    /// Of `blocks`, with the exponent `theta`.
     pub fn new(blocks: u64, theta: f64, mut random: SplitMix) -> Self {
         Self {
             zipf: Zipf::new(blocks, theta),
@@ -131,7 +131,7 @@ pub enum Mix {
 }
 
 impl Mix {
-    /// So many reads (0 … 100) of a hundred on average.
+    /// With `read_percent` of reads (0 … 100) on average.
     pub fn of(read_percent: u8, random: SplitMix) -> Self {
         match read_percent {
             0 => Mix::Writes,
@@ -188,7 +188,7 @@ mod tests {
 
     /// For theta = 1 and 1000 ranks, the likeliest takes 1 / H(1000) = 13.4 % of all.
     #[test]
-    fn a_few_skewed_blocks_take_most_and_lie_apart() {
+    fn a_few_skewed_blocks_take_most_and_are_apart() {
         let mut order = Skewed::new(1_000, 1.0, SplitMix::new(1));
         let mut counts = [0_u32; 1_000];
         for block in taken(&mut order, 20_000) {

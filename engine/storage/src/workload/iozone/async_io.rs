@@ -3,7 +3,7 @@
 //! where that is asked for, and compared).
 //!
 //! The original hands its requests to threads of the C library, and on Linux rarely has more
-//! than one under way. Here they go to the kernel's own queue, as deep as was asked for; but
+//! than one in flight. Here they go to the kernel's own queue, as deep as was asked for; but
 //! only direct records are really in flight there, others are moved as they are handed over.
 
 use std::ffi::CStr;
@@ -49,11 +49,11 @@ pub struct AsyncFile {
 }
 
 impl AsyncIo {
-    /// Queues of this depth; `copies` tells whether records are copied to and from the memory
+    /// Queues of this depth; `copies` says whether records are copied to and from the memory
     /// that the kernel uses.
     ///
     /// # Errors
-    /// `HostLacks` queues that are deep enough for so many `children` together.
+    /// `HostLacks` queues that are deep enough for `children` together.
     pub fn new(depth: u32, copies: bool, children: u32) -> Result<Self, Failure> {
         let lacks = |error: io::Error| {
             let lacking = Libaio::lacks(&error).map_or(error.to_string(), str::to_owned);
@@ -99,18 +99,6 @@ impl Backend for AsyncIo {
             spare: Arc::clone(&self.spare),
         })
     }
-
-    fn unlink(&self, path: &CStr) -> io::Result<()> {
-        Sync.unlink(path)
-    }
-
-    fn mkdir(&self, path: &CStr, permissions: Mode) -> io::Result<()> {
-        Sync.mkdir(path, permissions)
-    }
-
-    fn rmdir(&self, path: &CStr) -> io::Result<()> {
-        Sync.rmdir(path)
-    }
 }
 
 impl Dispatch for AsyncFile {
@@ -146,10 +134,6 @@ impl File for AsyncFile {
 
     fn resize(&mut self, size_bytes: u64) -> io::Result<()> {
         self.file.resize(size_bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 
     fn sync(&mut self) -> io::Result<()> {

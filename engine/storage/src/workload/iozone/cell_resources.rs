@@ -6,6 +6,7 @@ use wire::Failure;
 use super::async_io::AsyncIo;
 use super::grid::Cell;
 use super::hooks::FullHooks;
+use super::log::{Logging, OperationLog};
 use super::options::{Fill, Msync};
 use super::params::Params;
 use super::pass::{Part, Stage};
@@ -43,14 +44,52 @@ where
     B: Backend<File: Dispatch>,
     S: Backend<File: Dispatch>,
 {
-    /// Executes `pass` on the backend that it needs.
+    /// Executes `pass` of child number `child` on the backend that it needs, with the hooks that
+    /// the parameters ask for. Operations are reported to `watch` and noted in the `log`, if any.
     ///
     /// # Errors
-    /// As for [`Stage::perform`].
-    pub fn move_records<W, H>(
+    /// As for [`Stage::perform`]; `HostLacks` memory.
+    pub fn execute<W: Watch>(
         &self,
         stage: &Stage<B>,
-        pass: &Pass,
+        (pass, child): (&Pass, u32),
+        resources: &CellResources,
+        (watch, log): (&mut W, Option<&mut OperationLog>),
+        buffer: &mut [u8],
+    ) -> Result<Part, Failure> {
+        let (params, pattern) = (stage.params, pass.pattern);
+        if params.is_plain() {
+            return self.noted(
+                (stage, pass),
+                (watch, log),
+                &mut resources.no_hooks(),
+                buffer,
+            );
+        }
+        let mut hooks = resources.full_hooks(params, params.verify, pattern, child)?;
+        self.noted((stage, pass), (watch, log), &mut hooks, buffer)
+    }
+
+    fn noted<W, H>(
+        &self,
+        pass: (&Stage<B>, &Pass),
+        (watch, log): (&mut W, Option<&mut OperationLog>),
+        hooks: &mut H,
+        buffer: &mut [u8],
+    ) -> Result<Part, Failure>
+    where
+        W: Watch,
+        H: RecordHooks<B::File> + RecordHooks<S::File>,
+    {
+        match log {
+            Some(log) => self.move_records(pass, &mut Logging::new(watch, log), hooks, buffer),
+            None => self.move_records(pass, watch, hooks, buffer),
+        }
+    }
+
+    fn move_records<W, H>(
+        &self,
+        (stage, pass): (&Stage<B>, &Pass),
         watch: &mut W,
         hooks: &mut H,
         buffer: &mut [u8],
@@ -70,7 +109,7 @@ where
 /// System calls.
 pub const CALLS: Backends<Sync, Stdio> = Backends::with_streams(Sync);
 
-/// Queues of the kernel for so many children.
+/// Queues of the kernel for `children` children.
 ///
 /// # Errors
 /// `HostLacks` them.

@@ -156,7 +156,7 @@ pub struct OperationLog {
 }
 
 impl OperationLog {
-    /// With room for so many operations, at least one.
+    /// With room for `operations`, at least one.
     ///
     /// # Errors
     /// `HostLacks` memory.
@@ -184,7 +184,7 @@ impl OperationLog {
         self.used_bytes = end;
     }
 
-    /// The first so many operations of the last pass.
+    /// The first `operations` of the last pass.
     pub fn entries(&self, operations: u64) -> impl Iterator<Item = Entry> + '_ {
         let places = self.memory.chunks_exact(ENTRY_BYTES as usize);
         let number = |part: &[u8]| u64::from_ne_bytes(part.try_into().expect("eight bytes"));

@@ -3,7 +3,7 @@
 //! Timing formula: value = N × R / (t1 − t0), N whole records of R bytes. t0 is taken after the
 //! file was opened, synced and (for sequential reads) primed with record 0; t1 after the last
 //! record, and after fsync and close where the parameters include them. Seeks, locks, purging,
-//! jitter and the comparison of what was read lie inside; think time is taken off.
+//! jitter and the comparison of what was read are inside; think time is subtracted.
 //!
 //! Lineage: IOzone by William D. Norcott and Don Capps, <https://www.iozone.org>; the order of
 //! random records is the one of revision 3.488 and later, or the earlier one by parameter.
@@ -14,13 +14,12 @@
 //! with which the original is not built on Linux, move every record once. A file that is mapped
 //! gets its size by ftruncate, where the original writes the last record, and is mapped shared
 //! for reading too; asynchronous records go to the kernel's queue (see `async_io`), where the
-//! original, with the C library's threads, rarely has more than one under way.
+//! original, with the C library's threads, rarely has more than one in flight.
 //!
-//! Its throughput mode, many children at once, is a workload of its own: [`Throughput`].
+//! Its throughput mode, many children at once, is a separate workload: [`Throughput`].
 
 mod async_io;
 mod cell_resources;
-mod diagnostic;
 pub mod grid;
 mod hooks;
 mod locks;
@@ -30,7 +29,6 @@ mod params;
 mod pass;
 mod pattern;
 mod run;
-mod samples;
 mod table;
 mod throughput;
 
@@ -121,7 +119,7 @@ thirteen columns of the original; pwrite, pread, pwritev and preadv are executed
 named. Two defects of the original are put right unless `classic` is set: its stride read leaves \
 out the last two records and is stuck on record 0 in small files, where stride_order \
 \"whole-file\" reads every record once; and its backward test has a second pass that it does not \
-report. Records are moved by system calls, through a mapping, or with several under way at once, \
+report. Records are moved by system calls, through a mapping, or with several in flight at once, \
 but those of C streams always by the C library. With timing \"operation\" results have histograms \
 of latency. Place, latency and size of every operation are written to files when log_directory \
 names a place for them (the original's -Q). A figure of each test is given in its own unit and \

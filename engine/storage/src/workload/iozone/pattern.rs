@@ -2,7 +2,7 @@
 //!
 //! Vectored calls move groups of neighbouring records, each group once, in the random order of
 //! as many records. (The original is not built with these tests on Linux, and where it is, its
-//! offsets may lie beyond the end of the file.)
+//! offsets may be beyond the end of the file.)
 
 use std::array;
 use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
@@ -149,7 +149,7 @@ pub trait Dispatch: File + Lock + Sized {
     ) -> Result<u64, Fault>;
 }
 
-/// Streams have no calls that tell the offset.
+/// Streams have no calls with an offset.
 impl Dispatch for StdioFile {
     fn drive<W: Watch, H: RecordHooks<Self>>(
         pump: &mut Pump<Self, W, H>,
@@ -193,7 +193,7 @@ fn at_position<F: File, W: Watch, H: RecordHooks<F>>(
     pump.run::<AtPosition>(pattern.steps(work))
 }
 
-/// As [`at_position`], and what needs calls that tell the offset.
+/// As [`at_position`], and the patterns that need calls with an offset.
 pub fn any_call<F: Positioned, W: Watch, H: RecordHooks<F>>(
     pump: &mut Pump<F, W, H>,
     pattern: Pattern,

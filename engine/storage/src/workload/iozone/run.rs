@@ -1,25 +1,25 @@
-//! The walk over the grid: cells, tests, passes; between them, what was found is handed over.
+//! The walk over the grid: cells, tests, passes; between them, samples are handed over: the value,
+//! and the one that the original would have printed.
 
 use std::path::Path;
 
 use kit::failure::{interrupted, no_memory};
 use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe, Reading};
 use rustix::fs::OFlags;
-use wire::{AccessKind, Failure, Timing};
+use wire::{AccessKind, Direction, Failure, Native, Sample, Timing, Unit};
 
 use super::cell_resources::{mapped, queued, Backends, CellResources, Needs, CALLS, NOTHING};
 use super::grid::Cell;
-use super::log::{self, Logging, OperationLog, Place};
-use super::options::{BackendName, Existing, Locks};
+use super::log::{self, OperationLog, Place};
+use super::options::{BackendName, Existing, Locks, NativeUnit};
 use super::params::Params;
 use super::pass::{Part, Stage};
 use super::pattern::{Dispatch, Groups, Pattern};
-use super::samples::{sample, Timed};
 use super::table::{Pass, Test};
 use crate::access::Evidence;
 use crate::backend::Backend;
 use crate::io::watch::Witnessed;
-use crate::io::{Check, RecordHooks};
+use crate::io::Check;
 use crate::scratch::Scratch;
 
 /// Executes the trial in `directory`: chooses, once, the loops that fit backend and timing.
@@ -220,23 +220,6 @@ where
     }
 
     fn execute(&mut self, test: Test, pass: &Pass) -> Result<(Part, Reading), Failure> {
-        let (params, resources) = (self.params, self.resources);
-        if params.is_plain() {
-            return self.execute_with(test, pass, &mut resources.no_hooks());
-        }
-        let mut hooks = resources.full_hooks(params, params.verify, pass.pattern, 0)?;
-        self.execute_with(test, pass, &mut hooks)
-    }
-
-    fn execute_with<H>(
-        &mut self,
-        test: Test,
-        pass: &Pass,
-        hooks: &mut H,
-    ) -> Result<(Part, Reading), Failure>
-    where
-        H: RecordHooks<B::File> + RecordHooks<S::File>,
-    {
         let is_locked =
             self.params.locks == Locks::File && matches!(test, Test::Write | Test::Read);
         let stage = self.stage(test.is_stream(), is_locked);
@@ -244,16 +227,10 @@ where
         let evidence = self.evidence.as_deref_mut();
         let mut watch = Witnessed::new(self.probe, evidence, path, pass.is_read());
         let buffer = &mut self.buffer[..self.resources.buffer_bytes(test.is_vectored())];
-        let part = match &mut self.log {
-            Some(log) => {
-                let mut watch = Logging::new(&mut watch, log);
-                self.backends
-                    .move_records(&stage, pass, &mut watch, hooks, buffer)
-            }
-            None => self
-                .backends
-                .move_records(&stage, pass, &mut watch, hooks, buffer),
-        }?;
+        let reported = (&mut watch, self.log.as_deref_mut());
+        let part = self
+            .backends
+            .execute(&stage, (pass, 0), self.resources, reported, buffer)?;
         let reading = watch.into_reading();
         assert_eq!(reading.operations, operations(self.cell, test));
         assert_eq!(reading.bytes, self.cell.bytes());
@@ -327,5 +304,81 @@ impl Progress<'_, '_> {
         };
         self.ledger
             .sample(sample(metric, self.cell, timed, params.native));
+    }
+}
+
+/// A timed region without the time that does not count.
+#[derive(Clone, Copy)]
+struct Timed<'a> {
+    /// What was timed.
+    reading: &'a Reading,
+    /// Time inside the region that the test did not ask for, in ns.
+    thought_ns: u64,
+}
+
+impl Timed<'_> {
+    /// Time that counts, in seconds; more than 0.
+    fn elapsed_s(self) -> f64 {
+        let elapsed_ns = self.reading.elapsed_ns.saturating_sub(self.thought_ns);
+        elapsed_ns.max(1) as f64 / 1e9
+    }
+
+    /// Bytes per second.
+    fn bytes_per_s(self) -> f64 {
+        self.reading.bytes as f64 / self.elapsed_s()
+    }
+}
+
+/// The value of `metric` in a cell.
+fn sample(metric: &str, cell: Cell, timed: Timed, unit: NativeUnit) -> Sample {
+    Sample {
+        metric: metric.to_owned(),
+        value: timed.bytes_per_s(),
+        unit: Unit::BytesPerSecond,
+        direction: Direction::Higher,
+        at: cell.point(),
+        operations: timed.reading.operations,
+        bytes: timed.reading.bytes,
+        elapsed_s: timed.elapsed_s(),
+        native: Some(native(timed, unit)),
+        latency_ns: timed.reading.latency.clone(),
+    }
+}
+
+/// As the original computes it for a single stream: whole numbers, rounded down at each step.
+fn native(timed: Timed, unit: NativeUnit) -> Native {
+    let (operations, elapsed_s) = (timed.reading.operations as f64, timed.elapsed_s());
+    let (value, unit) = match unit {
+        NativeUnit::Rate => ((timed.bytes_per_s().floor() / 1024.0).floor(), "kB/s"),
+        NativeUnit::Operations => ((operations / elapsed_s).floor(), "ops/s"),
+        NativeUnit::Latency => ((1e6 * elapsed_s / operations).floor(), "us/op"),
+    };
+    Native {
+        value,
+        unit: unit.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn native_figures_are_rounded_down() {
+        let reading = Reading {
+            operations: 3,
+            bytes: 3 << 20,
+            elapsed_ns: 9_000_000,
+            slices: Vec::new(),
+            latency: None,
+        };
+        let timed = Timed {
+            reading: &reading,
+            thought_ns: 2_000_000,
+        };
+        let of = |unit| native(timed, unit).value;
+        assert_eq!(of(NativeUnit::Rate), 438_857.0);
+        assert_eq!(of(NativeUnit::Operations), 428.0);
+        assert_eq!(of(NativeUnit::Latency), 2_333.0);
     }
 }

@@ -59,7 +59,7 @@ pub struct Pass {
     pub metric: Option<&'static str>,
     /// As a heading shows it.
     pub label: &'static str,
-    /// What the metric tells.
+    /// What the metric measures.
     pub about: &'static str,
     /// Flags of open(2), without those that the access adds.
     pub open: OFlags,

@@ -1,10 +1,9 @@
-//! random: blocks at random places of a file, read and written in any mix, as fast as they go or
-//! at a fixed pace.
+//! random: blocks at random places of a file, read and written in any mix, as a closed
+//! loop or at a fixed rate.
 //!
-//! Timing formula: rate = operations of all threads / (t1 − t0); t0 when all threads are told to
-//! start, t1 when the last has ended its last operation (and fsync, where it is included). Files
+//! Timing formula: rate = operations of all threads / (t1 − t0); t0 when all threads are released, t1 when the last has ended its last operation (and fsync, where it is included). Files
 //! are laid out, opened and closed outside. Latency of an operation: from the end of the one
-//! before it until its own end; with a depth, from its submission until it was reaped; at a pace,
+//! before it until its own end; with a depth, from its submission until it was reaped; at a rate,
 //! from the instant at which it was due.
 //!
 //! Lineage: a primitive of today, as fio (Jens Axboe) and others have it.
@@ -16,12 +15,13 @@ use std::path::Path;
 use kit::splitmix::SplitMix;
 use kit::{Ledger, Probe};
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind};
+use wire::{Card, Failure, TargetKind, Unit};
 
 use self::params::{Offsets, Params};
-use super::blocks::measures::{Kind, What};
+use super::blocks::measures::Kind;
 use super::blocks::params::{Cell, Common};
 use super::blocks::{self, Channel, Mix, Outcome, Permuted, Primitive, Site, Skewed, Uniform};
+use super::region::Region;
 use super::{Trial, Workload};
 use crate::backend::Backend;
 use crate::io::Step;
@@ -29,14 +29,18 @@ use crate::io::Step;
 /// What is measured: reads, then writes.
 const KINDS: [Kind; 2] = [
     Kind {
-        name: "random_read",
-        label: "random read",
-        headline: What::Operations,
+        region: Region {
+            name: "random_read",
+            label: "random read",
+        },
+        headline: Unit::PerSecond,
     },
     Kind {
-        name: "random_write",
-        label: "random write",
-        headline: What::Operations,
+        region: Region {
+            name: "random_write",
+            label: "random write",
+        },
+        headline: Unit::PerSecond,
     },
 ];
 /// Below this share of the rate asked for, the pace was not kept.
@@ -50,8 +54,9 @@ impl Workload for Random {
         Card {
             name: Params::NAME.to_owned(),
             target: TargetKind::Directory,
-            about: "blocks at random places, read and written in any mix, at a pace or flat out"
-                .to_owned(),
+            about:
+                "blocks at random places, read and written in any mix, closed loop or rate-limited"
+                    .to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),
             description: DESCRIPTION.to_owned(),
@@ -84,16 +89,16 @@ a primitive of today, as fio by Jens Axboe has it, https://github.com/axboe/fio;
 Gil Tene, \"How NOT to Measure Latency\", 2013";
 
 const TIMING: &str = "\
-rate = operations / (t1 − t0); t0 when all threads are told to start, t1 when the last has ended \
+rate = operations / (t1 − t0); t0 when all threads are released, t1 when the last has ended \
 its last operation, fsync included where asked for. Latency: from the end of the operation before \
 until its own; with a depth, from its submission until it was reaped; at a rate, from the instant \
 at which it was due";
 
 const DESCRIPTION: &str = "\
-Each thread has a file of its own, laid out and on the device before the clock starts. It moves \
+Each thread has its own file, laid out and on the device before the clock starts. It moves \
 whole blocks at random places of it: drawn uniformly, each once per round (a permutation), or by \
 Zipf's law. Reads and writes are mixed by chance, in the share asked for, and have rates and \
-latencies of their own. Places are computed from the seed without a table, so that equal \
+separate latencies. Places are computed from the seed without a table, so that equal \
 parameters give equal places and no table takes part of the cache. With a rate, operations are \
 due at fixed instants, and a slow one makes those behind it late: their latencies say so (no \
 coordinated omission). Every block read adds a word to a checksum, so that no read can be elided; \
@@ -143,7 +148,7 @@ impl Primitive for Params {
                 site.ledger.sample(sample);
             }
         }
-        if let Some(sample) = writes.fsync_sample(cell, &outcome.edges) {
+        if let Some(sample) = writes.fsync_sample(cell, &outcome.calls) {
             site.ledger.sample(sample);
         }
         self.weigh_pace(&outcome, site.ledger);

@@ -1,8 +1,8 @@
 //! stream: a file of blocks, written, written again and read from start to end.
 //!
 //! Timing formula of a phase: rate = bytes of all threads / (t1 − t0); t0 when all threads are
-//! told to start, t1 when the last has ended its last operation (and fsync, where it is
-//! included). Opening and closing lie outside. Latency of an operation: from the end of the one
+//! released, t1 when the last has ended its last operation (and fsync, where it is
+//! included). Opening and closing are outside. Latency of an operation: from the end of the one
 //! before it until its own end; with a depth, from its submission until it was reaped.
 //!
 //! Lineage: a primitive of today, as dd, fio and others have it.
@@ -60,15 +60,15 @@ impl Workload for Stream {
 const LINEAGE: &str = "a primitive of today, as dd and fio have it, https://github.com/axboe/fio";
 
 const TIMING: &str = "\
-rate = bytes of all threads / (t1 − t0) for each phase; t0 when all threads are told to start, t1 \
+rate = bytes of all threads / (t1 − t0) for each phase; t0 when all threads are released, t1 \
 when the last has ended its last operation, fsync included where asked for; opening and closing \
 are outside. Latency: from the end of the operation before until its own; with a depth, from its \
 submission until it was reaped";
 
 const DESCRIPTION: &str = "\
-Each thread has a file of its own. It writes all blocks of it in order to the empty file, writes \
+Each thread has its own file. It writes all blocks of it in order to the empty file, writes \
 them again over what is there, and reads them. A file that no write phase makes is laid out \
-first. Without fsync, writing to the page cache tells how fast it takes data, not the device. A \
+first. Without fsync, the rate is that of the page cache, not of the device. A \
 mapped file is given its size before it is first written, and its pages are allocated as they are \
 touched. Every block read adds a word to a checksum, so that no read can be elided; when verified, \
 a word per page is compared with what was written there.";
@@ -104,9 +104,9 @@ impl Primitive for Params {
                 false => Mix::Writes,
             };
             let steps = |_| mix().of_blocks(Sequential::new(cell.blocks()));
-            let label = format!("{}, {}", kind.label, cell.label());
+            let label = format!("{}, {}", kind.region.label, cell.label());
             let outcome = site.perform(label, &task, steps)?;
-            let fsync = kind.fsync_sample(cell, &outcome.edges);
+            let fsync = kind.fsync_sample(cell, &outcome.calls);
             for sample in kind.samples(cell, &outcome.all).into_iter().chain(fsync) {
                 site.ledger.sample(sample);
             }

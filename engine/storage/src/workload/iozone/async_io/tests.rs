@@ -1,4 +1,4 @@
-//! With several records under way, the order is that of one at a time.
+//! With several records in flight, the order is that of one at a time.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -54,13 +54,13 @@ impl<F: File> RecordHooks<F> for Noted<'_> {
 struct Notes {
     begun: Vec<u64>,
     ended: Vec<u64>,
-    /// Most records under way at once.
+    /// Most records in flight at once.
     deepest: usize,
     done: u64,
     checksum: u64,
 }
 
-/// Executes `pattern` from step `first` on, on a file of its own.
+/// Executes `pattern` from step `first` on, on a separate file.
 fn work(first: u64, order: &[u64]) -> Work<'_> {
     Work {
         records: RECORDS,
@@ -155,7 +155,7 @@ fn a_pass_that_is_completed_begins_where_it_stopped() {
     }
 }
 
-/// The fault is told when its record is waited for, and nothing stays under way.
+/// The fault is reported when its record is waited for, and nothing stays in flight.
 #[test]
 fn a_record_that_is_missing_or_wrong_is_found() {
     let directory = tempfile::tempdir().unwrap();
@@ -191,11 +191,11 @@ fn a_record_that_is_missing_or_wrong_is_found() {
     }
 }
 
-/// A wait that fails leaves records under way. They are waited for although that is refused for a
+/// A wait that fails leaves records in flight. They are waited for although that is refused for a
 /// moment: the kernel would write to a buffer that was given back, and their completions be taken
 /// for those of the next records.
 #[test]
-fn what_a_failed_wait_left_under_way_is_waited_for() {
+fn what_a_failed_wait_left_in_flight_is_waited_for() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     std::fs::write(&path, [1; 2 * RECORD_BYTES]).unwrap();

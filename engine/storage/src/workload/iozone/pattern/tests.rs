@@ -71,10 +71,6 @@ impl File for Notebook {
         Ok(())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
