@@ -27,7 +27,9 @@ pub trait Watch {
     ///
     /// # Errors
     /// The failure of one who will never be here.
-    fn start(&mut self) -> Result<(), Failure>;
+    fn start(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Whether one more operation begins: it waits until that is due.
     #[inline(always)]
@@ -36,10 +38,14 @@ pub trait Watch {
     }
 
     /// Whether a record that was moved just now counts, and another one should be.
-    fn goes_on(&self) -> bool;
+    #[inline(always)]
+    fn goes_on(&self) -> bool {
+        !stop::requested()
+    }
 
     /// The next operation begins now.
-    fn begin_operation(&mut self);
+    #[inline(always)]
+    fn begin_operation(&mut self) {}
 
     /// Counts one operation.
     fn operation(&mut self, bytes: u64);
@@ -79,7 +85,7 @@ pub trait Watch {
     }
 
     /// Takes the second instant.
-    fn stop(&mut self);
+    fn stop(&mut self) {}
 }
 
 /// One stream alone: goes on until a stop is asked for.
@@ -91,11 +97,6 @@ impl<P: Probe> Watch for Alone<'_, P> {
     fn start(&mut self) -> Result<(), Failure> {
         self.0.start();
         Ok(())
-    }
-
-    #[inline]
-    fn goes_on(&self) -> bool {
-        !stop::requested()
     }
 
     #[inline]
@@ -112,8 +113,6 @@ impl<P: Probe> Watch for Alone<'_, P> {
     fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
         self.0.overlapped_operation(bytes, began_ns, ended_ns);
     }
-
-    fn stop(&mut self) {}
 }
 
 /// One stream alone, with the evidence for its access gathered around the timed region.
@@ -166,11 +165,6 @@ impl<P: Probe> Watch for Witnessed<'_, P> {
 
     fn start(&mut self) -> Result<(), Failure> {
         self.probe.start()
-    }
-
-    #[inline]
-    fn goes_on(&self) -> bool {
-        self.probe.goes_on()
     }
 
     #[inline]
@@ -237,20 +231,7 @@ pub struct Untimed;
 impl Watch for Untimed {
     const IS_TIMED: bool = false;
 
-    fn start(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    #[inline]
-    fn goes_on(&self) -> bool {
-        !stop::requested()
-    }
-
-    fn begin_operation(&mut self) {}
-
     fn operation(&mut self, _: u64) {}
 
     fn overlapped_operation(&mut self, _: u64, _: u64, _: u64) {}
-
-    fn stop(&mut self) {}
 }

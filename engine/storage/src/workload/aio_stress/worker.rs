@@ -20,6 +20,7 @@ use super::disk::Disk;
 use super::offsets::Random;
 use super::stage::{Oper, Part, Stage};
 use crate::backend::libaio::Request;
+use crate::backend::queue::Transfer;
 use crate::fault::Fault;
 use crate::workload::region::{BoundaryCall, BoundaryCalls, Phase};
 
@@ -222,19 +223,25 @@ impl<'a, D: Disk> Worker<'a, D> {
                 oper.range.offset_of(oper.started)
             };
             oper.started += 1;
-            let file = oper.file.as_fd();
-            let request = match &mut self.stamped {
-                None if stage.phase.is_write() => {
-                    Request::write(file, stage.pattern.at(offset), offset, unit as u64)
-                }
-                Some(stamped) if stage.phase.is_write() => {
-                    let buffer = self.buffers.of_mut(unit);
+            let is_write = stage.phase.is_write();
+            let buffer = self.buffers.of_mut(unit);
+            let start = match &mut self.stamped {
+                None if is_write => stage.pattern.at(offset).as_ptr(),
+                Some(stamped) if is_write => {
                     stamped.turn_to(oper.number);
                     buffer.copy_from_slice(stamped.span(offset, buffer.len()));
-                    Request::write(file, buffer, offset, unit as u64)
+                    buffer.as_ptr()
                 }
-                _ => Request::read(file, self.buffers.of_mut(unit), offset, unit as u64),
+                _ => buffer.as_ptr(),
             };
+            let transfer = Transfer {
+                is_write,
+                start,
+                size_bytes: buffer.len() as u32,
+                offset,
+                tag: unit as u64,
+            };
+            let request = Request::of(oper.file.as_fd(), &transfer);
             // SAFETY: the pattern outlives the stage, which ends when all completions have been
             // reaped or, after a failure, with this worker, whose queue is dropped before its
             // buffers; a buffer is looked at when its completion has been reaped, not before.

@@ -293,10 +293,6 @@ impl<'m, 'g, P: Probe> Scheduled<'m, 'g, P> {
 impl<P: Probe> Watch for Scheduled<'_, '_, P> {
     const IS_TIMED: bool = matches!(P::TIMING, Timing::Operation);
 
-    fn start(&mut self) -> Result<(), Failure> {
-        self.member.start()
-    }
-
     #[inline(always)]
     fn begin(&mut self, is_write: bool) -> bool {
         let Some(due_ns) = self.due_ns() else {
@@ -317,8 +313,6 @@ impl<P: Probe> Watch for Scheduled<'_, '_, P> {
     fn goes_on(&self) -> bool {
         self.member.goes_on()
     }
-
-    fn begin_operation(&mut self) {}
 
     #[inline(always)]
     fn operation(&mut self, bytes: u64) {
@@ -367,10 +361,6 @@ impl<P: Probe> Watch for Scheduled<'_, '_, P> {
     fn ended(&mut self, is_write: bool, bytes: u64, began_ns: u64) {
         self.is_write = is_write;
         self.overlapped_operation(bytes, began_ns, self.now_ns);
-    }
-
-    fn stop(&mut self) {
-        self.member.done();
     }
 }
 

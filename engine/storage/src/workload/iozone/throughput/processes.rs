@@ -282,8 +282,6 @@ impl Watch for WorkerProcess<'_> {
         !self.shared.is_walled() && !stop::requested()
     }
 
-    fn begin_operation(&mut self) {}
-
     #[inline]
     fn operation(&mut self, bytes: u64) {
         self.operations += 1;
