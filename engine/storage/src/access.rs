@@ -77,7 +77,7 @@ impl Evidence {
             }
             _ if self.device.is_none() => Err(self.contradicted(
                 "there is no block device whose counters could confirm direct I/O; use a file \
-                 system that lies on one",
+                 system on a block device",
             )),
             _ => Ok(()),
         }
@@ -117,7 +117,7 @@ impl Evidence {
             }
             AccessKind::Direct => Ok(()),
             AccessKind::AsFound => {
-                // Where it cannot be told there is less to report.
+                // Without residency there is less to report.
                 if let Ok(resident) = cache::resident(file) {
                     self.warm.note(resident);
                 }
@@ -136,7 +136,7 @@ impl Evidence {
     }
 
     /// The device's counters, for [`Evidence::add`]. Reads through the page cache are those of
-    /// this process alone where the kernel tells, so that others' cannot pass for its own.
+    /// this process alone where the kernel counts them, so that reads of others are not included.
     pub fn counters(&self) -> Option<Counters> {
         let counters = self.device.as_ref()?.counters()?;
         let own = proc::fetched_bytes().filter(|_| self.declared != AccessKind::Direct);
@@ -163,6 +163,37 @@ impl Evidence {
             self.written_bytes += bytes;
             self.moved.written_bytes += moved.written_bytes;
         }
+    }
+
+    /// Gathers evidence, where there is any, around `work`, which reads `files` and, unless it
+    /// `only_reads`, writes; `moved` gives the bytes that it read and wrote, where it does either.
+    ///
+    /// # Errors
+    /// Those of `work`; `Access` when the cache is not in the declared state.
+    pub fn around<'p, T>(
+        evidence: &mut Option<&mut Self>,
+        (files, only_reads): (impl IntoIterator<Item = &'p Path>, bool),
+        work: impl FnOnce() -> Result<T, Failure>,
+        moved: impl FnOnce(&T) -> [Option<u64>; 2],
+    ) -> Result<T, Failure> {
+        let Some(evidence) = evidence else {
+            return work();
+        };
+        for file in files {
+            evidence.prepare_read(file)?;
+        }
+        if only_reads {
+            evidence.begin_read()?;
+        }
+        let before = evidence.counters();
+        let outcome = work()?;
+        let around = [before, evidence.counters()];
+        for (is_read, bytes) in [true, false].into_iter().zip(moved(&outcome)) {
+            if let Some(bytes) = bytes {
+                evidence.add(is_read, bytes, around);
+            }
+        }
+        Ok(outcome)
     }
 
     /// The failure of a trial whose access was not what was declared.
@@ -259,7 +290,7 @@ impl Evidence {
     }
 }
 
-/// What open(2) is told beside everything else.
+/// Flags of open(2) that the declared access adds.
 pub fn open_flags(access: AccessKind) -> OFlags {
     match access {
         AccessKind::InCache | AccessKind::OutOfCache | AccessKind::AsFound => OFlags::empty(),

@@ -20,6 +20,33 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Whether all bytes of a record were `moved`.
+    #[inline(always)]
+    pub fn unless_whole(
+        moved: io::Result<usize>,
+        record: u64,
+        record_bytes: usize,
+    ) -> Result<(), Fault> {
+        match moved {
+            Ok(moved) if moved == record_bytes => Ok(()),
+            Ok(moved) => Err(Fault::Short { record, moved }),
+            Err(error) => Err(Fault::Io { record, error }),
+        }
+    }
+
+    /// Why a write was cut short: the kernel says so when it is asked, by `write_from`, for what
+    /// was left.
+    #[cold]
+    pub fn explain_short(self, write_from: impl FnOnce(usize) -> io::Result<usize>) -> Fault {
+        match self {
+            Fault::Short { record, moved } => match write_from(moved) {
+                Ok(_) => self,
+                Err(error) => Fault::Io { record, error },
+            },
+            other => other,
+        }
+    }
+
     /// The failure of a trial that wanted to `action` (read, write) the records of `path`.
     pub fn into_failure(self, action: &str, path: &Path) -> Failure {
         let shown = path.display();

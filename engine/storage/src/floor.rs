@@ -1,13 +1,10 @@
 //! The floor under every storage measurement: the same loop with a backend that does nothing.
 
-use kit::pattern::Stride;
 use kit::{Content, PassProbe, Probe};
 
 use crate::backend::null::NullFile;
-use crate::workload::iozone::conduct::Plain;
-use crate::workload::iozone::loops::{Drive, Mover};
-use crate::workload::iozone::pattern::{Groups, Motion, Work};
-use crate::workload::watch::Alone;
+use crate::io::watch::Alone;
+use crate::io::{AtPosition, Check, NoHooks, Pump, Step};
 
 const RECORD_BYTES: usize = 4_096;
 const OPERATIONS: u64 = 4_000;
@@ -18,32 +15,23 @@ pub fn operation_ns() -> f64 {
     let Ok(content) = Content::classic(RECORD_BYTES) else {
         return f64::NAN;
     };
-    let work = Work {
-        records: OPERATIONS,
-        record_bytes: RECORD_BYTES,
-        first: 0,
-        order: &[],
-        stride: Stride::new(OPERATIONS, 1),
-        groups: Groups::default(),
-    };
     let mut buffer = [0; RECORD_BYTES];
     let mut probe = PassProbe::new();
     let mut regions_ns = [0.0; REPETITIONS];
     for region_ns in &mut regions_ns {
         probe.start();
-        let mut mover = Mover {
+        let mut pump = Pump {
             file: &mut NullFile,
             watch: &mut Alone(&mut probe),
-            conduct: &mut Plain {
-                content: &content,
-                verify: false,
-            },
-            work,
+            hooks: &mut NoHooks::new(&content, Check::Nothing),
+            record_bytes: RECORD_BYTES,
             buffer: &mut buffer,
+            times_seeks: true,
             checksum: 0,
         };
+        let steps = (0..OPERATIONS).map(|record| Step::new(record, true));
         // The null backend cannot fail; a stop asked for now is seen by the trial itself.
-        let _ = Motion::SequentialWrite.drive(&mut mover);
+        let _ = pump.run::<AtPosition>(steps);
         let reading = probe.finish();
         *region_ns = reading.elapsed_ns as f64 / reading.operations.max(1) as f64;
     }

@@ -4,6 +4,7 @@ pub mod access;
 pub mod backend;
 pub mod fault;
 pub mod floor;
+pub mod io;
 pub mod scratch;
 pub mod stand;
 #[cfg(test)]

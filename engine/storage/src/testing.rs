@@ -2,7 +2,12 @@
 
 use serde_json::Value;
 use tempfile::TempDir;
+use testing::Counting;
 use wire::Failure;
+
+/// Counts, so that loops can be held to no allocation.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// In memory, so that what others read from a disk, and whose caches they drop, does not contradict
 /// the declared access.

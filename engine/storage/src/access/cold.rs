@@ -25,9 +25,9 @@ const CACHE_MIN: Size = Size(4 << 20);
 const CACHE_MAX: Size = Size(1 << 50);
 /// Memory that the engine and the kernel need inside the group beside the cache…
 const ENGINE_BYTES: u64 = 8 << 20;
-/// …and so much more for each thread: stack, histogram, windows of reading ahead…
+/// …and for each thread as much again: stack, histogram, windows of reading ahead…
 const THREAD_BYTES: u64 = 2 << 20;
-/// …and so many records, whose pages are locked while they are read and ahead of that. With less,
+/// …and this number of records, whose pages are locked while they are read and ahead of that. With less,
 /// the kernel finds nothing to drop and kills.
 const RECORDS_IN_FLIGHT: u64 = 2;
 
@@ -139,7 +139,7 @@ impl Cold {
         })
     }
 
-    /// Notes a read test that asked for `asked` bytes, of which the device delivered so many.
+    /// Notes a read test that asked for `asked` bytes, of which the device delivered `delivered`.
     pub fn note(&mut self, asked: u64, delivered: u64) {
         if asked > 0 {
             // What was read ahead, or to fill whole pages, is no reason to promise more.

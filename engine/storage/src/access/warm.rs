@@ -36,10 +36,10 @@ impl Warm {
     /// is enough (DAMON).
     ///
     /// # Errors
-    /// `Io`; the reason when pages are lacking all the same, or it cannot be told.
+    /// `Io`; the reason when pages are lacking all the same, or residency cannot be read.
     pub fn fill(&mut self, file: &Path) -> Result<Result<(), String>, Failure> {
-        let told = || cache::resident(file).map_err(|error| untold(&error));
-        let mut resident = match told() {
+        let measured = || cache::resident(file).map_err(|error| unreadable(&error));
+        let mut resident = match measured() {
             Ok(resident) => resident,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -50,7 +50,7 @@ impl Warm {
             }
             cache::fetch(file)
                 .map_err(|error| io_failure("fetch into the page cache", file, &error))?;
-            resident = match told() {
+            resident = match measured() {
                 Ok(resident) => resident,
                 Err(reason) => return Ok(Err(reason)),
             };
@@ -84,7 +84,7 @@ impl Warm {
         let held = format!(
             "the page cache held {:.1} % of the file before each read test{}",
             100.0 * resident,
-            self.told_lacking()
+            self.lacking_text()
         );
         let Some(delivered) = delivered else {
             let reason = format!("{held}; there is no device to count reads of");
@@ -100,7 +100,7 @@ impl Warm {
         (verdict, reason)
     }
 
-    fn told_lacking(&self) -> String {
+    fn lacking_text(&self) -> String {
         if self.lacking == 0.0 {
             return String::new();
         }
@@ -109,8 +109,8 @@ impl Warm {
     }
 }
 
-fn untold(error: &std::io::Error) -> String {
-    format!("residency cannot be told: {error}")
+fn unreadable(error: &std::io::Error) -> String {
+    format!("residency cannot be read: {error}")
 }
 
 fn enough(resident: f64) -> Result<(), String> {
@@ -133,7 +133,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn what_the_cache_lacks_is_read_in_and_told() {
+    fn what_the_cache_lacks_is_read_in_and_reported() {
         let directory = directory_on_disk();
         let file = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
         std::fs::write(file.path(), vec![1; MIB as usize]).unwrap();
@@ -164,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_told_is_a_reason() {
+    fn unreadable_residency_is_a_reason() {
         let gone = Warm::default().fill(Path::new("/nonesuch")).unwrap();
-        assert!(gone.unwrap_err().starts_with("residency cannot be told"));
+        assert!(gone.unwrap_err().starts_with("residency cannot be read"));
     }
 }

@@ -40,35 +40,22 @@ impl Request {
     const READ: u16 = 0;
     const WRITE: u16 = 1;
 
-    /// Reads into `buffer` from `offset`; the completion will carry `tag`.
-    pub fn read(file: BorrowedFd, buffer: &mut [u8], offset: u64, tag: u64) -> Self {
-        let start = buffer.as_mut_ptr();
-        Self::new(Self::READ, file, start, buffer.len(), offset, tag)
-    }
-
-    /// Writes `buffer` to `offset`; the completion will carry `tag`.
-    pub fn write(file: BorrowedFd, buffer: &[u8], offset: u64, tag: u64) -> Self {
-        let start = buffer.as_ptr();
-        Self::new(Self::WRITE, file, start, buffer.len(), offset, tag)
-    }
-
     /// `transfer` of `file`.
     #[inline]
-    pub(super) fn of(file: BorrowedFd, transfer: &Transfer) -> Self {
-        let opcode = if transfer.is_write {
-            Self::WRITE
-        } else {
-            Self::READ
-        };
-        let size_bytes = transfer.size_bytes as usize;
-        Self::new(
-            opcode,
-            file,
-            transfer.start,
-            size_bytes,
-            transfer.offset,
-            transfer.tag,
-        )
+    pub fn of(file: BorrowedFd, transfer: &Transfer) -> Self {
+        Self {
+            data: transfer.tag,
+            opcode: if transfer.is_write {
+                Self::WRITE
+            } else {
+                Self::READ
+            },
+            descriptor: file.as_raw_fd() as u32,
+            buffer: transfer.start as u64,
+            size_bytes: transfer.size_bytes.into(),
+            offset: transfer.offset as i64,
+            ..Self::default()
+        }
     }
 
     /// Its completion, as if the kernel had moved all bytes.
@@ -77,25 +64,6 @@ impl Request {
             tag: self.data,
             result: self.size_bytes as i64,
             ..Event::default()
-        }
-    }
-
-    fn new(
-        opcode: u16,
-        file: BorrowedFd,
-        start: *const u8,
-        size_bytes: usize,
-        offset: u64,
-        tag: u64,
-    ) -> Self {
-        Self {
-            data: tag,
-            opcode,
-            descriptor: file.as_raw_fd() as u32,
-            buffer: start as u64,
-            size_bytes: size_bytes as u64,
-            offset: offset as i64,
-            ..Self::default()
         }
     }
 }
@@ -127,7 +95,7 @@ impl Event {
     }
 }
 
-/// An AIO context with room for so many requests. Dropping it waits for those in flight.
+/// An AIO context with room for a fixed number of requests. Dropping it waits for those in flight.
 #[derive(Debug)]
 pub struct Context {
     id: libc::c_ulong,
@@ -264,6 +232,13 @@ pub struct Libaio {
     taken: usize,
 }
 
+impl Libaio {
+    /// From now on transfers are of `file`; none may be in flight.
+    pub fn turn_to(&mut self, file: BorrowedFd) {
+        self.file = file.as_raw_fd();
+    }
+}
+
 impl Queue for Libaio {
     fn setup(file: BorrowedFd, _: [&[u8]; 2], depth: u32) -> io::Result<Self> {
         Ok(Self {
@@ -333,6 +308,23 @@ mod tests {
 
     use super::*;
 
+    fn request(
+        file: &impl AsFd,
+        is_write: bool,
+        (start, size_bytes): (*const u8, u32),
+        offset: u64,
+        tag: u64,
+    ) -> Request {
+        let transfer = Transfer {
+            is_write,
+            start,
+            size_bytes,
+            offset,
+            tag,
+        };
+        Request::of(file.as_fd(), &transfer)
+    }
+
     #[test]
     fn structures_have_the_sizes_of_the_kernels() {
         assert_eq!((size_of::<Request>(), size_of::<Event>()), (64, 32));
@@ -344,7 +336,7 @@ mod tests {
         let mut context = Context::setup(4).unwrap();
         let written = [b"one", b"two", b"six"];
         for (tag, word) in written.iter().enumerate() {
-            let request = Request::write(file.as_fd(), *word, 3 * tag as u64, tag as u64);
+            let request = request(&file, true, (word.as_ptr(), 3), 3 * tag as u64, tag as u64);
             // SAFETY: the words are constants.
             unsafe { context.push(request) };
         }
@@ -354,7 +346,7 @@ mod tests {
         assert_eq!(tags, [0, 1, 2]);
 
         let mut word = [0; 5];
-        let request = Request::read(file.as_fd(), &mut word, 6, 7);
+        let request = request(&file, false, (word.as_mut_ptr(), 5), 6, 7);
         // SAFETY: the word is not touched before the completion has been reaped.
         unsafe { context.push(request) };
         assert_eq!(context.submit().unwrap(), 1);
@@ -369,12 +361,16 @@ mod tests {
         const POLL: u16 = 5;
         let (reader, writer) = io::pipe().unwrap();
         let mut context = Context::setup(2).unwrap();
-        let (file, events) = (reader.as_fd(), libc::POLLIN as usize as *const u8);
+        let poll = |tag| Request {
+            opcode: POLL,
+            buffer: libc::POLLIN as u64,
+            ..request(&reader, false, (std::ptr::null(), 0), 0, tag)
+        };
         // SAFETY: what would be the address of a buffer is a set of events here.
-        unsafe { context.push(Request::new(POLL, file, events, 0, 0, 0)) };
+        unsafe { context.push(poll(0)) };
         context.submit_all().unwrap();
         // SAFETY: never handed over.
-        unsafe { context.push(Request::new(POLL, file, events, 0, 0, 1)) };
+        unsafe { context.push(poll(1)) };
         queue::refusals::arm(&[libc::EAGAIN, libc::EBUSY]);
         let written = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -396,7 +392,7 @@ mod tests {
         let nowhere = File::open("/dev/null").unwrap();
         let mut context = Context::setup(1).unwrap();
         // SAFETY: an empty buffer is never touched.
-        unsafe { context.push(Request::write(nowhere.as_fd(), &[], 0, 0)) };
+        unsafe { context.push(request(&nowhere, true, ([].as_ptr(), 0), 0, 0)) };
         let error = context.submit().unwrap_err();
         assert_eq!(
             error.raw_os_error(),

@@ -14,7 +14,9 @@ pub mod uring;
 use std::ffi::CStr;
 use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
 
+use kit::inject::before;
 use rustix::fs::{Mode, OFlags};
+use wire::Call;
 
 pub use mmap::Mmap;
 pub use null::Null;
@@ -52,13 +54,20 @@ pub trait Backend {
     fn open(&self, path: &CStr, flags: OFlags, permissions: Mode) -> io::Result<Self::File>;
 
     /// Removes a file's name.
-    fn unlink(&self, path: &CStr) -> io::Result<()>;
+    fn unlink(&self, path: &CStr) -> io::Result<()> {
+        before(Call::Remove);
+        Ok(rustix::fs::unlink(path)?)
+    }
 
     /// Makes a directory.
-    fn mkdir(&self, path: &CStr, permissions: Mode) -> io::Result<()>;
+    fn mkdir(&self, path: &CStr, permissions: Mode) -> io::Result<()> {
+        Ok(rustix::fs::mkdir(path, permissions)?)
+    }
 
     /// Removes an empty directory.
-    fn rmdir(&self, path: &CStr) -> io::Result<()>;
+    fn rmdir(&self, path: &CStr) -> io::Result<()> {
+        Ok(rustix::fs::rmdir(path)?)
+    }
 }
 
 /// An open file with a position. Dropping it closes it too, but loses the error.
@@ -99,7 +108,9 @@ pub trait File {
     fn resize(&mut self, size_bytes: u64) -> io::Result<()>;
 
     /// Hands what the process itself buffers to the kernel.
-    fn flush(&mut self) -> io::Result<()>;
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Flushes, then waits until data and metadata are on the device (fsync(2)).
     fn sync(&mut self) -> io::Result<()>;
@@ -116,7 +127,7 @@ pub trait Positioned: File {
     /// Writes at `offset`, in bytes, and gives the number of bytes.
     fn write_at(&mut self, record: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// Reads into several records what lies one after another from `offset` on, and gives the
+    /// Reads consecutive bytes from `offset` on into several records, and gives the
     /// number of bytes. Where there is no call for it, the records are read one by one.
     fn read_vectored_at(
         &mut self,

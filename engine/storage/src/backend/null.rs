@@ -72,10 +72,6 @@ impl File for NullFile {
         Ok(())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -27,7 +27,7 @@ pub struct Completion {
     /// What the transfer was tagged with.
     pub tag: u64,
     /// The number of bytes moved, or less than zero an error.
-    pub(crate) result: i64,
+    pub result: i64,
 }
 
 impl Completion {
@@ -43,7 +43,7 @@ impl Completion {
 
 /// The number of bytes, or the error, that the kernel puts into one number.
 #[inline]
-pub(super) fn moved(result: i64) -> io::Result<usize> {
+pub fn moved(result: i64) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
 }
 

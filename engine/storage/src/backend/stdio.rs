@@ -11,7 +11,7 @@ use kit::Buffer;
 use rustix::fs::{Mode, OFlags};
 use wire::Call;
 
-use super::{sync::Sync, Backend, Card, File};
+use super::{Backend, Card, File};
 
 pub(super) const CARD: Card = Card {
     name: "stdio",
@@ -50,18 +50,6 @@ impl Backend for Stdio {
             file.set_buffer(Buffer::new(size_bytes)?)?;
         }
         Ok(file)
-    }
-
-    fn unlink(&self, path: &CStr) -> io::Result<()> {
-        Sync.unlink(path)
-    }
-
-    fn mkdir(&self, path: &CStr, permissions: Mode) -> io::Result<()> {
-        Sync.mkdir(path, permissions)
-    }
-
-    fn rmdir(&self, path: &CStr) -> io::Result<()> {
-        Sync.rmdir(path)
     }
 }
 

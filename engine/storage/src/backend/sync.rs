@@ -36,19 +36,6 @@ impl Backend for Sync {
         before(Call::of_open(flags.contains(OFlags::CREATE)));
         Ok(SyncFile(rustix::fs::open(path, flags, permissions)?))
     }
-
-    fn unlink(&self, path: &CStr) -> io::Result<()> {
-        before(Call::Remove);
-        Ok(rustix::fs::unlink(path)?)
-    }
-
-    fn mkdir(&self, path: &CStr, permissions: Mode) -> io::Result<()> {
-        Ok(rustix::fs::mkdir(path, permissions)?)
-    }
-
-    fn rmdir(&self, path: &CStr) -> io::Result<()> {
-        Ok(rustix::fs::rmdir(path)?)
-    }
 }
 
 impl File for SyncFile {
@@ -77,10 +64,6 @@ impl File for SyncFile {
 
     fn resize(&mut self, size_bytes: u64) -> io::Result<()> {
         Ok(rustix::fs::ftruncate(&self.0, size_bytes)?)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {

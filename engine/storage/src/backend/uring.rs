@@ -1,7 +1,7 @@
 //! io_uring: requests and completions pass through memory shared with the kernel, and one system
 //! call hands over a batch and waits for what has ended.
 //!
-//! What makes it fast is asked for, the best first, and what was granted is told: completions
+//! The fastest features are requested first, and those granted are reported: completions
 //! handled only when the one thread that submits asks for them (SINGLE_ISSUER with DEFER_TASKRUN,
 //! Linux 6.1), or at least without interrupting it (COOP_TASKRUN, 5.19); the ring, the file and
 //! the memory registered, so that they need not be looked up and pinned for each request.

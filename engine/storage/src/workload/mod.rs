@@ -7,16 +7,14 @@
 pub mod aio_stress;
 mod blocks;
 pub mod compilebench;
-mod edges;
 pub mod fdtree;
 pub mod fs_mark;
 pub mod iozone;
-mod phase;
 pub mod postmark;
 pub mod random;
+mod region;
 pub mod stream;
 pub mod tiobench;
-pub mod watch;
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //! brings and takes pages as they are touched.
 //!
 //! A file has the size that it was given, and only that much is mapped: give it its size with
-//! `resize` (ftruncate) before it is written, since each write behind the end maps it anew. Its
+//! `resize` (ftruncate) before it is written, since each write past the end maps it again. Its
 //! blocks are allocated as its pages are first touched, as with plain writes; when there is no
 //! room for one, the access faults, and [`fault`] makes that an error of the record.
 
@@ -82,18 +82,6 @@ impl Backend for Mmap {
             },
         })
     }
-
-    fn unlink(&self, path: &CStr) -> io::Result<()> {
-        Sync.unlink(path)
-    }
-
-    fn mkdir(&self, path: &CStr, permissions: Mode) -> io::Result<()> {
-        Sync.mkdir(path, permissions)
-    }
-
-    fn rmdir(&self, path: &CStr) -> io::Result<()> {
-        Sync.rmdir(path)
-    }
 }
 
 impl Mapping {
@@ -157,7 +145,7 @@ impl Drop for Mapping {
 }
 
 impl MmapFile {
-    /// The kernel tells why a page could not be had when it is asked for the record by a call.
+    /// A system call for the same record returns the error that a page fault cannot.
     #[cold]
     fn why(mut ask: impl FnMut(usize) -> io::Result<usize>, size_bytes: usize) -> io::Error {
         let mut moved = 0;
@@ -208,10 +196,6 @@ impl File for MmapFile {
         Ok(())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn sync(&mut self) -> io::Result<()> {
         let whole = self.mapping.size_bytes;
         self.mapping.sync(0, whole, MsyncFlags::SYNC)?;
@@ -229,7 +213,7 @@ impl Positioned for MmapFile {
     fn read_at(&mut self, record: &mut [u8], offset: u64) -> io::Result<usize> {
         before(Call::Read);
         let (from, size_bytes) = self.mapping.at(offset, record.len());
-        // SAFETY: so many bytes are mapped from there on, and as many fit into the record.
+        // SAFETY: `size_bytes` bytes are mapped from there on, and as many fit into the record.
         let is_whole = unsafe { fault::copy(from, record.as_mut_ptr(), size_bytes, from as usize) };
         if is_whole {
             return Ok(size_bytes);

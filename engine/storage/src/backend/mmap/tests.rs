@@ -48,7 +48,7 @@ fn a_page_that_is_gone_is_an_error_and_the_process_lives() {
 
 #[test]
 fn a_full_disk_is_told_as_such() {
-    // To fill a file system of one's own needs root; what the kernel answers is passed on.
+    // Filling a file system needs root; what the kernel answers is passed on.
     let asked = MmapFile::why(|_| Err(io::Error::from_raw_os_error(libc::ENOSPC)), 1);
     assert_eq!(asked.raw_os_error(), Some(libc::ENOSPC));
     let unexplained = MmapFile::why(|moved| Ok(8 - moved), 8);

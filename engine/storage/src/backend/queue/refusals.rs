@@ -1,5 +1,5 @@
-//! Errors that a test lets the kernel give, for want of a way to bring them about: they stand in
-//! for the next waits of this thread.
+//! Errors that a test injects into the next waits of this thread, since it cannot make the kernel
+//! return them.
 
 use std::cell::RefCell;
 use std::io;

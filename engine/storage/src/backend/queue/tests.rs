@@ -32,7 +32,7 @@ fn what_is_refused_for_a_moment_is_asked_again() {
     assert_eq!(reap_with(&results), 6);
 }
 
-/// In a process of its own, which it ends.
+/// In a separate process, which it ends.
 #[test]
 fn the_process_ends_before_memory_that_may_be_written_is_freed() {
     const INSIDE: &str = "TILTYARD_TEST_REAPS_IN_VAIN";

@@ -81,7 +81,7 @@ impl Disk for Context {
 
 /// Completes every request at once without doing anything.
 pub struct Nowhere {
-    /// Of `completions`, the last so many were not submitted yet.
+    /// Number of the last `completions` that were not submitted yet.
     queued: usize,
     completions: Vec<Event>,
     reaped: Vec<Event>,

@@ -2,22 +2,34 @@
 //! requests and calls took.
 
 use kit::Reading;
-use wire::{Direction, Latency, MetricCard, Native, Role, Sample, Unit};
+use wire::{Latency, MetricCard, Native, Sample, Unit};
 
 use super::params::{Cell, ORDER};
-use crate::workload::edges::{Edge, Edges};
-use crate::workload::phase::Phase;
+use crate::workload::region::{BoundaryCall, BoundaryCalls, Metric, Phase};
 
 const MIB: f64 = 1_048_576.0;
 
-/// What is measured of each stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
-    Rate,
-    RateBeforeFsync,
-    LatencyMean,
-    SubmitMean,
-}
+const RATE: Metric = Metric::headline(
+    Unit::BytesPerSecond,
+    "Bytes requested over the time until the last fsync: the original's totals of a thread, or \
+     its throughput of several.",
+);
+const RATE_BEFORE_FSYNC: Metric = Metric::detail(
+    ("_before_fsync", " before fsync"),
+    Unit::BytesPerSecond,
+    "Bytes requested over the time until the last completion: what the original prints for a \
+     file, and what is quoted. Through the page cache it is the speed of memory.",
+);
+const LATENCY_MEAN: Metric = Metric::detail(
+    ("_latency_mean", " latency, mean"),
+    Unit::Second,
+    "Mean time of a request from the return of its io_submit until it was reaped.",
+);
+const SUBMIT_MEAN: Metric = Metric::detail(
+    ("_submit_mean", " io_submit, mean"),
+    Unit::Second,
+    "Mean time of a call of io_submit, which may block.",
+);
 
 /// What a stage gave.
 pub struct Measured<'a> {
@@ -30,121 +42,48 @@ pub struct Measured<'a> {
     /// How long calls of io_submit took.
     pub submits: &'a Latency,
     /// Calls of fsync.
-    pub edges: &'a Edges,
+    pub calls: &'a BoundaryCalls,
 }
 
 /// The metrics as `describe` lists them.
 pub fn cards() -> Vec<MetricCard> {
-    let of_stage = |phase: Phase| {
-        let whats = What::ALL.into_iter().map(move |what| what.card(phase));
-        whats.chain([phase.region().card(Edge::Fsync)])
-    };
+    let fsync = BoundaryCall::Fsync.metric();
+    let metrics = [RATE, RATE_BEFORE_FSYNC, LATENCY_MEAN, SUBMIT_MEAN, fsync];
+    let of_stage = |phase: Phase| metrics.map(|metric| phase.region().card(metric));
     ORDER.into_iter().flat_map(of_stage).collect()
 }
 
 /// The values of all metrics of a stage.
 pub fn samples(cell: Cell, measured: &Measured) -> Vec<Sample> {
-    let sample = |what: What| what.sample(cell, measured);
-    let region = measured.phase.region();
-    let fsync = region.sample(Edge::Fsync, cell.point(), measured.edges);
-    What::ALL.into_iter().map(sample).chain(fsync).collect()
-}
-
-impl What {
-    const ALL: [What; 4] = [
-        What::Rate,
-        What::RateBeforeFsync,
-        What::LatencyMean,
-        What::SubmitMean,
-    ];
-
-    fn card(self, phase: Phase) -> MetricCard {
-        let (ending, label, about) = match self {
-            What::Rate => (
-                "",
-                "",
-                "Bytes requested over the time until the last fsync: the original's totals of a \
-                 thread, or its throughput of several.",
-            ),
-            What::RateBeforeFsync => (
-                "_before_fsync",
-                " before fsync",
-                "Bytes requested over the time until the last completion: what the original \
-                 prints for a file, and what is quoted. Through the page cache it is the speed \
-                 of memory.",
-            ),
-            What::LatencyMean => (
-                "_latency_mean",
-                " latency, mean",
-                "Mean time of a request from the return of its io_submit until it was reaped.",
-            ),
-            What::SubmitMean => (
-                "_submit_mean",
-                " io_submit, mean",
-                "Mean time of a call of io_submit, which may block.",
-            ),
-        };
-        MetricCard {
-            name: phase.name().to_owned() + ending,
-            label: phase.label().to_owned() + label,
-            unit: self.unit(),
-            direction: match self.unit() {
-                Unit::Second => Direction::Lower,
-                _ => Direction::Higher,
-            },
-            role: match self {
-                What::Rate => Role::Headline,
-                What::RateBeforeFsync | What::LatencyMean | What::SubmitMean => Role::Detail,
-            },
-            about: about.to_owned(),
-        }
-    }
-
-    fn unit(self) -> Unit {
-        match self {
-            What::Rate | What::RateBeforeFsync => Unit::BytesPerSecond,
-            What::LatencyMean | What::SubmitMean => Unit::Second,
-        }
-    }
-
-    fn sample(self, cell: Cell, measured: &Measured) -> Sample {
-        let reading = measured.reading;
-        let requests = reading.latency.as_ref().expect("requests are timed");
-        let elapsed_s = match self {
-            What::RateBeforeFsync => measured.drained_s,
-            What::Rate | What::LatencyMean | What::SubmitMean => reading.elapsed_s(),
-        };
-        let value = match self {
-            What::Rate | What::RateBeforeFsync => reading.bytes as f64 / elapsed_s,
-            What::LatencyMean => requests.mean / 1e9,
-            What::SubmitMean => measured.submits.mean / 1e9,
-        };
-        let native = match self.unit() {
-            Unit::Second => native(1e3 * value, "ms"),
-            _ => native(value / MIB, "MB/s"),
-        };
-        let latency = match self {
-            What::Rate => Some(requests),
-            What::SubmitMean => Some(measured.submits),
-            What::RateBeforeFsync | What::LatencyMean => None,
-        };
-        let card = self.card(measured.phase);
+    let (reading, submits) = (measured.reading, measured.submits);
+    let (region, drained_s) = (measured.phase.region(), measured.drained_s);
+    let requests = reading.latency.as_ref().expect("requests are timed");
+    let sample = |metric: Metric, value: f64, native: Native| Sample {
+        native: Some(native),
+        ..region.sample(metric, value, cell.point(), reading)
+    };
+    let rate = |metric, value: f64| sample(metric, value, native(value / MIB, "MB/s"));
+    let mean = |metric, latency: &Latency| {
+        sample(metric, latency.mean / 1e9, native(latency.mean / 1e6, "ms"))
+    };
+    let values = [
         Sample {
-            metric: card.name,
-            value,
-            unit: card.unit,
-            direction: card.direction,
-            at: cell.point(),
-            operations: match self {
-                What::SubmitMean => measured.submits.count,
-                _ => reading.operations,
-            },
-            bytes: reading.bytes,
-            elapsed_s,
-            native: Some(native),
-            latency_ns: latency.cloned(),
-        }
-    }
+            latency_ns: Some(requests.clone()),
+            ..rate(RATE, reading.bytes_per_s())
+        },
+        Sample {
+            elapsed_s: drained_s,
+            ..rate(RATE_BEFORE_FSYNC, reading.bytes as f64 / drained_s)
+        },
+        mean(LATENCY_MEAN, requests),
+        Sample {
+            operations: submits.count,
+            latency_ns: Some(submits.clone()),
+            ..mean(SUBMIT_MEAN, submits)
+        },
+    ];
+    let fsync = region.sample_of_call(BoundaryCall::Fsync, cell.point(), measured.calls);
+    values.into_iter().chain(fsync).collect()
 }
 
 fn native(value: f64, unit: &str) -> Native {

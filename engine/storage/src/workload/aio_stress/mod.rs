@@ -1,7 +1,7 @@
 //! aio-stress: many asynchronous requests in flight on one or more files, in up to four stages.
 //!
 //! Timing formulas of a stage, over the bytes requested by all threads: rate = bytes / (t2 − t0)
-//! and rate before fsync = bytes / (t1 − t0); t0 when all threads are told to start, t1 when the
+//! and rate before fsync = bytes / (t1 − t0); t0 when all threads are released, t1 when the
 //! last completion has been reaped, t2 when the last file has been synced. The latency of a
 //! request runs from the return of its io_submit until the return of the io_getevents that
 //! reaped it.
@@ -10,7 +10,7 @@
 //!
 //! Known deviations: files are new, and one in the way is refused; files that are read but not
 //! written are laid out first; random offsets are whole records unless `classic`; every context
-//! has an AIO context of its own size instead of 512; completions count in the stage that began
+//! has an AIO context of the size it needs instead of 512; completions count in the stage that began
 //! them, also for latencies; a request that fails or is cut short ends the trial.
 
 mod buffers;
@@ -21,7 +21,6 @@ mod offsets;
 mod params;
 mod run;
 mod stage;
-mod standstill;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -83,7 +82,7 @@ aio-stress 0.21 by Chris Mason, SUSE: the version of autotest and of the Phoroni
 
 const TIMING: &str = "\
 rate = bytes / (t2 − t0), rate before fsync = bytes / (t1 − t0) for each stage; t0 when all \
-threads are told to start, t1 after the last completion, t2 after the last fsync. Latency of a \
+threads are released, t1 after the last completion, t2 after the last fsync. Latency of a \
 request: from the return of its io_submit until it was reaped";
 
 const DESCRIPTION: &str = "\
@@ -92,7 +91,7 @@ order, or at random. Every round builds a batch of them for each file in turn an
 with one io_submit; when as many are in flight as the depth allows, at least a batch of \
 completions is waited for. Then, unless switched off, the files are synced. \
 Linux carries requests out inside io_submit unless access is direct: through the page cache this \
-workload tells how fast memory is copied, and how long fsync takes, rather than how requests \
+workload measures how fast memory is copied, and how long fsync takes, rather than how requests \
 queue up. The original is mostly quoted with its figure before fsync; here, that is a detail. \
 Its random offsets are aligned to pages, overlap, and never touch the first MiB, so that about a \
 third of a file is left out; they are used when `classic` is true, and are then the same, request \

@@ -11,7 +11,7 @@ use wire::{AccessKind, Failure};
 
 use super::offsets::Range;
 use crate::access::{check_cache_limit, unaligned, Footprint};
-use crate::workload::phase::{self, Phase};
+use crate::workload::region::{self, Phase};
 
 const FILE_MAX: Size = Size(1 << 40);
 const RECORD_MAX: Size = Size(16 << 20);
@@ -196,7 +196,7 @@ impl Params {
         check_cache_limit(params.access, params.cache_limit)?;
         params.check_alignment()?;
         params.check_ranges()?;
-        params.stages = phase::ordered(params.stages, ORDER);
+        params.stages = region::ordered(params.stages, ORDER);
         Ok(params)
     }
 

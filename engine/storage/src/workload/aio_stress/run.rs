@@ -17,16 +17,14 @@ use super::fill::Pattern;
 use super::measures::{samples, Measured};
 use super::offsets::Random;
 use super::params::{BackendName, Cell, Params};
-use super::stage::{Oper, Part, Stage};
-use super::standstill::Standstill;
+use super::stage::{Oper, Part, Stage, StallDetector};
 use super::worker::Worker;
 use crate::access::{open_flags, Evidence};
 use crate::backend::libaio::Context;
 use crate::backend::libaio::Libaio;
 use crate::backend::{Backend, File, Null, Queue, Sync};
 use crate::scratch::Scratch;
-use crate::workload::edges::Edges;
-use crate::workload::phase::Phase;
+use crate::workload::region::{BoundaryCalls, Phase};
 
 /// Executes the trial in `directory`.
 ///
@@ -76,11 +74,11 @@ fn walk<B: Backend, D: Disk>(
         let mut workers = workers::<B, D>(params, cell, &files)?;
         for &phase in params.stages.iter() {
             let Cell { record, depth } = cell;
-            let what = format!("{}, record {record}, depth {depth}", phase.label());
+            let what = format!("{}, record {record}, depth {depth}", phase.region().label);
             ledger.progress(done / stages, what);
             let stage = stage(params, cell, phase, &pattern);
-            before(&stage, &files, &mut evidence)?;
-            measure(&stage, cell, &mut workers, &mut evidence, ledger)?;
+            let paths = files.iter().map(Scratch::path);
+            measure((&stage, paths), cell, &mut workers, &mut evidence, ledger)?;
             if phase == Phase::Write && stage.finish == Finish::Stonewall {
                 complete()?;
             }
@@ -196,47 +194,34 @@ fn stage<'a>(params: &Params, cell: Cell, phase: Phase, pattern: &'a Pattern) ->
         fsync: params.fsync,
         verify: params.verify,
         pattern,
-        standstill: Standstill::new(params.useful_threads() as usize),
-    }
-}
-
-/// Reads must find their files in the cache, or out of it, as declared.
-fn before<B: Backend>(
-    stage: &Stage,
-    files: &[Scratch<B>],
-    evidence: &mut Option<&mut Evidence>,
-) -> Result<(), Failure> {
-    match evidence {
-        Some(evidence) if !stage.phase.is_write() => {
-            for file in files {
-                evidence.prepare_read(file.path())?;
-            }
-            evidence.begin_read()
-        }
-        _ => Ok(()),
+        stall: StallDetector::new(params.useful_threads() as usize),
     }
 }
 
 /// One stage, with its samples.
-fn measure<D: Disk>(
-    stage: &Stage,
+fn measure<'p, D: Disk>(
+    (stage, files): (&Stage, impl Iterator<Item = &'p Path>),
     cell: Cell,
     workers: &mut [Worker<D>],
     evidence: &mut Option<&mut Evidence>,
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
-    let counters = evidence.as_ref().and_then(|evidence| evidence.counters());
-    let outcome = team::execute(
-        workers,
-        stage.finish,
-        OperationProbe::new,
-        |worker, member| worker.execute(stage, member),
+    let is_write = stage.phase.is_write();
+    let outcome = Evidence::around(
+        evidence,
+        (files.filter(|_| !is_write), !is_write),
+        || {
+            let new_probe = OperationProbe::new;
+            team::execute(workers, stage.finish, new_probe, |worker, member| {
+                worker.execute(stage, member)
+            })
+        },
+        |outcome| {
+            let bytes = outcome.reading.bytes;
+            [(!is_write).then_some(bytes), is_write.then_some(bytes)]
+        },
     )?;
     let (phase, reading) = (stage.phase, &outcome.reading);
-    if let Some(evidence) = evidence {
-        let around = [counters, evidence.counters()];
-        evidence.add(!phase.is_write(), reading.bytes, around);
-    }
     if workers.len() == 1 || stage.finish == Finish::Everyone {
         let requests: u64 = workers.iter().map(Worker::requests).sum();
         assert_eq!(reading.operations, requests);
@@ -245,14 +230,14 @@ fn measure<D: Disk>(
     ledger.add(reading);
     let parts = || outcome.shares.iter().map(|share| &share.value);
     let submits = sum_up(phase, parts(), ledger);
-    let mut edges = Edges::new();
-    parts().for_each(|part| edges.merge(&part.edges));
+    let mut calls = BoundaryCalls::new();
+    parts().for_each(|part| calls.merge(&part.calls));
     let drained_ns = parts().map(|part| part.drained_ns).max().unwrap_or(0);
     let measured = Measured {
         phase,
         reading,
         drained_s: drained_ns.max(1) as f64 / 1e9,
-        edges: &edges,
+        calls: &calls,
         submits: &submits.to_wire().expect("every stage submits something"),
     };
     for sample in samples(cell, &measured) {
@@ -273,7 +258,7 @@ fn sum_up<'a>(
         let sum = &mut ledger.totals.checksum;
         *sum = sum.wrapping_add(part.checksum);
     }
-    let counter = format!("{}_submits", phase.name());
+    let counter = format!("{}_submits", phase.region().name);
     *ledger.totals.counters.entry(counter).or_default() += submits.count();
     submits
 }

@@ -1,20 +1,15 @@
-//! A stage: what is done, to which files, and whether a completion is what it should be.
+//! A stage: what is done, to which files.
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use kit::histogram::Histogram;
 use kit::team::Finish;
-use wire::Failure;
 
-use super::disk::Disk;
 use super::fill::Pattern;
 use super::offsets::Range;
-use super::standstill::Standstill;
-use crate::fault::Fault;
-use crate::workload::edges::Edges;
-use crate::workload::phase::Phase;
+use crate::workload::region::{BoundaryCalls, Phase};
 
 /// What all threads do in a stage, and how.
 pub struct Stage<'a> {
@@ -33,7 +28,7 @@ pub struct Stage<'a> {
     /// What is written, and expected back.
     pub pattern: &'a Pattern,
     /// Whether anybody is left who could make a file longer.
-    pub standstill: Standstill,
+    pub stall: StallDetector,
 }
 
 /// One context of one file.
@@ -77,45 +72,78 @@ pub struct Part {
     /// How long calls of io_submit took.
     pub submits: Histogram,
     /// Calls of fsync.
-    pub edges: Edges,
+    pub calls: BoundaryCalls,
 }
 
-/// Whether a record was moved in full and is the one expected, which `verify` tells.
-pub fn check<D: Disk>(
-    moved: io::Result<usize>,
-    offset: u64,
-    record_bytes: usize,
-    verify: impl FnOnce() -> Result<u64, usize>,
-) -> Result<u64, Fault> {
-    let record = offset / record_bytes as u64;
-    match moved {
-        Ok(moved) if moved == record_bytes => {}
-        Ok(moved) => return Err(Fault::Short { record, moved }),
-        Err(error) => return Err(Fault::Io { record, error }),
-    }
-    match verify() {
-        Ok(sum) => Ok(sum),
-        Err(page) if D::MOVES_DATA => Err(Fault::Differs { record, page }),
-        Err(_) => Ok(0),
-    }
+const WORKING: u64 = 0;
+const DONE: u64 = u64::MAX;
+
+/// Contexts that wait for a file to become longer wait in vain when nobody is left who could make
+/// it so: somebody else has cut it. Only threads that have nothing to do look at this.
+///
+/// A new epoch begins when a thread stops working. If all have looked at their files within the
+/// same epoch, and have found nothing to do, none has worked since, and none will.
+pub struct StallDetector {
+    epoch: AtomicU64,
+    /// For each thread: the epoch in which it last looked in vain, or what it does instead.
+    looked: Vec<AtomicU64>,
 }
 
-/// The kernel tells why a write was cut short when it is asked for the rest.
-#[cold]
-pub fn explain(fault: Fault, phase: Phase, oper: &Oper, offset: u64, expected: &[u8]) -> Failure {
-    let fault = match fault {
-        Fault::Short { record, moved } if phase.is_write() => {
-            let behind = offset + moved as u64;
-            match rustix::io::pwrite(&oper.file, &expected[moved..], behind) {
-                Ok(_) => fault,
-                Err(error) => Fault::Io {
-                    record,
-                    error: error.into(),
-                },
-            }
+impl StallDetector {
+    /// All of them work.
+    pub fn new(threads: usize) -> Self {
+        Self {
+            epoch: AtomicU64::new(WORKING + 1),
+            looked: (0..threads).map(|_| AtomicU64::new(WORKING)).collect(),
         }
-        other => other,
-    };
-    let action = if phase.is_write() { "write" } else { "read" };
-    fault.into_failure(action, oper.path)
+    }
+
+    /// The thread has found something to do again.
+    pub fn resume(&self, thread: usize) {
+        self.looked[thread].store(WORKING, SeqCst);
+    }
+
+    /// The thread has nothing to do for now.
+    pub fn pause(&self) {
+        self.epoch.fetch_add(1, SeqCst);
+    }
+
+    /// The thread will do nothing more.
+    pub fn retire(&self, thread: usize) {
+        self.epoch.fetch_add(1, SeqCst);
+        self.looked[thread].store(DONE, SeqCst);
+    }
+
+    /// The epoch, to be read before the files are looked at.
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(SeqCst)
+    }
+
+    /// The thread has looked in `epoch` and found nothing to do; whether that will stay so.
+    pub fn is_final(&self, thread: usize, epoch: u64) -> bool {
+        self.looked[thread].store(epoch, SeqCst);
+        let all = |looked: &AtomicU64| [epoch, DONE].contains(&looked.load(SeqCst));
+        self.looked.iter().all(all) && self.epoch() == epoch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_final_when_all_have_looked_since_the_last_one_worked() {
+        let stall = StallDetector::new(3);
+        stall.pause();
+        assert!(!stall.is_final(0, stall.epoch()), "the others work");
+        stall.pause();
+        let stale = stall.epoch();
+        assert!(!stall.is_final(1, stale), "one works, one must look again");
+        stall.retire(2);
+        let epoch = stall.epoch();
+        assert!(!stall.is_final(0, epoch), "the other must look again");
+        assert!(stall.is_final(1, epoch));
+        stall.resume(0);
+        assert!(!stall.is_final(1, epoch), "one has found something");
+    }
 }

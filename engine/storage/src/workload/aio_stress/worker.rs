@@ -18,10 +18,11 @@ use wire::{Failure, FailureKind};
 use super::buffers::Buffers;
 use super::disk::Disk;
 use super::offsets::Random;
-use super::stage::{check, explain, Oper, Part, Stage};
+use super::stage::{Oper, Part, Stage};
 use crate::backend::libaio::Request;
-use crate::workload::edges::{Edge, Edges};
-use crate::workload::phase::Phase;
+use crate::backend::queue::Transfer;
+use crate::fault::Fault;
+use crate::workload::region::{BoundaryCall, BoundaryCalls, Phase};
 
 /// A buffer, and the request that uses it.
 #[derive(Clone, Copy, Default)]
@@ -101,7 +102,7 @@ impl<'a, D: Disk> Worker<'a, D> {
         self.submits.clear();
         self.checksum = 0;
         self.stamped = stage.pattern.stamped()?;
-        let mut edges = Edges::new();
+        let mut calls = BoundaryCalls::new();
         self.active.append(&mut self.finished);
         for oper in &mut self.opers {
             oper.started = 0;
@@ -115,23 +116,23 @@ impl<'a, D: Disk> Worker<'a, D> {
         }
         self.finished.append(&mut self.active);
         self.drain(stage, member)?;
-        stage.standstill.retire(member.index);
+        stage.stall.retire(member.index);
         let drained_ns = member.elapsed_ns();
         if stop::requested() {
             return Err(interrupted());
         }
-        edges.begin();
+        calls.begin();
         for &index in self.finished.iter().filter(|_| stage.fsync) {
             let oper = &self.opers[index];
             D::sync(&oper.file).map_err(|error| io_failure("fsync", oper.path, &error))?;
-            edges.end(Edge::Fsync);
+            calls.end(BoundaryCall::Fsync);
         }
         member.done();
         Ok(Part {
             drained_ns,
             checksum: self.checksum,
             submits: self.submits.clone(),
-            edges,
+            calls,
         })
     }
 
@@ -144,16 +145,16 @@ impl<'a, D: Disk> Worker<'a, D> {
 
     /// Waits until the file of some context reaches where it starts: other threads lengthen it.
     fn wait_for_others<P: Probe>(&self, stage: &Stage, member: &Member<P>) -> Result<(), Failure> {
-        stage.standstill.pause();
+        stage.stall.pause();
         while member.goes_on() {
-            let epoch = stage.standstill.epoch();
+            let epoch = stage.stall.epoch();
             for &oper in &self.active {
                 if self.is_runnable(oper, stage.phase)? {
-                    stage.standstill.resume(member.index);
+                    stage.stall.resume(member.index);
                     return Ok(());
                 }
             }
-            if stage.standstill.is_final(member.index, epoch) {
+            if stage.stall.is_final(member.index, epoch) {
                 return Err(self.cut_short());
             }
             std::thread::yield_now();
@@ -222,19 +223,25 @@ impl<'a, D: Disk> Worker<'a, D> {
                 oper.range.offset_of(oper.started)
             };
             oper.started += 1;
-            let file = oper.file.as_fd();
-            let request = match &mut self.stamped {
-                None if stage.phase.is_write() => {
-                    Request::write(file, stage.pattern.at(offset), offset, unit as u64)
-                }
-                Some(stamped) if stage.phase.is_write() => {
-                    let buffer = self.buffers.of_mut(unit);
+            let is_write = stage.phase.is_write();
+            let buffer = self.buffers.of_mut(unit);
+            let start = match &mut self.stamped {
+                None if is_write => stage.pattern.at(offset).as_ptr(),
+                Some(stamped) if is_write => {
                     stamped.turn_to(oper.number);
                     buffer.copy_from_slice(stamped.span(offset, buffer.len()));
-                    Request::write(file, buffer, offset, unit as u64)
+                    buffer.as_ptr()
                 }
-                _ => Request::read(file, self.buffers.of_mut(unit), offset, unit as u64),
+                _ => buffer.as_ptr(),
             };
+            let transfer = Transfer {
+                is_write,
+                start,
+                size_bytes: buffer.len() as u32,
+                offset,
+                tag: unit as u64,
+            };
+            let request = Request::of(oper.file.as_fd(), &transfer);
             // SAFETY: the pattern outlives the stage, which ends when all completions have been
             // reaped or, after a failure, with this worker, whose queue is dropped before its
             // buffers; a buffer is looked at when its completion has been reaped, not before.
@@ -311,24 +318,35 @@ impl<'a, D: Disk> Worker<'a, D> {
             let oper = &self.opers[unit.oper];
             let found = self.buffers.of(index);
             let bytes = oper.range.record_bytes;
-            let sum = check::<D>(completion.moved(), unit.offset, found.len(), || {
-                if stage.phase.is_write() || !stage.verify {
-                    return Ok(0);
-                }
-                match &mut self.stamped {
+            let record = unit.offset / bytes;
+            let moved = Fault::unless_whole(completion.moved(), record, found.len());
+            let sum = moved.and_then(|()| {
+                let verified = match &mut self.stamped {
+                    _ if stage.phase.is_write() || !stage.verify => Ok(0),
                     None => content::verify(found, stage.pattern.at(unit.offset)),
                     Some(stamped) => {
                         stamped.turn_to(oper.number);
                         stamped.verify(found, unit.offset)
                     }
+                };
+                match verified {
+                    Err(page) if D::MOVES_DATA => Err(Fault::Differs { record, page }),
+                    sum => Ok(sum.unwrap_or(0)),
                 }
             });
             let sum = sum.map_err(|fault| {
+                if !stage.phase.is_write() {
+                    return fault.into_failure("read", oper.path);
+                }
                 let written = match &self.stamped {
                     None => stage.pattern.at(unit.offset),
                     Some(_) => found,
                 };
-                explain(fault, stage.phase, oper, unit.offset, written)
+                let fault = fault.explain_short(|moved| {
+                    let behind = unit.offset + moved as u64;
+                    Ok(rustix::io::pwrite(&oper.file, &written[moved..], behind)?)
+                });
+                fault.into_failure("write", oper.path)
             })?;
             self.checksum = self.checksum.wrapping_add(sum);
             member

@@ -5,18 +5,21 @@ use std::path::{Path, PathBuf};
 
 use kit::content::Filling;
 use kit::failure::{interrupted, no_memory};
-use kit::team::{self, Finish};
+use kit::pace::Pace;
+use kit::place::unshare_descriptors;
+use kit::team::{self, Finish, Member};
 use kit::{stop, Content, Ledger, Probe, Reading, Size};
 use rustix::fs::{Mode, OFlags};
-use wire::Failure;
+use wire::{AccessKind, Failure};
 
 use super::params::{Cell, Fill};
-use super::{Channel, Directed, Mix, Order, Part, Task};
-use crate::access::Evidence;
+use super::{Channel, Directed, Work};
+use crate::access::{open_flags, Evidence};
 use crate::backend::queue::Grant;
 use crate::backend::{Backend, File};
+use crate::io::Step;
 use crate::scratch::{in_the_way, Scratch};
-use crate::workload::edges::Edges;
+use crate::workload::region::{BoundaryCall, BoundaryCalls};
 
 /// The files of one cell of the grid, removed when it is dropped, and what they hold.
 pub struct Crew<'a, B: Backend> {
@@ -46,7 +49,7 @@ pub struct Outcome {
     /// What of it went out.
     pub writes: Reading,
     /// Calls of fsync, where they are timed.
-    pub edges: Edges,
+    pub calls: BoundaryCalls,
 }
 
 /// The file of thread `index` of a workload.
@@ -54,7 +57,7 @@ fn file_in(directory: &Path, workload: &str, index: u32) -> PathBuf {
     directory.join(format!("tiltyard-{workload}.{index}"))
 }
 
-/// Whether the names of the files of so many threads are free.
+/// Whether the file names of `threads` threads are free.
 ///
 /// # Errors
 /// `Refused`, naming the file in the way.
@@ -138,51 +141,42 @@ where
         file.close().map_err(failed)
     }
 
-    /// All threads execute `task`, each in an order and mix of its own; evidence is gathered
+    /// All threads execute `task`, each with its own `steps`; evidence is gathered
     /// around it, and the sums go to the ledger.
     ///
     /// # Errors
     /// The first failure of a thread; `Access`.
-    pub fn perform<C, O, P>(
+    pub fn perform<C, P, S>(
         &self,
         task: &Task,
-        order: impl Fn(usize) -> (O, Mix) + Sync,
+        steps: impl Fn(usize) -> S + Sync,
         evidence: &mut Option<&mut Evidence>,
         ledger: &mut Ledger,
     ) -> Result<Outcome, Failure>
     where
         C: Channel,
-        O: Order,
         P: Probe + Clone + Default + Send,
+        S: Iterator<Item = Step>,
     {
-        let mut before = None;
-        if let Some(evidence) = evidence {
-            for scratch in self.scratches.iter().filter(|_| task.reads) {
-                evidence.prepare_read(scratch.path())?;
-            }
-            if !task.writes {
-                evidence.begin_read()?;
-            }
-            before = evidence.counters();
-        }
-        let mut seats: Vec<&Scratch<B>> = self.scratches.iter().collect();
-        let outcome = team::execute(
-            &mut seats,
-            Finish::Everyone,
-            Directed::<P>::default,
-            |scratch, member| {
-                let (order, mix) = order(member.index);
-                task.execute::<C, P, B>(scratch, order, mix, member)
-            },
-        )?;
-        let parts = outcome.shares.iter().map(|share| &share.value);
-        let outcome = self.sum_up(outcome.reading, parts, ledger);
-        if let Some(evidence) = evidence {
-            let around = [before, evidence.counters()];
-            evidence.add(true, outcome.reads.bytes, around);
-            evidence.add(false, outcome.writes.bytes, around);
-        }
-        Ok(outcome)
+        let read = self.scratches.iter().filter(|_| task.reads);
+        let files = (read.map(Scratch::path), !task.writes);
+        let work = || {
+            let mut scratches: Vec<&Scratch<B>> = self.scratches.iter().collect();
+            let outcome = team::execute(
+                &mut scratches,
+                Finish::Everyone,
+                Directed::<P>::default,
+                |scratch, member| {
+                    let steps = steps(member.index);
+                    task.execute::<C, P, B>(scratch, steps, member)
+                },
+            )?;
+            let parts = outcome.shares.iter().map(|share| &share.value);
+            Ok(self.sum_up(outcome.reading, parts, ledger))
+        };
+        Evidence::around(evidence, files, work, |outcome| {
+            [Some(outcome.reads.bytes), Some(outcome.writes.bytes)]
+        })
     }
 
     fn sum_up<'p, P: Probe + Default + 'p>(
@@ -193,10 +187,10 @@ where
     ) -> Outcome {
         let mut directed = Directed::<P>::default();
         directed.start_at(0);
-        let (mut missing, mut edges) = (BTreeSet::new(), Edges::new());
+        let (mut missing, mut calls) = (BTreeSet::new(), BoundaryCalls::new());
         for part in parts {
             directed.merge(&part.probe);
-            edges.merge(&part.edges);
+            calls.merge(&part.calls);
             let sum = &mut ledger.totals.checksum;
             *sum = sum.wrapping_add(part.checksum);
             count_grants(&part.granted, &mut missing, ledger);
@@ -206,7 +200,7 @@ where
             reads: directed.reads.finish_at(all.elapsed_ns),
             writes: directed.writes.finish_at(all.elapsed_ns),
             all,
-            edges,
+            calls,
         };
         let Outcome {
             all, reads, writes, ..
@@ -240,4 +234,99 @@ fn warn_of(missing: &BTreeSet<&str>, ledger: &mut Ledger) {
         format!("this host did not grant {}", names.join(", ")),
         Some("a newer kernel, or a higher limit of locked memory, would make it faster"),
     );
+}
+
+/// What one thread did.
+struct Part<P> {
+    /// What was counted, reads and writes apart.
+    probe: Directed<P>,
+    /// Checksum over what was read.
+    checksum: u64,
+    /// What of the kernel made it faster, and whether it was granted.
+    granted: Vec<Grant>,
+    /// Its call of fsync, where that is timed.
+    calls: BoundaryCalls,
+}
+
+/// What every thread does with its file.
+pub struct Task<'a> {
+    /// How.
+    pub work: Work<'a>,
+    /// Operations per second that all threads together begin; as many as they can, without.
+    pub rate: Option<f64>,
+    /// How many threads there are.
+    pub threads: u32,
+    /// Whether blocks are read.
+    pub reads: bool,
+    /// Whether blocks are written.
+    pub writes: bool,
+    /// Where reads are served from.
+    pub access: AccessKind,
+    /// Size that the file needs before its blocks can be written.
+    pub file_bytes: u64,
+    /// Whether fsync is inside the timed region.
+    pub include_fsync: bool,
+}
+
+impl Task<'_> {
+    /// Opens the file; \[first instant\] moves blocks, fsync if it shall \[second instant\].
+    ///
+    /// # Errors
+    /// Whatever the kernel refused or the verification found.
+    fn execute<C: Channel, P: Probe + Clone, B: Backend>(
+        &self,
+        scratch: &Scratch<B>,
+        steps: impl Iterator<Item = Step>,
+        member: &mut Member<Directed<P>>,
+    ) -> Result<Part<P>, Failure> {
+        let work = Work {
+            pace: self
+                .rate
+                .map(|rate| Pace::shared(rate, member.index, self.threads as usize)),
+            ..self.work
+        };
+        unshare_descriptors();
+        let mut channel = C::open(scratch, self.flags(), &work, member.index as u32)?;
+        if self.writes {
+            channel
+                .prepare(self.file_bytes)
+                .map_err(|error| scratch.failed("give its size to", &error))?;
+        }
+        let action = match (self.reads, self.writes) {
+            (true, false) => "read",
+            (false, true) => "write",
+            _ => "move",
+        };
+        let mut calls = BoundaryCalls::new();
+        member.start()?;
+        let checksum = channel
+            .execute(&work, steps, member)
+            .map_err(|fault| fault.into_failure(action, scratch.path()))?;
+        if !member.goes_on() {
+            return Err(interrupted());
+        }
+        if self.include_fsync {
+            calls.begin();
+            channel
+                .sync()
+                .map_err(|error| scratch.failed("fsync", &error))?;
+            calls.end(BoundaryCall::Fsync);
+        }
+        member.done();
+        Ok(Part {
+            probe: member.probe.clone(),
+            checksum,
+            granted: channel.granted(),
+            calls,
+        })
+    }
+
+    fn flags(&self) -> OFlags {
+        let direction = if self.writes {
+            OFlags::RDWR
+        } else {
+            OFlags::RDONLY
+        };
+        direction | open_flags(self.access)
+    }
 }

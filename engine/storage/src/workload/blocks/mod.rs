@@ -1,103 +1,222 @@
-//! Blocks of one file, moved by one thread: the loops of the two primitives, `stream` and
-//! `random`. Each is compiled once per backend, order of blocks and probe; nothing in them
-//! allocates, logs or locks, and the clock is read once per operation at most.
+//! What the two primitives, `stream` and `random`, have in common: a file for each thread, whose
+//! blocks are moved by one of the pumps of [`crate::io`]. They differ by the sequence of blocks.
 
-mod check;
+mod channel;
 mod crew;
-mod directed;
 pub mod measures;
 mod order;
 pub mod params;
-mod queued;
-mod single;
-mod switch;
-mod task;
 
-use std::io;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 
-use kit::pace::Pace;
-use kit::team::Member;
-use kit::{Content, Probe};
-use rustix::fs::OFlags;
-use wire::Failure;
+use kit::{Ledger, OperationProbe, PassProbe, Probe};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use wire::{Failure, Timing};
 
-pub use self::crew::{check_names, Crew, Files, Outcome};
-pub use self::directed::Directed;
-pub use self::order::{Mix, Order, Permuted, Sequential, Skewed, Uniform};
-pub use self::queued::Queued;
-pub use self::single::Single;
-pub use self::switch::{run, Choice, Walk};
-pub use self::task::{Part, Task};
-use crate::backend::queue::Grant;
-use crate::backend::Backend;
-use crate::fault::Fault;
-use crate::scratch::Scratch;
+pub use self::channel::Channel;
+use self::channel::{Queued, Single, Work};
+use self::crew::{check_names, Files};
+pub use self::crew::{Crew, Outcome, Task};
+use self::measures::Directed;
+pub use self::order::{Mix, Permuted, Sequential, Skewed, Uniform};
+use self::params::{BackendName, Cell, Common};
+use super::Trial;
+use crate::access::Evidence;
+use crate::backend::libaio::Libaio;
+use crate::backend::{Backend, Mmap, Null, Sync, Uring};
+use crate::io::Step;
 
-/// What a thread does with the blocks of its file.
-#[derive(Clone, Copy)]
-pub struct Work<'a> {
-    /// What is written, and expected back.
-    pub content: &'a Content,
-    /// Bytes per operation.
-    pub block_bytes: usize,
-    /// Transfers in flight at once.
-    pub depth: u32,
-    /// Whether eight bytes per page of each block read are compared with `content`.
-    pub verify: bool,
-    /// When operations are due; without it, each begins when there is room for it.
-    pub pace: Option<Pace>,
-    /// Operations, unless time is up before.
-    pub operations: u64,
-    /// Time from the opening of the gate in which operations may begin, in ns.
-    pub runtime_ns: u64,
+/// The parameters of a primitive, and what it does with them.
+pub trait Primitive: Serialize + Send {
+    /// Name of the workload.
+    const NAME: &'static str;
+
+    /// Those that all primitives have.
+    fn common(&self) -> Common<'_>;
+
+    /// Whether files are laid out before they are worked on.
+    fn lays_out(&self) -> bool;
+
+    /// Regions that are timed on the files of a cell.
+    fn regions(&self) -> usize;
+
+    /// Executes the regions of a cell, and hands over their samples.
+    ///
+    /// # Errors
+    /// See [`Trial::run`].
+    fn measure<B, C, P>(&self, site: &mut Site<B, C, P>) -> Result<(), Failure>
+    where
+        B: Backend + std::marker::Sync,
+        C: Channel,
+        P: Probe + Clone + Default + Send;
 }
 
-/// An open file, and the way in which its blocks are moved.
-pub trait Channel: Sized {
-    /// Opens with the flags of open(2), in the thread number `file` that will use it.
-    ///
-    /// # Errors
-    /// Those of open(2); `HostLacks` when a queue cannot be made.
-    fn open<B: Backend>(
-        scratch: &Scratch<B>,
-        flags: OFlags,
-        work: &Work,
-        file: u32,
-    ) -> Result<Self, Failure>;
+/// A trial of a primitive, ready to be executed.
+struct Plan<P> {
+    params: P,
+    directory: PathBuf,
+}
 
-    /// Moves blocks from the first instant of the member's probe until `work` says to end. Gives
-    /// the checksum over what was read: of one word per block, or over what was verified.
-    ///
-    /// # Errors
-    /// The first fault.
-    fn execute<O: Order, P: Probe>(
-        &mut self,
-        work: &Work,
-        order: O,
-        mix: Mix,
-        member: &mut Member<Directed<P>>,
-    ) -> Result<u64, Fault>;
+/// Checks that the names of the files in `directory` are free.
+///
+/// # Errors
+/// `Refused`, naming the file in the way.
+pub fn plan<P: Primitive + 'static>(
+    params: P,
+    directory: &Path,
+) -> Result<Box<dyn Trial>, Failure> {
+    check_names(directory, P::NAME, params.common().grid.threads_max())?;
+    Ok(Box::new(Plan {
+        params,
+        directory: directory.to_owned(),
+    }))
+}
 
-    /// Makes the file so long, where it must be before blocks can be written.
-    ///
-    /// # Errors
-    /// Those of ftruncate(2).
-    fn prepare(&mut self, _size_bytes: u64) -> io::Result<()> {
+impl<P: Primitive> Trial for Plan<P> {
+    fn effective(&self) -> Map<String, Value> {
+        kit::params::effective(&self.params)
+    }
+
+    fn timing(&self) -> Timing {
+        self.params.common().timing
+    }
+
+    fn threads(&self) -> usize {
+        self.params.common().grid.threads_max() as usize
+    }
+
+    /// The one switch: from the names of backend and timing to the loops compiled for them.
+    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
+        match self.params.common().backend {
+            BackendName::Sync => self.observed::<Single<Sync>>(ledger),
+            BackendName::Mmap => self.observed::<Single<Mmap>>(ledger),
+            BackendName::Libaio => self.observed::<Queued<Libaio>>(ledger),
+            BackendName::Uring => self.observed::<Queued<Uring>>(ledger),
+            BackendName::Null => self.timed::<_, Single<Null>>(&Null, None, ledger),
+        }
+    }
+}
+
+impl<P: Primitive> Plan<P> {
+    /// With evidence for the declared access.
+    fn observed<C: Channel>(&self, ledger: &mut Ledger) -> Result<(), Failure> {
+        let mut evidence = Evidence::new(self.params.common().access, &self.directory);
+        let walked = self.timed::<_, C>(&Sync, Some(&mut evidence), ledger);
+        evidence.end_trial(walked, ledger)
+    }
+
+    fn timed<B: Backend + std::marker::Sync, C: Channel>(
+        &self,
+        backend: &B,
+        evidence: Option<&mut Evidence>,
+        ledger: &mut Ledger,
+    ) -> Result<(), Failure> {
+        match self.params.common().timing {
+            Timing::Pass => self.walk::<B, C, PassProbe>(backend, evidence, ledger),
+            Timing::Operation => self.walk::<B, C, OperationProbe>(backend, evidence, ledger),
+        }
+    }
+
+    /// Over the grid: files are made with `backend`, blocks moved by `C` and counted in an `M`.
+    /// Without I/O there is no evidence.
+    fn walk<B, C, M>(
+        &self,
+        backend: &B,
+        mut evidence: Option<&mut Evidence>,
+        ledger: &mut Ledger,
+    ) -> Result<(), Failure>
+    where
+        B: Backend + std::marker::Sync,
+        C: Channel,
+        M: Probe + Clone + Default + Send,
+    {
+        let common = self.params.common();
+        let cells = common.grid.cells();
+        let regions = (cells.len() * self.params.regions()) as f64;
+        let files = Files {
+            workload: P::NAME,
+            content: common.content,
+            cache_limit: common.cache_limit,
+        };
+        for (index, cell) in cells.into_iter().enumerate() {
+            let directory = &self.directory;
+            let crew = Crew::new(backend, directory, files, cell, &mut evidence, ledger)?;
+            if self.params.lays_out() {
+                crew.lay_out()?;
+            }
+            self.params.measure(&mut Site::<B, C, M> {
+                crew: &crew,
+                common,
+                cell,
+                done: (index * self.params.regions()) as f64 / regions,
+                each: 1.0 / regions,
+                evidence: &mut evidence,
+                ledger,
+                loops: PhantomData,
+            })?;
+        }
         Ok(())
     }
-
-    /// Waits until data and metadata are on the device.
-    ///
-    /// # Errors
-    /// Those of fsync(2).
-    fn sync(&mut self) -> io::Result<()>;
-
-    /// What of the kernel makes it faster, and whether it was granted.
-    fn granted(&self) -> Vec<Grant> {
-        Vec::new()
-    }
 }
 
-/// Without a limit of time, the clock need not be read between operations. With one and a probe
-/// that times whole passes, it is read after so many operations.
-const LOOK_EVERY: u64 = 64;
+/// The files of a cell, and where its regions report to.
+pub struct Site<'s, 'e, 'l, B: Backend, C, P> {
+    crew: &'s Crew<'s, B>,
+    common: Common<'s>,
+    /// The point of the grid.
+    pub cell: Cell,
+    done: f64,
+    each: f64,
+    evidence: &'s mut Option<&'e mut Evidence>,
+    /// Takes samples and warnings.
+    pub ledger: &'s mut Ledger<'l>,
+    loops: PhantomData<(C, P)>,
+}
+
+impl<'s, B, C, P> Site<'s, '_, '_, B, C, P>
+where
+    B: Backend + std::marker::Sync,
+    C: Channel,
+    P: Probe + Clone + Default + Send,
+{
+    /// The task to move each block once, in these directions.
+    pub fn task(&self, reads: bool, writes: bool) -> Task<'s> {
+        let (common, cell) = (&self.common, self.cell);
+        Task {
+            work: Work {
+                content: self.crew.content(),
+                block_bytes: cell.block.bytes() as usize,
+                depth: cell.depth,
+                verify: common.verify,
+                pace: None,
+                operations: cell.blocks(),
+                runtime_ns: u64::MAX,
+            },
+            rate: None,
+            threads: cell.threads,
+            reads,
+            writes,
+            access: common.access,
+            file_bytes: cell.blocks() * cell.block.bytes(),
+            include_fsync: common.include_fsync,
+        }
+    }
+
+    /// All threads execute `task`, shown as `label`, each with its own steps.
+    ///
+    /// # Errors
+    /// The first failure of a thread; `Access`.
+    pub fn perform<S: Iterator<Item = Step>>(
+        &mut self,
+        label: String,
+        task: &Task,
+        steps: impl Fn(usize) -> S + std::marker::Sync,
+    ) -> Result<Outcome, Failure> {
+        self.ledger.progress(self.done, label);
+        self.done += self.each;
+        let (evidence, ledger) = (&mut *self.evidence, &mut *self.ledger);
+        self.crew.perform::<C, P, S>(task, steps, evidence, ledger)
+    }
+}

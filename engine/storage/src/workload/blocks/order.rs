@@ -1,14 +1,11 @@
-//! Which block comes next, and in which direction it moves: computed inline, without a table.
+//! Endless sequences of the blocks of a file, from 0, and in which direction they move: computed
+//! inline, without a table.
 
 use kit::permutation::Permutation;
 use kit::splitmix::SplitMix;
 use kit::zipf::Zipf;
 
-/// An endless sequence of blocks of a file.
-pub trait Order {
-    /// The next block, from 0.
-    fn next(&mut self) -> u64;
-}
+use crate::io::Step;
 
 /// One after another, and from the start again.
 #[derive(Debug, Clone)]
@@ -18,22 +15,24 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// From block 0 of so many.
+    /// From block 0.
     pub fn new(blocks: u64) -> Self {
         Self { next: 0, blocks }
     }
 }
 
-impl Order for Sequential {
+impl Iterator for Sequential {
+    type Item = u64;
+
     #[inline(always)]
-    fn next(&mut self) -> u64 {
+    fn next(&mut self) -> Option<u64> {
         let block = self.next;
         self.next = if block + 1 == self.blocks {
             0
         } else {
             block + 1
         };
-        block
+        Some(block)
     }
 }
 
@@ -45,16 +44,18 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// Draws from so many blocks.
+    /// Draws from `blocks`.
     pub fn new(blocks: u64, random: SplitMix) -> Self {
         Self { random, blocks }
     }
 }
 
-impl Order for Uniform {
+impl Iterator for Uniform {
+    type Item = u64;
+
     #[inline(always)]
-    fn next(&mut self) -> u64 {
-        self.random.below(self.blocks)
+    fn next(&mut self) -> Option<u64> {
+        Some(self.random.below(self.blocks))
     }
 }
 
@@ -67,7 +68,7 @@ pub struct Permuted {
 }
 
 impl Permuted {
-    /// Of so many blocks.
+    /// Of `blocks`.
     pub fn new(blocks: u64, mut seeds: SplitMix) -> Self {
         Self {
             permutation: Permutation::new(blocks, seeds.draw()),
@@ -77,18 +78,20 @@ impl Permuted {
     }
 }
 
-impl Order for Permuted {
+impl Iterator for Permuted {
+    type Item = u64;
+
     #[inline(always)]
-    fn next(&mut self) -> u64 {
-        let block = self.permutation.at(self.places.next());
+    fn next(&mut self) -> Option<u64> {
+        let block = self.permutation.at(self.places.next()?);
         if self.places.next == 0 {
             self.permutation = Permutation::new(self.places.blocks, self.seeds.draw());
         }
-        block
+        Some(block)
     }
 }
 
-/// By Zipf's law; which blocks are the likely ones is random, so that they do not lie together.
+/// By Zipf's law; which blocks are the likely ones is random, so that they are not adjacent.
 #[derive(Debug, Clone)]
 pub struct Skewed {
     random: SplitMix,
@@ -97,7 +100,7 @@ pub struct Skewed {
 }
 
 impl Skewed {
-    /// Of so many blocks, with the exponent `theta`.
+    /// Of `blocks`, with the exponent `theta`.
     pub fn new(blocks: u64, theta: f64, mut random: SplitMix) -> Self {
         Self {
             zipf: Zipf::new(blocks, theta),
@@ -107,10 +110,12 @@ impl Skewed {
     }
 }
 
-impl Order for Skewed {
+impl Iterator for Skewed {
+    type Item = u64;
+
     #[inline(always)]
-    fn next(&mut self) -> u64 {
-        self.permutation.at(self.zipf.draw(&mut self.random))
+    fn next(&mut self) -> Option<u64> {
+        Some(self.permutation.at(self.zipf.draw(&mut self.random)))
     }
 }
 
@@ -126,7 +131,7 @@ pub enum Mix {
 }
 
 impl Mix {
-    /// So many reads (0 … 100) of a hundred on average.
+    /// With `read_percent` of reads (0 … 100) on average.
     pub fn of(read_percent: u8, random: SplitMix) -> Self {
         match read_percent {
             0 => Mix::Writes,
@@ -138,9 +143,15 @@ impl Mix {
         }
     }
 
+    /// Operations on `blocks`, each in the direction that is drawn for it.
+    #[inline(always)]
+    pub fn of_blocks(mut self, blocks: impl Iterator<Item = u64>) -> impl Iterator<Item = Step> {
+        blocks.map(move |block| Step::new(block, self.is_write_next()))
+    }
+
     /// Whether the next operation is a write.
     #[inline(always)]
-    pub fn is_write_next(&mut self) -> bool {
+    fn is_write_next(&mut self) -> bool {
         match self {
             Mix::Reads => false,
             Mix::Writes => true,
@@ -153,8 +164,8 @@ impl Mix {
 mod tests {
     use super::*;
 
-    fn taken(order: &mut impl Order, count: usize) -> Vec<u64> {
-        (0..count).map(|_| order.next()).collect()
+    fn taken(order: &mut impl Iterator<Item = u64>, count: usize) -> Vec<u64> {
+        order.take(count).collect()
     }
 
     #[test]
@@ -177,7 +188,7 @@ mod tests {
 
     /// For theta = 1 and 1000 ranks, the likeliest takes 1 / H(1000) = 13.4 % of all.
     #[test]
-    fn a_few_skewed_blocks_take_most_and_lie_apart() {
+    fn a_few_skewed_blocks_take_most_and_are_apart() {
         let mut order = Skewed::new(1_000, 1.0, SplitMix::new(1));
         let mut counts = [0_u32; 1_000];
         for block in taken(&mut order, 20_000) {

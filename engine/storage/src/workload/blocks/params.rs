@@ -1,12 +1,13 @@
 //! Parameters that both primitives have, and what is refused.
 
+use kit::content::Filling;
 use kit::failure::bad_parameter;
 use kit::limits::within;
 use kit::{List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
-use wire::{AccessKind, Failure};
+use wire::{AccessKind, Failure, Timing};
 
 use crate::access::{unaligned, Footprint};
 
@@ -107,7 +108,29 @@ impl Cell {
     }
 }
 
+/// The parameters that both primitives have.
+#[derive(Clone, Copy)]
+pub struct Common<'a> {
+    /// What spans the grid.
+    pub grid: Grid<'a>,
+    /// Whether fsync is inside the timed region.
+    pub include_fsync: bool,
+    /// Where reads are served from.
+    pub access: AccessKind,
+    /// How much the page cache may hold, where that is bounded.
+    pub cache_limit: Option<Size>,
+    /// What is written.
+    pub content: Filling<Fill>,
+    /// Whether blocks read are compared.
+    pub verify: bool,
+    /// How often the clock is read.
+    pub timing: Timing,
+    /// How blocks are moved.
+    pub backend: BackendName,
+}
+
 /// What spans the grid, as both primitives' parameters name it.
+#[derive(Clone, Copy)]
 pub struct Grid<'a> {
     /// Sizes of files.
     pub file: &'a List<Size>,

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 use crate::backend::{mmap::MmapFile, null::NullFile, stdio::StdioFile, sync::SyncFile};
+use crate::io::Range;
 
 /// What a lock keeps others from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,23 +23,6 @@ impl Hold {
             Hold::Exclusive => libc::F_WRLCK,
         }
     }
-}
-
-/// A range of a file, in bytes; of size 0 it extends to the end, however far that is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
-    /// Where it begins.
-    pub offset: u64,
-    /// How long it is.
-    pub size_bytes: u64,
-}
-
-impl Range {
-    /// The whole file.
-    pub const ALL: Range = Range {
-        offset: 0,
-        size_bytes: 0,
-    };
 }
 
 /// A file that can be locked, as far as its kind has locks.

@@ -3,7 +3,7 @@
 //! Timing formula: value = N × R / (t1 − t0), N whole records of R bytes. t0 is taken after the
 //! file was opened, synced and (for sequential reads) primed with record 0; t1 after the last
 //! record, and after fsync and close where the parameters include them. Seeks, locks, purging,
-//! jitter and the comparison of what was read lie inside; think time is taken off.
+//! jitter and the comparison of what was read are inside; think time is subtracted.
 //!
 //! Lineage: IOzone by William D. Norcott and Don Capps, <https://www.iozone.org>; the order of
 //! random records is the one of revision 3.488 and later, or the earlier one by parameter.
@@ -13,28 +13,22 @@
 //! that does not start with a writing test lays the file out first, untimed; vectored calls,
 //! with which the original is not built on Linux, move every record once. A file that is mapped
 //! gets its size by ftruncate, where the original writes the last record, and is mapped shared
-//! for reading too; asynchronous records go to the kernel's queue (see `ahead`), where the
-//! original, with the C library's threads, rarely has more than one under way.
+//! for reading too; asynchronous records go to the kernel's queue (see `async_io`), where the
+//! original, with the C library's threads, rarely has more than one in flight.
 //!
-//! Its throughput mode, many children at once, is a workload of its own: [`Throughput`].
+//! Its throughput mode, many children at once, is a separate workload: [`Throughput`].
 
-mod ahead;
-pub mod conduct;
-mod course;
-mod diagnostic;
-mod driven;
+mod async_io;
+mod cell_resources;
 pub mod grid;
-pub mod locks;
+mod hooks;
+mod locks;
 mod log;
-pub mod loops;
 mod options;
 mod params;
 mod pass;
-pub mod pattern;
-mod placed;
+mod pattern;
 mod run;
-mod samples;
-mod supplies;
 mod table;
 mod throughput;
 
@@ -125,7 +119,7 @@ thirteen columns of the original; pwrite, pread, pwritev and preadv are executed
 named. Two defects of the original are put right unless `classic` is set: its stride read leaves \
 out the last two records and is stuck on record 0 in small files, where stride_order \
 \"whole-file\" reads every record once; and its backward test has a second pass that it does not \
-report. Records are moved by system calls, through a mapping, or with several under way at once, \
+report. Records are moved by system calls, through a mapping, or with several in flight at once, \
 but those of C streams always by the C library. With timing \"operation\" results have histograms \
 of latency. Place, latency and size of every operation are written to files when log_directory \
 names a place for them (the original's -Q). A figure of each test is given in its own unit and \

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
 use super::grid::{Auto, Cell};
-use super::log::memory::ENTRY_BYTES;
+use super::log::ENTRY_BYTES;
 use super::options::{
     BackendName, Existing, Fill, Locks, Msync, NativeUnit, OpenSync, RandomOrder, StrideOrder,
 };

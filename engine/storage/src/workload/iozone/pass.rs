@@ -9,17 +9,15 @@ use kit::{clock, stop};
 use rustix::fs::{Mode, OFlags};
 use wire::{AccessKind, Failure};
 
-use super::conduct::Conduct;
-use super::locks::{Hold, Lock, Range};
-use super::loops::{Drive, Mover};
+use super::locks::{Hold, Lock};
 use super::params::Params;
-use super::pattern::Work;
+use super::pattern::{Dispatch, Pattern, Work};
 use super::table::{Pass, Settle};
 use crate::access::open_flags;
 use crate::backend::{Backend, File};
-use crate::fault::Fault;
+use crate::io::watch::{Untimed, Watch};
+use crate::io::{Pump, Range, RecordHooks};
 use crate::scratch::Scratch;
-use crate::workload::watch::{Untimed, Watch};
 
 /// What a pass did, beside what its watch counted.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,45 +50,43 @@ pub struct Stage<'a, B: Backend> {
 }
 
 impl<B: Backend> Stage<'_, B> {
-    /// Executes `pass` as `how` says on a file that is opened with `backend`. `buffer` takes the
+    /// Executes `pass` on a file that is opened with `backend`. `buffer` takes the
     /// records read.
     ///
     /// # Errors
     /// Whatever the kernel, the verification or the access check finds.
-    pub fn perform<T, D, W, C>(
+    pub fn perform<T, W, H>(
         &self,
-        (pass, how): (&Pass, D),
+        pass: &Pass,
         backend: &T,
         watch: &mut W,
-        conduct: &mut C,
+        hooks: &mut H,
         buffer: &mut [u8],
     ) -> Result<Part, Failure>
     where
-        T: Backend,
-        T::File: Lock,
-        D: Drive<T::File>,
+        T: Backend<File: Dispatch>,
         W: Watch,
-        C: Conduct<T::File>,
+        H: RecordHooks<T::File>,
     {
+        let is_read = pass.is_read();
         let failed = |action: &'static str| move |e: io::Error| self.scratch.failed(action, &e);
         let mut file = self.open(backend, pass.open).map_err(failed("open"))?;
-        self.size_first(&mut file, how.is_read())
+        self.size_first(&mut file, is_read)
             .map_err(failed("resize"))?;
         self.settle(pass.settle, &mut file, buffer)
             .map_err(failed("settle"))?;
-        self.lock(&mut file, how.is_read())
-            .map_err(failed("lock"))?;
+        self.lock(&mut file, is_read).map_err(failed("lock"))?;
         watch.ready()?;
-        if how.is_read() {
+        if is_read {
             fetch(buffer);
         } else {
-            fetch(conduct.outgoing(0, &mut buffer[..self.work.record_bytes]));
+            fetch(hooks.outgoing(0, &mut buffer[..self.work.record_bytes]));
         }
 
         watch.start()?;
-        let mut mover = self.mover(&mut file, watch, conduct, buffer);
-        let next = how.drive(&mut mover).map_err(self.explain(how.is_read()))?;
-        let checksum = mover.checksum;
+        let mut pump = self.pump(&mut file, watch, hooks, buffer);
+        let next = self.drive(&mut pump, pass.pattern, self.work)?;
+        let checksum = pump.checksum;
         if stop::requested() {
             return Err(interrupted());
         }
@@ -100,10 +96,10 @@ impl<B: Backend> Stage<'_, B> {
             .map_err(failed("fsync or close"))?;
         watch.stop();
 
-        let thought_ns = conduct.thought_ns();
+        let thought_ns = hooks.thought_ns();
         let stopped_ns = clock::now_ns();
         let left_open = if self.fills_up && next < self.work.records {
-            let file = self.fill_up((pass, how), next, left_open, backend, conduct, buffer)?;
+            let file = self.fill_up(pass, next, left_open, backend, hooks, buffer)?;
             Some(file)
         } else {
             left_open
@@ -124,22 +120,22 @@ impl<B: Backend> Stage<'_, B> {
     ///
     /// # Errors
     /// As for a pass.
-    pub fn rehearse<D, C>(
+    pub fn rehearse<H: RecordHooks<B::File>>(
         &self,
-        (flags, how): (OFlags, D),
-        conduct: &mut C,
+        (flags, pattern): (OFlags, Pattern),
+        hooks: &mut H,
         buffer: &mut [u8],
     ) -> Result<(), Failure>
     where
-        D: Drive<B::File>,
-        C: Conduct<B::File>,
+        B::File: Dispatch,
     {
         let failed = |e: io::Error| self.scratch.failed("lay out", &e);
         let mut file = self.open(self.plain, flags).map_err(failed)?;
-        self.size_first(&mut file, how.is_read()).map_err(failed)?;
+        self.size_first(&mut file, pattern.is_read())
+            .map_err(failed)?;
         let mut watch = Untimed;
-        let mut mover = self.mover(&mut file, &mut watch, conduct, buffer);
-        how.drive(&mut mover).map_err(self.explain(how.is_read()))?;
+        let mut pump = self.pump(&mut file, &mut watch, hooks, buffer);
+        self.drive(&mut pump, pattern, self.work)?;
         if stop::requested() {
             return Err(interrupted());
         }
@@ -148,19 +144,18 @@ impl<B: Backend> Stage<'_, B> {
 
     /// Writes what a stopped pass left out, from step `next` on. A file that was closed inside
     /// the timed region is opened again.
-    fn fill_up<T, D, C>(
+    fn fill_up<T, H>(
         &self,
-        (pass, how): (&Pass, D),
+        pass: &Pass,
         next: u64,
         left_open: Option<T::File>,
         backend: &T,
-        conduct: &mut C,
+        hooks: &mut H,
         buffer: &mut [u8],
     ) -> Result<T::File, Failure>
     where
-        T: Backend,
-        D: Drive<T::File>,
-        C: Conduct<T::File>,
+        T: Backend<File: Dispatch>,
+        H: RecordHooks<T::File>,
     {
         let offset = next * self.work.record_bytes as u64;
         let reopened = || {
@@ -173,27 +168,45 @@ impl<B: Backend> Stage<'_, B> {
             None => reopened().map_err(|e: io::Error| self.scratch.failed("open", &e))?,
         };
         let mut watch = Untimed;
-        let mut mover = self.mover(&mut file, &mut watch, conduct, buffer);
-        mover.work.first = next;
-        how.drive(&mut mover).map_err(self.explain(how.is_read()))?;
+        let mut pump = self.pump(&mut file, &mut watch, hooks, buffer);
+        let rest = Work {
+            first: next,
+            ..self.work
+        };
+        self.drive(&mut pump, pass.pattern, rest)?;
         Ok(file)
     }
 
-    fn mover<'m, F, W, C>(
-        &'m self,
+    fn pump<'m, F, W, H>(
+        &self,
         file: &'m mut F,
         watch: &'m mut W,
-        conduct: &'m mut C,
+        hooks: &'m mut H,
         buffer: &'m mut [u8],
-    ) -> Mover<'m, F, W, C> {
-        Mover {
+    ) -> Pump<'m, F, W, H> {
+        Pump {
             file,
             watch,
-            conduct,
-            work: self.work,
+            hooks,
+            record_bytes: self.work.record_bytes,
             buffer,
+            times_seeks: true,
             checksum: 0,
         }
+    }
+
+    /// Moves records from the first one of `work` on; gives the next operation.
+    fn drive<F: Dispatch, W: Watch, H: RecordHooks<F>>(
+        &self,
+        pump: &mut Pump<F, W, H>,
+        pattern: Pattern,
+        work: Work,
+    ) -> Result<u64, Failure> {
+        let done = F::drive(pump, pattern, work).map_err(|fault| {
+            let action = if pattern.is_read() { "read" } else { "write" };
+            fault.into_failure(action, self.scratch.path())
+        })?;
+        Ok(work.first + done)
     }
 
     fn open<T: Backend>(&self, backend: &T, flags: OFlags) -> io::Result<T::File> {
@@ -273,11 +286,6 @@ impl<B: Backend> Stage<'_, B> {
             Settle::SyncApart => file.close(),
             _ => sync_and_close(file),
         }
-    }
-
-    fn explain(&self, is_read: bool) -> impl Fn(Fault) -> Failure + '_ {
-        let action = if is_read { "read" } else { "write" };
-        move |fault| fault.into_failure(action, self.scratch.path())
     }
 }
 

@@ -1,16 +1,32 @@
-//! In which order the records of a file are moved: along its position, or at offsets.
+//! In which order the records of a file are moved, and by which calls.
+//!
+//! Vectored calls move groups of neighbouring records, each group once, in the random order of
+//! as many records. (The original is not built with these tests on Linux, and where it is, its
+//! offsets may be beyond the end of the file.)
+
+use std::array;
+use std::io::{self, IoSlice, IoSliceMut, SeekFrom};
 
 use kit::pattern::Stride;
 
 use super::grid::Cell;
+use super::locks::Lock;
+use crate::backend::mmap::MmapFile;
+use crate::backend::null::NullFile;
+use crate::backend::stdio::StdioFile;
+use crate::backend::sync::SyncFile;
+use crate::backend::{File, Positioned};
+use crate::fault::Fault;
+use crate::io::watch::Watch;
+use crate::io::{AtPosition, Positional, Pump, RecordHooks, Step};
 
 /// Records that one vectored call moves at most, and their bytes.
 pub const GROUP_RECORDS: u64 = 16;
 const GROUP_BYTES: u64 = 16 << 20;
 
-/// How a pass moves along the position of the file. N is the number of records, R their size.
+/// What a pass does. N is the number of records, R their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Motion {
+pub enum Pattern {
     /// N times: write, on from where the last one ended.
     SequentialWrite,
     /// N times: read, on from where the last one ended.
@@ -25,37 +41,230 @@ pub enum Motion {
     RecordRewrite,
     /// N times: read, seek to the next record of the stride.
     StrideRead,
-}
-
-impl Motion {
-    /// Whether records come in; otherwise they go out.
-    pub fn is_read(self) -> bool {
-        use Motion::*;
-        matches!(
-            self,
-            SequentialRead | RandomRead | BackwardRead | StrideRead
-        )
-    }
-}
-
-/// How a pass moves records at offsets. N is the number of records, R their size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placement {
     /// N times: pwrite the next record.
-    Write,
+    PositionalWrite,
     /// N times: pread the next record.
-    Read,
+    PositionalRead,
     /// For each group, in random order: pwritev.
     VectorWrite,
     /// For each group, in the same random order: preadv.
     VectorRead,
 }
 
-impl Placement {
+impl Pattern {
     /// Whether records come in; otherwise they go out.
     pub fn is_read(self) -> bool {
-        matches!(self, Placement::Read | Placement::VectorRead)
+        use Pattern::*;
+        matches!(
+            self,
+            SequentialRead | RandomRead | BackwardRead | StrideRead | PositionalRead | VectorRead
+        )
     }
+
+    /// Its operations on the records of `work`, in order.
+    #[inline(always)]
+    pub fn steps(self, work: Work<'_>) -> OffsetSequence<'_> {
+        let operations = match self {
+            Pattern::VectorWrite | Pattern::VectorRead => work.groups.order.len() as u64,
+            _ => work.records,
+        };
+        OffsetSequence {
+            pattern: self,
+            next: work.first,
+            operations,
+            strided: 0,
+            work,
+        }
+    }
+}
+
+/// One operation of a pattern after another.
+pub struct OffsetSequence<'a> {
+    pattern: Pattern,
+    work: Work<'a>,
+    next: u64,
+    operations: u64,
+    /// The next record of a stride.
+    strided: u64,
+}
+
+impl Iterator for OffsetSequence<'_> {
+    type Item = Step;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Step> {
+        let number = self.next;
+        if number >= self.operations {
+            return None;
+        }
+        self.next = number + 1;
+        let work = &mut self.work;
+        let record_bytes = work.record_bytes as u64;
+        let start_of = |record| Some(SeekFrom::Start(record * record_bytes));
+        let mut step = Step::new(number, !self.pattern.is_read());
+        match self.pattern {
+            Pattern::SequentialWrite
+            | Pattern::SequentialRead
+            | Pattern::PositionalWrite
+            | Pattern::PositionalRead => {}
+            Pattern::RandomRead | Pattern::RandomWrite => {
+                step.record = work.order[number as usize];
+                step.seek_before = start_of(step.record);
+            }
+            Pattern::BackwardRead => {
+                let record_bytes = record_bytes as i64;
+                step.record = work.records - 1 - number;
+                step.seek_before = (number == 0).then_some(SeekFrom::End(-record_bytes));
+                step.seek_after = Some(SeekFrom::Current(-2 * record_bytes));
+            }
+            Pattern::RecordRewrite => {
+                step.record = 0;
+                step.seek_after = start_of(0);
+            }
+            Pattern::StrideRead => {
+                step.record = self.strided;
+                self.strided = work.stride.advance();
+                step.seek_after = start_of(self.strided);
+            }
+            Pattern::VectorWrite | Pattern::VectorRead => {
+                let length = work.groups.length;
+                step.record = work.groups.order[number as usize] * length;
+                step.records = length.min(work.records - step.record);
+            }
+        }
+        Some(step)
+    }
+}
+
+/// A file that the passes can use, and which pump moves its records.
+pub trait Dispatch: File + Lock + Sized {
+    /// Moves the records of `work` by `pattern`; gives the number of operations, as [`Pump::run`].
+    ///
+    /// # Errors
+    /// The first fault.
+    fn drive<W: Watch, H: RecordHooks<Self>>(
+        pump: &mut Pump<Self, W, H>,
+        pattern: Pattern,
+        work: Work,
+    ) -> Result<u64, Fault>;
+}
+
+/// Streams have no calls with an offset.
+impl Dispatch for StdioFile {
+    fn drive<W: Watch, H: RecordHooks<Self>>(
+        pump: &mut Pump<Self, W, H>,
+        pattern: Pattern,
+        work: Work,
+    ) -> Result<u64, Fault> {
+        at_position(pump, pattern, work)
+    }
+}
+
+macro_rules! any_pattern {
+    ($($file:ty),*) => {$(
+        impl Dispatch for $file {
+            fn drive<W: Watch, H: RecordHooks<Self>>(
+                pump: &mut Pump<Self, W, H>,
+                pattern: Pattern,
+                work: Work,
+            ) -> Result<u64, Fault> {
+                any_call(pump, pattern, work)
+            }
+        }
+    )*};
+}
+
+any_pattern!(SyncFile, MmapFile, NullFile);
+
+/// Each arm is a loop compiled for its pattern.
+fn at_position<F: File, W: Watch, H: RecordHooks<F>>(
+    pump: &mut Pump<F, W, H>,
+    pattern: Pattern,
+    work: Work,
+) -> Result<u64, Fault> {
+    use Pattern::*;
+    let pattern = match pattern {
+        SequentialWrite => return pump.run::<AtPosition>(SequentialWrite.steps(work)),
+        SequentialRead => return pump.run::<AtPosition>(SequentialRead.steps(work)),
+        RandomRead => return pump.run::<AtPosition>(RandomRead.steps(work)),
+        RandomWrite => return pump.run::<AtPosition>(RandomWrite.steps(work)),
+        other => other,
+    };
+    pump.run::<AtPosition>(pattern.steps(work))
+}
+
+/// As [`at_position`], and the patterns that need calls with an offset.
+pub fn any_call<F: Positioned, W: Watch, H: RecordHooks<F>>(
+    pump: &mut Pump<F, W, H>,
+    pattern: Pattern,
+    work: Work,
+) -> Result<u64, Fault> {
+    use Pattern::*;
+    match pattern {
+        PositionalWrite => pump.run::<Positional>(PositionalWrite.steps(work)),
+        PositionalRead => pump.run::<Positional>(PositionalRead.steps(work)),
+        VectorWrite => pump.repeat(VectorWrite.steps(work), write_group),
+        VectorRead => pump.repeat(VectorRead.steps(work), read_group),
+        along => at_position(pump, along, work),
+    }
+}
+
+fn write_group<F: Positioned, W: Watch, H: RecordHooks<F>>(
+    pump: &mut Pump<F, W, H>,
+    group: Step,
+) -> Result<(), Fault> {
+    let range = pump.range(group.record, group.records);
+    let mut spares = pump.buffer.chunks_exact_mut(pump.record_bytes);
+    let sent = pump.hooks.before(pump.file, range, true).and_then(|()| {
+        let parts: [IoSlice; GROUP_RECORDS as usize] = array::from_fn(|at| {
+            let spare = spares.next().filter(|_| at < group.records as usize);
+            IoSlice::new(spare.map_or(&[], |spare| {
+                pump.hooks.outgoing(group.record + at as u64, spare)
+            }))
+        });
+        let parts = &parts[..group.records as usize];
+        pump.file.write_vectored_at(parts, range.offset)
+    });
+    match whole_group(pump, group, sent) {
+        // The kernel says why a call was cut short when it is asked for the next record.
+        Err(Fault::Short { record, moved }) => {
+            let next = record + (moved / pump.record_bytes) as u64;
+            pump.transfer::<Positional>(Step::new(next, true))?;
+            Err(Fault::Short { record, moved })
+        }
+        whole => whole,
+    }
+}
+
+fn read_group<F: Positioned, W: Watch, H: RecordHooks<F>>(
+    pump: &mut Pump<F, W, H>,
+    group: Step,
+) -> Result<(), Fault> {
+    let range = pump.range(group.record, group.records);
+    let mut chunks = pump.buffer.chunks_exact_mut(pump.record_bytes);
+    let taken = pump.hooks.before(pump.file, range, false).and_then(|()| {
+        let mut parts: [IoSliceMut; GROUP_RECORDS as usize] =
+            array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
+        let parts = &mut parts[..group.records as usize];
+        pump.file.read_vectored_at(parts, range.offset)
+    });
+    whole_group(pump, group, taken)?;
+    (0..group.records)
+        .try_for_each(|at| pump.compare(group.record + at, at as usize * pump.record_bytes))
+}
+
+/// Ends a call that should have moved all of `group`.
+fn whole_group<F: File, W: Watch, H: RecordHooks<F>>(
+    pump: &mut Pump<F, W, H>,
+    group: Step,
+    moved: io::Result<usize>,
+) -> Result<(), Fault> {
+    let record = group.record;
+    let range = pump.range(record, group.records);
+    Fault::unless_whole(moved, record, range.size_bytes as usize)?;
+    pump.hooks
+        .after(pump.file, range)
+        .map_err(|error| Fault::Io { record, error })
 }
 
 /// Neighbouring records that are moved together, in the order of the calls.
@@ -87,41 +296,15 @@ pub struct Work<'a> {
     pub records: u64,
     /// Size of a record.
     pub record_bytes: usize,
-    /// The step to begin with: 0 unless a stopped pass is to be completed.
+    /// The operation to begin with: 0 unless a stopped pass is to be completed.
     pub first: u64,
-    /// Random order of the records; used by the random motions only.
+    /// Random order of the records; used by the random patterns only.
     pub order: &'a [u64],
     /// Order of strided reads, at record 0.
     pub stride: Stride,
-    /// Records that are moved by one call; used by the vectored placements only.
+    /// Records that are moved by one call; used by the vectored patterns only.
     pub groups: Groups<'a>,
 }
 
 #[cfg(test)]
-mod tests {
-    use kit::Size;
-
-    use super::*;
-
-    fn cell(file: u64, record: u64) -> Cell {
-        Cell {
-            file: Size(file),
-            record: Size(record),
-        }
-    }
-
-    #[test]
-    fn groups_have_sixteen_records_unless_the_file_or_memory_has_fewer() {
-        for (file, record, length, count) in [
-            (1 << 20, 4 << 10, 16, 16),
-            (100 << 10, 4 << 10, 16, 2),
-            (12 << 10, 4 << 10, 3, 1),
-            (64 << 20, 8 << 20, 2, 4),
-            (64 << 20, 16 << 20, 1, 4),
-        ] {
-            let cell = cell(file, record);
-            let found = (Groups::length_in(cell), Groups::count_in(cell));
-            assert_eq!(found, (length, count), "{cell:?}");
-        }
-    }
-}
+mod tests;

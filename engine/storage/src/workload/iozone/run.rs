@@ -1,29 +1,26 @@
-//! The walk over the grid: cells, tests, passes; between them, what was found is handed over.
+//! The walk over the grid: cells, tests, passes; between them, samples are handed over: the value,
+//! and the one that the original would have printed.
 
 use std::path::Path;
 
 use kit::failure::{interrupted, no_memory};
 use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe, Reading};
 use rustix::fs::OFlags;
-use wire::{AccessKind, AccessVerdict, Failure, Timing};
+use wire::{AccessKind, Direction, Failure, Native, Sample, Timing, Unit};
 
-use super::conduct::{Conduct, Laden};
-use super::course::Course;
-use super::driven::Driven;
+use super::cell_resources::{mapped, queued, Backends, CellResources, Needs, CALLS, NOTHING};
 use super::grid::Cell;
-use super::locks::Lock;
-use super::log::{self, Logging, OperationLog, Place};
-use super::options::{BackendName, Existing, Locks};
+use super::log::{self, OperationLog, Place};
+use super::options::{BackendName, Existing, Locks, NativeUnit};
 use super::params::Params;
 use super::pass::{Part, Stage};
-use super::pattern::{Groups, Motion};
-use super::samples::{sample, Timed};
-use super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
+use super::pattern::{Dispatch, Groups, Pattern};
 use super::table::{Pass, Test};
-use crate::access::{refuted, Evidence};
+use crate::access::Evidence;
 use crate::backend::Backend;
+use crate::io::watch::Witnessed;
+use crate::io::Check;
 use crate::scratch::Scratch;
-use crate::workload::watch::Witnessed;
 
 /// Executes the trial in `directory`: chooses, once, the loops that fit backend and timing.
 ///
@@ -45,8 +42,8 @@ fn timed<B, S>(
     backends: Backends<B, S>,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Driven>,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch>,
+    S: Backend<File: Dispatch>,
 {
     match params.timing {
         Timing::Pass => walk(params, directory, ledger, backends, PassProbe::new()),
@@ -62,8 +59,8 @@ fn walk<B, S, P>(
     probe: P,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Driven>,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch>,
+    S: Backend<File: Dispatch>,
     P: Probe,
 {
     let evidence = backends
@@ -90,14 +87,9 @@ where
         .into_iter()
         .enumerate()
         .try_for_each(|(index, cell)| walk.cell(cell, index == last));
-    let evidence = walk.evidence.take();
-    ledger.totals.access = evidence.map(Evidence::conclude);
-    walked?;
-    match &ledger.totals.access {
-        Some(access) if access.verdict == AccessVerdict::Contradicted => {
-            Err(refuted(access.declared, &access.reason))
-        }
-        _ => Ok(()),
+    match walk.evidence.take() {
+        Some(evidence) => evidence.end_trial(walked, ledger),
+        None => walked,
     }
 }
 
@@ -114,8 +106,8 @@ struct Walk<'a, 'l, B, S, P> {
 
 impl<B, S, P> Walk<'_, '_, B, S, P>
 where
-    B: Backend<File: Driven>,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch>,
+    S: Backend<File: Dispatch>,
     P: Probe,
 {
     /// All tests on one file, which is removed at the end unless it is to be kept.
@@ -125,11 +117,11 @@ where
             random: params.tests.contains(&Test::Random),
             groups: params.tests.iter().any(|test| test.is_vectored()),
         };
-        let supplies = Supplies::new(params, cell, needs, self.ledger)?;
+        let resources = CellResources::new(params, cell, needs, self.ledger)?;
         let mut buffer = Buffer::new(
-            supplies
+            resources
                 .buffer_bytes(false)
-                .max(supplies.buffer_bytes(needs.groups)),
+                .max(resources.buffer_bytes(needs.groups)),
         )
         .map_err(no_memory)?;
         let mut log = Place::of(params)
@@ -151,7 +143,7 @@ where
             params,
             backends: &self.backends,
             scratch: &scratch,
-            supplies: &supplies,
+            resources: &resources,
             buffer: &mut buffer,
             probe: &mut self.probe,
             log: log.as_mut(),
@@ -188,7 +180,7 @@ struct Bench<'a, B: Backend, S, P> {
     params: &'a Params,
     backends: &'a Backends<B, S>,
     scratch: &'a Scratch<'a, B>,
-    supplies: &'a Supplies<'a>,
+    resources: &'a CellResources<'a>,
     buffer: &'a mut [u8],
     probe: &'a mut P,
     log: Option<&'a mut OperationLog>,
@@ -197,22 +189,22 @@ struct Bench<'a, B: Backend, S, P> {
 
 impl<B, S, P> Bench<'_, B, S, P>
 where
-    B: Backend<File: Driven>,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch>,
+    S: Backend<File: Dispatch>,
     P: Probe,
 {
     /// Lays the file out, or brings it into the cache, when the first test wants to find it
     /// there.
     fn prepare(&mut self) -> Result<(), Failure> {
-        let (params, plain) = (self.params, self.supplies.plain());
+        let (params, resources) = (self.params, self.resources);
         let stage = self.stage(false, false);
         if params.existing != Existing::Refuse {
-            let mut conduct = self.supplies.plain();
-            conduct.verify = false;
-            let warming = (OFlags::RDONLY, Motion::SequentialRead);
+            let mut hooks = resources.no_hooks();
+            hooks.check = Check::Nothing;
+            let warming = (OFlags::RDONLY, Pattern::SequentialRead);
             return match params.access {
                 AccessKind::Direct | AccessKind::OutOfCache | AccessKind::AsFound => Ok(()),
-                AccessKind::InCache => stage.rehearse(warming, &mut conduct, self.buffer),
+                AccessKind::InCache => stage.rehearse(warming, &mut hooks, self.buffer),
             };
         }
         if params.tests[0].fills_the_file() {
@@ -222,47 +214,23 @@ where
             think_ms: 0,
             ..params.clone()
         };
-        let mut conduct = Laden::new(&at_once, plain, false, 0)?;
-        let writing = (OFlags::RDWR, Motion::SequentialWrite);
-        stage.rehearse(writing, &mut conduct, self.buffer)
+        let writing = (OFlags::RDWR, Pattern::SequentialWrite);
+        let mut hooks = resources.full_hooks(&at_once, params.verify, writing.1, 0)?;
+        stage.rehearse(writing, &mut hooks, self.buffer)
     }
 
     fn execute(&mut self, test: Test, pass: &Pass) -> Result<(Part, Reading), Failure> {
-        let mut plain = self.supplies.plain();
-        if self.params.is_plain() {
-            self.execute_with(test, pass, &mut plain)
-        } else {
-            let mut laden = Laden::new(self.params, plain, pass.is_read(), 0)?;
-            self.execute_with(test, pass, &mut laden)
-        }
-    }
-
-    fn execute_with<C>(
-        &mut self,
-        test: Test,
-        pass: &Pass,
-        conduct: &mut C,
-    ) -> Result<(Part, Reading), Failure>
-    where
-        C: Conduct<B::File> + Conduct<S::File>,
-    {
         let is_locked =
             self.params.locks == Locks::File && matches!(test, Test::Write | Test::Read);
         let stage = self.stage(test.is_stream(), is_locked);
         let path = self.scratch.path();
         let evidence = self.evidence.as_deref_mut();
         let mut watch = Witnessed::new(self.probe, evidence, path, pass.is_read());
-        let buffer = &mut self.buffer[..self.supplies.buffer_bytes(test.is_vectored())];
-        let part = match &mut self.log {
-            Some(log) => {
-                let mut watch = Logging::new(&mut watch, log);
-                self.backends
-                    .move_records(&stage, pass, &mut watch, conduct, buffer)
-            }
-            None => self
-                .backends
-                .move_records(&stage, pass, &mut watch, conduct, buffer),
-        }?;
+        let buffer = &mut self.buffer[..self.resources.buffer_bytes(test.is_vectored())];
+        let reported = (&mut watch, self.log.as_deref_mut());
+        let part = self
+            .backends
+            .execute(&stage, (pass, 0), self.resources, reported, buffer)?;
         let reading = watch.into_reading();
         assert_eq!(reading.operations, operations(self.cell, test));
         assert_eq!(reading.bytes, self.cell.bytes());
@@ -277,9 +245,9 @@ where
         let Some(metric) = pass.metric else {
             return Ok(());
         };
-        let course = Course::new(pass.moves, self.supplies.work());
+        let steps = pass.pattern.steps(self.resources.work());
         let path = place.path(None, metric);
-        log::write(&path, course, self.cell, log, reading)
+        log::write(&path, steps, self.cell, log, reading)
     }
 }
 
@@ -289,7 +257,7 @@ impl<'a, B: Backend, S, P> Bench<'a, B, S, P> {
             plain: &self.backends.plain,
             scratch: self.scratch,
             params: self.params,
-            work: self.supplies.work(),
+            work: self.resources.work(),
             is_stream,
             locks_file,
             fills_up: false,
@@ -336,5 +304,81 @@ impl Progress<'_, '_> {
         };
         self.ledger
             .sample(sample(metric, self.cell, timed, params.native));
+    }
+}
+
+/// A timed region without the time that does not count.
+#[derive(Clone, Copy)]
+struct Timed<'a> {
+    /// What was timed.
+    reading: &'a Reading,
+    /// Time inside the region that the test did not ask for, in ns.
+    thought_ns: u64,
+}
+
+impl Timed<'_> {
+    /// Time that counts, in seconds; more than 0.
+    fn elapsed_s(self) -> f64 {
+        let elapsed_ns = self.reading.elapsed_ns.saturating_sub(self.thought_ns);
+        elapsed_ns.max(1) as f64 / 1e9
+    }
+
+    /// Bytes per second.
+    fn bytes_per_s(self) -> f64 {
+        self.reading.bytes as f64 / self.elapsed_s()
+    }
+}
+
+/// The value of `metric` in a cell.
+fn sample(metric: &str, cell: Cell, timed: Timed, unit: NativeUnit) -> Sample {
+    Sample {
+        metric: metric.to_owned(),
+        value: timed.bytes_per_s(),
+        unit: Unit::BytesPerSecond,
+        direction: Direction::Higher,
+        at: cell.point(),
+        operations: timed.reading.operations,
+        bytes: timed.reading.bytes,
+        elapsed_s: timed.elapsed_s(),
+        native: Some(native(timed, unit)),
+        latency_ns: timed.reading.latency.clone(),
+    }
+}
+
+/// As the original computes it for a single stream: whole numbers, rounded down at each step.
+fn native(timed: Timed, unit: NativeUnit) -> Native {
+    let (operations, elapsed_s) = (timed.reading.operations as f64, timed.elapsed_s());
+    let (value, unit) = match unit {
+        NativeUnit::Rate => ((timed.bytes_per_s().floor() / 1024.0).floor(), "kB/s"),
+        NativeUnit::Operations => ((operations / elapsed_s).floor(), "ops/s"),
+        NativeUnit::Latency => ((1e6 * elapsed_s / operations).floor(), "us/op"),
+    };
+    Native {
+        value,
+        unit: unit.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn native_figures_are_rounded_down() {
+        let reading = Reading {
+            operations: 3,
+            bytes: 3 << 20,
+            elapsed_ns: 9_000_000,
+            slices: Vec::new(),
+            latency: None,
+        };
+        let timed = Timed {
+            reading: &reading,
+            thought_ns: 2_000_000,
+        };
+        let of = |unit| native(timed, unit).value;
+        assert_eq!(of(NativeUnit::Rate), 438_857.0);
+        assert_eq!(of(NativeUnit::Operations), 428.0);
+        assert_eq!(of(NativeUnit::Latency), 2_333.0);
     }
 }

@@ -5,7 +5,7 @@ use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::pattern::{Motion, Placement};
+use super::pattern::Pattern;
 
 /// A test as IOzone numbers them; most have two passes.
 #[derive(
@@ -39,25 +39,6 @@ pub enum Test {
     Preadv,
 }
 
-/// How records are moved while the clock runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moves {
-    /// Along the position of the file.
-    Along(Motion),
-    /// At offsets, whatever the position.
-    At(Placement),
-}
-
-impl Moves {
-    /// Whether records come in; otherwise they go out.
-    pub fn is_read(self) -> bool {
-        match self {
-            Moves::Along(motion) => motion.is_read(),
-            Moves::At(placement) => placement.is_read(),
-        }
-    }
-}
-
 /// What a pass does between opening the file and taking the first instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settle {
@@ -78,20 +59,20 @@ pub struct Pass {
     pub metric: Option<&'static str>,
     /// As a heading shows it.
     pub label: &'static str,
-    /// What the metric tells.
+    /// What the metric measures.
     pub about: &'static str,
     /// Flags of open(2), without those that the access adds.
     pub open: OFlags,
     /// Untimed preparation.
     pub settle: Settle,
-    /// The timed loop.
-    pub moves: Moves,
+    /// What the timed loop does.
+    pub pattern: Pattern,
 }
 
 impl Pass {
     /// Whether records come in; otherwise they go out.
     pub fn is_read(&self) -> bool {
-        self.moves.is_read()
+        self.pattern.is_read()
     }
 }
 
@@ -104,7 +85,7 @@ pub const fn pass(
     (metric, label): (&'static str, &'static str),
     open: OFlags,
     settle: Settle,
-    moves: Moves,
+    pattern: Pattern,
     about: &'static str,
 ) -> Pass {
     Pass {
@@ -113,82 +94,82 @@ pub const fn pass(
         about,
         open,
         settle,
-        moves,
+        pattern,
     }
 }
 
 #[rustfmt::skip]
 mod passes {
-    use super::{pass, Moves::*, Motion::*, Pass, Placement, Settle::*, READ, UPDATE, UPDATE_OR_MAKE};
+    use super::{pass, Pass, Pattern::*, Settle::*, READ, UPDATE, UPDATE_OR_MAKE};
 
     pub static WRITE: [Pass; 2] = [
-        pass(("write", "write"), UPDATE, Sync, Along(SequentialWrite),
+        pass(("write", "write"), UPDATE, Sync, SequentialWrite,
             "sequential writes to a new file: allocation and metadata included"),
-        pass(("rewrite", "rewrite"), UPDATE, Sync, Along(SequentialWrite),
+        pass(("rewrite", "rewrite"), UPDATE, Sync, SequentialWrite,
             "sequential writes over an existing file"),
     ];
     pub static READS: [Pass; 2] = [
-        pass(("read", "read"), READ, SyncAndPrime, Along(SequentialRead),
+        pass(("read", "read"), READ, SyncAndPrime, SequentialRead,
             "sequential reads"),
-        pass(("reread", "reread"), READ, SyncAndPrime, Along(SequentialRead),
+        pass(("reread", "reread"), READ, SyncAndPrime, SequentialRead,
             "sequential reads of what was just read"),
     ];
     pub static RANDOM: [Pass; 2] = [
-        pass(("random_read", "random read"), UPDATE_OR_MAKE, AsIs, Along(RandomRead),
+        pass(("random_read", "random read"), UPDATE_OR_MAKE, AsIs, RandomRead,
             "reads of every record once, in random order"),
-        pass(("random_write", "random write"), UPDATE_OR_MAKE, AsIs, Along(RandomWrite),
+        pass(("random_write", "random write"), UPDATE_OR_MAKE, AsIs, RandomWrite,
             "writes of every record once, in the same random order"),
     ];
     pub static BACKWARD: [Pass; 2] = [
-        pass(("backward_read", "backward read"), READ, Sync, Along(BackwardRead),
+        pass(("backward_read", "backward read"), READ, Sync, BackwardRead,
             "reads from the last record to the first"),
         Pass {
             metric: None,
-            ..pass(("", "backward read, second pass"), READ, Sync, Along(BackwardRead), "")
+            ..pass(("", "backward read, second pass"), READ, Sync, BackwardRead, "")
         },
     ];
     pub static RECORD_REWRITE: [Pass; 1] = [
-        pass(("record_rewrite", "record rewrite"), UPDATE_OR_MAKE, Sync, Along(RecordRewrite),
+        pass(("record_rewrite", "record rewrite"), UPDATE_OR_MAKE, Sync, RecordRewrite,
             "writes of the first record, over and over"),
     ];
     pub static STRIDE: [Pass; 1] = [
-        pass(("stride_read", "stride read"), READ, Sync, Along(StrideRead),
+        pass(("stride_read", "stride read"), READ, Sync, StrideRead,
             "reads that skip a fixed number of records"),
     ];
     pub static FWRITE: [Pass; 2] = [
-        pass(("fwrite", "fwrite"), UPDATE, Sync, Along(SequentialWrite),
+        pass(("fwrite", "fwrite"), UPDATE, Sync, SequentialWrite,
             "sequential writes with a C stream, to a file that the write test left"),
-        pass(("frewrite", "frewrite"), UPDATE, Sync, Along(SequentialWrite),
+        pass(("frewrite", "frewrite"), UPDATE, Sync, SequentialWrite,
             "sequential writes with a C stream over what it just wrote"),
     ];
     pub static FREAD: [Pass; 2] = [
-        pass(("fread", "fread"), READ, SyncApart, Along(SequentialRead),
+        pass(("fread", "fread"), READ, SyncApart, SequentialRead,
             "sequential reads with a C stream"),
-        pass(("freread", "freread"), READ, SyncApart, Along(SequentialRead),
+        pass(("freread", "freread"), READ, SyncApart, SequentialRead,
             "sequential reads with a C stream of what it just read"),
     ];
     pub static PWRITE: [Pass; 2] = [
-        pass(("pwrite", "pwrite"), UPDATE_OR_MAKE, Sync, At(Placement::Write),
+        pass(("pwrite", "pwrite"), UPDATE_OR_MAKE, Sync, PositionalWrite,
             "writes of one record after another with pwrite"),
-        pass(("repwrite", "repwrite"), UPDATE_OR_MAKE, Sync, At(Placement::Write),
+        pass(("repwrite", "repwrite"), UPDATE_OR_MAKE, Sync, PositionalWrite,
             "writes with pwrite over what it just wrote"),
     ];
     pub static PREAD: [Pass; 2] = [
-        pass(("pread", "pread"), READ, AsIs, At(Placement::Read),
+        pass(("pread", "pread"), READ, AsIs, PositionalRead,
             "reads of one record after another with pread"),
-        pass(("repread", "repread"), READ, AsIs, At(Placement::Read),
+        pass(("repread", "repread"), READ, AsIs, PositionalRead,
             "reads with pread of what it just read"),
     ];
     pub static PWRITEV: [Pass; 2] = [
-        pass(("pwritev", "pwritev"), UPDATE_OR_MAKE, Sync, At(Placement::VectorWrite),
+        pass(("pwritev", "pwritev"), UPDATE_OR_MAKE, Sync, VectorWrite,
             "writes of groups of up to 16 neighbouring records in random order with pwritev"),
-        pass(("repwritev", "repwritev"), UPDATE_OR_MAKE, Sync, At(Placement::VectorWrite),
+        pass(("repwritev", "repwritev"), UPDATE_OR_MAKE, Sync, VectorWrite,
             "writes with pwritev over what it just wrote"),
     ];
     pub static PREADV: [Pass; 2] = [
-        pass(("preadv", "preadv"), READ, AsIs, At(Placement::VectorRead),
+        pass(("preadv", "preadv"), READ, AsIs, VectorRead,
             "reads of groups of up to 16 neighbouring records in random order with preadv"),
-        pass(("repreadv", "repreadv"), READ, AsIs, At(Placement::VectorRead),
+        pass(("repreadv", "repreadv"), READ, AsIs, VectorRead,
             "reads with preadv of what it just read"),
     ];
 }

@@ -18,8 +18,8 @@ use super::params::{Fill, Params};
 use super::tally::Tally;
 use super::thread::Thread;
 use crate::backend::Backend;
+use crate::io::watch::{Alone, Watch};
 use crate::stand::Stand;
-use crate::workload::watch::{Alone, Watch};
 
 /// What one thread is to do.
 pub struct Part {

@@ -23,8 +23,8 @@ use super::params::Params;
 use super::tally::Tally;
 use super::text::Text;
 use crate::backend::Backend;
+use crate::io::watch::Watch;
 use crate::stand::Stand;
-use crate::workload::watch::Watch;
 
 /// A thread's part of the trial. Dropping it removes all that is still there.
 pub struct Thread<'a, B: Backend, P: Probe> {

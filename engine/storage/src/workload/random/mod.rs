@@ -1,27 +1,50 @@
-//! random: blocks at random places of a file, read and written in any mix, as fast as they go or
-//! at a fixed pace.
+//! random: blocks at random places of a file, read and written in any mix, as a closed
+//! loop or at a fixed rate.
 //!
-//! Timing formula: rate = operations of all threads / (t1 − t0); t0 when all threads are told to
-//! start, t1 when the last has ended its last operation (and fsync, where it is included). Files
+//! Timing formula: rate = operations of all threads / (t1 − t0); t0 when all threads are released, t1 when the last has ended its last operation (and fsync, where it is included). Files
 //! are laid out, opened and closed outside. Latency of an operation: from the end of the one
-//! before it until its own end; with a depth, from its submission until it was reaped; at a pace,
+//! before it until its own end; with a depth, from its submission until it was reaped; at a rate,
 //! from the instant at which it was due.
 //!
 //! Lineage: a primitive of today, as fio (Jens Axboe) and others have it.
 
 mod params;
-mod run;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use kit::Ledger;
+use kit::splitmix::SplitMix;
+use kit::{Ledger, Probe};
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind, Timing};
+use wire::{Card, Failure, TargetKind, Unit};
 
-use self::params::Params;
+use self::params::{Offsets, Params};
 use super::blocks::measures::Kind;
-use super::blocks::{self, params::Cell};
+use super::blocks::params::{Cell, Common};
+use super::blocks::{self, Channel, Mix, Outcome, Permuted, Primitive, Site, Skewed, Uniform};
+use super::region::Region;
 use super::{Trial, Workload};
+use crate::backend::Backend;
+use crate::io::Step;
+
+/// What is measured: reads, then writes.
+const KINDS: [Kind; 2] = [
+    Kind {
+        region: Region {
+            name: "random_read",
+            label: "random read",
+        },
+        headline: Unit::PerSecond,
+    },
+    Kind {
+        region: Region {
+            name: "random_write",
+            label: "random write",
+        },
+        headline: Unit::PerSecond,
+    },
+];
+/// Below this share of the rate asked for, the pace was not kept.
+const KEPT_MIN: f64 = 0.99;
 
 /// The workload; see the module.
 pub struct Random;
@@ -29,17 +52,18 @@ pub struct Random;
 impl Workload for Random {
     fn card(&self) -> Card {
         Card {
-            name: run::NAME.to_owned(),
+            name: Params::NAME.to_owned(),
             target: TargetKind::Directory,
-            about: "blocks at random places, read and written in any mix, at a pace or flat out"
-                .to_owned(),
+            about:
+                "blocks at random places, read and written in any mix, closed loop or rate-limited"
+                    .to_owned(),
             lineage: LINEAGE.to_owned(),
             timing: TIMING.to_owned(),
             description: DESCRIPTION.to_owned(),
             parameters: kit::params::schema::<Params>(),
             metrics: {
-                let [_, writes] = run::KINDS;
-                let rates = run::KINDS.into_iter().flat_map(Kind::cards);
+                let [_, writes] = KINDS;
+                let rates = KINDS.into_iter().flat_map(Kind::cards);
                 rates.chain([writes.fsync_card()]).collect()
             },
             grid: Cell::GRID.map(str::to_owned).into(),
@@ -56,12 +80,7 @@ impl Workload for Random {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
-        let params = Params::parse(parameters)?;
-        blocks::check_names(directory, run::NAME, params.grid().threads_max())?;
-        Ok(Box::new(Plan {
-            params,
-            directory: directory.to_owned(),
-        }))
+        blocks::plan(Params::parse(parameters)?, directory)
     }
 }
 
@@ -70,42 +89,95 @@ a primitive of today, as fio by Jens Axboe has it, https://github.com/axboe/fio;
 Gil Tene, \"How NOT to Measure Latency\", 2013";
 
 const TIMING: &str = "\
-rate = operations / (t1 − t0); t0 when all threads are told to start, t1 when the last has ended \
+rate = operations / (t1 − t0); t0 when all threads are released, t1 when the last has ended \
 its last operation, fsync included where asked for. Latency: from the end of the operation before \
 until its own; with a depth, from its submission until it was reaped; at a rate, from the instant \
 at which it was due";
 
 const DESCRIPTION: &str = "\
-Each thread has a file of its own, laid out and on the device before the clock starts. It moves \
+Each thread has its own file, laid out and on the device before the clock starts. It moves \
 whole blocks at random places of it: drawn uniformly, each once per round (a permutation), or by \
 Zipf's law. Reads and writes are mixed by chance, in the share asked for, and have rates and \
-latencies of their own. Places are computed from the seed without a table, so that equal \
+separate latencies. Places are computed from the seed without a table, so that equal \
 parameters give equal places and no table takes part of the cache. With a rate, operations are \
 due at fixed instants, and a slow one makes those behind it late: their latencies say so (no \
 coordinated omission). Every block read adds a word to a checksum, so that no read can be elided; \
 when verified, a word per page is compared with what was written there.";
 
-/// A trial ready to be executed.
-struct Plan {
-    params: Params,
-    directory: PathBuf,
+impl Primitive for Params {
+    const NAME: &'static str = "random";
+
+    fn common(&self) -> Common<'_> {
+        self.common()
+    }
+
+    fn lays_out(&self) -> bool {
+        true
+    }
+
+    fn regions(&self) -> usize {
+        1
+    }
+
+    fn measure<B, C, P>(&self, site: &mut Site<B, C, P>) -> Result<(), Failure>
+    where
+        B: Backend + Sync,
+        C: Channel,
+        P: Probe + Clone + Default + Send,
+    {
+        let (cell, label) = (site.cell, site.cell.label());
+        let mut task = site.task(self.read_percent > 0, self.read_percent < 100);
+        task.work.operations = self.operations(cell);
+        task.work.runtime_ns = self.runtime_ns();
+        task.rate = self.rate;
+        let (blocks, theta) = (cell.blocks(), self.theta);
+        let outcome = match self.offsets {
+            Offsets::Uniform => site.perform(label, &task, |index| {
+                self.steps(index, |random| Uniform::new(blocks, random))
+            }),
+            Offsets::Permutation => site.perform(label, &task, |index| {
+                self.steps(index, |random| Permuted::new(blocks, random))
+            }),
+            Offsets::Zipf => site.perform(label, &task, |index| {
+                self.steps(index, |random| Skewed::new(blocks, theta, random))
+            }),
+        }?;
+        let [_, writes] = KINDS;
+        for (kind, reading) in KINDS.into_iter().zip([&outcome.reads, &outcome.writes]) {
+            for sample in kind.samples(cell, reading) {
+                site.ledger.sample(sample);
+            }
+        }
+        if let Some(sample) = writes.fsync_sample(cell, &outcome.calls) {
+            site.ledger.sample(sample);
+        }
+        self.weigh_pace(&outcome, site.ledger);
+        Ok(())
+    }
 }
 
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
+impl Params {
+    /// What thread `index` does, on a sequence of blocks made from random numbers.
+    fn steps<O: Iterator<Item = u64>>(
+        &self,
+        index: usize,
+        new: impl Fn(SplitMix) -> O,
+    ) -> impl Iterator<Item = Step> {
+        let stream = |number| SplitMix::stream(self.seed, 2 * index as u64 + number);
+        Mix::of(self.read_percent, stream(1)).of_blocks(new(stream(0)))
     }
 
-    fn timing(&self) -> Timing {
-        self.params.timing
-    }
-
-    fn threads(&self) -> usize {
-        self.params.grid().threads_max() as usize
-    }
-
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(&self.params, &self.directory, ledger)
+    /// Operations that were due and never begun have no latency: that must be said.
+    fn weigh_pace(&self, outcome: &Outcome, ledger: &mut Ledger) {
+        let reached = outcome.all.operations_per_s();
+        match self.rate {
+            Some(rate) if reached < KEPT_MIN * rate => ledger.warning(
+                "rate-not-kept",
+                format!("{rate} operations per second were due, {reached:.1} were done"),
+                Some("the latencies are those of an overloaded system; use a lower rate"),
+            ),
+            _ => {}
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use wire::{AccessKind, Failure, Timing};
 
 use crate::access::check_cache_limit;
-use crate::workload::blocks::params::{BackendName, Cell, Fill, Grid};
+use crate::workload::blocks::params::{BackendName, Cell, Common, Fill, Grid};
 
 const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 const RUNTIME_MAX_S: f64 = 86_400.0;
@@ -138,6 +138,20 @@ impl Params {
             return Err(bad_parameter("timing", message));
         }
         Ok(params)
+    }
+
+    /// What both primitives have.
+    pub fn common(&self) -> Common<'_> {
+        Common {
+            grid: self.grid(),
+            include_fsync: self.include_fsync,
+            access: self.access,
+            cache_limit: self.cache_limit,
+            content: self.content,
+            verify: self.verify,
+            timing: self.timing,
+            backend: self.backend,
+        }
     }
 
     /// What spans the grid.

@@ -1,24 +1,25 @@
 //! stream: a file of blocks, written, written again and read from start to end.
 //!
 //! Timing formula of a phase: rate = bytes of all threads / (t1 − t0); t0 when all threads are
-//! told to start, t1 when the last has ended its last operation (and fsync, where it is
-//! included). Opening and closing lie outside. Latency of an operation: from the end of the one
+//! released, t1 when the last has ended its last operation (and fsync, where it is
+//! included). Opening and closing are outside. Latency of an operation: from the end of the one
 //! before it until its own end; with a depth, from its submission until it was reaped.
 //!
 //! Lineage: a primitive of today, as dd, fio and others have it.
 
 mod params;
-mod run;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use kit::Ledger;
+use kit::Probe;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind, Timing};
+use wire::{Card, Failure, TargetKind};
 
 use self::params::{Params, Phase};
-use super::blocks::{self, params::Cell};
+use super::blocks::params::{Cell, Common};
+use super::blocks::{self, Channel, Mix, Primitive, Sequential, Site};
 use super::{Trial, Workload};
+use crate::backend::Backend;
 
 /// The workload; see the module.
 pub struct Stream;
@@ -30,7 +31,7 @@ impl Workload for Stream {
             phase.kind().cards().into_iter().chain(fsync)
         };
         Card {
-            name: run::NAME.to_owned(),
+            name: Params::NAME.to_owned(),
             target: TargetKind::Directory,
             about: "a file of blocks, written, written again and read from start to end".to_owned(),
             lineage: LINEAGE.to_owned(),
@@ -52,52 +53,65 @@ impl Workload for Stream {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
-        let params = Params::parse(parameters)?;
-        blocks::check_names(directory, run::NAME, params.grid().threads_max())?;
-        Ok(Box::new(Plan {
-            params,
-            directory: directory.to_owned(),
-        }))
+        blocks::plan(Params::parse(parameters)?, directory)
     }
 }
 
 const LINEAGE: &str = "a primitive of today, as dd and fio have it, https://github.com/axboe/fio";
 
 const TIMING: &str = "\
-rate = bytes of all threads / (t1 − t0) for each phase; t0 when all threads are told to start, t1 \
+rate = bytes of all threads / (t1 − t0) for each phase; t0 when all threads are released, t1 \
 when the last has ended its last operation, fsync included where asked for; opening and closing \
 are outside. Latency: from the end of the operation before until its own; with a depth, from its \
 submission until it was reaped";
 
 const DESCRIPTION: &str = "\
-Each thread has a file of its own. It writes all blocks of it in order to the empty file, writes \
+Each thread has its own file. It writes all blocks of it in order to the empty file, writes \
 them again over what is there, and reads them. A file that no write phase makes is laid out \
-first. Without fsync, writing to the page cache tells how fast it takes data, not the device. A \
+first. Without fsync, the rate is that of the page cache, not of the device. A \
 mapped file is given its size before it is first written, and its pages are allocated as they are \
 touched. Every block read adds a word to a checksum, so that no read can be elided; when verified, \
 a word per page is compared with what was written there.";
 
-/// A trial ready to be executed.
-struct Plan {
-    params: Params,
-    directory: PathBuf,
-}
+impl Primitive for Params {
+    const NAME: &'static str = "stream";
 
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
+    fn common(&self) -> Common<'_> {
+        self.common()
     }
 
-    fn timing(&self) -> Timing {
-        self.params.timing
+    fn lays_out(&self) -> bool {
+        !self.phases.contains(&Phase::Write)
     }
 
-    fn threads(&self) -> usize {
-        self.params.grid().threads_max() as usize
+    fn regions(&self) -> usize {
+        self.phases.len()
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(&self.params, &self.directory, ledger)
+    fn measure<B, C, P>(&self, site: &mut Site<B, C, P>) -> Result<(), Failure>
+    where
+        B: Backend + Sync,
+        C: Channel,
+        P: Probe + Clone + Default + Send,
+    {
+        let cell = site.cell;
+        for &phase in self.phases.iter() {
+            let (kind, is_read) = (phase.kind(), phase == Phase::Read);
+            let mut task = site.task(is_read, !is_read);
+            task.include_fsync &= !is_read;
+            let mix = || match is_read {
+                true => Mix::Reads,
+                false => Mix::Writes,
+            };
+            let steps = |_| mix().of_blocks(Sequential::new(cell.blocks()));
+            let label = format!("{}, {}", kind.region.label, cell.label());
+            let outcome = site.perform(label, &task, steps)?;
+            let fsync = kind.fsync_sample(cell, &outcome.calls);
+            for sample in kind.samples(cell, &outcome.all).into_iter().chain(fsync) {
+                site.ledger.sample(sample);
+            }
+        }
+        Ok(())
     }
 }
 

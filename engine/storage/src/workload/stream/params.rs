@@ -5,11 +5,12 @@ use kit::{params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use wire::{AccessKind, Failure, Timing};
+use wire::{AccessKind, Failure, Timing, Unit};
 
 use crate::access::check_cache_limit;
-use crate::workload::blocks::measures::{Kind, What};
-use crate::workload::blocks::params::{BackendName, Fill, Grid};
+use crate::workload::blocks::measures::Kind;
+use crate::workload::blocks::params::{BackendName, Common, Fill, Grid};
+use crate::workload::region::Region;
 
 /// What all threads do at once.
 #[derive(
@@ -37,9 +38,8 @@ impl Phase {
             Phase::Read => ("stream_read", "stream read"),
         };
         Kind {
-            name,
-            label,
-            headline: What::Throughput,
+            region: Region { name, label },
+            headline: Unit::BytesPerSecond,
         }
     }
 }
@@ -115,6 +115,20 @@ impl Params {
         check_cache_limit(params.access, params.cache_limit)?;
         params.phases = params.phases.sorted();
         Ok(params)
+    }
+
+    /// What both primitives have.
+    pub fn common(&self) -> Common<'_> {
+        Common {
+            grid: self.grid(),
+            include_fsync: self.include_fsync,
+            access: self.access,
+            cache_limit: self.cache_limit,
+            content: self.content,
+            verify: self.verify,
+            timing: self.timing,
+            backend: self.backend,
+        }
     }
 
     /// What spans the grid.

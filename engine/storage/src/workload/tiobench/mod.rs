@@ -1,10 +1,10 @@
-//! tiobench: several threads, each with a large file of its own, write and read it in order and
+//! tiobench: several threads, each with its own large file, write and read it in order and
 //! at random.
 //!
 //! Timing formula of a phase: rate = bytes of all threads / (t1 − t0); t0 when all threads are
-//! there and told to start, t1 when the last has closed its file. Opening, fsync (after writes;
-//! after reads too where the version does it) and closing lie inside. The latency of an operation
-//! is the time of one read or write: opening, seeking and fsync lie outside.
+//! there and released, t1 when the last has closed its file. Opening, fsync (after writes;
+//! after reads too where the version does it) and closing are inside. The latency of an operation
+//! is the time of one read or write: opening, seeking and fsync are outside.
 //!
 //! Lineage: tiotest by Mika Kuoppala, 2000, <https://github.com/mkuoppal/tiobench>; behaviour of
 //! release 0.3.3 and of the repository in 2017 and 2024, by parameter.
@@ -15,11 +15,9 @@
 //! threads, by the scheduler's clock; what the 2017 version credits to random phases is given as
 //! the native figure only, and its unit says so.
 
-pub mod loops;
 mod measures;
 mod params;
 mod run;
-mod task;
 mod version;
 
 use std::path::{Path, PathBuf};
@@ -79,12 +77,12 @@ tiotest by Mika Kuoppala, 2000, https://github.com/mkuoppal/tiobench; calls and 
 release 0.3.3 or of the repository in May 2017 (Phoronix profiles 1.3) or October 2024";
 
 const TIMING: &str = "\
-rate = bytes of all threads / (t1 − t0) for each phase; t0 when all threads are told to start, t1 \
+rate = bytes of all threads / (t1 − t0) for each phase; t0 when all threads are released, t1 \
 when the last has closed its file; opening, fsync and closing are inside. The latency of an \
 operation is the time of its read or write alone";
 
 const DESCRIPTION: &str = "\
-Each thread has a file of its own. In every phase all threads open theirs, move its blocks (all \
+Each thread has its own file. In every phase all threads open theirs, move its blocks (all \
 in order, or a number of random ones), wait with fsync until what they wrote is on the device, \
 and close it. Reads follow writes of the same files, so that they come from the page cache unless \
 access is direct; either is verified. The versions of the original differ: 0.3.3 lets files grow \
@@ -92,7 +90,7 @@ as they are written, the later ones give them their size first, so that writes f
 too, where no write phase comes before them); 0.3.3 \
 never touches the last block at random; the one of 2017 divides the size of the whole files by \
 the time of the random phases, however few blocks were moved. Here, a value is always that of the \
-bytes moved; the native figure is the version's own, and its unit tells when it is inflated.";
+bytes moved; the native figure is the version's own, and its unit says when it is inflated.";
 
 /// A trial ready to be executed.
 struct Plan {

@@ -11,7 +11,7 @@ use wire::{AccessKind, Failure};
 
 use super::version::Version;
 use crate::access::{check_cache_limit, unaligned, Footprint};
-use crate::workload::phase::{self, Phase};
+use crate::workload::region::{self, Phase};
 
 const FILE_MAX: Size = Size(1 << 40);
 const BLOCK_MAX: Size = Size(16 << 20);
@@ -192,7 +192,7 @@ impl Params {
         check_cache_limit(params.access, params.cache_limit)?;
         params.check_cells()?;
         params.check_direct()?;
-        params.phases = phase::ordered(params.phases, ORDER);
+        params.phases = region::ordered(params.phases, ORDER);
         Ok(params)
     }
 

@@ -5,7 +5,7 @@ use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::workload::phase::Phase;
+use crate::workload::region::Phase;
 
 /// Whose system calls are made, and whose figure is given as the native one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

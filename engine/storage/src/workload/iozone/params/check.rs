@@ -5,7 +5,7 @@ use kit::limits::{file_name, within};
 use kit::Size;
 use wire::{AccessKind, Failure};
 
-use super::super::log::memory::ENTRY_BYTES;
+use super::super::log::ENTRY_BYTES;
 use super::super::options::{BackendName, Existing, Msync};
 use super::super::table::Test;
 use super::{Params, DEPTH_MAX, RECORDS_MAX, THINK_MS_MAX};

@@ -5,7 +5,7 @@
 //! children = Σ Bᵢ / (dᵢ − sᵢ)       sᵢ: the child sees the start; dᵢ: it is done or stopped
 //! parent   = Σ Bᵢ / (max eᵢ − t0)   t0: all children are there; eᵢ: it has closed its file
 //! ```
-//! Opening lies before t0, and before it a sync of the file system; fsync and close lie before dᵢ
+//! Opening is before t0, preceded by a sync of the file system; fsync and close are before dᵢ
 //! where the parameters include them, and before eᵢ always. The first child to be done stops the others (a
 //! stonewall); a record that ends after that does not count. Writers of new files, random
 //! writers and those with pwrite then complete their files, between dᵢ and eᵢ.
@@ -17,13 +17,12 @@
 //! the machine, and nothing sleeps; a child that dies ends the trial; the least transfer is right
 //! when a child moved nothing.
 
-mod board;
-mod child;
 mod figures;
 mod params;
 mod phase;
 mod processes;
 mod run;
+mod shared_state;
 
 use std::path::{Path, PathBuf};
 
@@ -103,16 +102,16 @@ order of phases and figures of revision 3.488 and later";
 const TIMING: &str = "\
 children = Σ Bᵢ / (dᵢ − sᵢ) over the children, from when each begins until it is done or is \
 stopped by the first that is; parent = Σ Bᵢ / (max eᵢ − t0), until the last has closed its file. \
-fsync and close lie before d where included, and before e always";
+fsync and close are before d where included, and always before e";
 
 const DESCRIPTION: &str = "\
-Each child, a thread or a process, has a file of its own. Before every phase the file system is \
+Each child, a thread or a process, has its own file. Before every phase the file system is \
 synced; then all children open theirs, start together and move its records; when the first is done \
 the others are stopped, unless the stonewall is off, and what they have moved by then counts. In the mixed phase some children read \
 and the others write; it is no mix of operations. What the children see, the sum of their rates, \
 is what users of the original quote; it adds rates from different intervals. What the parent sees \
 is lower: its time includes what stopped writers add to complete their files. Both are given, with \
-the slowest child, the fastest and the mean. The counters tell the bytes of the child that moved \
+the slowest child, the fastest and the mean. The counters hold the bytes of the child that moved \
 least, under phase, file, record and children.";
 
 /// A trial ready to be executed.

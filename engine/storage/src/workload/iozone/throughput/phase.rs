@@ -4,8 +4,8 @@ use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::pattern::{Motion, Placement};
-use super::super::table::{pass, Moves, Pass, Settle};
+use super::super::pattern::Pattern;
+use super::super::table::{pass, Pass, Settle};
 
 /// What all children do at once; in the order in which phases are executed.
 #[derive(
@@ -48,37 +48,37 @@ const STREAM: OFlags = OFlags::RDWR;
 
 #[rustfmt::skip]
 mod passes {
-    use super::{pass, Motion::*, Moves::*, Pass, Placement, Settle::*, READ, STREAM, WRITE};
+    use super::{pass, Pass, Pattern::*, Settle::*, READ, STREAM, WRITE};
 
     // All files are synced between two phases, so that only those of C streams, which bring their
     // own way to open a file, settle theirs once more, as in the original.
     pub static ALL: [Pass; 13] = [
-        pass(("initial_write", "initial writers"), WRITE, AsIs, Along(SequentialWrite),
+        pass(("initial_write", "initial writers"), WRITE, AsIs, SequentialWrite,
             "sequential writes to new files: allocation and metadata included"),
-        pass(("rewrite", "rewriters"), WRITE, AsIs, Along(SequentialWrite),
+        pass(("rewrite", "rewriters"), WRITE, AsIs, SequentialWrite,
             "sequential writes over existing files"),
-        pass(("read", "readers"), READ, AsIs, Along(SequentialRead),
+        pass(("read", "readers"), READ, AsIs, SequentialRead,
             "sequential reads"),
-        pass(("reread", "re-readers"), READ, AsIs, Along(SequentialRead),
+        pass(("reread", "re-readers"), READ, AsIs, SequentialRead,
             "sequential reads of what was just read"),
-        pass(("reverse_read", "reverse readers"), READ, AsIs, Along(BackwardRead),
+        pass(("reverse_read", "reverse readers"), READ, AsIs, BackwardRead,
             "reads from the last record to the first"),
-        pass(("stride_read", "stride readers"), READ, AsIs, Along(StrideRead),
+        pass(("stride_read", "stride readers"), READ, AsIs, StrideRead,
             "reads that skip a fixed number of records"),
-        pass(("random_read", "random readers"), WRITE, AsIs, Along(RandomRead),
+        pass(("random_read", "random readers"), WRITE, AsIs, RandomRead,
             "reads of every record once, in random order"),
         // What each child does is said by `mixed`.
-        pass(("mixed", "mixed workload"), WRITE, AsIs, Along(RandomRead),
+        pass(("mixed", "mixed workload"), WRITE, AsIs, RandomRead,
             "some children read while the others write"),
-        pass(("random_write", "random writers"), WRITE, AsIs, Along(RandomWrite),
+        pass(("random_write", "random writers"), WRITE, AsIs, RandomWrite,
             "writes of every record once, in random order"),
-        pass(("pwrite", "pwrite writers"), WRITE, AsIs, At(Placement::Write),
+        pass(("pwrite", "pwrite writers"), WRITE, AsIs, PositionalWrite,
             "writes of one record after another with pwrite"),
-        pass(("pread", "pread readers"), READ, AsIs, At(Placement::Read),
+        pass(("pread", "pread readers"), READ, AsIs, PositionalRead,
             "reads of one record after another with pread"),
-        pass(("fwrite", "fwriters"), STREAM, Sync, Along(SequentialWrite),
+        pass(("fwrite", "fwriters"), STREAM, Sync, SequentialWrite,
             "sequential writes with a C stream, to files that the write phases left"),
-        pass(("fread", "freaders"), READ, SyncApart, Along(SequentialRead),
+        pass(("fread", "freaders"), READ, SyncApart, SequentialRead,
             "sequential reads with a C stream"),
     ];
 }
@@ -154,19 +154,13 @@ impl Phase {
 
 /// What a child of the mixed phase does.
 pub fn mixed(is_reader: bool, order: MixedOrder) -> Pass {
-    let (open, motion) = match (is_reader, order) {
-        (true, MixedOrder::Random) => (WRITE, Motion::RandomRead),
-        (false, MixedOrder::Random) => (WRITE, Motion::RandomWrite),
-        (true, MixedOrder::Sequential) => (READ, Motion::SequentialRead),
-        (false, MixedOrder::Sequential) => (WRITE, Motion::SequentialWrite),
+    let (open, pattern) = match (is_reader, order) {
+        (true, MixedOrder::Random) => (WRITE, Pattern::RandomRead),
+        (false, MixedOrder::Random) => (WRITE, Pattern::RandomWrite),
+        (true, MixedOrder::Sequential) => (READ, Pattern::SequentialRead),
+        (false, MixedOrder::Sequential) => (WRITE, Pattern::SequentialWrite),
     };
-    pass(
-        ("mixed", "mixed workload"),
-        open,
-        Settle::AsIs,
-        Moves::Along(motion),
-        "",
-    )
+    pass(("mixed", "mixed workload"), open, Settle::AsIs, pattern, "")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A team of processes, made with fork(2), in place of threads.
 //!
 //! Why it is sound: everything a child needs is made before it is. From fork(2) on it runs only
-//! the pass, writes its result to the board, and ends with _exit(2), so that nothing that
+//! the pass, writes its result to the shared state, and ends with _exit(2), so that nothing that
 //! belongs to the parent (files to remove, output to flush) is touched twice. It allocates only
 //! where a C stream is opened or a failure put into words; the C libraries keep that possible
 //! after fork, and no other thread of the engine holds a lock meanwhile.
@@ -23,8 +23,8 @@ use rustix::process::{
 use wire::{Failure, FailureKind};
 
 use super::super::pass::Part;
-use super::board::{Board, SharedBoard, Slot};
-use crate::workload::watch::Watch;
+use super::shared_state::{ResultSlot, SharedMapping, SharedState};
+use crate::io::watch::Watch;
 
 /// The parent looks this often whether a child has ended; nothing is timed by it.
 const LOOK: Duration = Duration::from_millis(5);
@@ -38,40 +38,40 @@ const LOOK: Duration = Duration::from_millis(5);
 pub fn execute<S>(
     crew: &mut [S],
     finish: Finish,
-    work: impl Fn(&mut S, &mut Ward) -> Result<Part, Failure>,
+    work: impl Fn(&mut S, &mut WorkerProcess) -> Result<Part, Failure>,
 ) -> Result<Outcome<Part>, Failure> {
     let refused = |error: io::Error| {
         let message = format!("cannot make the processes of a team: {error}");
         failure(FailureKind::HostLacks, message)
     };
-    let board = SharedBoard::new().map_err(refused)?;
+    let shared = SharedMapping::new().map_err(refused)?;
     let size = crew.len() as u32;
     let cpus = place::team_cpus();
     let mut children = Children::default();
     for (index, state) in crew.iter_mut().enumerate() {
         let cpu = (!cpus.is_empty()).then(|| cpus[index % cpus.len()]);
-        let mut ward = Ward::new(&board, index as u32, size, finish);
+        let mut worker = WorkerProcess::new(&shared, index as u32, size, finish);
         let parent = getpid();
         let life = || {
-            let result = settle_in(parent, cpu).and_then(|()| work(state, &mut ward));
-            ward.leave(result);
+            let result = settle_in(parent, cpu).and_then(|()| work(state, &mut worker));
+            worker.leave(result);
         };
         children.0.push(Some(fork(life).map_err(refused)?));
     }
-    children.reap(&board);
+    children.reap(&shared);
     if stop::requested() {
         return Err(interrupted());
     }
-    match board.failure() {
+    match shared.failure() {
         Some(failure) => Err(failure),
-        None => Ok(gather(&board, size)),
+        None => Ok(gather(&shared, size)),
     }
 }
 
-fn gather(board: &Board, size: u32) -> Outcome<Part> {
-    let opened_ns = board.opened_ns();
+fn gather(shared: &SharedState, size: u32) -> Outcome<Part> {
+    let opened_ns = shared.opened_ns();
     let shares: Vec<_> = (0..size)
-        .map(|index| board.slot(index).share(opened_ns))
+        .map(|index| shared.slot(index).share(opened_ns))
         .collect();
     let elapsed_ns = || shares.iter().map(|share| share.reading.elapsed_ns);
     let sum = |part: fn(&Reading) -> u64| shares.iter().map(|share| part(&share.reading)).sum();
@@ -101,7 +101,7 @@ fn reading(operations: u64, bytes: u64, elapsed_ns: u64) -> Reading {
     }
 }
 
-impl Slot {
+impl ResultSlot {
     /// What the child did, on the time axis of the gate.
     fn share(&self, opened_ns: u64) -> Share<Part> {
         let read = |place: &AtomicU64| place.load(Ordering::SeqCst);
@@ -154,13 +154,13 @@ fn settle_in(parent: Pid, cpu: Option<u32>) -> Result<(), Failure> {
 struct Children(Vec<Option<Pid>>);
 
 impl Children {
-    /// Waits until all have ended. When one fails, or a stop is asked for, the others are told.
-    fn reap(&mut self, board: &Board) {
+    /// Waits until all have ended. When one fails, or a stop is asked for, the others are stopped.
+    fn reap(&mut self, shared: &SharedState) {
         let mut is_told = false;
         while self.0.iter().any(Option::is_some) {
-            self.reap_ended(board);
-            if !is_told && (stop::requested() || board.failure().is_some()) {
-                board.call_off();
+            self.reap_ended(shared);
+            if !is_told && (stop::requested() || shared.failure().is_some()) {
+                shared.call_off();
                 self.signal(Signal::TERM);
                 is_told = true;
             }
@@ -170,7 +170,7 @@ impl Children {
         }
     }
 
-    fn reap_ended(&mut self, board: &Board) {
+    fn reap_ended(&mut self, shared: &SharedState) {
         for (index, child) in self.0.iter_mut().enumerate() {
             let Some(pid) = *child else {
                 continue;
@@ -178,11 +178,11 @@ impl Children {
             match waitpid(Some(pid), WaitOptions::NOHANG) {
                 Ok(None) => {}
                 Ok(Some((_, status))) => {
-                    board.lose(index as u32, &shown(status));
+                    shared.lose(index as u32, &shown(status));
                     *child = None;
                 }
                 Err(error) => {
-                    board.lose(index as u32, &error.to_string());
+                    shared.lose(index as u32, &error.to_string());
                     *child = None;
                 }
             }
@@ -216,10 +216,10 @@ fn shown(status: WaitStatus) -> String {
 }
 
 /// One process of a team, as its work sees it.
-pub struct Ward<'b> {
+pub struct WorkerProcess<'b> {
     /// As [`team::Member::pause`].
     pub pause: Duration,
-    board: &'b Board,
+    shared: &'b SharedState,
     index: u32,
     size: u32,
     finish: Finish,
@@ -229,11 +229,11 @@ pub struct Ward<'b> {
     done_ns: u64,
 }
 
-impl<'b> Ward<'b> {
-    fn new(board: &'b Board, index: u32, size: u32, finish: Finish) -> Self {
+impl<'b> WorkerProcess<'b> {
+    fn new(shared: &'b SharedState, index: u32, size: u32, finish: Finish) -> Self {
         Self {
             pause: Duration::ZERO,
-            board,
+            shared,
             index,
             size,
             finish,
@@ -244,9 +244,9 @@ impl<'b> Ward<'b> {
         }
     }
 
-    /// Writes the result to the board.
+    /// Writes the result to the shared state.
     fn leave(&self, result: Result<Part, Failure>) {
-        let slot = self.board.slot(self.index);
+        let slot = self.shared.slot(self.index);
         match result {
             Ok(part) => {
                 for (place, value) in [
@@ -260,18 +260,18 @@ impl<'b> Ward<'b> {
                 ] {
                     place.store(value, Ordering::SeqCst);
                 }
-                self.board.succeed(self.index);
+                self.shared.succeed(self.index);
             }
-            Err(failure) => self.board.fail(self.index, &failure),
+            Err(failure) => self.shared.fail(self.index, &failure),
         }
     }
 }
 
-impl Watch for Ward<'_> {
+impl Watch for WorkerProcess<'_> {
     const IS_TIMED: bool = false;
 
     fn start(&mut self) -> Result<(), Failure> {
-        self.board.pass_gate(self.size)?;
+        self.shared.pass_gate(self.size)?;
         team::hold_back(self.pause, || self.goes_on());
         self.begun_ns = clock::now_ns();
         Ok(())
@@ -279,10 +279,8 @@ impl Watch for Ward<'_> {
 
     #[inline]
     fn goes_on(&self) -> bool {
-        !self.board.is_walled() && !stop::requested()
+        !self.shared.is_walled() && !stop::requested()
     }
-
-    fn begin_operation(&mut self) {}
 
     #[inline]
     fn operation(&mut self, bytes: u64) {
@@ -298,7 +296,7 @@ impl Watch for Ward<'_> {
     fn stop(&mut self) {
         self.done_ns = clock::now_ns();
         if self.finish == Finish::Stonewall {
-            self.board.hit_wall();
+            self.shared.hit_wall();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The walk over the grid: points, phases, children; between them, what was found is handed over.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kit::failure::{interrupted, no_memory};
 use kit::team::{self, Outcome};
@@ -8,23 +8,21 @@ use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe};
 use rustix::fs::OFlags;
 use wire::{AccessKind, Failure, Timing};
 
-use super::super::conduct::Laden;
-use super::super::course::Course;
-use super::super::driven::Driven;
-use super::super::locks::Lock;
+use super::super::cell_resources::{
+    mapped, queued, Backends, CellResources, Needs, CALLS, NOTHING,
+};
 use super::super::log::{self, OperationLog, Place};
-use super::super::options::{BackendName, Existing};
+use super::super::options::{BackendName, Existing, Locks};
 use super::super::params::Params as Shared;
 use super::super::pass::{Part, Stage};
-use super::super::pattern::Motion;
-use super::super::supplies::{mapped, queued, Backends, Needs, Supplies, CALLS, NOTHING};
-use super::child::{Seat, Task};
+use super::super::pattern::{Dispatch, Pattern};
 use super::figures::{is_quoted, Figures};
 use super::params::{ChildKind, Params, Point};
 use super::phase::Phase;
 use super::processes;
 use crate::access::Evidence;
 use crate::backend::Backend;
+use crate::io::watch::Watch;
 use crate::scratch::Scratch;
 
 /// Executes the trial in `directory`.
@@ -52,8 +50,8 @@ fn observed<B, S>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Driven> + Sync,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch> + Sync,
+    S: Backend<File: Dispatch>,
 {
     let mut evidence = Evidence::new(params.shared.access, directory);
     let walked = walk(params, directory, backends, Some(&mut evidence), ledger);
@@ -68,8 +66,8 @@ fn walk<B, S>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure>
 where
-    B: Backend<File: Driven> + Sync,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch> + Sync,
+    S: Backend<File: Dispatch>,
 {
     let points = params.points();
     let (last, phases) = (points.len() - 1, params.own.phases.len());
@@ -81,13 +79,13 @@ where
             },
             groups: false,
         };
-        let supplies = Supplies::new(&params.shared, point.cell, needs, ledger)?;
-        let mut bench = Bench::new(params, directory, point, backends, &supplies)?;
+        let resources = CellResources::new(&params.shared, point.cell, needs, ledger)?;
+        let mut bench = Bench::new(params, directory, point, backends, &resources)?;
         bench.prepare(evidence.as_deref_mut())?;
         for (nth, &phase) in params.own.phases.iter().enumerate() {
             let done = (index * phases + nth) as f64 / (points.len() * phases) as f64;
             ledger.progress(done, bench.announcement(phase));
-            let outcome = bench.execute(phase, evidence.as_deref_mut())?;
+            let outcome = bench.execute(phase, &mut evidence)?;
             bench.hand_over(phase, &outcome, ledger);
             bench.write_logs(phase, &outcome)?;
             if stop::requested() {
@@ -106,32 +104,32 @@ struct Bench<'a, B: Backend, S> {
     params: &'a Params,
     point: Point,
     backends: &'a Backends<B, S>,
-    supplies: &'a Supplies<'a>,
-    seats: Vec<Seat<'a, B>>,
+    resources: &'a CellResources<'a>,
+    slots: Vec<WorkerSlot<'a, B>>,
 }
 
 impl<'a, B, S> Bench<'a, B, S>
 where
-    B: Backend<File: Driven> + Sync,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch> + Sync,
+    S: Backend<File: Dispatch>,
 {
     fn new(
         params: &'a Params,
         directory: &Path,
         point: Point,
         backends: &'a Backends<B, S>,
-        supplies: &'a Supplies<'a>,
+        resources: &'a CellResources<'a>,
     ) -> Result<Self, Failure> {
-        let seat = |child| {
+        let slot = |child| {
             let path = directory.join(params.file_name(child));
             let scratch = match params.own.existing {
                 Existing::Refuse => Scratch::create(&backends.plain, path)?,
                 Existing::Read | Existing::TakeOver => Scratch::taken_over(&backends.plain, path)?,
             };
-            Ok(Seat {
+            Ok(WorkerSlot {
                 child,
                 scratch,
-                buffer: Buffer::new(supplies.slots_bytes()).map_err(no_memory)?,
+                buffer: Buffer::new(resources.slots_bytes()).map_err(no_memory)?,
                 log: Place::of(&params.shared)
                     .map(|_| OperationLog::new(point.cell.records()))
                     .transpose()?,
@@ -141,8 +139,8 @@ where
             params,
             point,
             backends,
-            supplies,
-            seats: (0..point.children).map(seat).collect::<Result<_, _>>()?,
+            resources,
+            slots: (0..point.children).map(slot).collect::<Result<_, _>>()?,
         })
     }
 
@@ -150,7 +148,7 @@ where
     /// find them.
     fn prepare(&mut self, evidence: Option<&mut Evidence>) -> Result<(), Failure> {
         if let Some(evidence) = evidence {
-            let scratch = &self.seats[0].scratch;
+            let scratch = &self.slots[0].scratch;
             evidence.check_direct(scratch.path(), "record", self.point.cell.record)?;
             let (shared, point) = (&self.params.shared, self.point);
             let footprint = shared.footprint(point.cell, point.children);
@@ -164,35 +162,35 @@ where
 
     /// What is to be done, untimed, with files that the first phase wants to find laid out, or in
     /// the cache.
-    fn rehearsal(&self) -> Option<(OFlags, Motion)> {
+    fn rehearsal(&self) -> Option<(OFlags, Pattern)> {
         let own = &self.params.own;
         match (own.existing, self.params.shared.access) {
             (Existing::Refuse, _) if own.phases[0].fills_the_file() => None,
-            (Existing::Refuse, _) => Some((OFlags::RDWR, Motion::SequentialWrite)),
-            (_, AccessKind::InCache) => Some((OFlags::RDONLY, Motion::SequentialRead)),
+            (Existing::Refuse, _) => Some((OFlags::RDWR, Pattern::SequentialWrite)),
+            (_, AccessKind::InCache) => Some((OFlags::RDONLY, Pattern::SequentialRead)),
             _ => None,
         }
     }
 
-    fn rehearse(&mut self, (flags, motion): (OFlags, Motion)) -> Result<(), Failure> {
+    fn rehearse(&mut self, (flags, pattern): (OFlags, Pattern)) -> Result<(), Failure> {
         let at_once = Shared {
             think_ms: 0,
             ..self.params.shared.clone()
         };
-        for seat in &mut self.seats {
+        for slot in &mut self.slots {
             let stage = Stage {
                 plain: &self.backends.plain,
-                scratch: &seat.scratch,
+                scratch: &slot.scratch,
                 params: &at_once,
-                work: self.supplies.work(),
+                work: self.resources.work(),
                 is_stream: false,
                 locks_file: false,
                 fills_up: false,
             };
-            let mut plain = self.supplies.plain();
-            plain.verify = false;
-            let mut conduct = Laden::new(&at_once, plain, motion.is_read(), seat.child)?;
-            stage.rehearse((flags, motion), &mut conduct, &mut seat.buffer)?;
+            let mut hooks = self
+                .resources
+                .full_hooks(&at_once, false, pattern, slot.child)?;
+            stage.rehearse((flags, pattern), &mut hooks, &mut slot.buffer)?;
         }
         Ok(())
     }
@@ -209,34 +207,40 @@ where
     fn execute(
         &mut self,
         phase: Phase,
-        evidence: Option<&mut Evidence>,
+        evidence: &mut Option<&mut Evidence>,
     ) -> Result<Outcome<Part>, Failure> {
-        let Some(evidence) = evidence else {
-            return self.perform(phase);
-        };
-        self.seats[0].scratch.settle_file_system()?;
-        for seat in &self.seats {
-            if self.reads(phase, seat.child) {
-                evidence.prepare_read(seat.scratch.path())?;
-            }
+        if evidence.is_some() {
+            self.slots[0].scratch.settle_file_system()?;
         }
-        if (0..self.point.children).all(|child| self.reads(phase, child)) {
-            evidence.begin_read()?;
-        }
-        let before = evidence.counters();
-        let outcome = self.perform(phase)?;
-        let around = [before, evidence.counters()];
-        for is_read in [true, false] {
-            let shares = self.seats.iter().zip(&outcome.shares);
-            let moved: Vec<u64> = shares
-                .filter(|(seat, _)| self.reads(phase, seat.child) == is_read)
-                .map(|(_, share)| share.reading.bytes)
-                .collect();
-            if !moved.is_empty() {
-                evidence.add(is_read, moved.iter().sum(), around);
-            }
-        }
-        Ok(outcome)
+        let is_reader: Vec<bool> = self
+            .slots
+            .iter()
+            .map(|slot| self.reads(phase, slot.child))
+            .collect();
+        let readers = self
+            .slots
+            .iter()
+            .zip(&is_reader)
+            .filter(|(_, reads)| **reads);
+        let files: Vec<PathBuf> = readers
+            .map(|(slot, _)| slot.scratch.path().to_owned())
+            .collect();
+        let only_reads = is_reader.iter().all(|&reads| reads);
+        let files = (files.iter().map(PathBuf::as_path), only_reads);
+        Evidence::around(
+            evidence,
+            files,
+            || self.perform(phase),
+            |outcome| {
+                [true, false].map(|wanted| {
+                    let shares = is_reader.iter().zip(&outcome.shares);
+                    let bytes = shares
+                        .filter(|(reads, _)| **reads == wanted)
+                        .map(|(_, share)| share.reading.bytes);
+                    is_reader.contains(&wanted).then(|| bytes.sum())
+                })
+            },
+        )
     }
 
     fn reads(&self, phase: Phase, child: u32) -> bool {
@@ -249,12 +253,12 @@ where
     fn perform(&mut self, phase: Phase) -> Result<Outcome<Part>, Failure> {
         match (self.params.own.children_kind, self.params.shared.timing) {
             (ChildKind::Processes, _) => {
-                let (task, seats) = self.split(phase);
-                processes::execute(seats, task.params.finish(phase), |seat, ward| {
+                let (task, slots) = self.split(phase);
+                processes::execute(slots, task.params.finish(phase), |slot, worker| {
                     // The child's copy of its buffer is made now, not in the timed region.
-                    seat.buffer.fill(0);
-                    ward.pause = task.params.pause(seat.child);
-                    task.perform(seat, ward)
+                    slot.buffer.fill(0);
+                    worker.pause = task.params.pause(slot.child);
+                    task.perform(slot, worker)
                 })
             }
             (ChildKind::Threads, Timing::Pass) => self.perform_in_threads(phase, PassProbe::new),
@@ -269,26 +273,26 @@ where
         phase: Phase,
         new_probe: fn() -> P,
     ) -> Result<Outcome<Part>, Failure> {
-        let (task, seats) = self.split(phase);
+        let (task, slots) = self.split(phase);
         team::execute(
-            seats,
+            slots,
             task.params.finish(phase),
             new_probe,
-            |seat, member| {
-                member.pause = task.params.pause(seat.child);
-                task.perform(seat, member)
+            |slot, member| {
+                member.pause = task.params.pause(slot.child);
+                task.perform(slot, member)
             },
         )
     }
 
-    fn split(&mut self, phase: Phase) -> (Task<'a, B, S>, &mut [Seat<'a, B>]) {
+    fn split(&mut self, phase: Phase) -> (Task<'a, B, S>, &mut [WorkerSlot<'a, B>]) {
         let task = Task {
             params: self.params,
             backends: self.backends,
-            supplies: self.supplies,
+            resources: self.resources,
             phase,
         };
-        (task, &mut self.seats)
+        (task, &mut self.slots)
     }
 
     fn hand_over(&self, phase: Phase, outcome: &Outcome<Part>, ledger: &mut Ledger) {
@@ -332,22 +336,74 @@ where
         let Some(place) = Place::of(&self.params.shared) else {
             return Ok(());
         };
-        for (seat, share) in self.seats.iter().zip(&outcome.shares) {
-            let Some(log) = &seat.log else {
+        for (slot, share) in self.slots.iter().zip(&outcome.shares) {
+            let Some(log) = &slot.log else {
                 continue;
             };
-            let pass = self.params.pass(phase, seat.child);
-            let course = Course::new(pass.moves, self.supplies.work());
-            let path = place.path(Some(seat.child), phase.metric());
-            log::write(&path, course, self.point.cell, log, &share.reading)?;
+            let pass = self.params.pass(phase, slot.child);
+            let steps = pass.pattern.steps(self.resources.work());
+            let path = place.path(Some(slot.child), phase.metric());
+            log::write(&path, steps, self.point.cell, log, &share.reading)?;
         }
         Ok(())
     }
 
     fn keep(&mut self) {
-        for seat in &mut self.seats {
-            seat.scratch.keep();
+        for slot in &mut self.slots {
+            slot.scratch.keep();
         }
+    }
+}
+
+/// What one child has to itself.
+struct WorkerSlot<'a, B: Backend> {
+    /// Its number, from 0.
+    child: u32,
+    /// Its file.
+    scratch: Scratch<'a, B>,
+    /// Takes the records that it reads.
+    buffer: Buffer,
+    /// Takes notes of its operations, if they are logged.
+    log: Option<OperationLog>,
+}
+
+/// What all children of a phase do.
+struct Task<'a, B, S> {
+    /// Parameters of the trial.
+    params: &'a Params,
+    /// How files are opened.
+    backends: &'a Backends<B, S>,
+    /// Contents and orders.
+    resources: &'a CellResources<'a>,
+    /// Which phase.
+    phase: Phase,
+}
+
+impl<B, S> Task<'_, B, S>
+where
+    B: Backend<File: Dispatch>,
+    S: Backend<File: Dispatch>,
+{
+    /// The part of the child with this `slot`, reported to `watch`.
+    ///
+    /// # Errors
+    /// As for a pass.
+    fn perform<W: Watch>(&self, slot: &mut WorkerSlot<B>, watch: &mut W) -> Result<Part, Failure> {
+        let shared = &self.params.shared;
+        let pass = &self.params.pass(self.phase, slot.child);
+        let stage = Stage {
+            plain: &self.backends.plain,
+            scratch: &slot.scratch,
+            params: shared,
+            work: self.resources.work(),
+            is_stream: self.phase.is_stream(),
+            locks_file: shared.locks == Locks::File,
+            fills_up: self.phase.fills_up(),
+        };
+        let reported = (watch, slot.log.as_mut());
+        let part = (pass, slot.child);
+        self.backends
+            .execute(&stage, part, self.resources, reported, &mut slot.buffer)
     }
 }
 

@@ -3,16 +3,16 @@
 use super::*;
 
 /// Each process counts as many operations of its own size as its state says.
-fn count(operations: &mut u64, ward: &mut Ward) -> Result<Part, Failure> {
-    ward.start()?;
-    let bytes = 1 + u64::from(ward.index);
+fn count(operations: &mut u64, worker: &mut WorkerProcess) -> Result<Part, Failure> {
+    worker.start()?;
+    let bytes = 1 + u64::from(worker.index);
     for _ in 0..*operations {
-        if !ward.goes_on() {
+        if !worker.goes_on() {
             break;
         }
-        ward.operation(bytes);
+        worker.operation(bytes);
     }
-    ward.stop();
+    worker.stop();
     Ok(Part {
         checksum: 7 * bytes,
         ..Part::default()
@@ -37,12 +37,12 @@ fn the_processes_add_up_to_the_team() {
 
 #[test]
 fn the_first_to_be_done_stops_the_others() {
-    let endless = |operations: &mut u64, ward: &mut Ward| {
-        ward.start()?;
-        while ward.operations < *operations && ward.goes_on() {
-            ward.operation(1);
+    let endless = |operations: &mut u64, worker: &mut WorkerProcess| {
+        worker.start()?;
+        while worker.operations < *operations && worker.goes_on() {
+            worker.operation(1);
         }
-        ward.stop();
+        worker.stop();
         Ok(Part::default())
     };
     let outcome = execute(&mut [u64::MAX, 1_000], Finish::Stonewall, endless).unwrap();
@@ -52,11 +52,11 @@ fn the_first_to_be_done_stops_the_others() {
 
 #[test]
 fn the_failure_of_one_ends_all_and_is_told() {
-    let work = |fails: &mut bool, ward: &mut Ward| {
+    let work = |fails: &mut bool, worker: &mut WorkerProcess| {
         if *fails {
             return Err(failure(FailureKind::NoSpace, "no space is left"));
         }
-        ward.start()?;
+        worker.start()?;
         Ok(Part::default())
     };
     let failed = execute(&mut [false, true, false], Finish::Everyone, work).unwrap_err();
@@ -66,12 +66,12 @@ fn the_failure_of_one_ends_all_and_is_told() {
 
 #[test]
 fn a_process_that_dies_leaves_nobody_waiting() {
-    let work = |dies: &mut bool, ward: &mut Ward| {
+    let work = |dies: &mut bool, worker: &mut WorkerProcess| {
         if *dies {
             // SAFETY: ends this process, without a result.
             unsafe { libc::_exit(9) };
         }
-        ward.start()?;
+        worker.start()?;
         Ok(Part::default())
     };
     let failed = execute(&mut [false, true], Finish::Everyone, work).unwrap_err();

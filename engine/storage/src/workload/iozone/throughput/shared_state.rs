@@ -1,5 +1,5 @@
-//! The board: memory that the processes of a team share, where they wait for each other, learn
-//! when to stop, and leave their results.
+//! The state that the processes of a team share in memory, through which they wait for each other,
+//! learn when to stop, and leave their results.
 
 use std::io;
 use std::ops::Deref;
@@ -24,21 +24,21 @@ const LOOK_NS: i64 = 50_000_000;
 /// Longer reasons are cut.
 const REASON_BYTES: usize = 512;
 
-/// What is shared. All zeroes is its first state.
+/// What is shared. All zeroes is its initial state.
 #[repr(C)]
-pub struct Board {
+pub struct SharedState {
     gate: AtomicU32,
     arrived: AtomicU32,
     opened_ns: AtomicU64,
     is_walled: AtomicBool,
     /// The number of the first child that failed, plus one.
     first_failed: AtomicU32,
-    slots: [Slot; CHILDREN_MAX as usize],
+    slots: [ResultSlot; CHILDREN_MAX as usize],
 }
 
 /// What one child leaves.
 #[repr(C)]
-pub struct Slot {
+pub struct ResultSlot {
     /// Operations that count.
     pub operations: AtomicU64,
     /// Their bytes.
@@ -71,7 +71,7 @@ const KINDS: [FailureKind; 9] = [
     FailureKind::Interrupted,
 ];
 
-impl Board {
+impl SharedState {
     /// Waits until all `children` are here; gives the instant of the last arrival.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Board {
     }
 
     /// What child `index` leaves.
-    pub fn slot(&self, index: u32) -> &Slot {
+    pub fn slot(&self, index: u32) -> &ResultSlot {
         &self.slots[index as usize]
     }
 
@@ -139,7 +139,7 @@ impl Board {
         self.note_failure(index);
     }
 
-    /// Child `index` ended without leaving a result, as `how` tells.
+    /// Child `index` ended without leaving a result; `how` is its exit status or signal.
     pub fn lose(&self, index: u32, how: &str) {
         if !self.slot(index).has_result.load(Ordering::SeqCst) {
             let message = format!("child {index} ended before its work: {how}");
@@ -181,11 +181,11 @@ impl Board {
     }
 }
 
-/// A board in memory that is shared with processes made after it.
-pub struct SharedBoard(NonNull<Board>);
+/// Memory with that state, shared with processes made after it.
+pub struct SharedMapping(NonNull<SharedState>);
 
-impl SharedBoard {
-    /// An empty board.
+impl SharedMapping {
+    /// In its initial state.
     ///
     /// # Errors
     /// `ENOMEM`.
@@ -194,7 +194,7 @@ impl SharedBoard {
         let start = unsafe {
             mmap_anonymous(
                 ptr::null_mut(),
-                size_of::<Board>(),
+                size_of::<SharedState>(),
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::SHARED,
             )?
@@ -205,20 +205,20 @@ impl SharedBoard {
     }
 }
 
-impl Deref for SharedBoard {
-    type Target = Board;
+impl Deref for SharedMapping {
+    type Target = SharedState;
 
-    fn deref(&self) -> &Board {
-        // SAFETY: mapped, page-aligned and zeroed, which is a valid board; it consists of atomics
+    fn deref(&self) -> &SharedState {
+        // SAFETY: mapped, page-aligned and zeroed, which is a valid state; it consists of atomics
         // only, so that others may change it meanwhile.
         unsafe { self.0.as_ref() }
     }
 }
 
-impl Drop for SharedBoard {
+impl Drop for SharedMapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours and nothing borrows it any more.
-        let _ = unsafe { munmap(self.0.as_ptr().cast(), size_of::<Board>()) };
+        let _ = unsafe { munmap(self.0.as_ptr().cast(), size_of::<SharedState>()) };
     }
 }
 
@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_kept_with_its_kind() {
-        let board = SharedBoard::new().unwrap();
-        assert!(board.failure().is_none());
-        board.fail(3, &failure(FailureKind::NoSpace, "full"));
-        board.fail(1, &failure(FailureKind::Io, "later"));
-        let first = board.failure().unwrap();
+        let shared = SharedMapping::new().unwrap();
+        assert!(shared.failure().is_none());
+        shared.fail(3, &failure(FailureKind::NoSpace, "full"));
+        shared.fail(1, &failure(FailureKind::Io, "later"));
+        let first = shared.failure().unwrap();
         assert_eq!(
             (first.kind, first.message.as_str()),
             (FailureKind::NoSpace, "full")
@@ -241,23 +241,23 @@ mod tests {
 
     #[test]
     fn a_child_without_a_result_is_a_failure() {
-        let board = SharedBoard::new().unwrap();
-        board.succeed(0);
-        board.lose(0, "exit status 0");
-        assert!(board.failure().is_none());
-        board.lose(1, "signal 9");
-        assert!(board.failure().unwrap().message.contains("signal 9"));
+        let shared = SharedMapping::new().unwrap();
+        shared.succeed(0);
+        shared.lose(0, "exit status 0");
+        assert!(shared.failure().is_none());
+        shared.lose(1, "signal 9");
+        assert!(shared.failure().unwrap().message.contains("signal 9"));
     }
 
     #[test]
     fn the_gate_opens_for_the_last_one_and_stays_open() {
-        let board = SharedBoard::new().unwrap();
-        let opened_ns = board.pass_gate(1).unwrap();
-        assert_eq!(opened_ns, board.opened_ns());
-        board.call_off();
-        assert!(board.is_walled());
-        assert_eq!(board.pass_gate(9).unwrap(), opened_ns);
-        let other = SharedBoard::new().unwrap();
+        let shared = SharedMapping::new().unwrap();
+        let opened_ns = shared.pass_gate(1).unwrap();
+        assert_eq!(opened_ns, shared.opened_ns());
+        shared.call_off();
+        assert!(shared.is_walled());
+        assert_eq!(shared.pass_gate(9).unwrap(), opened_ns);
+        let other = SharedMapping::new().unwrap();
         other.call_off();
         assert_eq!(
             other.pass_gate(2).unwrap_err().kind,

@@ -1,50 +1,38 @@
-//! With several records under way, the order is that of one at a time.
+//! With several records in flight, the order is that of one at a time.
 
 use std::ffi::CString;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 
 use kit::pattern::Stride;
 use kit::{Content, OperationProbe, PassProbe, Probe};
-use rustix::fs::{Mode, OFlags};
 
-use super::super::conduct::Plain;
-use super::super::locks::Range;
-use super::super::pattern::{Groups, Work};
+use super::super::pattern::Groups;
 use super::*;
 use crate::backend::queue::refusals;
-use crate::backend::{Backend, File, Sync};
-use crate::workload::watch::Alone;
+use crate::io::watch::Alone;
+use crate::io::{Check, NoHooks};
 
 const RECORD_BYTES: usize = 4_096;
 const RECORDS: u64 = 40;
 const DEPTH: u32 = 7;
-const MOTIONS: [Motion; 7] = [
-    Motion::SequentialWrite,
-    Motion::SequentialRead,
-    Motion::RandomRead,
-    Motion::RandomWrite,
-    Motion::BackwardRead,
-    Motion::RecordRewrite,
-    Motion::StrideRead,
+const PATTERNS: [Pattern; 7] = [
+    Pattern::SequentialWrite,
+    Pattern::SequentialRead,
+    Pattern::RandomRead,
+    Pattern::RandomWrite,
+    Pattern::BackwardRead,
+    Pattern::RecordRewrite,
+    Pattern::StrideRead,
 ];
 
-/// The plain conduct, with a note of which record was begun and which one ended.
+/// No hooks but a note of which record was begun and which one ended.
 struct Noted<'a> {
-    plain: Plain<'a>,
+    hooks: NoHooks<'a>,
     notes: Vec<(char, u64)>,
 }
 
-impl<F: File> Conduct<F> for Noted<'_> {
-    fn think(&mut self) -> bool {
-        false
-    }
-
-    fn thought_ns(&self) -> u64 {
-        0
-    }
-
-    fn before(&mut self, _: &mut F, range: Range) -> io::Result<()> {
+impl<F: File> RecordHooks<F> for Noted<'_> {
+    fn before(&mut self, _: &mut F, range: Range, _: bool) -> io::Result<()> {
         self.notes.push(('b', range.offset / RECORD_BYTES as u64));
         Ok(())
     }
@@ -54,30 +42,37 @@ impl<F: File> Conduct<F> for Noted<'_> {
         Ok(())
     }
 
-    fn jitter(&mut self, _: &mut F, _: u64, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-
     fn outgoing<'b>(&'b self, index: u64, spare: &'b mut [u8]) -> &'b [u8] {
-        Conduct::<F>::outgoing(&self.plain, index, spare)
+        RecordHooks::<F>::outgoing(&self.hooks, index, spare)
     }
 
     fn check(&self, index: u64, found: &[u8]) -> Result<u64, usize> {
-        Conduct::<F>::check(&self.plain, index, found)
+        RecordHooks::<F>::check(&self.hooks, index, found)
     }
 }
 
 struct Notes {
     begun: Vec<u64>,
     ended: Vec<u64>,
-    /// Most records under way at once.
+    /// Most records in flight at once.
     deepest: usize,
-    next: u64,
+    done: u64,
     checksum: u64,
 }
 
-/// Executes `motion` from step `first` on, on a file of its own.
-fn executed<B: Backend<File: Driven>>(backend: &B, motion: Motion, first: u64) -> Notes {
+/// Executes `pattern` from step `first` on, on a separate file.
+fn work(first: u64, order: &[u64]) -> Work<'_> {
+    Work {
+        records: RECORDS,
+        record_bytes: RECORD_BYTES,
+        first,
+        order,
+        stride: Stride::new(RECORDS, 17),
+        groups: Groups::default(),
+    }
+}
+
+fn executed<B: Backend<File: Dispatch>>(backend: &B, pattern: Pattern, first: u64) -> Notes {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let content = Content::random(RECORD_BYTES).unwrap();
@@ -89,41 +84,31 @@ fn executed<B: Backend<File: Driven>>(backend: &B, motion: Motion, first: u64) -
     let path = CString::new(path.as_os_str().as_bytes()).unwrap();
     let mut file = backend.open(&path, OFlags::RDWR, Mode::empty()).unwrap();
     let order = kit::pattern::random(RECORDS);
-    let plain = Plain {
-        content: &content,
-        verify: true,
-    };
-    let mut conduct = Noted {
-        plain,
+    let mut hooks = Noted {
+        hooks: NoHooks::new(&content, Check::Pages),
         notes: Vec::new(),
     };
     let mut probe = OperationProbe::new();
     probe.start();
-    let mut mover = Mover {
+    let mut pump = Pump {
         file: &mut file,
         watch: &mut Alone(&mut probe),
-        conduct: &mut conduct,
-        work: Work {
-            records: RECORDS,
-            record_bytes: RECORD_BYTES,
-            first,
-            order: &order,
-            stride: Stride::new(RECORDS, 17),
-            groups: Groups::default(),
-        },
+        hooks: &mut hooks,
+        record_bytes: RECORD_BYTES,
         buffer: &mut [0; (DEPTH as usize + 1) * RECORD_BYTES],
+        times_seeks: true,
         checksum: 0,
     };
-    let next = B::File::along(motion).drive(&mut mover).unwrap();
-    let checksum = mover.checksum;
+    let done = B::File::drive(&mut pump, pattern, work(first, &order)).unwrap();
+    let checksum = pump.checksum;
     assert_eq!(probe.finish().operations, RECORDS - first);
     file.close().unwrap();
     let of = |what: char| {
-        let notes = conduct.notes.iter().filter(|note| note.0 == what);
+        let notes = hooks.notes.iter().filter(|note| note.0 == what);
         notes.map(|note| note.1).collect::<Vec<_>>()
     };
     let mut under_way = 0_usize;
-    let depths = conduct.notes.iter().map(|note| {
+    let depths = hooks.notes.iter().map(|note| {
         under_way = if note.0 == 'b' {
             under_way + 1
         } else {
@@ -136,7 +121,7 @@ fn executed<B: Backend<File: Driven>>(backend: &B, motion: Motion, first: u64) -
         begun: of('b'),
         ended: of('e'),
         deepest,
-        next,
+        done,
         checksum,
     }
 }
@@ -144,33 +129,33 @@ fn executed<B: Backend<File: Driven>>(backend: &B, motion: Motion, first: u64) -
 #[test]
 fn records_come_in_the_order_of_one_at_a_time() {
     for copies in [false, true] {
-        let queueing = Queueing::new(DEPTH, copies, 1).unwrap();
-        for motion in MOTIONS {
-            let alone = executed(&Sync, motion, 0);
-            let ahead = executed(&queueing, motion, 0);
-            assert_eq!(ahead.begun, alone.begun, "{motion:?}");
-            assert_eq!(ahead.ended, alone.ended, "{motion:?}");
-            assert_eq!(ahead.checksum, alone.checksum, "{motion:?}");
+        let queueing = AsyncIo::new(DEPTH, copies, 1).unwrap();
+        for pattern in PATTERNS {
+            let alone = executed(&Sync, pattern, 0);
+            let ahead = executed(&queueing, pattern, 0);
+            assert_eq!(ahead.begun, alone.begun, "{pattern:?}");
+            assert_eq!(ahead.ended, alone.ended, "{pattern:?}");
+            assert_eq!(ahead.checksum, alone.checksum, "{pattern:?}");
             assert_eq!((alone.deepest, ahead.deepest), (1, DEPTH as usize));
-            assert_eq!(ahead.next, RECORDS);
+            assert_eq!(ahead.done, RECORDS);
         }
     }
 }
 
 #[test]
 fn a_pass_that_is_completed_begins_where_it_stopped() {
-    let queueing = Queueing::new(DEPTH, false, 1).unwrap();
-    for motion in [Motion::SequentialWrite, Motion::RandomWrite] {
-        let rest = executed(&queueing, motion, RECORDS - 3);
+    let queueing = AsyncIo::new(DEPTH, false, 1).unwrap();
+    for pattern in [Pattern::SequentialWrite, Pattern::RandomWrite] {
+        let rest = executed(&queueing, pattern, RECORDS - 3);
         assert_eq!(
             rest.begun[..],
-            executed(&Sync, motion, 0).begun[RECORDS as usize - 3..]
+            executed(&Sync, pattern, 0).begun[RECORDS as usize - 3..]
         );
         assert_eq!(rest.deepest, 3);
     }
 }
 
-/// The fault is told when its record is waited for, and nothing stays under way.
+/// The fault is reported when its record is waited for, and nothing stays in flight.
 #[test]
 fn a_record_that_is_missing_or_wrong_is_found() {
     let directory = tempfile::tempdir().unwrap();
@@ -179,31 +164,21 @@ fn a_record_that_is_missing_or_wrong_is_found() {
     for (size_bytes, is_short) in [(10 * RECORD_BYTES + 100, true), (40 * RECORD_BYTES, false)] {
         std::fs::write(&path, vec![0; size_bytes]).unwrap();
         let name = CString::new(path.as_os_str().as_bytes()).unwrap();
-        let queueing = Queueing::new(DEPTH, false, 1).unwrap();
+        let queueing = AsyncIo::new(DEPTH, false, 1).unwrap();
         let mut file = queueing.open(&name, OFlags::RDONLY, Mode::empty()).unwrap();
         let mut probe = PassProbe::new();
         probe.start();
-        let mut mover = Mover {
+        let check = Check::pages_if(!is_short, Check::Nothing);
+        let mut pump = Pump {
             file: &mut file,
             watch: &mut Alone(&mut probe),
-            conduct: &mut Plain {
-                content: &content,
-                verify: !is_short,
-            },
-            work: Work {
-                records: RECORDS,
-                record_bytes: RECORD_BYTES,
-                first: 0,
-                order: &[],
-                stride: Stride::new(RECORDS, 17),
-                groups: Groups::default(),
-            },
+            hooks: &mut NoHooks::new(&content, check),
+            record_bytes: RECORD_BYTES,
             buffer: &mut [0; (DEPTH as usize + 1) * RECORD_BYTES],
+            times_seeks: true,
             checksum: 0,
         };
-        let fault = QueuedFile::along(Motion::SequentialRead)
-            .drive(&mut mover)
-            .unwrap_err();
+        let fault = AsyncFile::drive(&mut pump, Pattern::SequentialRead, work(0, &[])).unwrap_err();
         let is_expected = match fault {
             Fault::Short {
                 record: 10,
@@ -216,31 +191,47 @@ fn a_record_that_is_missing_or_wrong_is_found() {
     }
 }
 
-/// A wait that fails leaves records under way. They are waited for although that is refused for a
+/// A wait that fails leaves records in flight. They are waited for although that is refused for a
 /// moment: the kernel would write to a buffer that was given back, and their completions be taken
 /// for those of the next records.
 #[test]
-fn what_a_failed_wait_left_under_way_is_waited_for() {
+fn what_a_failed_wait_left_in_flight_is_waited_for() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     std::fs::write(&path, [1; 2 * RECORD_BYTES]).unwrap();
     let name = CString::new(path.as_os_str().as_bytes()).unwrap();
-    let queueing = Queueing::new(2, false, 1).unwrap();
+    let queueing = AsyncIo::new(2, false, 1).unwrap();
     let mut file = queueing.open(&name, OFlags::RDONLY, Mode::empty()).unwrap();
-    let mut buffer = [0; RECORD_BYTES];
-    let mut begin = |file: &mut QueuedFile, record: u64| {
-        let offset = record * RECORD_BYTES as u64;
-        // SAFETY: the buffer lives to the end, and is not looked at.
-        unsafe { file.begin_read(0, Slot::begun(record, 0), &mut buffer, offset) };
+    let content = Content::random(RECORD_BYTES).unwrap();
+    let mut read = |first| {
+        let mut probe = PassProbe::new();
+        probe.start();
+        let mut pump = Pump {
+            file: &mut file,
+            watch: &mut Alone(&mut probe),
+            hooks: &mut NoHooks::new(&content, Check::Nothing),
+            record_bytes: RECORD_BYTES,
+            buffer: &mut [0; 2 * RECORD_BYTES],
+            times_seeks: true,
+            checksum: 0,
+        };
+        AsyncFile::drive(&mut pump, Pattern::SequentialRead, work(first, &[])).unwrap_err()
     };
-    begin(&mut file, 0);
     refusals::arm(&[libc::EIO, libc::EAGAIN, libc::EBUSY]);
-    let error = file.wait_for(0).moved.unwrap_err();
+    let Fault::Io { record: 0, error } = read(0) else {
+        panic!("the wait was refused");
+    };
     assert_eq!(error.raw_os_error(), Some(libc::EIO));
-    file.drain();
     assert_eq!(refusals::left(), 0);
-    let behind_the_end = 2;
-    begin(&mut file, behind_the_end);
-    assert_eq!(file.wait_for(0).moved.unwrap(), 0);
-    file.close().unwrap();
+    let behind_the_end = read(2);
+    assert!(
+        matches!(
+            behind_the_end,
+            Fault::Short {
+                record: 2,
+                moved: 0
+            }
+        ),
+        "{behind_the_end:?}"
+    );
 }

@@ -1,18 +1,18 @@
-//! What a loop reports to: the stopwatch of a single stream, or one child of many. It takes the
-//! two instants, counts, and says whether to go on.
+//! What a pump reports to: the stopwatch of a single stream, or one thread of a team. It takes the
+//! two instants, counts operations, and decides whether to continue.
 
 use std::path::Path;
 
 use kit::device::Counters;
 use kit::team::Member;
-use kit::{stop, Probe, Reading};
+use kit::{clock, stop, Probe, Reading};
 use wire::{Failure, Timing};
 
 use crate::access::Evidence;
 
-/// Between [`Watch::start`] and [`Watch::stop`] lies the timed region.
+/// The timed region is between [`Watch::start`] and [`Watch::stop`].
 pub trait Watch {
-    /// Whether it wants to be told when overlapped operations began and ended.
+    /// Whether it needs the instants at which overlapped operations began and ended.
     const IS_TIMED: bool;
 
     /// All that is not timed has been done, except for a last look at the buffer.
@@ -27,13 +27,25 @@ pub trait Watch {
     ///
     /// # Errors
     /// The failure of one who will never be here.
-    fn start(&mut self) -> Result<(), Failure>;
+    fn start(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Whether one more operation begins: it waits until that is due.
+    #[inline(always)]
+    fn begin(&mut self, _is_write: bool) -> bool {
+        true
+    }
 
     /// Whether a record that was moved just now counts, and another one should be.
-    fn goes_on(&self) -> bool;
+    #[inline(always)]
+    fn goes_on(&self) -> bool {
+        !stop::requested()
+    }
 
     /// The next operation begins now.
-    fn begin_operation(&mut self);
+    #[inline(always)]
+    fn begin_operation(&mut self) {}
 
     /// Counts one operation.
     fn operation(&mut self, bytes: u64);
@@ -42,8 +54,38 @@ pub trait Watch {
     /// taken if [`Watch::IS_TIMED`].
     fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64);
 
+    /// Begins the next of several operations at once if it is due; gives the instant from which
+    /// it counts, in ns. One that is later than [`Watch::now_ns`] is not due yet and has not
+    /// begun. `None` when no more begin.
+    #[inline(always)]
+    fn next_ns(&mut self) -> Option<u64> {
+        Some(if Self::IS_TIMED { clock::now_ns() } else { 0 })
+    }
+
+    /// The instant of the last look at the clock, where operations are due at instants.
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Some of several operations have been waited for.
+    #[inline(always)]
+    fn look(&mut self) {}
+
+    /// Nothing is in flight, and the next operation is due at that instant: waits for it.
+    fn wait_until(&mut self, _due_ns: u64) {}
+
+    /// One of several operations has ended, which counts if more are to follow.
+    #[inline(always)]
+    fn ended(&mut self, _is_write: bool, bytes: u64, began_ns: u64) {
+        if self.goes_on() {
+            let now_ns = if Self::IS_TIMED { clock::now_ns() } else { 0 };
+            self.overlapped_operation(bytes, began_ns, now_ns);
+        }
+    }
+
     /// Takes the second instant.
-    fn stop(&mut self);
+    fn stop(&mut self) {}
 }
 
 /// One stream alone: goes on until a stop is asked for.
@@ -55,11 +97,6 @@ impl<P: Probe> Watch for Alone<'_, P> {
     fn start(&mut self) -> Result<(), Failure> {
         self.0.start();
         Ok(())
-    }
-
-    #[inline]
-    fn goes_on(&self) -> bool {
-        !stop::requested()
     }
 
     #[inline]
@@ -76,8 +113,6 @@ impl<P: Probe> Watch for Alone<'_, P> {
     fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
         self.0.overlapped_operation(bytes, began_ns, ended_ns);
     }
-
-    fn stop(&mut self) {}
 }
 
 /// One stream alone, with the evidence for its access gathered around the timed region.
@@ -130,11 +165,6 @@ impl<P: Probe> Watch for Witnessed<'_, P> {
 
     fn start(&mut self) -> Result<(), Failure> {
         self.probe.start()
-    }
-
-    #[inline]
-    fn goes_on(&self) -> bool {
-        self.probe.goes_on()
     }
 
     #[inline]
@@ -201,20 +231,7 @@ pub struct Untimed;
 impl Watch for Untimed {
     const IS_TIMED: bool = false;
 
-    fn start(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    #[inline]
-    fn goes_on(&self) -> bool {
-        !stop::requested()
-    }
-
-    fn begin_operation(&mut self) {}
-
     fn operation(&mut self, _: u64) {}
 
     fn overlapped_operation(&mut self, _: u64, _: u64, _: u64) {}
-
-    fn stop(&mut self) {}
 }

@@ -3,18 +3,18 @@
 use kit::{Content, Ledger};
 use wire::Failure;
 
-use super::ahead::Queueing;
-use super::conduct::{Conduct, Plain};
-use super::driven::Driven;
+use super::async_io::AsyncIo;
 use super::grid::Cell;
-use super::locks::Lock;
+use super::hooks::FullHooks;
+use super::log::{Logging, OperationLog};
 use super::options::{Fill, Msync};
 use super::params::Params;
 use super::pass::{Part, Stage};
-use super::pattern::{Groups, Work};
-use super::table::{Moves, Pass};
+use super::pattern::{Dispatch, Groups, Pattern, Work};
+use super::table::Pass;
 use crate::backend::{Backend, Mmap, Null, Stdio, Sync};
-use crate::workload::watch::Watch;
+use crate::io::watch::Watch;
+use crate::io::{Check, NoHooks, RecordHooks};
 
 /// The plain backend, and a maker of the one for C streams, which is given the size of a record.
 pub struct Backends<B, S> {
@@ -41,49 +41,80 @@ impl<B> Backends<B, Stdio> {
 
 impl<B, S> Backends<B, S>
 where
-    B: Backend<File: Driven>,
-    S: Backend<File: Lock>,
+    B: Backend<File: Dispatch>,
+    S: Backend<File: Dispatch>,
 {
-    /// Executes `pass` on the backend that it needs.
+    /// Executes `pass` of child number `child` on the backend that it needs, with the hooks that
+    /// the parameters ask for. Operations are reported to `watch` and noted in the `log`, if any.
     ///
     /// # Errors
-    /// As for [`Stage::perform`].
-    pub fn move_records<W, C>(
+    /// As for [`Stage::perform`]; `HostLacks` memory.
+    pub fn execute<W: Watch>(
         &self,
         stage: &Stage<B>,
-        pass: &Pass,
-        watch: &mut W,
-        conduct: &mut C,
+        (pass, child): (&Pass, u32),
+        resources: &CellResources,
+        (watch, log): (&mut W, Option<&mut OperationLog>),
+        buffer: &mut [u8],
+    ) -> Result<Part, Failure> {
+        let (params, pattern) = (stage.params, pass.pattern);
+        if params.is_plain() {
+            return self.noted(
+                (stage, pass),
+                (watch, log),
+                &mut resources.no_hooks(),
+                buffer,
+            );
+        }
+        let mut hooks = resources.full_hooks(params, params.verify, pattern, child)?;
+        self.noted((stage, pass), (watch, log), &mut hooks, buffer)
+    }
+
+    fn noted<W, H>(
+        &self,
+        pass: (&Stage<B>, &Pass),
+        (watch, log): (&mut W, Option<&mut OperationLog>),
+        hooks: &mut H,
         buffer: &mut [u8],
     ) -> Result<Part, Failure>
     where
         W: Watch,
-        C: Conduct<B::File> + Conduct<S::File>,
+        H: RecordHooks<B::File> + RecordHooks<S::File>,
     {
-        let plain = &self.plain;
-        match pass.moves {
-            Moves::Along(motion) if stage.is_stream => {
-                let streams = (self.streams)(stage.work.record_bytes);
-                stage.perform((pass, motion), &streams, watch, conduct, buffer)
-            }
-            Moves::Along(motion) => {
-                let motion = B::File::along(motion);
-                stage.perform((pass, motion), plain, watch, conduct, buffer)
-            }
-            Moves::At(placement) => stage.perform((pass, placement), plain, watch, conduct, buffer),
+        match log {
+            Some(log) => self.move_records(pass, &mut Logging::new(watch, log), hooks, buffer),
+            None => self.move_records(pass, watch, hooks, buffer),
         }
+    }
+
+    fn move_records<W, H>(
+        &self,
+        (stage, pass): (&Stage<B>, &Pass),
+        watch: &mut W,
+        hooks: &mut H,
+        buffer: &mut [u8],
+    ) -> Result<Part, Failure>
+    where
+        W: Watch,
+        H: RecordHooks<B::File> + RecordHooks<S::File>,
+    {
+        if stage.is_stream {
+            let streams = (self.streams)(stage.work.record_bytes);
+            return stage.perform(pass, &streams, watch, hooks, buffer);
+        }
+        stage.perform(pass, &self.plain, watch, hooks, buffer)
     }
 }
 
 /// System calls.
 pub const CALLS: Backends<Sync, Stdio> = Backends::with_streams(Sync);
 
-/// Queues of the kernel for so many children.
+/// Queues of the kernel for `children` children.
 ///
 /// # Errors
 /// `HostLacks` them.
-pub fn queued(params: &Params, children: u32) -> Result<Backends<Queueing, Stdio>, Failure> {
-    let queueing = Queueing::new(params.depth, params.copies, children)?;
+pub fn queued(params: &Params, children: u32) -> Result<Backends<AsyncIo, Stdio>, Failure> {
+    let queueing = AsyncIo::new(params.depth, params.copies, children)?;
     Ok(Backends::with_streams(queueing))
 }
 
@@ -111,7 +142,7 @@ pub struct Needs {
 }
 
 /// Contents and orders of a cell.
-pub struct Supplies<'a> {
+pub struct CellResources<'a> {
     params: &'a Params,
     cell: Cell,
     content: Content,
@@ -119,7 +150,7 @@ pub struct Supplies<'a> {
     group_order: Vec<u64>,
 }
 
-impl<'a> Supplies<'a> {
+impl<'a> CellResources<'a> {
     /// For the passes over a file of `cell`.
     ///
     /// # Errors
@@ -189,11 +220,23 @@ impl<'a> Supplies<'a> {
         }
     }
 
-    /// The conduct without options.
-    pub fn plain(&self) -> Plain<'_> {
-        Plain {
-            content: &self.content,
-            verify: self.params.verify,
-        }
+    /// No hooks; records are compared if the trial verifies them.
+    pub fn no_hooks(&self) -> NoHooks<'_> {
+        let check = Check::pages_if(self.params.verify, Check::Nothing);
+        NoHooks::new(&self.content, check)
+    }
+
+    /// All that `params` ask for around the records of child number `child`.
+    ///
+    /// # Errors
+    /// `HostLacks` memory.
+    pub fn full_hooks(
+        &self,
+        params: &Params,
+        verify: bool,
+        pattern: Pattern,
+        child: u32,
+    ) -> Result<FullHooks<'_>, Failure> {
+        FullHooks::new(params, (&self.content, verify), pattern, child)
     }
 }

@@ -5,9 +5,9 @@ use kit::team::{self, Finish};
 use kit::{Content, PassProbe};
 
 use super::*;
-use crate::backend::Sync;
+use crate::backend::queue::{Completion, Transfer};
 use crate::testing::scratch_directory;
-use crate::workload::blocks::Sequential;
+use crate::workload::blocks::{Mix, Sequential};
 
 static DRAINS: AtomicUsize = AtomicUsize::new(0);
 
@@ -62,8 +62,8 @@ fn a_queue_that_fails_is_drained_before_its_memory_is_given_back() {
     let outcome = team::execute(&mut seats, Finish::Everyone, probe, |(), member| {
         let mut channel = Queued::<Broken>::open(&scratch, OFlags::RDWR, &work, 0)?;
         member.start()?;
-        let mix = Mix::Writes;
-        let fault = channel.execute(&work, Sequential::new(4), mix, member);
+        let steps = Mix::Writes.of_blocks(Sequential::new(4));
+        let fault = channel.execute(&work, steps, member);
         assert!(matches!(fault, Err(Fault::Io { .. })));
         Ok(())
     });

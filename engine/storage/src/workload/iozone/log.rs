@@ -5,22 +5,18 @@
 //! between passes they are written to files. The place of an operation needs no note: it follows
 //! from the order of the pass.
 
-pub mod memory;
-mod watch;
-
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use kit::append::append;
-use kit::failure::{bad_parameter, io_failure};
-use kit::Reading;
+use kit::failure::{bad_parameter, io_failure, no_memory};
+use kit::{clock, Buffer, Reading};
 use wire::{Failure, FailureKind};
 
-pub use self::memory::{Entry, OperationLog};
-pub use self::watch::Logging;
-use super::course::Course;
 use super::grid::Cell;
 use super::params::Params;
+use super::pattern::OffsetSequence;
+use crate::io::watch::Watch;
 
 const HEADING: &str = "Offset in kBytes   Latency in microseconds  Transfer size in bytes";
 
@@ -83,14 +79,14 @@ pub fn check_place(
     })
 }
 
-/// Adds the operations of a pass to the log at `path`: `course` has their order, and `reading` is
+/// Adds the operations of a pass to the log at `path`: `steps` is their order, and `reading`
 /// what was counted of them.
 ///
 /// # Errors
 /// Those of writing the file.
 pub fn write(
     path: &Path,
-    course: Course,
+    steps: OffsetSequence,
     cell: Cell,
     log: &OperationLog,
     reading: &Reading,
@@ -98,19 +94,19 @@ pub fn write(
     let entries = || log.entries(reading.operations);
     let bytes: u64 = entries().map(|entry| entry.bytes).sum();
     assert_eq!(bytes, reading.bytes, "the log must sum to what was moved");
-    append(path, |file| write_entries(file, course, cell, entries()))
+    append(path, |file| write_entries(file, steps, cell, entries()))
         .map_err(|error| io_failure("write", path, &error))
 }
 
 fn write_entries(
     file: &mut impl Write,
-    mut course: Course,
+    steps: OffsetSequence,
     cell: Cell,
     entries: impl Iterator<Item = Entry>,
 ) -> io::Result<()> {
     writeln!(file, "{HEADING}")?;
-    for (step, entry) in entries.enumerate() {
-        let offset_kb = course.record(step as u64) * cell.record.bytes() / 1024;
+    for (step, entry) in steps.zip(entries) {
+        let offset_kb = step.record * cell.record.bytes() / 1024;
         let latency_us = entry.latency_ns as f64 / 1e3;
         writeln!(
             file,
@@ -138,6 +134,127 @@ fn stem(metric: &str) -> &str {
         "fwrite" => "fwol",
         "fread" => "frol",
         other => other,
+    }
+}
+
+/// What one operation takes in memory: two numbers of 64 bits.
+pub const ENTRY_BYTES: u64 = 16;
+
+/// One operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// How long it took.
+    pub latency_ns: u64,
+    /// What it moved.
+    pub bytes: u64,
+}
+
+/// Notes of the operations of one pass, in memory that a process has in common with its parent.
+pub struct OperationLog {
+    memory: Buffer,
+    used_bytes: usize,
+}
+
+impl OperationLog {
+    /// With room for `operations`, at least one.
+    ///
+    /// # Errors
+    /// `HostLacks` memory.
+    pub fn new(operations: u64) -> Result<Self, Failure> {
+        let size_bytes = (operations * ENTRY_BYTES) as usize;
+        Ok(Self {
+            memory: Buffer::shared(size_bytes).map_err(no_memory)?,
+            used_bytes: 0,
+        })
+    }
+
+    /// Forgets the last pass, and touches all memory: a process has it mapped only then.
+    pub fn clear(&mut self) {
+        self.memory.fill(0);
+        self.used_bytes = 0;
+    }
+
+    /// Notes the next operation.
+    #[inline]
+    pub fn note(&mut self, entry: Entry) {
+        let end = self.used_bytes + ENTRY_BYTES as usize;
+        let place = &mut self.memory[self.used_bytes..end];
+        place[..8].copy_from_slice(&entry.latency_ns.to_ne_bytes());
+        place[8..].copy_from_slice(&entry.bytes.to_ne_bytes());
+        self.used_bytes = end;
+    }
+
+    /// The first `operations` of the last pass.
+    pub fn entries(&self, operations: u64) -> impl Iterator<Item = Entry> + '_ {
+        let places = self.memory.chunks_exact(ENTRY_BYTES as usize);
+        let number = |part: &[u8]| u64::from_ne_bytes(part.try_into().expect("eight bytes"));
+        places.take(operations as usize).map(move |place| Entry {
+            latency_ns: number(&place[..8]),
+            bytes: number(&place[8..]),
+        })
+    }
+}
+
+/// Notes in `log` what it reports to `watch`.
+pub struct Logging<'a, W> {
+    watch: &'a mut W,
+    log: &'a mut OperationLog,
+    last_ns: u64,
+}
+
+impl<'a, W> Logging<'a, W> {
+    /// For a pass that has not begun.
+    pub fn new(watch: &'a mut W, log: &'a mut OperationLog) -> Self {
+        log.clear();
+        Self {
+            watch,
+            log,
+            last_ns: 0,
+        }
+    }
+}
+
+impl<W: Watch> Watch for Logging<'_, W> {
+    const IS_TIMED: bool = true;
+
+    fn ready(&mut self) -> Result<(), Failure> {
+        self.watch.ready()
+    }
+
+    fn start(&mut self) -> Result<(), Failure> {
+        self.watch.start()?;
+        self.last_ns = clock::now_ns();
+        Ok(())
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        self.watch.goes_on()
+    }
+
+    #[inline]
+    fn begin_operation(&mut self) {
+        self.last_ns = clock::now_ns();
+    }
+
+    #[inline]
+    fn operation(&mut self, bytes: u64) {
+        let now_ns = clock::now_ns();
+        self.overlapped_operation(bytes, self.last_ns, now_ns);
+        self.last_ns = now_ns;
+    }
+
+    #[inline]
+    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
+        self.log.note(Entry {
+            latency_ns: ended_ns - began_ns,
+            bytes,
+        });
+        self.watch.overlapped_operation(bytes, began_ns, ended_ns);
+    }
+
+    fn stop(&mut self) {
+        self.watch.stop();
     }
 }
 

@@ -1,18 +1,16 @@
-use std::io;
-
 use kit::content::Filling;
-use kit::pattern::Stride;
-use kit::{Content, PassProbe, Probe};
+use kit::{Content, PassProbe, Probe, Size};
 use wire::AccessKind;
 
-use super::super::conduct::{Laden, Plain};
-use super::super::locks::{Hold, Lock};
+use super::super::hooks::FullHooks;
+use super::super::locks::Hold;
 use super::super::options::{Fill, Locks};
 use super::super::params::Params;
-use super::super::pattern::{Groups, Placement};
 use super::*;
-use crate::backend::Positioned;
-use crate::workload::watch::Alone;
+use crate::io::watch::Alone;
+use crate::io::{Check, NoHooks, Range};
+
+mod allocation;
 
 const RECORD_BYTES: usize = 4_096;
 
@@ -73,10 +71,6 @@ impl File for Notebook {
         Ok(())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -112,37 +106,37 @@ impl Lock for Notebook {
     }
 }
 
+any_pattern!(Notebook);
+
 const GROUP: usize = 3;
 
 /// Does a pass, and gives its checksum.
-fn pass<D: Drive<Notebook>, C: Conduct<Notebook>>(
-    how: D,
+fn pass<H: RecordHooks<Notebook>>(
+    pattern: Pattern,
     file: &mut Notebook,
     work: Work,
-    conduct: &mut C,
+    hooks: &mut H,
 ) -> Result<u64, Fault> {
     let mut probe = PassProbe::new();
     probe.start();
-    let mut mover = Mover {
+    let mut pump = Pump {
         file,
         watch: &mut Alone(&mut probe),
-        conduct,
-        work,
+        hooks,
+        record_bytes: RECORD_BYTES,
         buffer: &mut [0; GROUP * RECORD_BYTES],
+        times_seeks: true,
         checksum: 0,
     };
-    how.drive(&mut mover)?;
-    Ok(mover.checksum)
+    Notebook::drive(&mut pump, pattern, work)?;
+    Ok(pump.checksum)
 }
 
-fn executed<D: Drive<Notebook>>(how: D, file: &mut Notebook, records: u64) -> Result<u64, Fault> {
+fn executed(pattern: Pattern, file: &mut Notebook, records: u64) -> Result<u64, Fault> {
     let content = Content::random(RECORD_BYTES).unwrap();
-    let mut plain = Plain {
-        content: &content,
-        verify: true,
-    };
+    let mut hooks = NoHooks::new(&content, Check::Pages);
     let (order, groups) = orders(records);
-    pass(how, file, work(records, &order, &groups), &mut plain)
+    pass(pattern, file, work(records, &order, &groups), &mut hooks)
 }
 
 fn orders(records: u64) -> (Vec<u64>, Vec<u64>) {
@@ -166,42 +160,42 @@ fn work<'a>(records: u64, order: &'a [u64], groups: &'a [u64]) -> Work<'a> {
 
 fn written(records: u64) -> Notebook {
     let mut file = Notebook::default();
-    executed(Motion::SequentialWrite, &mut file, records).unwrap();
+    executed(Pattern::SequentialWrite, &mut file, records).unwrap();
     file.position = 0;
     file.notes.clear();
     file
 }
 
 #[test]
-fn each_motion_makes_the_calls_of_the_original() {
-    for (motion, calls) in [
-        (Motion::SequentialWrite, "w0 w1 w2 w3"),
-        (Motion::SequentialRead, "r0 r1 r2 r3"),
-        (Motion::RandomRead, "s1 r1 s2 r2 s0 r0 s3 r3"),
-        (Motion::RandomWrite, "s1 w1 s2 w2 s0 w0 s3 w3"),
-        (Motion::BackwardRead, "s3 r3 s2 r2 s1 r1 s0 r0 s!"),
-        (Motion::RecordRewrite, "w0 s0 w0 s0 w0 s0 w0 s0"),
-        (Motion::StrideRead, "r0 s0 r0 s0 r0 s0 r0 s0"),
+fn each_pattern_makes_the_calls_of_the_original() {
+    for (pattern, calls) in [
+        (Pattern::SequentialWrite, "w0 w1 w2 w3"),
+        (Pattern::SequentialRead, "r0 r1 r2 r3"),
+        (Pattern::RandomRead, "s1 r1 s2 r2 s0 r0 s3 r3"),
+        (Pattern::RandomWrite, "s1 w1 s2 w2 s0 w0 s3 w3"),
+        (Pattern::BackwardRead, "s3 r3 s2 r2 s1 r1 s0 r0 s!"),
+        (Pattern::RecordRewrite, "w0 s0 w0 s0 w0 s0 w0 s0"),
+        (Pattern::StrideRead, "r0 s0 r0 s0 r0 s0 r0 s0"),
     ] {
         let mut file = written(4);
-        executed(motion, &mut file, 4).unwrap();
-        assert_eq!(file.notes.join(" "), calls, "{motion:?}");
+        executed(pattern, &mut file, 4).unwrap();
+        assert_eq!(file.notes.join(" "), calls, "{pattern:?}");
     }
 }
 
 #[test]
-fn what_any_motion_wrote_every_motion_reads_back() {
+fn what_any_pattern_wrote_every_pattern_reads_back() {
     let mut file = written(40);
-    for motion in [
-        Motion::RandomWrite,
-        Motion::RecordRewrite,
-        Motion::BackwardRead,
-        Motion::StrideRead,
-        Motion::RandomRead,
+    for pattern in [
+        Pattern::RandomWrite,
+        Pattern::RecordRewrite,
+        Pattern::BackwardRead,
+        Pattern::StrideRead,
+        Pattern::RandomRead,
     ] {
         file.position = 0;
-        let checksum = executed(motion, &mut file, 40).unwrap();
-        assert_eq!(checksum != 0, motion.is_read(), "{motion:?}");
+        let checksum = executed(pattern, &mut file, 40).unwrap();
+        assert_eq!(checksum != 0, pattern.is_read(), "{pattern:?}");
     }
 }
 
@@ -209,7 +203,7 @@ fn what_any_motion_wrote_every_motion_reads_back() {
 fn a_flipped_byte_is_found() {
     let mut file = written(4);
     file.flipped = Some(7);
-    let fault = executed(Motion::RandomRead, &mut file, 4).unwrap_err();
+    let fault = executed(Pattern::RandomRead, &mut file, 4).unwrap_err();
     assert!(matches!(fault, Fault::Differs { record: 1, page: 0 }));
 }
 
@@ -219,7 +213,7 @@ fn a_write_cut_short_by_a_full_file_system_says_so() {
         full_at: Some(2 * RECORD_BYTES + 100),
         ..Notebook::default()
     };
-    let fault = executed(Motion::SequentialWrite, &mut file, 4).unwrap_err();
+    let fault = executed(Pattern::SequentialWrite, &mut file, 4).unwrap_err();
     let Fault::Io { record: 2, error } = fault else {
         panic!("{fault:?}");
     };
@@ -227,17 +221,20 @@ fn a_write_cut_short_by_a_full_file_system_says_so() {
 }
 
 #[test]
-fn placements_visit_every_record_and_groups_come_in_random_order() {
-    for (placement, calls) in [
-        (Placement::Write, "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 w10"),
-        (Placement::Read, "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10"),
-        (Placement::VectorWrite, "w3 w4 w5 w6 w7 w8 w0 w1 w2 w9 w10"),
-        (Placement::VectorRead, "r3 r4 r5 r6 r7 r8 r0 r1 r2 r9 r10"),
+fn positional_calls_visit_every_record_and_groups_come_in_random_order() {
+    for (pattern, calls) in [
+        (
+            Pattern::PositionalWrite,
+            "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 w10",
+        ),
+        (Pattern::PositionalRead, "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10"),
+        (Pattern::VectorWrite, "w3 w4 w5 w6 w7 w8 w0 w1 w2 w9 w10"),
+        (Pattern::VectorRead, "r3 r4 r5 r6 r7 r8 r0 r1 r2 r9 r10"),
     ] {
         let mut file = written(11);
-        let checksum = executed(placement, &mut file, 11).unwrap();
-        assert_eq!(file.notes.join(" "), calls, "{placement:?}");
-        assert_eq!(checksum != 0, placement.is_read(), "{placement:?}");
+        let checksum = executed(pattern, &mut file, 11).unwrap();
+        assert_eq!(file.notes.join(" "), calls, "{pattern:?}");
+        assert_eq!(checksum != 0, pattern.is_read(), "{pattern:?}");
     }
 }
 
@@ -248,7 +245,7 @@ fn a_group_cut_short_by_a_full_file_system_says_so() {
         full_at: Some(4 * RECORD_BYTES + 100),
         ..Notebook::default()
     };
-    let fault = executed(Placement::VectorWrite, &mut file, 9).unwrap_err();
+    let fault = executed(Pattern::VectorWrite, &mut file, 9).unwrap_err();
     let Fault::Io { record: 4, error } = fault else {
         panic!("{fault:?}");
     };
@@ -259,34 +256,27 @@ fn a_group_cut_short_by_a_full_file_system_says_so() {
 fn a_pass_that_is_completed_begins_where_it_stopped() {
     let (order, groups) = orders(4);
     let content = Content::random(RECORD_BYTES).unwrap();
-    let mut plain = Plain {
-        content: &content,
-        verify: true,
-    };
+    let mut hooks = NoHooks::new(&content, Check::Pages);
     let rest = Work {
         first: 2,
         ..work(4, &order, &groups)
     };
     let mut file = written(4);
-    pass(Motion::RandomWrite, &mut file, rest, &mut plain).unwrap();
+    pass(Pattern::RandomWrite, &mut file, rest, &mut hooks).unwrap();
     assert_eq!(file.notes.join(" "), "s0 w0 s3 w3");
 }
 
-/// The pass of `how` over `file` with options.
-fn laden<D: Drive<Notebook>>(
-    how: D,
+/// The pass of `pattern` over `file` with options.
+fn with_options(
+    pattern: Pattern,
     file: &mut Notebook,
     records: u64,
     params: &Params,
 ) -> Result<u64, Fault> {
     let content = Content::random(RECORD_BYTES).unwrap();
-    let plain = Plain {
-        content: &content,
-        verify: true,
-    };
-    let mut conduct = Laden::new(params, plain, how.is_read(), 0).unwrap();
+    let mut hooks = FullHooks::new(params, (&content, true), pattern, 0).unwrap();
     let (order, groups) = orders(records);
-    pass(how, file, work(records, &order, &groups), &mut conduct)
+    pass(pattern, file, work(records, &order, &groups), &mut hooks)
 }
 
 #[test]
@@ -296,15 +286,15 @@ fn options_surround_the_same_calls() {
         purge: kit::Size(4_096),
         ..Params::default()
     };
-    for (motion, calls) in [
+    for (pattern, calls) in [
         (
-            Motion::SequentialWrite,
+            Pattern::SequentialWrite,
             "Exclusive0 w0 free0 Exclusive1 w1 free1",
         ),
-        (Motion::SequentialRead, "Shared0 r0 free0 Shared1 r1 free1"),
+        (Pattern::SequentialRead, "Shared0 r0 free0 Shared1 r1 free1"),
     ] {
         let mut file = written(2);
-        laden(motion, &mut file, 2, &locked).unwrap();
+        with_options(pattern, &mut file, 2, &locked).unwrap();
         assert_eq!(file.notes.join(" "), calls);
     }
     let jittery = Params {
@@ -313,7 +303,7 @@ fn options_surround_the_same_calls() {
         ..Params::default()
     };
     let mut file = written(102);
-    laden(Motion::SequentialRead, &mut file, 102, &jittery).unwrap();
+    with_options(Pattern::SequentialRead, &mut file, 102, &jittery).unwrap();
     assert_eq!(file.notes[100..].join(" "), "s0 r0 s1 r1 s100 r100 r101");
 }
 
@@ -325,9 +315,9 @@ fn every_byte_is_compared_when_asked_for() {
     };
     let mut file = written(4);
     file.flipped = Some(100);
-    assert!(executed(Motion::SequentialRead, &mut file, 4).is_ok());
+    assert!(executed(Pattern::SequentialRead, &mut file, 4).is_ok());
     file.position = 0;
-    let fault = laden(Motion::SequentialRead, &mut file, 4, &thorough).unwrap_err();
+    let fault = with_options(Pattern::SequentialRead, &mut file, 4, &thorough).unwrap_err();
     assert!(matches!(fault, Fault::Differs { record: 0, page: 0 }));
 }
 
@@ -338,15 +328,15 @@ fn diagnostic_records_in_the_wrong_place_are_found() {
         ..Params::default()
     };
     let mut file = Notebook::default();
-    for how in [Motion::SequentialWrite, Motion::SequentialRead] {
+    for pattern in [Pattern::SequentialWrite, Pattern::SequentialRead] {
         file.position = 0;
-        laden(how, &mut file, 8, &diagnostic).unwrap();
+        with_options(pattern, &mut file, 8, &diagnostic).unwrap();
     }
-    laden(Placement::VectorWrite, &mut file, 8, &diagnostic).unwrap();
-    laden(Placement::VectorRead, &mut file, 8, &diagnostic).unwrap();
+    with_options(Pattern::VectorWrite, &mut file, 8, &diagnostic).unwrap();
+    with_options(Pattern::VectorRead, &mut file, 8, &diagnostic).unwrap();
     file.content.rotate_left(RECORD_BYTES);
     file.position = 0;
-    let fault = laden(Motion::SequentialRead, &mut file, 8, &diagnostic).unwrap_err();
+    let fault = with_options(Pattern::SequentialRead, &mut file, 8, &diagnostic).unwrap_err();
     assert!(matches!(fault, Fault::Differs { record: 0, page: 0 }));
 }
 
@@ -357,19 +347,32 @@ fn thinking_takes_its_time_and_is_told_apart() {
         ..Params::default()
     };
     let content = Content::random(RECORD_BYTES).unwrap();
-    let plain = Plain {
-        content: &content,
-        verify: true,
-    };
-    let mut conduct = Laden::new(&thoughtful, plain, false, 0).unwrap();
+    let pattern = Pattern::SequentialWrite;
+    let mut hooks = FullHooks::new(&thoughtful, (&content, true), pattern, 0).unwrap();
     let mut file = Notebook::default();
-    pass(
-        Motion::SequentialWrite,
-        &mut file,
-        work(3, &[], &[]),
-        &mut conduct,
-    )
-    .unwrap();
-    let thought_ns = Conduct::<Notebook>::thought_ns(&conduct);
+    pass(pattern, &mut file, work(3, &[], &[]), &mut hooks).unwrap();
+    let thought_ns = RecordHooks::<Notebook>::thought_ns(&hooks);
     assert!(thought_ns >= 3_000_000, "{thought_ns}");
+}
+
+fn cell(file: u64, record: u64) -> Cell {
+    Cell {
+        file: Size(file),
+        record: Size(record),
+    }
+}
+
+#[test]
+fn groups_have_sixteen_records_unless_the_file_or_memory_has_fewer() {
+    for (file, record, length, count) in [
+        (1 << 20, 4 << 10, 16, 16),
+        (100 << 10, 4 << 10, 16, 2),
+        (12 << 10, 4 << 10, 3, 1),
+        (64 << 20, 8 << 20, 2, 4),
+        (64 << 20, 16 << 20, 1, 4),
+    ] {
+        let cell = cell(file, record);
+        let found = (Groups::length_in(cell), Groups::count_in(cell));
+        assert_eq!(found, (length, count), "{cell:?}");
+    }
 }
