@@ -21,13 +21,15 @@ pub trait Host {
     /// Writes one event to standard output as a line of JSON.
     fn record(&mut self, event: &Event);
 
-    /// Executes a job; every event is handed to `listener` as it comes, the `end` too.
+    /// Executes a job; every event is handed to `listener` as it comes, the `end` too. Where it
+    /// `is_recorded`, the events also tell what else the host did meanwhile.
     ///
     /// # Errors
     /// What kept the job from being done; the `end` has told the listener the same.
     fn execute(
         &mut self,
         job: &Job,
+        is_recorded: bool,
         listener: &mut dyn FnMut(&mut dyn Host, &Event),
     ) -> Result<(), Failure>;
 
@@ -72,6 +74,16 @@ pub trait Printer {
     fn passes_on(&mut self, warning: &Warning) -> bool {
         let _ = warning;
         true
+    }
+
+    /// Called once, when the job is over and whether or not it `succeeded`: what is to be said to
+    /// people besides.
+    ///
+    /// # Errors
+    /// What could not be written.
+    fn finish(&mut self, succeeded: bool) -> Result<Vec<String>, Failure> {
+        let _ = succeeded;
+        Ok(Vec::new())
     }
 }
 
@@ -137,7 +149,7 @@ impl<'a> Bench<'a> {
     /// What kept the job from being done.
     pub fn execute(&mut self, job: &Job, printer: &mut dyn Printer) -> Result<(), Failure> {
         let json = self.common.json;
-        self.host.execute(job, &mut |host, event| {
+        self.host.execute(job, json, &mut |host, event| {
             let text = printer.text_of(event);
             if json {
                 return host.record(event);

@@ -19,8 +19,12 @@ const LIKENESS: f64 = 0.8;
 pub fn parse<P: DeserializeOwned + JsonSchema>(
     parameters: &Map<String, Value>,
 ) -> Result<P, Failure> {
-    known(parameters, &names::<P>())?;
-    serde_path_to_error::deserialize(Value::Object(parameters.clone())).map_err(|error| {
+    let object = Value::Object(parameters.clone());
+    serde_path_to_error::deserialize(object).map_err(|error| {
+        // Names come first. Deriving them takes longer than a small run, so it is left to failures.
+        if let Err(unknown) = known(parameters, &names::<P>()) {
+            return unknown;
+        }
         let path = error.path().to_string();
         let message = format!("parameter \"{path}\": {}", error.inner());
         bad_parameter(&path, message)

@@ -18,6 +18,15 @@ pub trait Trial {
         1
     }
 
+    /// Looks, as long as a person would wait for it, whether the work can be done to its end; for
+    /// those who validate. The run finds out by itself.
+    ///
+    /// # Errors
+    /// Those of the run that can be foreseen.
+    fn foresee(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Prepares, executes and checks. Timed regions lie inside; the ledger is used between
     /// them. All files made are removed again and all connections closed, however it ends.
     ///

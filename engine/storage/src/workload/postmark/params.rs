@@ -17,7 +17,6 @@ use super::range::{self, SizeRange};
 const FILES: u32 = 10_000_000;
 /// A pool is scaled no further: a smaller one is soon empty, as chance has it.
 const LEAST_POOL: u32 = 500;
-/// All are decided beforehand, to know what must come out; that takes some seconds.
 const TRANSACTIONS: u32 = 100_000_000;
 const THREADS: u32 = 1_024;
 const SUBDIRECTORIES: u32 = 100_000;
@@ -124,6 +123,12 @@ impl Params {
             }
         }
         Ok(())
+    }
+
+    /// Whether all files may be deleted before the transactions are done.
+    pub fn may_run_out(&self) -> bool {
+        let deletes = matches!(self.bias_create, Bias::OutOfTen(share) if share < 10);
+        deletes && self.transactions > self.files
     }
 
     /// Those of thread `index`: the first has PostMark's sequence for the seed, the others one

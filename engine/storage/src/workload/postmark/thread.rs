@@ -17,8 +17,9 @@ use wire::Failure;
 
 use super::call::CallsOfRun;
 use super::files::{Files, Opening};
-use super::model::{DataStep, Model, NameStep};
+use super::model::{DataStep, Model, NameStep, OutOfFiles};
 use super::names::{directories, of_thread};
+use super::out_of_files;
 use super::params::Params;
 use super::tally::Tally;
 use super::text::Text;
@@ -105,8 +106,11 @@ impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
     /// # Errors
     /// Whatever the kernel refused or was not what had been written; `Interrupted`.
     pub fn transact(&mut self, watch: &mut impl Watch) -> Result<(), Failure> {
-        for _ in 0..self.params.transactions {
+        for after in 0..self.params.transactions {
             go_on(watch)?;
+            if self.model.is_out_of_files() {
+                return Err(out_of_files(self.params, OutOfFiles { after }));
+            }
             let bytes = self.data_step()? + self.name_step()?;
             self.tally.transactions += 1;
             watch.operation(bytes);
