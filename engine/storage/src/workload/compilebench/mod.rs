@@ -72,8 +72,7 @@ impl Workload for Compilebench {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
-        let params: Params = kit::params::parse(parameters)?;
-        params.check()?;
+        let params: Params = kit::params::read(parameters)?;
         let sets = match &params.dataset {
             Some(dataset) => dataset::read(dataset)?,
             None => synthetic::sets(params.files),

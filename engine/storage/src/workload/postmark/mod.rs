@@ -72,7 +72,7 @@ impl Workload for Postmark {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
-        let params: Params = kit::params::parse(parameters)?;
+        let params: Params = kit::params::read(parameters)?;
         params.check()?;
         let threads = (0..params.threads).map(|index| params.of_thread(index));
         let threads = threads.collect();
