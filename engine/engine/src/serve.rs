@@ -17,10 +17,10 @@ use network::serve::{listen, Limits, Offer, Server, MEMORY_BYTES};
 use serde::Serialize;
 use wire::{Failure, FAR_PORT, PROTOCOL};
 
-use crate::attended;
 use crate::output::{caution, Output};
 use crate::registry::VERSION;
 use crate::session;
+use crate::stdin_eof;
 
 /// Where clients of netperf look for a netserver.
 const NETPERF_PORT: u16 = 12_865;
@@ -94,7 +94,7 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
     session::heed_signals()?;
     let offer = offer(arguments)?;
     if arguments.until_eof {
-        attended::stop_at_eof()?;
+        stdin_eof::stop_at_eof()?;
     }
     if arguments.netperf {
         return speak_netperf(&offer, arguments, output);

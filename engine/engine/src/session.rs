@@ -15,14 +15,15 @@ use wire::{
 };
 
 use crate::output::{complain, Output};
-use crate::{attended, exit, hash, job, registry};
+use crate::{exit, hash, job, registry, stdin_eof};
 
 /// Reads a job and executes it. The last line is an `end`, also when there was no first one.
 ///
-/// Attended, it stops when standard input ends, whose first line is the job.
-pub fn run(path: Option<&Path>, attended: bool, output: &mut Output) -> ExitCode {
+/// With `exit_on_stdin_eof` the job is the first line of standard input, and the end of that
+/// input stops the trial.
+pub fn run(path: Option<&Path>, exit_on_stdin_eof: bool, output: &mut Output) -> ExitCode {
     let mut emit = |event: &Event| output.event(event);
-    let done = match start(path, attended) {
+    let done = match start(path, exit_on_stdin_eof) {
         Ok(job) => carry_out(&job, Record::Full, &mut emit),
         Err(failure) => conclude(not_begun(failure), &mut emit),
     };
@@ -90,13 +91,13 @@ pub fn measure_floor() -> Floor {
     }
 }
 
-fn start(path: Option<&Path>, attended: bool) -> Result<Job, Failure> {
+fn start(path: Option<&Path>, exit_on_stdin_eof: bool) -> Result<Job, Failure> {
     heed_signals()?;
-    if !attended {
+    if !exit_on_stdin_eof {
         return job::read(path);
     }
     let job = job::read_line()?;
-    attended::stop_at_eof()?;
+    stdin_eof::stop_at_eof()?;
     Ok(job)
 }
 

@@ -5,7 +5,7 @@ pub mod backend;
 pub mod fault;
 pub mod floor;
 pub mod scratch;
-pub mod stand;
 #[cfg(test)]
 mod testing;
+pub mod working_dir;
 pub mod workload;

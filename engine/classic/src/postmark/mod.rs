@@ -8,7 +8,6 @@
 mod commands;
 mod report;
 mod session;
-mod settings;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};

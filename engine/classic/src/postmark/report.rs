@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use wire::{Event, Native};
 
-use super::settings::Form;
 use crate::bench::Printer;
 
 const KILO: f64 = 1024.0;
@@ -58,10 +57,11 @@ impl Printer for Report {
 
 impl Report {
     /// The report of a run that was done.
-    pub fn text(&self, form: Form) -> String {
-        match form {
-            Form::Verbose => self.verbose(),
-            Form::Terse => self.terse(),
+    pub fn text(&self, is_terse: bool) -> String {
+        if is_terse {
+            self.terse()
+        } else {
+            self.verbose()
         }
     }
 
@@ -201,7 +201,7 @@ mod tests {
             is_under_way: true,
         };
         assert_eq!(
-            report.text(Form::Terse),
+            report.text(true),
             "16 16 25000.00 13744.25 20000.00 12494.25 12507.81 12292.31 13744.25 19816.00 \
              12505.75 25066682.00 27567048.00\n"
         );

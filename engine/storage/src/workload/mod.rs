@@ -11,6 +11,8 @@ mod edges;
 pub mod fdtree;
 pub mod fs_mark;
 pub mod iozone;
+mod libc_random;
+mod mt19937;
 mod phase;
 pub mod postmark;
 pub mod random;

@@ -16,10 +16,10 @@
 mod caches;
 mod choices;
 mod contents;
+mod created_trees;
 mod dataset;
 mod group;
 mod measures;
-mod mover;
 mod name_space;
 mod order;
 mod params;
@@ -29,7 +29,6 @@ mod schedule;
 mod sets;
 mod spread;
 mod stage;
-mod standing;
 mod synthetic;
 mod worker;
 

@@ -12,7 +12,7 @@
 //! a name that can be given, so that a tree left behind can be removed; a root that is there
 //! already is refused.
 
-mod hands;
+mod executor;
 mod measures;
 mod params;
 mod phase;

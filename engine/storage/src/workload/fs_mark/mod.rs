@@ -21,7 +21,6 @@ mod paths;
 mod run;
 mod site;
 mod spread;
-mod sync_method;
 mod worker;
 
 use std::path::{Path, PathBuf};

@@ -18,10 +18,9 @@ use wire::{Failure, FailureKind};
 
 use super::call::{Call, CallsOfLoop};
 use super::names::{Names, Stock};
-use super::params::{BackendName, Params};
+use super::params::{Again, BackendName, Params};
 use super::paths::Paths;
 use super::spread::Spread;
-use super::sync_method::Again;
 use crate::backend::{Backend, File};
 
 /// The original truncates what bears the name already. Here that can never be.

@@ -6,8 +6,8 @@
 //! before plus another constant. (The original adds the second in which it was started in place
 //! of 1, or 0 when it keeps its files; then records 0 and 1 are alike.)
 
+use crate::workload::libc_random::Rand;
 use kit::content::PAGE_BYTES;
-use kit::libc_random::Rand;
 
 const FIRST: u64 = 0x0102_0304_0506_0708;
 const STEP: u64 = 0x0101_0101_0101_0101;

@@ -18,13 +18,12 @@
 
 mod bias;
 mod call;
-mod classic;
-mod course;
 mod files;
 mod measures;
 mod model;
 mod names;
 mod params;
+mod phase_times;
 mod pool;
 mod range;
 mod run;

@@ -11,14 +11,14 @@ use kit::{Content, Ledger, Probe, Size};
 use wire::{Failure, FailureKind};
 
 use super::call::{self, CallsOfRun};
-use super::course::{calendar_s, Course};
 use super::files::Opening;
 use super::measures;
 use super::params::{Fill, Params};
+use super::phase_times::{calendar_s, PhaseTimes};
 use super::tally::Tally;
 use super::thread::Thread;
 use crate::backend::Backend;
-use crate::stand::Stand;
+use crate::working_dir::WorkingDirGuard;
 use crate::workload::watch::{Alone, Watch};
 
 /// Executes a trial in `directory`, with a thread for each of `params`.
@@ -33,10 +33,10 @@ pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
     let mixed = mixed(&params[0], ledger)?;
-    let stand = Arc::new(Stand::enter(directory));
+    let working_dir = Arc::new(WorkingDirGuard::enter(directory));
     let threads = (0..).zip(params).map(|(index, params)| {
         let way = (backend, opening);
-        Thread::new(way, (index, params), &stand, mixed.as_ref())
+        Thread::new(way, (index, params), &working_dir, mixed.as_ref())
     });
     let mut run = Run::<B, P> {
         threads: threads.collect::<Result<_, _>>()?,
@@ -48,7 +48,7 @@ pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
     }
     let tally: Tally = run.threads.iter().map(|thread| *thread.tally()).sum();
     ledger.totals.counters.extend(tally.counters());
-    let course = outcome?;
+    let times = outcome?;
     run.threads
         .iter_mut()
         .try_for_each(Thread::remove_directories)?;
@@ -63,7 +63,7 @@ pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
     for thread in &run.threads {
         calls.merge(thread.calls());
     }
-    let rates = measures::samples(&tally, &course).into_iter();
+    let rates = measures::samples(&tally, &times).into_iter();
     for sample in rates.chain(call::samples(&calls)) {
         ledger.sample(sample);
     }
@@ -111,7 +111,7 @@ struct Run<'a, B: Backend, P: Probe> {
 }
 
 impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
-    fn measure(&mut self, params: &Params, ledger: &mut Ledger) -> Result<Course, Failure> {
+    fn measure(&mut self, params: &Params, ledger: &mut Ledger) -> Result<PhaseTimes, Failure> {
         self.threads
             .iter_mut()
             .try_for_each(Thread::make_directories)?;
@@ -127,7 +127,7 @@ impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
         ledger.progress(share(files + transactions), "deleting files");
         let (deletion, deleted_s) = self.region(Region::Deletion, ledger)?;
         let calendar_s = [begun_s, created_s, transacted_s, deleted_s];
-        Ok(Course {
+        Ok(PhaseTimes {
             creation,
             transactions: transacting,
             deletion,

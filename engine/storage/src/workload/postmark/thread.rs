@@ -24,7 +24,7 @@ use super::params::Params;
 use super::tally::Tally;
 use super::text::Text;
 use crate::backend::Backend;
-use crate::stand::Stand;
+use crate::working_dir::WorkingDirGuard;
 use crate::workload::watch::Watch;
 
 /// A thread's part of the trial. Dropping it removes all that is still there.
@@ -42,7 +42,7 @@ pub struct Thread<'a, B: Backend, P: Probe> {
 }
 
 impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
-    /// Thread number `index`, with `params` of its own, in `stand`. It writes what `mixed` has,
+    /// Thread number `index`, with `params` of its own, in `working_dir`. It writes what `mixed` has,
     /// or its own text.
     ///
     /// # Errors
@@ -50,17 +50,17 @@ impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
     pub fn new(
         (backend, opening): (B, Opening),
         (index, params): (u32, &'a Params),
-        stand: &Arc<Stand>,
+        working_dir: &Arc<WorkingDirGuard>,
         mixed: Option<&Content>,
     ) -> Result<Self, Failure> {
         let (model, text) = Model::new(params);
         let text = Text::new(text, mixed, index, params.verify)?;
-        let home = of_thread(stand.base(), index, params);
+        let home = of_thread(working_dir.base(), index, params);
         Ok(Self {
             params,
             backend,
             model,
-            files: Files::new((backend, opening), (stand, &home), params, text),
+            files: Files::new((backend, opening), (working_dir, &home), params, text),
             home,
             tally: Tally::default(),
             directories: Vec::new(),
@@ -200,7 +200,7 @@ impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
     #[cold]
     fn directory_failure(&self, action: &str, path: &CStr, error: &io::Error) -> Failure {
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        let path = self.files.stand().shown(path);
+        let path = self.files.working_dir().shown(path);
         io_failure(&format!("{action} directory"), &path, error)
     }
 }

@@ -5,8 +5,8 @@
 
 use std::io::{self, SeekFrom};
 
+use crate::workload::libc_random::RandR;
 use kit::content::Stamped;
-use kit::libc_random::RandR;
 use kit::team::Member;
 use kit::{Content, Probe};
 

@@ -3,8 +3,8 @@
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
+use crate::workload::libc_random::RandR;
 use kit::failure::no_memory;
-use kit::libc_random::RandR;
 use kit::team::Member;
 use kit::{clock, Buffer, Content, Probe};
 use rustix::fs::Mode;
