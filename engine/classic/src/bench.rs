@@ -15,7 +15,7 @@ pub trait Host {
     /// Prints text to standard output, at once.
     fn print(&mut self, text: &str);
 
-    /// Tells people something that does not belong to the table.
+    /// Prints a remark to standard error.
     fn remark(&mut self, text: &str);
 
     /// Writes one event to standard output as a line of JSON.
@@ -25,7 +25,7 @@ pub trait Host {
     /// `is_recorded`, the events also tell what else the host did meanwhile.
     ///
     /// # Errors
-    /// What kept the job from being done; the `end` has told the listener the same.
+    /// What kept the job from being done; the listener got the same in the `end`.
     fn execute(
         &mut self,
         job: &Job,
@@ -70,7 +70,7 @@ pub trait Printer {
     /// What is to be printed when `event` comes; empty for nothing.
     fn text_of(&mut self, event: &Event) -> String;
 
-    /// Whether people are to be told of `warning`.
+    /// Whether `warning` is printed to standard error.
     fn passes_on(&mut self, warning: &Warning) -> bool {
         let _ = warning;
         true
@@ -116,7 +116,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Tells people something that does not belong to the table.
+    /// Prints a remark to standard error.
     pub fn remark(&mut self, text: &str) {
         self.host.remark(text);
     }

@@ -29,7 +29,7 @@ const TIME_LIMIT_MAX_S: f64 = 1e9;
 /// A secret is a line; more than this is another file.
 const SECRET_FILE_BYTES: u64 = 4 << 10;
 
-/// What the far end is told on the command line.
+/// The command line of the server.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
     /// Address to listen at, several times if wanted; one that other hosts reach wants a

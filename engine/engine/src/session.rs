@@ -200,14 +200,14 @@ fn end(
     }
 }
 
-/// Emits the last event, and tells whether all was done.
+/// Emits the last event; gives its failure.
 fn conclude(end: End, emit: &mut dyn FnMut(&Event)) -> Result<(), Failure> {
     let failure = end.failure.clone();
     emit(&Event::End(Box::new(end)));
     failure.map_or(Ok(()), Err)
 }
 
-/// The exit code; people are told of a failure.
+/// The exit code; a failure is printed to standard error.
 fn code_of(done: Result<(), Failure>) -> ExitCode {
     done.map_or_else(
         |failure| {

@@ -13,7 +13,7 @@ pub trait Trial {
     /// How often the clock is read.
     fn timing(&self) -> Timing;
 
-    /// How many threads measure at once, each on a CPU of its own as far as there are enough.
+    /// How many threads measure at once, each on its own CPU while there are enough.
     fn threads(&self) -> usize {
         1
     }

@@ -115,7 +115,7 @@ fn amount(rate: &Sample) -> String {
     format!("({rate_mb:.2} MB/s) {mb:.2} MB in {elapsed_s:.2}s")
 }
 
-/// Least, average and most, and how many fell into each class; those beyond all are told last.
+/// Minimum, mean, maximum, and the count in each class; those above all classes come last.
 fn latencies(label: &str, latency: &Latency) -> String {
     let mut text = format!(
         "{label} min {:.2} avg {:.2} max {:.2}\n\t",

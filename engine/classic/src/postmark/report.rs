@@ -118,7 +118,7 @@ impl Report {
     }
 
     /// One line: thirteen figures with a blank between them. Those of creation alone and deletion
-    /// alone are rounded down, as in the long form; the seconds that they took are not told.
+    /// alone are rounded down, as in the long form; the seconds that they took are not printed.
     fn terse(&self) -> String {
         let [total_s, transaction_s] = ["total_time", "transaction_time"].map(|m| self.native(m));
         let per = |seconds: u64| move |count: u64| count as f64 / seconds as f64;

@@ -20,7 +20,7 @@ const DEPTH: usize = 16;
 
 /// Where commands come from.
 pub enum Source {
-    /// A person: an error is told, and the next command read.
+    /// A person: an error is printed, and the next command read.
     Terminal,
     /// A file, called so: an error ends everything.
     Script(String),

@@ -5,7 +5,7 @@
 //! versions read holes;
 //! random blocks are the same each time; CPU time is that of the whole process in each version,
 //! and where 0.3.3 counts it once for each thread, so does its table. Where the version of 2017
-//! credits bytes that were not moved, its table does too, and people are told.
+//! credits bytes that were not moved, its table does too, and a remark says so.
 
 mod table;
 

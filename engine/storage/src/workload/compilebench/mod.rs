@@ -6,7 +6,7 @@
 //! everything is on the device. Inside: finding directories and making them, open, read or
 //! write, close, unlink, rmdir, stat.
 //!
-//! Lineage: compilebench 0.6, Chris Mason, Oracle, 2007–2008; written anew from its behaviour.
+//! Lineage: compilebench 0.6, Chris Mason, Oracle, 2007–2008; reimplemented from its behaviour.
 //!
 //! Known deviations: see `DESCRIPTION`; the top directory of a tree is made and removed outside
 //! of the timed region, and none is left behind; the order of files is found out with empty

@@ -131,7 +131,7 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
     fn region(&mut self, step: &Step, name: &str, ledger: &mut Ledger) -> Result<Reading, Failure> {
         let (probe, caches, sets) = (&mut self.probe, &self.caches, &self.sets);
         let (outcome, reading) = self.worker.within(name, |worker| {
-            // Not settled: regions are thousands, and a sum of them is what is told.
+            // Not settled: there are thousands of regions, and only their sum is reported.
             probe.start_at(clock::now_ns());
             let mut outcome = worker.perform(step, sets, probe);
             if outcome.is_ok() && step.is_synced {

@@ -1,6 +1,6 @@
 //! What one thread does: creates files, forces them to the device, removes them.
 //!
-//! The original forks a process for each, so each thread has a table of descriptors of its own.
+//! The original forks a process for each, so each thread has its own table of descriptors.
 
 use std::ffi::CStr;
 use std::io;

@@ -20,7 +20,7 @@ struct Measure {
 enum What {
     /// The operations that the phase consists of, with their bytes and latencies.
     Phase(fn(&PhaseTimes) -> &Reading),
-    /// Operations of one kind, wherever they happened; their bytes are not told apart.
+    /// Operations of one kind, wherever they happened; their bytes are not counted separately.
     Kind(fn(&Tally) -> u64),
     /// Bytes per second, and the operations that moved them.
     Bytes(fn(&Tally) -> u64, fn(&Tally) -> u64),

@@ -1,8 +1,8 @@
 //! PostMark: many small files with short lives, as a mail, news or web server has them.
 //!
-//! Origin: J. Katcher, "PostMark: A New File System Benchmark", NetApp TR-3022, 1997. Written
-//! anew from its behaviour; with the same parameters it performs the same operations on the same
-//! files in the same order as versions 1.51 and 1.53.
+//! Origin: J. Katcher, "PostMark: A New File System Benchmark", NetApp TR-3022, 1997.
+//! Reimplemented from its behaviour; with the same parameters it performs the same operations on
+//! the same files in the same order as versions 1.51 and 1.53.
 //!
 //! Timing, with t read from CLOCK_MONOTONIC:
 //! ```text

@@ -1,5 +1,5 @@
 //! What one thread does: its model decides, its files follow. PostMark has one; of several, each
-//! has a pool and a directory of its own.
+//! has its own pool and directory.
 //!
 //! Deciding costs a few random numbers per operation, inside the timed regions as in the
 //! original.
@@ -42,8 +42,8 @@ pub struct Thread<'a, B: Backend, P: Probe> {
 }
 
 impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
-    /// Thread number `index`, with `params` of its own, in `working_dir`. It writes what `mixed` has,
-    /// or its own text.
+    /// Thread number `index`, with its own `params`, in `working_dir`. It writes what `mixed`
+    /// holds, or its own text.
     ///
     /// # Errors
     /// `HostLacks` memory.
