@@ -48,14 +48,14 @@ def test_the_job_goes_to_standard_input(tmp_path: Path) -> None:
     assert list(start(tmp_path, "cat; echo", io.BytesIO()).lines()) == [b'{"job": 1}']
 
 
-def test_an_attended_engine_has_its_input_until_it_is_stopped(tmp_path: Path) -> None:
+def test_an_engine_that_stops_with_its_input_has_it_until_it_is_stopped(tmp_path: Path) -> None:
     """No signal reaches it where it runs; this one does not heed any."""
     path = tmp_path / "engine"
     path.write_text("#!/bin/sh\ntrap '' TERM\necho $*\ncat\necho over\n")
     path.chmod(0o755)
-    trial = LocalTrial((str(path),), b'{"job": 1}', io.BytesIO(), attended=True)
+    trial = LocalTrial((str(path),), b'{"job": 1}', io.BytesIO(), exit_on_stdin_eof=True)
     lines = trial.lines()
-    assert [next(lines), next(lines)] == [b"run --attended", b'{"job": 1}']
+    assert [next(lines), next(lines)] == [b"run --exit-on-stdin-eof", b'{"job": 1}']
     trial.stop()
     assert list(lines) == [b"over"]
     assert trial.exit_status == 0

@@ -15,19 +15,21 @@ pub trait Host {
     /// Prints text to standard output, at once.
     fn print(&mut self, text: &str);
 
-    /// Tells people something that does not belong to the table.
+    /// Prints a remark to standard error.
     fn remark(&mut self, text: &str);
 
     /// Writes one event to standard output as a line of JSON.
     fn record(&mut self, event: &Event);
 
-    /// Executes a job; every event is handed to `listener` as it comes, the `end` too.
+    /// Executes a job; every event is handed to `listener` as it comes, the `end` too. Where it
+    /// `is_recorded`, the events also tell what else the host did meanwhile.
     ///
     /// # Errors
-    /// What kept the job from being done; the `end` has told the listener the same.
+    /// What kept the job from being done; the listener got the same in the `end`.
     fn execute(
         &mut self,
         job: &Job,
+        is_recorded: bool,
         listener: &mut dyn FnMut(&mut dyn Host, &Event),
     ) -> Result<(), Failure>;
 
@@ -68,10 +70,20 @@ pub trait Printer {
     /// What is to be printed when `event` comes; empty for nothing.
     fn text_of(&mut self, event: &Event) -> String;
 
-    /// Whether people are to be told of `warning`.
+    /// Whether `warning` is printed to standard error.
     fn passes_on(&mut self, warning: &Warning) -> bool {
         let _ = warning;
         true
+    }
+
+    /// Called once, when the job is over and whether or not it `succeeded`: what is to be said to
+    /// people besides.
+    ///
+    /// # Errors
+    /// What could not be written.
+    fn finish(&mut self, succeeded: bool) -> Result<Vec<String>, Failure> {
+        let _ = succeeded;
+        Ok(Vec::new())
     }
 }
 
@@ -104,7 +116,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Tells people something that does not belong to the table.
+    /// Prints a remark to standard error.
     pub fn remark(&mut self, text: &str) {
         self.host.remark(text);
     }
@@ -137,7 +149,7 @@ impl<'a> Bench<'a> {
     /// What kept the job from being done.
     pub fn execute(&mut self, job: &Job, printer: &mut dyn Printer) -> Result<(), Failure> {
         let json = self.common.json;
-        self.host.execute(job, &mut |host, event| {
+        self.host.execute(job, json, &mut |host, event| {
             let text = printer.text_of(event);
             if json {
                 return host.record(event);

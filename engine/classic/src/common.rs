@@ -26,7 +26,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// Takes them out of the command line, wherever they stand in it.
+    /// Takes them out of the command line, at any position.
     pub fn split(arguments: impl Iterator<Item = OsString>) -> (Self, Vec<OsString>) {
         let mut common = Self::default();
         let own = arguments

@@ -13,7 +13,7 @@ pub fn now(format: &CStr) -> String {
     let mut parts = MaybeUninit::uninit();
     let mut text = [0_u8; ROOM_BYTES];
     // SAFETY: time(3) takes a null pointer; localtime_r(3) fills `parts`, or returns null, which
-    // is looked at before they are used; strftime(3) is told how much room there is.
+    // is looked at before they are used; strftime(3) gets the size of the buffer.
     let written = unsafe {
         let seconds = libc::time(ptr::null_mut());
         if libc::localtime_r(&seconds, parts.as_mut_ptr()).is_null() {

@@ -37,7 +37,11 @@ fn section(title: &str, choices: &[&Choice]) -> String {
     let width = choices.iter().map(|choice| spelt(choice).len()).max();
     let lines = choices.iter().map(|choice| {
         let width = width.unwrap_or_default();
-        format!("  {:width$}  {}\n", spelt(choice), choice.about)
+        let default = match choice.default {
+            "" => String::new(),
+            default => format!(" ({default})"),
+        };
+        format!("  {:width$}  {}{default}\n", spelt(choice), choice.about)
     });
     format!("\n{title}:\n{}", lines.collect::<String>())
 }

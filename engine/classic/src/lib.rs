@@ -25,6 +25,7 @@ mod places;
 mod postmark;
 mod sheet;
 mod tiotest;
+mod tool;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -40,11 +41,11 @@ use self::options::Choice;
 pub static TOOLS: &[&dyn Tool] = &[
     &iozone::Iozone,
     &postmark::Postmark,
-    &tiotest::Tiotest,
-    &fs_mark::FsMark,
-    &aio_stress::AioStress,
-    &fdtree::Fdtree,
-    &compilebench::Compilebench,
+    &tiotest::TOOL,
+    &fs_mark::TOOL,
+    &aio_stress::TOOL,
+    &fdtree::TOOL,
+    &compilebench::TOOL,
     &netperf::Netperf,
     &netserver::Netserver,
 ];
@@ -162,6 +163,7 @@ mod tests {
         fn execute(
             &mut self,
             _: &wire::Job,
+            _: bool,
             _: &mut dyn FnMut(&mut dyn Host, &wire::Event),
         ) -> Result<(), Failure> {
             Err(kit::failure::interrupted())

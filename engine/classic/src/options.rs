@@ -7,7 +7,10 @@ use std::str::FromStr;
 
 use kit::failure::bad_parameter;
 use lexopt::Arg;
+use serde_json::Value;
 use wire::Failure;
+
+use crate::tool::Read;
 
 /// An option that a tool knows.
 #[derive(Debug)]
@@ -17,19 +20,50 @@ pub struct Choice {
     pub takes: Takes,
     /// What it does; for one that is left out, why, and what to do instead.
     pub about: &'static str,
+    /// The value where the option is not given; empty for none.
+    pub default: &'static str,
+    /// The parameter of the workload that takes its value, and how this is read.
+    pub sets: Option<(&'static str, Read)>,
+    /// Parameters of the workload that have these values where it is given.
+    pub switches: &'static [(&'static str, Literal)],
+}
+
+/// The value that a switch gives to a parameter.
+#[derive(Debug, Clone, Copy)]
+pub enum Literal {
+    Is(bool),
+    Word(&'static str),
+}
+
+impl Literal {
+    pub fn json(self) -> Value {
+        match self {
+            Self::Is(value) => value.into(),
+            Self::Word(word) => word.into(),
+        }
+    }
 }
 
 impl Choice {
+    const fn new(name: &'static str, takes: Takes, about: &'static str) -> Self {
+        Self {
+            name,
+            takes,
+            about,
+            default: "",
+            sets: None,
+            switches: &[],
+        }
+    }
+
     /// An option that takes no value.
     pub const fn flag(name: &'static str, about: &'static str) -> Self {
-        let takes = Takes::Nothing;
-        Self { name, takes, about }
+        Self::new(name, Takes::Nothing, about)
     }
 
     /// An option that takes a value, called `what` in help.
     pub const fn value(name: &'static str, what: &'static str, about: &'static str) -> Self {
-        let takes = Takes::Value(what);
-        Self { name, takes, about }
+        Self::new(name, Takes::Value(what), about)
     }
 
     /// An option that takes the next word as its value if that begins so; called `what` in help.
@@ -39,16 +73,52 @@ impl Choice {
         begins: Begins,
         about: &'static str,
     ) -> Self {
-        let takes = Takes::Optional(what, begins);
-        Self { name, takes, about }
+        Self::new(name, Takes::Optional(what, begins), about)
     }
 
     /// An option of the original that is refused; `about` says why, or what to do instead.
     pub const fn left_out(name: &'static str, about: &'static str) -> Self {
-        let takes = Takes::LeftOut;
-        Self { name, takes, about }
+        Self::new(name, Takes::LeftOut, about)
+    }
+
+    /// The option has this value where it is not given.
+    pub const fn or(mut self, default: &'static str) -> Self {
+        self.default = default;
+        self
+    }
+
+    /// Its value, read by `read`, is the workload's `parameter`.
+    pub const fn sets(mut self, parameter: &'static str, read: Read) -> Self {
+        self.sets = Some((parameter, read));
+        self
+    }
+
+    /// It gives these values to these parameters of the workload.
+    pub const fn switches(mut self, switches: &'static [(&'static str, Literal)]) -> Self {
+        self.switches = switches;
+        self
+    }
+
+    /// The option as if its default had been written, where it has one.
+    pub fn default_value(&'static self) -> Option<(&'static Self, Given)> {
+        let value = OsString::from(self.default);
+        (!self.default.is_empty()).then_some((
+            self,
+            Given {
+                name: self.name,
+                value,
+            },
+        ))
     }
 }
+
+/// A table of options: rows of [`Choice`]s, each closed by a semicolon.
+macro_rules! table {
+    ($($kind:ident $fields:tt $(. $more:ident $values:tt)*;)*) => {
+        &[$($crate::options::Choice::$kind $fields $(. $more $values)*),*]
+    };
+}
+pub(crate) use table;
 
 /// What follows an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The deepest directory that all `paths` lie below. Their last parts need not exist. `option`
+    /// The deepest directory that contains all `paths`. Their last parts need not exist. `option`
     /// is what named them.
     ///
     /// # Errors

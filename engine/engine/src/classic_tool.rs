@@ -11,8 +11,9 @@ use network::netperf::server::{self, Limits};
 use wire::{Event, Failure, Job};
 
 use crate::background::{self, Side};
+use crate::exit;
 use crate::output::{self, Output};
-use crate::{exit, session};
+use crate::session::{self, Record};
 
 /// Is `tool`, called with `arguments`.
 pub fn run(tool: &dyn Tool, arguments: impl Iterator<Item = OsString>, output: Output) -> ExitCode {
@@ -50,9 +51,15 @@ impl Host for Stage {
     fn execute(
         &mut self,
         job: &Job,
+        is_recorded: bool,
         listener: &mut dyn FnMut(&mut dyn Host, &Event),
     ) -> Result<(), Failure> {
-        session::carry_out(job, &mut |event| listener(self, event))
+        let record = if is_recorded {
+            Record::Full
+        } else {
+            Record::None
+        };
+        session::carry_out(job, record, &mut |event| listener(self, event))
     }
 
     fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::guests::IntoArguments;
+use crate::guests::GuestExecArguments;
 use crate::serve::ServeArguments;
 
 const EXAMPLES: &str = r#"Examples:
@@ -38,7 +38,7 @@ pub enum Command {
         job: Option<PathBuf>,
         /// The job is the first line of standard input; stop when standard input ends
         #[arg(long, conflicts_with = "job")]
-        attended: bool,
+        exit_on_stdin_eof: bool,
     },
     /// Check a job and print its hello line, without doing anything
     Validate {
@@ -60,7 +60,7 @@ pub enum Command {
     Guest,
     /// Execute a job in a virtual machine: the job on standard input, the engine's lines on
     /// standard output
-    Into(IntoArguments),
+    GuestExec(GuestExecArguments),
     /// Be a classic tool, with its own command line and table: `classic postmark FILE`
     ///
     /// A link to the engine that bears the name of a classic tool does the same.

@@ -21,7 +21,7 @@ use crate::{job, registry, session};
 const LAST: &[u8] = b"{\"type\":\"end\"";
 
 #[derive(Debug, Args)]
-pub struct IntoArguments {
+pub struct GuestExecArguments {
     /// Path of the pipes into the guest and out of it, without .in and .out
     pub channel: PathBuf,
     /// File with what the guest's kernel has said, for the last words of one that died
@@ -35,11 +35,11 @@ pub struct IntoArguments {
     #[arg(long)]
     pub watch_host: bool,
     /// What to do there
-    pub verb: IntoVerb,
+    pub verb: GuestVerb,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum IntoVerb {
+pub enum GuestVerb {
     /// Execute a job
     Run,
 }
@@ -62,8 +62,8 @@ pub fn serve() -> Result<(), Failure> {
 ///
 /// # Errors
 /// `Far`, when there is no guest any more.
-pub fn go_into(arguments: &IntoArguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let IntoVerb::Run = arguments.verb;
+pub fn exec(arguments: &GuestExecArguments, output: &mut Output) -> Result<ExitCode, Failure> {
+    let GuestVerb::Run = arguments.verb;
     session::heed_signals()?;
     let job = job::text(None)?;
     let guest = Guest {

@@ -3,7 +3,6 @@
 //!
 //! stdout carries the protocol and nothing else; what people should read goes to stderr.
 
-mod attended;
 mod background;
 mod classic_tool;
 mod cli;
@@ -15,6 +14,7 @@ mod output;
 mod registry;
 mod serve;
 mod session;
+mod stdin_eof;
 
 use std::process::ExitCode;
 
@@ -45,8 +45,11 @@ fn main() -> ExitCode {
 fn execute(command: Command) -> Result<ExitCode, Failure> {
     let mut output = Output::stdout();
     match command {
-        Command::Run { job, attended } => {
-            return Ok(session::run(job.as_deref(), attended, &mut output));
+        Command::Run {
+            job,
+            exit_on_stdin_eof,
+        } => {
+            return Ok(session::run(job.as_deref(), exit_on_stdin_eof, &mut output));
         }
         Command::Validate { job } => return Ok(session::validate(job.as_deref(), &mut output)),
         Command::Classic { line } => {
@@ -56,8 +59,8 @@ fn execute(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Serve(arguments) => serve::run(&arguments, &mut output)?,
         Command::Guest => guests::serve()?,
-        Command::Into(arguments) => {
-            let code = guests::go_into(&arguments, &mut output)?;
+        Command::GuestExec(arguments) => {
+            let code = guests::exec(&arguments, &mut output)?;
             return output.check().map(|()| code);
         }
         Command::Describe => output.document(&registry::catalogue()),

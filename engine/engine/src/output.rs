@@ -116,8 +116,8 @@ pub fn complain(failure: &Failure) {
     remark("tiltyard-engine", &failure.message);
 }
 
-/// Tells people something in the name of a classic tool. Where nobody can be told, the exit code
-/// is what is left.
+/// Writes a message to standard error in the name of a classic tool. Where that fails, the exit
+/// code remains.
 pub fn remark(tool: &str, text: &str) {
     let _ = writeln!(io::stderr(), "{tool}: {text}");
 }

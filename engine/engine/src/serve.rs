@@ -17,10 +17,10 @@ use network::serve::{listen, Limits, Offer, Server, MEMORY_BYTES};
 use serde::Serialize;
 use wire::{Failure, FAR_PORT, PROTOCOL};
 
-use crate::attended;
 use crate::output::{caution, Output};
 use crate::registry::VERSION;
 use crate::session;
+use crate::stdin_eof;
 
 /// Where clients of netperf look for a netserver.
 const NETPERF_PORT: u16 = 12_865;
@@ -29,7 +29,7 @@ const TIME_LIMIT_MAX_S: f64 = 1e9;
 /// A secret is a line; more than this is another file.
 const SECRET_FILE_BYTES: u64 = 4 << 10;
 
-/// What the far end is told on the command line.
+/// The command line of the server.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
     /// Address to listen at, several times if wanted; one that other hosts reach wants a
@@ -94,7 +94,7 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
     session::heed_signals()?;
     let offer = offer(arguments)?;
     if arguments.until_eof {
-        attended::stop_at_eof()?;
+        stdin_eof::stop_at_eof()?;
     }
     if arguments.netperf {
         return speak_netperf(&offer, arguments, output);

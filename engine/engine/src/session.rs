@@ -15,27 +15,38 @@ use wire::{
 };
 
 use crate::output::{complain, Output};
-use crate::{attended, exit, hash, job, registry};
+use crate::{exit, hash, job, registry, stdin_eof};
 
 /// Reads a job and executes it. The last line is an `end`, also when there was no first one.
 ///
-/// Attended, it stops when standard input ends, whose first line is the job.
-pub fn run(path: Option<&Path>, attended: bool, output: &mut Output) -> ExitCode {
+/// With `exit_on_stdin_eof` the job is the first line of standard input, and the end of that
+/// input stops the trial.
+pub fn run(path: Option<&Path>, exit_on_stdin_eof: bool, output: &mut Output) -> ExitCode {
     let mut emit = |event: &Event| output.event(event);
-    let done = match start(path, attended) {
-        Ok(job) => carry_out(&job, &mut emit),
+    let done = match start(path, exit_on_stdin_eof) {
+        Ok(job) => carry_out(&job, Record::Full, &mut emit),
         Err(failure) => conclude(not_begun(failure), &mut emit),
     };
     code_of(output.check().and(done))
+}
+
+/// How much of the instrument and of the host goes into the events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Record {
+    /// The floor, and what everything else used meanwhile.
+    Full,
+    /// Nothing: the events become a table that does not show it, and the original of which does
+    /// not wait for it either.
+    None,
 }
 
 /// Executes a job. Its events go to `emit`, the last one is an `end`.
 ///
 /// # Errors
 /// What kept it from being done; the `end` says the same.
-pub fn carry_out(job: &Job, emit: &mut dyn FnMut(&Event)) -> Result<(), Failure> {
+pub fn carry_out(job: &Job, record: Record, emit: &mut dyn FnMut(&Event)) -> Result<(), Failure> {
     let end = match job::check(job).and_then(|()| plan(job)) {
-        Ok(trial) => execute(job, trial, emit),
+        Ok(trial) => execute(job, trial, record, emit),
         Err(failure) => not_begun(failure),
     };
     conclude(end, emit)
@@ -55,7 +66,12 @@ pub fn heed_signals() -> Result<(), Failure> {
 /// Reads a job and prints the hello line that it would begin with, or an `end` that says why
 /// it could not.
 pub fn validate(path: Option<&Path>, output: &mut Output) -> ExitCode {
-    let done = match job::read(path).and_then(|job| Ok((plan(&job)?, job))) {
+    let foreseen = job::read(path).and_then(|job| {
+        let trial = plan(&job)?;
+        trial.foresee()?;
+        Ok((trial, job))
+    });
+    let done = match foreseen {
         Ok((trial, job)) => {
             output.event(&hello(&job, trial.as_ref(), Conditions::default()));
             Ok(())
@@ -75,13 +91,13 @@ pub fn measure_floor() -> Floor {
     }
 }
 
-fn start(path: Option<&Path>, attended: bool) -> Result<Job, Failure> {
+fn start(path: Option<&Path>, exit_on_stdin_eof: bool) -> Result<Job, Failure> {
     heed_signals()?;
-    if !attended {
+    if !exit_on_stdin_eof {
         return job::read(path);
     }
     let job = job::read_line()?;
-    attended::stop_at_eof()?;
+    stdin_eof::stop_at_eof()?;
     Ok(job)
 }
 
@@ -102,16 +118,20 @@ fn hello(job: &Job, trial: &dyn Trial, conditions: Conditions) -> Event {
     })
 }
 
-fn execute(job: &Job, trial: Box<dyn Trial>, emit: &mut dyn FnMut(&Event)) -> End {
+fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMut(&Event)) -> End {
     let place = match Place::take(&job.conditions, trial.threads()) {
         Ok(place) => place,
         Err(failure) => return not_begun(failure),
     };
-    program::fetch_once();
-    let floor = measure_floor();
-    let directory = job.target.directory.as_deref();
-    let device = directory.and_then(Device::under);
-    let gauges = Gauges::read(device.as_ref());
+    let recorded = (record == Record::Full).then(|| {
+        program::fetch_once();
+        let floor = measure_floor();
+        let directory = job.target.directory.as_deref();
+        (
+            floor,
+            Gauges::read(directory.and_then(Device::under).as_ref()),
+        )
+    });
     emit(&hello(job, trial.as_ref(), place.granted.clone()));
     let started_ns = clock::now_ns();
 
@@ -127,8 +147,11 @@ fn execute(job: &Job, trial: Box<dyn Trial>, emit: &mut dyn FnMut(&Event)) -> En
         let delays = ("InjectedDelays".to_owned(), armed.delays());
         ledger.totals.counters.extend([delays]);
     }
-    let mut usage = gauges.usage_until_now();
-    usage.foreign_s = foreign_s(usage.foreign_s, ledger.totals.network.as_ref());
+    let (floor, usage) = recorded.map_or_else(Default::default, |(floor, gauges)| {
+        let mut usage = gauges.usage_until_now();
+        usage.foreign_s = foreign_s(usage.foreign_s, ledger.totals.network.as_ref());
+        (floor, usage)
+    });
     let elapsed_s = (clock::now_ns() - started_ns) as f64 / 1e9;
     end(result.err(), ledger.totals, elapsed_s, floor, usage)
 }
@@ -177,14 +200,14 @@ fn end(
     }
 }
 
-/// Emits the last event, and tells whether all was done.
+/// Emits the last event; gives its failure.
 fn conclude(end: End, emit: &mut dyn FnMut(&Event)) -> Result<(), Failure> {
     let failure = end.failure.clone();
     emit(&Event::End(Box::new(end)));
     failure.map_or(Ok(()), Err)
 }
 
-/// The exit code; people are told of a failure.
+/// The exit code; a failure is printed to standard error.
 fn code_of(done: Result<(), Failure>) -> ExitCode {
     done.map_or_else(
         |failure| {

@@ -20,7 +20,7 @@ pub fn append(
     // What is still buffered must not follow when the buffer is dropped.
     drop(buffered.into_parts());
     written.inspect_err(|_| {
-        // A pipe or a device has no length; the error that is told is the first one.
+        // A pipe or a device has no length; the first error is reported.
         let _ = file.set_len(size_bytes);
     })
 }

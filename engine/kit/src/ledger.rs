@@ -104,7 +104,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// One end over two regions that lasted `shares_s`; what was granted is told of the later one.
+/// One end over two regions that lasted `shares_s`; what was granted is that of the later one.
 fn both(before: Side, mut later: Side, shares_s: [f64; 2]) -> Side {
     let [before_s, later_s] = shares_s;
     let all_s = before_s + later_s;

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use wire::Failure;
 
 use crate::failure::bad_parameter;
+use crate::{List, Size};
 
 /// A job is a few hundred bytes of JSON; more than this is a mistake.
 pub const JOB_BYTES: u64 = 1 << 20;
@@ -35,6 +36,39 @@ pub fn within<T: PartialOrd + Display + Copy>(
     ))
 }
 
+/// What has a range of `T`: a number, each value of a list, or the length of one that is open.
+pub trait Limited<T> {
+    /// As [`within`].
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter and the range.
+    fn check(&self, parameter: &str, range: RangeInclusive<T>) -> Result<(), Failure>;
+}
+
+macro_rules! limited {
+    ($($number:ty),*) => {
+        $(impl Limited<Self> for $number {
+            fn check(&self, parameter: &str, range: RangeInclusive<Self>) -> Result<(), Failure> {
+                within(parameter, *self, range).map(drop)
+            }
+        })*
+    };
+}
+limited!(u32, u64, usize, f64, Size);
+
+impl<T: Limited<T> + Clone> Limited<T> for List<T> {
+    fn check(&self, parameter: &str, range: RangeInclusive<T>) -> Result<(), Failure> {
+        self.iter()
+            .try_for_each(|value| value.check(parameter, range.clone()))
+    }
+}
+
+impl<T> Limited<usize> for Vec<T> {
+    fn check(&self, parameter: &str, range: RangeInclusive<usize>) -> Result<(), Failure> {
+        self.len().check(parameter, range)
+    }
+}
+
 /// `name`, if a file in the target directory can be called so: no path that leads elsewhere, and
 /// no longer than file systems take.
 ///
@@ -57,7 +91,6 @@ pub fn file_name<'a>(parameter: &str, name: &'a str) -> Result<&'a str, Failure>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Size;
 
     #[test]
     fn a_value_out_of_range_is_told_the_range() {

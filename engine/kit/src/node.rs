@@ -42,7 +42,7 @@ pub fn prefer(node: Option<u32>) -> io::Result<()> {
         }
         None => libc::MPOL_DEFAULT,
     };
-    // The kernel takes one bit less than it is told of.
+    // The kernel reads one bit less than the given count.
     let bits = u64::from(NODES_MAX) + 1;
     // SAFETY: the mask has as many bits as are named.
     let status = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask.as_ptr(), bits) };

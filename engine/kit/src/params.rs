@@ -19,12 +19,110 @@ const LIKENESS: f64 = 0.8;
 pub fn parse<P: DeserializeOwned + JsonSchema>(
     parameters: &Map<String, Value>,
 ) -> Result<P, Failure> {
-    known(parameters, &names::<P>())?;
-    serde_path_to_error::deserialize(Value::Object(parameters.clone())).map_err(|error| {
+    let object = Value::Object(parameters.clone());
+    serde_path_to_error::deserialize(object).map_err(|error| {
+        // Names come first. Deriving them takes longer than a small run, so it is left to failures.
+        if let Err(unknown) = known(parameters, &names::<P>()) {
+            return unknown;
+        }
         let path = error.path().to_string();
         let message = format!("parameter \"{path}\": {}", error.inner());
         bad_parameter(&path, message)
     })
+}
+
+/// Parameters with the ranges that [`crate::parameters`] states.
+pub trait Ranges {
+    /// Compares each value with its range.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter and the range.
+    fn check_ranges(&self) -> Result<(), Failure>;
+}
+
+/// As [`parse`], with each value in its range.
+///
+/// # Errors
+/// `BadJob`, naming the parameter.
+pub fn read<P: DeserializeOwned + JsonSchema + Ranges>(
+    parameters: &Map<String, Value>,
+) -> Result<P, Failure> {
+    let params: P = parse(parameters)?;
+    params.check_ranges().map(|()| params)
+}
+
+/// Parameters of a workload, each stated once: help, name, type, default and range.
+///
+/// `in LEAST..=MOST` and `from LEAST` are checked and in the schema, `within RANGE` only checked (sizes are written
+/// with suffixes, which a schema cannot compare), `up to N` limits a list. Implements `Default`
+/// and [`Ranges`](crate::params::Ranges).
+///
+/// ```
+/// use kit::{params, Size};
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// kit::parameters! {
+///     /// Parameters of the workload.
+///     pub struct Params {
+///         /// Files.
+///         pub files: u32 = 500, in 1..=1_000;
+///         /// Bytes per write.
+///         pub block: Size = Size(512), within Size(1)..=Size(1 << 20);
+///     }
+/// }
+/// let given = serde_json::json!({"block": "2M"});
+/// let failure = params::read::<Params>(given.as_object().unwrap()).unwrap_err();
+/// assert_eq!(failure.message, "parameter \"block\": 2M is out of range; use 1 to 1M");
+/// assert_eq!(params::schema::<Params>()["properties"]["files"]["maximum"], 1_000);
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[$help:meta])*
+                pub $field:ident: $type:ty = $default:expr
+                $(, in $least:tt ..= $most:expr)?
+                $(, from $lowest:tt)?
+                $(, within $range:expr)?
+                $(, up to $count:expr)?;
+            )*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            $(
+                $(#[$help])*
+                $(#[schemars(range(min = $least, max = $most))])?
+                $(#[schemars(range(min = $lowest))])?
+                $(#[schemars(length(max = $count))])?
+                pub $field: $type,
+            )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default),* }
+            }
+        }
+
+        impl $crate::params::Ranges for $name {
+            fn check_ranges(&self) -> Result<(), wire::Failure> {
+                use $crate::limits::Limited;
+                $(
+                    $(self.$field.check(stringify!($field), $least..=$most)?;)?
+                    $(self.$field.check(stringify!($field), $lowest..=<$type>::MAX)?;)?
+                    $(self.$field.check(stringify!($field), $range)?;)?
+                    $(self.$field.check(stringify!($field), 0..=$count)?;)?
+                )*
+                Ok(())
+            }
+        }
+    };
 }
 
 /// Whether `names` has the name of each of `parameters`.

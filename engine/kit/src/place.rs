@@ -234,7 +234,7 @@ mod tests {
         assert!(choose(&unpinned, 1, &[0, 2]).unwrap().is_empty());
     }
 
-    /// In a thread of its own, since both last as long as the thread.
+    /// In a separate thread, since both last as long as the thread.
     #[test]
     fn a_node_is_granted_and_given_back() {
         let check = || {
@@ -258,7 +258,7 @@ mod tests {
         thread::spawn(check).join().unwrap();
     }
 
-    /// In a thread of its own, since pinning lasts as long as the thread.
+    /// In a separate thread, since pinning lasts as long as the thread.
     #[test]
     fn what_is_granted_is_what_the_kernel_says() {
         let check = || {

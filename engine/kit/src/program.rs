@@ -51,7 +51,7 @@ impl Mapping {
         }
     }
 
-    /// Addresses of pages that are in no memory, as far as mincore(2) tells.
+    /// Addresses of pages that are not resident, according to mincore(2).
     fn missing(&self) -> Vec<usize> {
         let page_bytes = rustix::param::page_size();
         let mut states = vec![1_u8; self.length.div_ceil(page_bytes)];

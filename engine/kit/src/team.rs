@@ -63,7 +63,7 @@ pub struct Share<T> {
 /// what it needs, calls [`Member::start`], and works while [`Member::goes_on`].
 ///
 /// # Errors
-/// The first failure in time of any member; the others are told to stop. `HostLacks` when
+/// The first failure in time of any member; the others are asked to stop. `HostLacks` when
 /// threads cannot be made or placed.
 pub fn execute<S, P, T, W>(
     crew: &mut [S],

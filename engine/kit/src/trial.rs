@@ -13,9 +13,18 @@ pub trait Trial {
     /// How often the clock is read.
     fn timing(&self) -> Timing;
 
-    /// How many threads measure at once, each on a CPU of its own as far as there are enough.
+    /// How many threads measure at once, each on its own CPU while there are enough.
     fn threads(&self) -> usize {
         1
+    }
+
+    /// Looks, as long as a person would wait for it, whether the work can be done to its end; for
+    /// those who validate. The run finds out by itself.
+    ///
+    /// # Errors
+    /// Those of the run that can be foreseen.
+    fn foresee(&self) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Prepares, executes and checks. Timed regions lie inside; the ledger is used between

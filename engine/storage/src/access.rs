@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
 
 use self::cold::Cold;
-pub use self::cold::{check_cache_limit, Footprint};
+pub use self::cold::{check_cache_limit, is_from_device, Footprint};
 use self::warm::Warm;
 
 /// Share of the bytes moved that the device must have seen when direct access is declared.

@@ -6,7 +6,7 @@ pub mod fault;
 pub mod floor;
 pub mod io;
 pub mod scratch;
-pub mod stand;
 #[cfg(test)]
 mod testing;
+pub mod working_dir;
 pub mod workload;

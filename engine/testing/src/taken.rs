@@ -1,4 +1,4 @@
-//! What a trial told.
+//! The events of a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 

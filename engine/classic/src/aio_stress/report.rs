@@ -4,59 +4,59 @@ use std::collections::BTreeMap;
 
 use wire::{Event, Hello, Latency, Sample};
 
-use super::request::{Request, Stage, STAGES};
+use super::{asked_stages, Stage, STAGES};
 use crate::bench::Printer;
+use crate::tool::Settings;
 
 const MIB: f64 = 1_048_576.0;
 /// Upper limits of the classes that latencies are counted in, in ms.
 const CLASSES_MS: [u64; 6] = [100, 250, 500, 1_000, 5_000, 10_000];
 
 /// Prints each stage when it is over.
-pub struct Report<'a> {
-    request: &'a Request,
+pub struct Report {
+    settings: Settings,
     threads: u64,
     /// Of the stage under way, by metric.
     samples: BTreeMap<String, Sample>,
 }
 
-impl<'a> Report<'a> {
-    /// For what `request` asks for.
-    pub fn new(request: &'a Request) -> Self {
+impl Report {
+    pub fn new(settings: Settings) -> Self {
         Self {
-            request,
+            settings,
             threads: 1,
             samples: BTreeMap::new(),
         }
     }
 
     fn head(&self, hello: &Hello) -> String {
-        let request = self.request;
+        let number = |name| self.settings.number(name);
         let mut text = String::new();
-        for stage in &request.stages {
+        let asked = asked_stages(&self.settings).unwrap_or_default();
+        for stage in &asked {
             text += &format!("adding stage {}\n", stage.label);
         }
-        let mut stages = STAGES.iter();
-        if let Some(first) = stages.find(|stage| request.stages.contains(stage)) {
+        let is_asked = |stage: &&Stage| asked.iter().any(|asked| asked.name == stage.name);
+        if let Some(first) = STAGES.iter().find(is_asked) {
             text += &format!("starting with {}\n", first.label);
         }
-        let files = request.files.len() as u32;
-        let built = request.batch.min(request.depth);
-        let (submit_max, batch) = match request.submit_max {
-            0 => (files * built * request.contexts, built),
+        let (files, contexts) = (number("files"), number("contexts"));
+        let built = number("batch").min(number("depth"));
+        let (submit_max, batch) = match number("submit_max") {
+            0 => (files * built * contexts, built),
             most => (most, built.min(most)),
         };
         text + &format!(
             "file size {}MB, record size {}KB, depth {}, ios per iteration {batch}\n\
              max io_submit {submit_max}, buffer alignment set to {}KB\n\
-             threads {} files {files} contexts {} context offset {}MB verification {}\n",
-            request.file.bytes() >> 20,
-            request.record.bytes() >> 10,
-            request.depth,
-            request.alignment.bytes() >> 10,
+             threads {} files {files} contexts {contexts} context offset {}MB verification {}\n",
+            number("file") >> 20,
+            number("record") >> 10,
+            number("depth"),
+            number("alignment") >> 10,
             hello.effective["threads"],
-            request.contexts,
-            request.context_offset.bytes() >> 20,
-            if request.verifies { "on" } else { "off" },
+            number("context_offset") >> 20,
+            if self.settings.has("-v") { "on" } else { "off" },
         )
     }
 
@@ -70,17 +70,15 @@ impl<'a> Report<'a> {
         let of = |ending: &str| samples.get(&format!("{}{ending}", stage.metric));
         let (label, mut text) = (stage.label, String::new());
         let delays = |ending| of(ending).and_then(|sample: &Sample| sample.latency_ns.as_ref());
-        if let Some(submits) = delays("_submit_mean").filter(|_| self.request.shows_submits) {
+        if let Some(submits) = delays("_submit_mean").filter(|_| self.settings.has("-l")) {
             text += &latencies("latency", submits);
         }
-        if let Some(requests) = delays("").filter(|_| self.request.shows_completions) {
+        if let Some(requests) = delays("").filter(|_| self.settings.has("-L")) {
             text += &latencies("completion latency", requests);
         }
-        if let ([file], 1, Some(rate)) = (
-            self.request.files.as_slice(),
-            self.request.contexts,
-            of("_before_fsync"),
-        ) {
+        let files: Vec<_> = self.settings.operands().collect();
+        let contexts = self.settings.number("contexts");
+        if let ([file], 1, Some(rate)) = (&*files, contexts, of("_before_fsync")) {
             text += &format!("{label} on {} {}\n", file.display(), amount(rate));
         }
         if let Some(rate) = of("") {
@@ -93,7 +91,7 @@ impl<'a> Report<'a> {
     }
 }
 
-impl Printer for Report<'_> {
+impl Printer for Report {
     fn text_of(&mut self, event: &Event) -> String {
         match event {
             Event::Hello(hello) => {
@@ -117,7 +115,7 @@ fn amount(rate: &Sample) -> String {
     format!("({rate_mb:.2} MB/s) {mb:.2} MB in {elapsed_s:.2}s")
 }
 
-/// Least, average and most, and how many fell into each class; those beyond all are told last.
+/// Minimum, mean, maximum, and the count in each class; those above all classes come last.
 fn latencies(label: &str, latency: &Latency) -> String {
     let mut text = format!(
         "{label} min {:.2} avg {:.2} max {:.2}\n\t",

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::path::PathBuf;
 
 use wire::{End, Event, Sample};
 
-use super::request::Request;
 use crate::bench::Printer;
 use crate::date;
+use crate::tool::{Settings, Target};
 
 const DATE: &CStr = c"%a %b %e %H:%M:%S %Z %Y";
 const KIB: u64 = 1_024;
@@ -55,8 +56,9 @@ const fn phase(metric: &'static str, title: &'static str, rate: &'static str) ->
 }
 
 /// Gathers what the phases found; the seconds that the original counts are known at the end.
-pub struct Report<'a> {
-    request: &'a Request,
+pub struct Report {
+    settings: Settings,
+    root: PathBuf,
     /// When the phase under way began.
     begun: String,
     samples: BTreeMap<String, Found>,
@@ -69,11 +71,11 @@ struct Found {
     ended: String,
 }
 
-impl<'a> Report<'a> {
-    /// For what `request` asks for.
-    pub fn new(request: &'a Request) -> Self {
+impl Report {
+    pub fn new(settings: Settings, target: &Target) -> Self {
         Self {
-            request,
+            root: target.directory.join(settings.word("root")),
+            settings,
             begun: String::new(),
             samples: BTreeMap::new(),
         }
@@ -81,23 +83,20 @@ impl<'a> Report<'a> {
 
     /// To be asked for only when the job has been accepted: then all that is counted is small.
     fn head(&self) -> String {
-        let Request {
-            levels,
-            directories,
-            files,
-            ..
-        } = *self.request;
-        let of_level = |level| u64::from(directories).pow(level);
-        let directories_all: u64 = (0..=levels).map(of_level).sum();
-        let files_all = directories_all * u64::from(files);
-        let file_kib = self.request.file_bytes() / KIB;
+        let number = |name| self.settings.number(name);
+        let [levels, directories, files] = ["levels", "directories", "files"].map(number);
+        let directories_all: u64 = (0..=levels)
+            .map(|level| directories.pow(level as u32))
+            .sum();
+        let files_all = directories_all * files;
+        let file_kib = number("size") / KIB;
         format!(
             "fdtree-1.0.2: starting at {}/\n\
              \tcreating/deleting {levels} directory levels with {directories} directories at each level\n\
              \tfor a total of {directories_all} directories\n\
              \twith {files} files of size {file_kib}KiB per directory\n\
              \tfor a total of {files_all} files and {}KiB\n",
-            self.request.root().display(),
+            self.root.display(),
             files_all * file_kib,
         )
     }
@@ -109,7 +108,7 @@ impl<'a> Report<'a> {
             let Some(found) = self.samples.get(phase.metric) else {
                 continue;
             };
-            let times = if self.request.in_process {
+            let times = if self.settings.has("--in-process") {
                 let in_s = out_s;
                 out_s += found.sample.elapsed_s;
                 [in_s, out_s, found.sample.elapsed_s].map(|s| format!("{s:.3}"))
@@ -143,13 +142,13 @@ impl<'a> Report<'a> {
     /// The original's figure, or the exact one in multiples of `unit`, as a whole number.
     fn figure(&self, sample: &Sample, unit: f64) -> u64 {
         match &sample.native {
-            Some(native) if !self.request.in_process => native.value as u64,
+            Some(native) if !self.settings.has("--in-process") => native.value as u64,
             _ => (sample.value / unit) as u64,
         }
     }
 }
 
-impl Printer for Report<'_> {
+impl Printer for Report {
     fn text_of(&mut self, event: &Event) -> String {
         match event {
             Event::Hello(_) => return self.head(),

@@ -1,15 +1,18 @@
 //! The table: one row for each pass.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 
+use kit::append::append;
+use kit::failure::io_failure;
 use rustix::fs::statvfs;
-use wire::{End, Event, Hello, Sample};
+use wire::{End, Event, Failure, Hello, Sample};
 
-use super::request::Request;
+use super::METHODS;
 use crate::bench::Printer;
 use crate::date;
+use crate::tool::{Settings, Target};
 
 const COLUMNS: &str = "FSUse%        Count         Size    Files/sec     App Overhead";
 /// Metrics of the further columns, and what these are called.
@@ -22,10 +25,9 @@ const CALLS: [(&str, &str); 6] = [
     ("unlink", "UNLINK"),
 ];
 
-/// Makes rows of samples as they come.
-pub struct Table<'a> {
-    request: &'a Request,
-    line: String,
+/// Makes rows of samples as they come, and adds them to the log.
+pub struct Table {
+    settings: Settings,
     /// Where the fill level is looked at.
     directory: PathBuf,
     /// Of the pass under way, by metric.
@@ -34,36 +36,33 @@ pub struct Table<'a> {
     text: String,
 }
 
-impl<'a> Table<'a> {
-    /// Of the command line `arguments`.
-    pub fn new(request: &'a Request, arguments: &[OsString]) -> Self {
-        let words = arguments.iter().map(|word| word.to_string_lossy());
-        let words = ["fs_mark".into()].into_iter().chain(words);
+impl Table {
+    pub fn new(settings: Settings, target: &Target) -> Self {
+        let first = settings.words_of("directories")[0];
         Self {
-            request,
-            line: words.map(|word| format!(" {word} ")).collect(),
-            directory: request.places.paths().next().unwrap_or_default(),
+            directory: target.directory.join(first),
+            settings,
             samples: BTreeMap::new(),
             files: 0,
             text: String::new(),
         }
     }
 
-    /// All that was printed.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     fn head(&self, hello: &Hello) -> String {
-        let Request {
-            method,
-            name_length,
-            random_characters,
-            size,
-            write_block,
-            ..
-        } = self.request;
-        let stamp = name_length.saturating_sub(*random_characters);
+        let number = |name| self.settings.number(name);
+        let [name_length, random_characters] = ["name_length", "random_characters"].map(number);
+        let stamp = name_length - random_characters;
+        let words = self
+            .settings
+            .words
+            .iter()
+            .map(|word| word.to_string_lossy());
+        let line = ["fs_mark".into()].into_iter().chain(words);
+        let mut methods = METHODS.iter();
+        let sync = self.settings.word("sync");
+        let method = methods
+            .find(|method| method.name == sync)
+            .expect("-S took one of them");
         let mut text = format!(
             "\n# {}\n\
              #\tTable laid out as by Version 3.3, {} thread(s) starting at {}\n\
@@ -73,17 +72,17 @@ impl<'a> Table<'a> {
              {random_characters} at random\n\
              #\tFiles info: size {} bytes, {} bytes per write\n\
              #\tApp overhead: microseconds outside of system calls on files, of all threads\n",
-            self.line,
+            line.map(|word| format!(" {word} ")).collect::<String>(),
             hello.effective["threads"],
             date::now(date::CTIME),
             method.label,
             method.about,
             self.directories(),
-            size.bytes(),
-            write_block.bytes(),
+            number("size"),
+            number("write_block"),
         );
         let mut columns = COLUMNS.to_owned();
-        if self.request.is_verbose {
+        if self.settings.has("-v") {
             text += "#\tTimes of system calls are in microseconds.\n";
             for (_, name) in CALLS {
                 columns += &format!(" {:>26}", format!("{name} (Min/Avg/Max)"));
@@ -93,11 +92,8 @@ impl<'a> Table<'a> {
     }
 
     fn directories(&self) -> String {
-        let Request {
-            subdirectories,
-            files_per_subdirectory,
-            ..
-        } = self.request;
+        let [subdirectories, files_per_subdirectory] =
+            ["subdirectories", "files_per_subdirectory"].map(|name| self.settings.number(name));
         match (subdirectories, files_per_subdirectory) {
             (0, _) => "no subdirectories used".to_owned(),
             (_, 0) => format!("{subdirectories} subdirectories, 180 seconds each, by the clock"),
@@ -115,13 +111,14 @@ impl<'a> Table<'a> {
         let mut row = format!(
             "{used_percent:6} {:12} {:12} {:12.1} {:16.0}",
             self.files,
-            self.request.size.bytes(),
+            self.settings.number("size"),
             native(Some(files)),
             native(samples.get("overhead")),
         );
-        if self.request.is_verbose {
+        if self.settings.has("-v") {
             for (metric, _) in CALLS {
-                let [min, avg, max] = times_us(metric, samples.get(metric), self.request);
+                let [min, avg, max] =
+                    times_us(metric, samples.get(metric), self.settings.word("sync"));
                 row += &format!(" {min:8} {avg:8} {max:8}");
             }
         }
@@ -141,7 +138,7 @@ impl<'a> Table<'a> {
     }
 }
 
-impl Printer for Table<'_> {
+impl Printer for Table {
     fn text_of(&mut self, event: &Event) -> String {
         let text = match event {
             Event::Hello(hello) => self.head(hello),
@@ -157,6 +154,15 @@ impl Printer for Table<'_> {
         self.text += &text;
         text
     }
+
+    fn finish(&mut self, _: bool) -> Result<Vec<String>, Failure> {
+        let log = self.settings.path(&["-l"]);
+        if !self.text.is_empty() {
+            append(&log, |log| log.write_all(self.text.as_bytes()))
+                .map_err(|error| io_failure("write", &log, &error))?;
+        }
+        Ok(Vec::new())
+    }
 }
 
 fn native(sample: Option<&Sample>) -> f64 {
@@ -166,9 +172,9 @@ fn native(sample: Option<&Sample>) -> f64 {
 
 /// Least, average and longest time of a kind of call, in whole µs, as the original has them: it
 /// knows only the average of a sync, or of the one fsync that may follow it.
-fn times_us(metric: &str, sample: Option<&Sample>, request: &Request) -> [u64; 3] {
+fn times_us(metric: &str, sample: Option<&Sample>, sync: &str) -> [u64; 3] {
     let avg_us = native(sample) as u64;
-    let is_single = metric == "sync" || metric == "fsync" && request.method.name == "sync-first";
+    let is_single = metric == "sync" || metric == "fsync" && sync == "sync-first";
     match sample.and_then(|sample| sample.latency_ns.as_ref()) {
         Some(times) if !is_single => [times.min / 1_000, avg_us, times.max / 1_000],
         _ => [0, avg_us, 0],

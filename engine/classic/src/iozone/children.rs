@@ -11,8 +11,8 @@ use super::request::{Figures, Request};
 use crate::bench::Printer;
 use crate::sheet::{Cell, Sheet};
 
-/// The blocks of one number of children; they are printed when all phases of a job are done, because
-/// what the children moved is told then.
+/// The blocks of one number of children, printed when all phases of a job are done, because only
+/// then is it known what the children moved.
 pub struct Blocks<'a> {
     request: &'a Request,
     many: &'a Many,

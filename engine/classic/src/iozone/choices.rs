@@ -1,157 +1,107 @@
 //! The options of IOzone: those that are understood, and those that are refused by name.
 
-use crate::options::Choice;
+use crate::options::{table, Choice};
 
 const CLUSTER: &str = "one host works here; start the engine on each, as the lab does";
 const DEDUP: &str = "shares are a job's: content = {\"compressible\": 0.5, \"dedupable\": 0.2}";
 const MAPPED: &str = "a mapping is used as it comes; -B, -D and -G are understood";
 
 /// All of them, single letters first.
-pub const CHOICES: &[Choice] = &[
-    Choice::flag(
-        "-a",
-        "auto mode: sizes of files and records grow between bounds",
-    ),
-    Choice::flag("-A", "auto mode without crossover, tests 0 and 1 only"),
-    Choice::value(
-        "-b",
-        "FILE",
-        "also write a spreadsheet: .xlsx, else in the format of Excel 2",
-    ),
-    Choice::flag("-B", "map the test file into memory and copy records"),
-    Choice::flag("-c", "close inside the timed region"),
-    Choice::flag("-C", "of many children, show what each moved"),
-    Choice::value(
-        "-d",
-        "US",
-        "of many children, release each so many microseconds after the last",
-    ),
-    Choice::flag(
-        "-D",
-        "as -B, with msync(MS_ASYNC) after each record written",
-    ),
-    Choice::flag("-e", "fsync inside the timed region"),
-    Choice::flag("-E", "execute tests 9 and 10 too (pwrite, pread)"),
-    Choice::value("-f", "FILE", "test file of a single stream"),
-    Choice::value(
-        "-F",
-        "FILES",
-        "test files of many children, one each, in one directory",
-    ),
-    Choice::value("-g", "SIZE", "largest file in auto mode"),
-    Choice::flag("-G", "as -B, with msync(MS_SYNC) after each record written"),
-    Choice::flag("-h", "print this list"),
-    Choice::value(
-        "-H",
-        "DEPTH",
-        "asynchronous I/O, so many records under way, each copied once more",
-    ),
-    Choice::value("-i", "N", "execute test N; may be repeated"),
-    Choice::flag("-I", "direct I/O, verified"),
-    Choice::value("-j", "RECORDS", "stride of strided reads"),
-    Choice::value("-J", "MS", "think so long before each record; not counted"),
-    Choice::value("-k", "DEPTH", "as -H, without the copies"),
-    Choice::flag("-K", "seek away and back now and then in sequential reads"),
-    Choice::value("-l", "N", "fewest children"),
-    Choice::value(
-        "-L",
-        "BYTES",
-        "size of a cache line; shown, buffers are touched whole anyway",
-    ),
-    Choice::left_out("-m", "one buffer is used for all records"),
-    Choice::flag("-M", "show the machine"),
-    Choice::value("-n", "SIZE", "smallest file in auto mode"),
-    Choice::flag("-N", "figures in microseconds per operation"),
-    Choice::flag("-o", "open files for synchronous writes"),
-    Choice::flag("-O", "figures in operations per second"),
-    Choice::flag("-p", "purge the processor's caches before each record"),
-    Choice::value("-P", "CPU", "first CPU to work on"),
-    Choice::value("-q", "SIZE", "largest record in auto mode"),
-    Choice::flag(
-        "-Q",
-        "log offset, latency and size of every operation to files here; --force adds to old ones",
-    ),
-    Choice::value("-r", "SIZE", "size of a record; may be repeated"),
-    Choice::flag("-R", "also print the figures as matrices"),
-    Choice::value("-s", "SIZE", "size of a file; may be repeated"),
-    Choice::value("-S", "KB", "size of the processor's cache, which -p purges"),
-    Choice::value("-t", "N", "throughput of N children; may be repeated"),
-    Choice::flag("-T", "children are threads, not processes"),
-    Choice::value("-u", "N", "most children"),
-    Choice::left_out(
-        "-U",
-        "nothing is unmounted; use -I, or the engine's access out-of-cache",
-    ),
-    Choice::flag("-v", "print the version"),
-    Choice::value("-V", "PATTERN", "fill and compare every byte"),
-    Choice::flag("-w", "keep the test file"),
-    Choice::flag("-W", "lock the file while it is written or read"),
-    Choice::flag("-x", "of many children, do not stop when the first is done"),
-    Choice::left_out(
-        "-X",
-        "no telemetry files; orders are sequential, random or strided",
-    ),
-    Choice::left_out(
-        "-Y",
-        "no telemetry files; orders are sequential, random or strided",
-    ),
-    Choice::value("-y", "SIZE", "smallest record in auto mode"),
-    Choice::flag("-z", "no crossover: small records on large files too"),
-    Choice::left_out("-Z", MAPPED),
-    Choice::left_out("-+a", DEDUP),
-    Choice::left_out("-+A", MAPPED),
-    Choice::left_out("-+b", "writes come without pauses"),
-    Choice::flag("-+B", "sequential order in the mixed workload"),
-    Choice::left_out("-+c", CLUSTER),
-    Choice::left_out("-+C", DEDUP),
-    Choice::flag(
-        "-+d",
-        "contents that tell each record, compared byte by byte",
-    ),
-    Choice::flag("-+D", "open files with O_DSYNC"),
-    Choice::left_out("-+e", "files are written whole"),
-    Choice::flag(
-        "-+E",
-        "read a file that is there already, whatever its contents",
-    ),
-    Choice::left_out("-+F", "files of children are new"),
-    Choice::left_out("-+h", CLUSTER),
-    Choice::left_out("-+H", "time is taken from this host's monotonic clock"),
-    Choice::left_out("-+i", CLUSTER),
-    Choice::left_out("-+J", "time to think is never counted"),
-    Choice::flag("-+k", "divide the file size by the number of children"),
-    Choice::value("-+K", "N", "children that read in the mixed workload"),
-    Choice::flag("-+l", "lock each record while it is moved"),
-    Choice::left_out("-+L", "each child has a file of its own"),
-    Choice::left_out("-+m", CLUSTER),
-    Choice::left_out("-+M", DEDUP),
-    Choice::flag("-+n", "no second passes"),
-    Choice::left_out("-+N", "the test file is always new"),
-    Choice::left_out("-+O", "children work as fast as they can"),
-    Choice::value(
-        "-+p",
-        "PERCENT",
-        "share of the children that read in the mixed workload",
-    ),
-    Choice::left_out("-+P", "time is taken from this host's monotonic clock"),
-    Choice::left_out("-+q", "passes follow one another without a pause"),
-    Choice::left_out("-+Q", DEDUP),
-    Choice::flag("-+r", "open files with O_RSYNC and O_SYNC"),
-    Choice::left_out("-+R", "name the files with -F"),
-    Choice::left_out("-+s", CLUSTER),
-    Choice::left_out("-+S", DEDUP),
-    Choice::left_out("-+t", CLUSTER),
-    Choice::left_out("-+T", "start and end of each child are not logged"),
-    Choice::left_out("-+u", "CPU time is in the last line of --json"),
-    Choice::left_out("-+V", "each child has a file of its own"),
-    Choice::left_out("-+w", DEDUP),
-    Choice::left_out("-+W", DEDUP),
-    Choice::value("-+x", "FACTOR", "what files grow by in auto mode"),
-    Choice::flag("-+X", "fill with the byte 0xBB"),
-    Choice::left_out("-+y", DEDUP),
-    Choice::left_out(
-        "-+z",
-        "jobs have histograms of latency (timing \"operation\")",
-    ),
-    Choice::flag("-+Z", "fill with the byte 0xA5"),
+pub const CHOICES: &[Choice] = table![
+    flag("-a", "auto mode: sizes of files and records grow between bounds");
+    flag("-A", "auto mode without crossover, tests 0 and 1 only");
+    value("-b", "FILE", "also write a spreadsheet: .xlsx, else in the format of Excel 2");
+    flag("-B", "map the test file into memory and copy records");
+    flag("-c", "close inside the timed region");
+    flag("-C", "of many children, show what each moved");
+    value("-d", "US", "of many children, release each so many microseconds after the last");
+    flag("-D", "as -B, with msync(MS_ASYNC) after each record written");
+    flag("-e", "fsync inside the timed region");
+    flag("-E", "execute tests 9 and 10 too (pwrite, pread)");
+    value("-f", "FILE", "test file of a single stream");
+    value("-F", "FILES", "test files of many children, one each, in one directory");
+    value("-g", "SIZE", "largest file in auto mode");
+    flag("-G", "as -B, with msync(MS_SYNC) after each record written");
+    flag("-h", "print this list");
+    value("-H", "DEPTH", "asynchronous I/O, so many records under way, each copied once more");
+    value("-i", "N", "execute test N; may be repeated");
+    flag("-I", "direct I/O, verified");
+    value("-j", "RECORDS", "stride of strided reads");
+    value("-J", "MS", "think so long before each record; not counted");
+    value("-k", "DEPTH", "as -H, without the copies");
+    flag("-K", "seek away and back now and then in sequential reads");
+    value("-l", "N", "fewest children");
+    value("-L", "BYTES", "size of a cache line; shown, buffers are touched whole anyway");
+    left_out("-m", "one buffer is used for all records");
+    flag("-M", "show the machine");
+    value("-n", "SIZE", "smallest file in auto mode");
+    flag("-N", "figures in microseconds per operation");
+    flag("-o", "open files for synchronous writes");
+    flag("-O", "figures in operations per second");
+    flag("-p", "purge the processor's caches before each record");
+    value("-P", "CPU", "first CPU to work on");
+    value("-q", "SIZE", "largest record in auto mode");
+    flag("-Q", "log offset, latency and size of every operation to files here; --force adds to \
+        old ones");
+    value("-r", "SIZE", "size of a record; may be repeated");
+    flag("-R", "also print the figures as matrices");
+    value("-s", "SIZE", "size of a file; may be repeated");
+    value("-S", "KB", "size of the processor's cache, which -p purges");
+    value("-t", "N", "throughput of N children; may be repeated");
+    flag("-T", "children are threads, not processes");
+    value("-u", "N", "most children");
+    left_out("-U", "nothing is unmounted; use -I, or the engine's access out-of-cache");
+    flag("-v", "print the version");
+    value("-V", "PATTERN", "fill and compare every byte");
+    flag("-w", "keep the test file");
+    flag("-W", "lock the file while it is written or read");
+    flag("-x", "of many children, do not stop when the first is done");
+    left_out("-X", "no telemetry files; orders are sequential, random or strided");
+    left_out("-Y", "no telemetry files; orders are sequential, random or strided");
+    value("-y", "SIZE", "smallest record in auto mode");
+    flag("-z", "no crossover: small records on large files too");
+    left_out("-Z", MAPPED);
+    left_out("-+a", DEDUP);
+    left_out("-+A", MAPPED);
+    left_out("-+b", "writes come without pauses");
+    flag("-+B", "sequential order in the mixed workload");
+    left_out("-+c", CLUSTER);
+    left_out("-+C", DEDUP);
+    flag("-+d", "contents that tell each record, compared byte by byte");
+    flag("-+D", "open files with O_DSYNC");
+    left_out("-+e", "files are written whole");
+    flag("-+E", "read a file that is there already, whatever its contents");
+    left_out("-+F", "files of children are new");
+    left_out("-+h", CLUSTER);
+    left_out("-+H", "time is taken from this host's monotonic clock");
+    left_out("-+i", CLUSTER);
+    left_out("-+J", "time to think is never counted");
+    flag("-+k", "divide the file size by the number of children");
+    value("-+K", "N", "children that read in the mixed workload");
+    flag("-+l", "lock each record while it is moved");
+    left_out("-+L", "each child has a file of its own");
+    left_out("-+m", CLUSTER);
+    left_out("-+M", DEDUP);
+    flag("-+n", "no second passes");
+    left_out("-+N", "the test file is always new");
+    left_out("-+O", "children work as fast as they can");
+    value("-+p", "PERCENT", "share of the children that read in the mixed workload");
+    left_out("-+P", "time is taken from this host's monotonic clock");
+    left_out("-+q", "passes follow one another without a pause");
+    left_out("-+Q", DEDUP);
+    flag("-+r", "open files with O_RSYNC and O_SYNC");
+    left_out("-+R", "name the files with -F");
+    left_out("-+s", CLUSTER);
+    left_out("-+S", DEDUP);
+    left_out("-+t", CLUSTER);
+    left_out("-+T", "start and end of each child are not logged");
+    left_out("-+u", "CPU time is in the last line of --json");
+    left_out("-+V", "each child has a file of its own");
+    left_out("-+w", DEDUP);
+    left_out("-+W", DEDUP);
+    value("-+x", "FACTOR", "what files grow by in auto mode");
+    flag("-+X", "fill with the byte 0xBB");
+    left_out("-+y", DEDUP);
+    left_out("-+z", "jobs have histograms of latency (timing \"operation\")");
+    flag("-+Z", "fill with the byte 0xA5");
 ];

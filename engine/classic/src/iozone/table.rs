@@ -34,7 +34,7 @@ pub struct Table {
     /// Sizes that are asked for, in bytes.
     pub files: Vec<u64>,
     pub records: Vec<u64>,
-    /// Codes of the warnings that people were told.
+    /// Codes of the warnings that were printed.
     told: BTreeSet<String>,
 }
 

@@ -2,13 +2,12 @@
 //!
 //! Differences from the original: a file that is named and not there, a command that is not
 //! understood and a value out of range end a script with an error that names the line (at a
-//! terminal they are told, and the next command is read). Empty lines and lines that begin with
+//! terminal they are printed, and the next command is read). Empty lines and lines that begin with
 //! `#` are passed over. The last character of a line is not dropped.
 
 mod commands;
 mod report;
 mod session;
-mod settings;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};

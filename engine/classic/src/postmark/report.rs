@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use wire::{Event, Native};
 
-use super::settings::Form;
 use crate::bench::Printer;
 
 const KILO: f64 = 1024.0;
@@ -58,10 +57,11 @@ impl Printer for Report {
 
 impl Report {
     /// The report of a run that was done.
-    pub fn text(&self, form: Form) -> String {
-        match form {
-            Form::Verbose => self.verbose(),
-            Form::Terse => self.terse(),
+    pub fn text(&self, is_terse: bool) -> String {
+        if is_terse {
+            self.terse()
+        } else {
+            self.verbose()
         }
     }
 
@@ -118,7 +118,7 @@ impl Report {
     }
 
     /// One line: thirteen figures with a blank between them. Those of creation alone and deletion
-    /// alone are rounded down, as in the long form; the seconds that they took are not told.
+    /// alone are rounded down, as in the long form; the seconds that they took are not printed.
     fn terse(&self) -> String {
         let [total_s, transaction_s] = ["total_time", "transaction_time"].map(|m| self.native(m));
         let per = |seconds: u64| move |count: u64| count as f64 / seconds as f64;
@@ -201,7 +201,7 @@ mod tests {
             is_under_way: true,
         };
         assert_eq!(
-            report.text(Form::Terse),
+            report.text(true),
             "16 16 25000.00 13744.25 20000.00 12494.25 12507.81 12292.31 13744.25 19816.00 \
              12505.75 25066682.00 27567048.00\n"
         );

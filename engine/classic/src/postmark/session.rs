@@ -10,9 +10,8 @@ use kit::failure::{bad_parameter, failure, interrupted, io_failure};
 use kit::stop;
 use wire::{Failure, FailureKind};
 
-use super::commands::{self, Command};
+use super::commands::{self, Command, Settings};
 use super::report::Report;
-use super::settings::Settings;
 use crate::bench::{job, Bench};
 use crate::overwrite;
 
@@ -21,7 +20,7 @@ const DEPTH: usize = 16;
 
 /// Where commands come from.
 pub enum Source {
-    /// A person: an error is told, and the next command read.
+    /// A person: an error is printed, and the next command read.
     Terminal,
     /// A file, called so: an error ends everything.
     Script(String),
@@ -118,14 +117,14 @@ impl<'a, 'b> Session<'a, 'b> {
     }
 
     fn run(&mut self, into: Option<&Path>) -> Result<(), Failure> {
-        let directory = self.settings.directory();
+        let directory = self.settings.directory.clone();
         if self.bench.force() {
-            make_room(&directory, self.settings.subdirectories)?;
+            make_room(&directory, self.settings.subdirectories())?;
         }
         let mut report = Report::default();
         let job = job("postmark", self.settings.parameters(), &directory);
         self.bench.execute(&job, &mut report)?;
-        self.put(into, &report.text(self.settings.report))
+        self.put(into, &report.text(self.settings.is_terse))
     }
 
     /// Prints `text`, or adds it to a file.

@@ -10,7 +10,7 @@ use std::path::Path;
 use kit::failure::{failure, io_failure};
 use wire::{Failure, FailureKind};
 
-/// What stands in one cell.
+/// The content of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     Empty,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Event, Latency, Sample};
+use wire::{Event, Failure, Latency, Sample};
 
-use super::request::{Phase, Request, Version, PHASES};
+use super::{Phase, FIRST, PHASES};
 use crate::bench::Printer;
+use crate::tool::Settings;
 
 const MIB: f64 = 1_048_576.0;
 const RATE_RULE: &str = "-----------------------+----------+--------------+----------+---------";
@@ -13,8 +14,8 @@ const LATENCY_RULE: &str =
     "--------------+-----------------+-----------------+----------+-----------";
 
 /// Gathers what the phases found, and prints it when all are done, as the original.
-pub struct Table<'a> {
-    request: &'a Request,
+pub struct Table {
+    settings: Settings,
     /// The rates, by metric.
     rates: BTreeMap<String, Sample>,
 }
@@ -35,17 +36,16 @@ struct Delays {
     above_10_s: u64,
 }
 
-impl<'a> Table<'a> {
-    /// For what `request` asks for.
-    pub fn new(request: &'a Request) -> Self {
+impl Table {
+    pub fn new(settings: Settings) -> Self {
         Self {
-            request,
+            settings,
             rates: BTreeMap::new(),
         }
     }
 
     /// Where figures credit other bytes than were moved, and by how much.
-    pub fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<String> {
         let remark = |(phase, rate): (&Phase, &Sample)| {
             let moved = rate.value / MIB;
             let inflation = native_rate(rate) / moved;
@@ -67,13 +67,13 @@ impl<'a> Table<'a> {
 
     fn cpu(&self, phase: &Phase, counters: &BTreeMap<String, u64>) -> Cpu {
         // At first, each thread added the time of the whole process.
-        let overcount = match self.request.version {
-            Version::Release033 => self.request.threads,
-            Version::Snapshot2017 | Version::Snapshot2024 => 1,
+        let overcount = match self.settings.word("version") {
+            FIRST => self.settings.number("threads"),
+            _ => 1,
         };
         let seconds = |mode: &str| {
             let used_us = counters.get(&format!("{}_{mode}_us", phase.metric));
-            f64::from(overcount) * used_us.copied().unwrap_or_default() as f64 / 1e6
+            overcount as f64 * used_us.copied().unwrap_or_default() as f64 / 1e6
         };
         Cpu {
             user_s: seconds("user"),
@@ -102,7 +102,7 @@ impl<'a> Table<'a> {
              +{RATE_RULE}+\n\
              {rows}\
              `----------------------------------------------------------------------'\n",
-            self.request.threads
+            self.settings.number("threads")
         )
     }
 
@@ -152,7 +152,7 @@ impl<'a> Table<'a> {
     }
 }
 
-impl Printer for Table<'_> {
+impl Printer for Table {
     fn text_of(&mut self, event: &Event) -> String {
         match event {
             Event::Sample(sample) => {
@@ -162,17 +162,25 @@ impl Printer for Table<'_> {
                 String::new()
             }
             Event::End(end) if end.failure.is_none() => {
-                if self.request.is_terse {
+                if self.settings.has("-T") {
                     return self.terse(&end.counters);
                 }
                 let mut text = self.rates(&end.counters);
-                if self.request.has_latencies {
+                if !self.settings.has("-L") {
                     text += &self.latencies();
                 }
                 text
             }
             _ => String::new(),
         }
+    }
+
+    fn finish(&mut self, succeeded: bool) -> Result<Vec<String>, Failure> {
+        Ok(if succeeded {
+            self.remarks()
+        } else {
+            Vec::new()
+        })
     }
 }
 

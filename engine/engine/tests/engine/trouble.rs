@@ -64,9 +64,9 @@ fn a_reader_that_goes_away_ends_the_trial() {
     assert!(left_in(directory.path()).is_empty());
 }
 
-/// Starts an attended trial and waits until it is in the middle.
-fn attended(directory: &Path) -> (Child, ChildStdin, BufReader<ChildStdout>) {
-    let mut command = command(&["run", "--attended"]);
+/// Starts a trial that stops with its input, and waits until it is in the middle.
+fn trial_with_input(directory: &Path) -> (Child, ChildStdin, BufReader<ChildStdout>) {
+    let mut command = command(&["run", "--exit-on-stdin-eof"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -76,9 +76,9 @@ fn attended(directory: &Path) -> (Child, ChildStdin, BufReader<ChildStdout>) {
 }
 
 #[test]
-fn an_attended_trial_goes_on_while_its_input_is_open() {
+fn a_trial_that_stops_with_its_input_goes_on_while_that_is_open() {
     let directory = scratch_directory();
-    let (mut child, mut stdin, mut lines) = attended(directory.path());
+    let (mut child, mut stdin, mut lines) = trial_with_input(directory.path());
     writeln!(stdin, "still here").unwrap();
     let mut line = String::new();
     while !line.contains("\"sample\"") {

@@ -53,7 +53,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// As `/proc` tells.
+    /// As `/proc` lists it.
     ///
     /// # Errors
     /// `HostLacks` a memory controller.

@@ -173,7 +173,7 @@ impl Content {
         }
     }
 
-    /// The memory that all records lie in: for requests whose memory is made known beforehand.
+    /// The memory of all records, for requests whose memory is registered beforehand.
     pub fn memory(&self) -> &[u8] {
         &self.pool
     }

@@ -148,7 +148,7 @@ fn a_panic_reaches_the_caller() {
     let _ = execute(&mut [false, true], Finish::Everyone, PassProbe::new, work);
 }
 
-/// In a thread of its own, since pinning lasts as long as the thread.
+/// In a separate thread, since pinning lasts as long as the thread.
 #[test]
 fn members_are_pinned_in_turn_to_what_was_granted() {
     let check = || {

@@ -60,6 +60,11 @@ pub fn check_cache_limit(access: AccessKind, asked: Option<Size>) -> Result<(), 
     within("cache_limit", asked, CACHE_MIN..=CACHE_MAX).map(|_| ())
 }
 
+/// Whether the device delivered enough of the `asked` bytes for a read that began with cold caches.
+pub fn is_from_device(delivered: u64, asked: u64) -> bool {
+    delivered as f64 >= DELIVERED_MIN * asked as f64
+}
+
 /// What is known of the cache so far.
 #[derive(Debug, Default)]
 pub struct Cold {

@@ -10,6 +10,8 @@ pub mod compilebench;
 pub mod fdtree;
 pub mod fs_mark;
 pub mod iozone;
+pub(crate) mod libc_random;
+mod mt19937;
 pub mod postmark;
 pub mod random;
 mod region;

@@ -44,7 +44,7 @@ class LocalTrial:
         prefix: Sequence[str] = (),
         limit_s: float | None = None,
         hold: Sequence[int] = (),
-        attended: bool = False,
+        exit_on_stdin_eof: bool = False,
     ) -> None:
         """Start it.
 
@@ -55,9 +55,9 @@ class LocalTrial:
             prefix: command that starts the engine where the trial shall run.
             limit_s: it is stopped after that time; ``None`` for no limit.
             hold: file descriptors that it keeps open, so that locks on them outlive us.
-            attended: it stops when its input ends, for where no signal of ours reaches it.
+            exit_on_stdin_eof: it stops when its input ends, for where no signal of ours reaches it.
         """
-        self._attended = attended
+        self._exit_on_stdin_eof = exit_on_stdin_eof
         self._keep = keep
         self._words = Words()
         self._began = time.monotonic()
@@ -70,7 +70,7 @@ class LocalTrial:
         """What there was too much of; it was stopped at that, and its beginning is kept."""
         try:
             self._process = subprocess.Popen(
-                (*prefix, *engine, "run", *(("--attended",) if attended else ())),
+                (*prefix, *engine, "run", *(("--exit-on-stdin-eof",) if exit_on_stdin_eof else ())),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._words.into,
@@ -87,9 +87,9 @@ class LocalTrial:
         """Write the job; an engine that died at once is found out by its silence."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(job + b"\n" if self._attended else job)
+            self._process.stdin.write(job + b"\n" if self._exit_on_stdin_eof else job)
             self._process.stdin.flush()
-        if not self._attended:
+        if not self._exit_on_stdin_eof:
             self._close_input()
 
     def lines(self) -> Iterator[bytes]:
@@ -121,7 +121,7 @@ class LocalTrial:
         """Ask it to end; it removes its files. Safe to call from a signal handler."""
         if self._stopped_at is None:
             self._stopped_at = time.monotonic()
-            if self._attended:
+            if self._exit_on_stdin_eof:
                 self._close_input()
             else:
                 self._signal(signal.SIGTERM)

@@ -140,7 +140,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
             prefix=up.prefix,
             limit_s=limit_s,
             hold=context.ledger.hold,
-            attended=bool(up.place.ssh),
+            exit_on_stdin_eof=bool(up.place.ssh),
         )
         with context.interrupt.stops(trial.stop):
             hello = _follow(trial, context.observer)

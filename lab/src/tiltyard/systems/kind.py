@@ -168,7 +168,7 @@ class Up:
     """Command that stands for the engine, where it is not on this host: through ssh, or into a
     guest. It takes the engine's verbs and has its pipes. Empty: this installation's engine."""
     place: Place = HERE
-    """The host that trials run on. On another one the engine is attended: it stops when its input
+    """The host that trials run on. On another one the engine stops when its input
     ends, and what is looked at before and after a trial is looked at there."""
     cpus: tuple[int, ...] = ()
     """CPUs for the measuring threads, instead of those of the study; empty: the study's."""

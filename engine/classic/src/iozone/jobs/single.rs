@@ -26,7 +26,7 @@ pub struct Single {
     pub tests: Vec<&'static Test>,
     /// Whether access is direct but for tests on C streams.
     pub has_streams_apart: bool,
-    /// Files that it will write, and may be told to remove first.
+    /// Files that it will write; --force removes them first.
     pub paths: Vec<PathBuf>,
 }
 

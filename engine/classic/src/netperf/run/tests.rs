@@ -59,6 +59,7 @@ impl Host for Stage {
     fn execute(
         &mut self,
         _: &Job,
+        _: bool,
         _: &mut dyn FnMut(&mut dyn Host, &Event),
     ) -> Result<(), Failure> {
         Err(failure(FailureKind::Internal, "netperf has no jobs"))

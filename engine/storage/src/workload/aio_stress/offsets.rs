@@ -1,6 +1,6 @@
 //! Where each request goes.
 
-use kit::libc_random::Rand;
+use crate::workload::libc_random::Rand;
 use kit::mt64::Mt64;
 
 const MIB: u64 = 1 << 20;

@@ -3,9 +3,9 @@
 use std::io::SeekFrom;
 use std::path::Path;
 
+use crate::workload::libc_random::Rand;
 use kit::failure::{failure, interrupted, no_memory};
 use kit::histogram::Histogram;
-use kit::libc_random::Rand;
 use kit::mt64::Mt64;
 use kit::team::{self, Finish};
 use kit::{stop, Ledger, OperationProbe};

@@ -11,12 +11,11 @@ use wire::{Failure, FailureKind};
 
 use super::params::{BackendName, Fill, Params};
 use super::schedule::{Settle, Step};
+use crate::access::is_from_device;
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// Page cache, directory entries and inodes.
 const ALL_CACHES: &[u8] = b"3";
-/// Share of the bytes read that must come from the device when caches were dropped.
-const COLD_MIN: f64 = 0.90;
 
 /// The caches above one directory.
 pub struct Caches {
@@ -130,7 +129,7 @@ impl Caches {
             return Ok(());
         };
         let delivered = after.since(before).read_bytes;
-        if delivered as f64 >= COLD_MIN * bytes as f64 {
+        if is_from_device(delivered, bytes) {
             self.reads.from_device += 1;
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! The random choices, drawn as Python's `random` module draws them: with the same seed they are
 //! those of the original.
 
-use kit::mt19937::Mt19937;
+use crate::workload::mt19937::Mt19937;
 
 /// A sequence of choices.
 pub struct Choices(Mt19937);

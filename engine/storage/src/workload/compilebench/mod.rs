@@ -6,7 +6,7 @@
 //! everything is on the device. Inside: finding directories and making them, open, read or
 //! write, close, unlink, rmdir, stat.
 //!
-//! Lineage: compilebench 0.6, Chris Mason, Oracle, 2007–2008; written anew from its behaviour.
+//! Lineage: compilebench 0.6, Chris Mason, Oracle, 2007–2008; reimplemented from its behaviour.
 //!
 //! Known deviations: see `DESCRIPTION`; the top directory of a tree is made and removed outside
 //! of the timed region, and none is left behind; the order of files is found out with empty
@@ -16,10 +16,10 @@
 mod caches;
 mod choices;
 mod contents;
+mod created_trees;
 mod dataset;
 mod group;
 mod measures;
-mod mover;
 mod name_space;
 mod order;
 mod params;
@@ -29,7 +29,6 @@ mod schedule;
 mod sets;
 mod spread;
 mod stage;
-mod standing;
 mod synthetic;
 mod worker;
 
@@ -72,8 +71,7 @@ impl Workload for Compilebench {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
-        let params: Params = kit::params::parse(parameters)?;
-        params.check()?;
+        let params: Params = kit::params::read(parameters)?;
         let sets = match &params.dataset {
             Some(dataset) => dataset::read(dataset)?,
             None => synthetic::sets(params.files),

@@ -11,9 +11,9 @@ use std::path::Path;
 use kit::{PassProbe, Probe};
 use wire::Failure;
 
+use super::created_trees::CreatedTrees;
 use super::name_space::NameSpace;
 use super::sets::{SetName, Sets};
-use super::standing::Standing;
 use super::worker::Worker;
 use crate::backend::Backend;
 
@@ -32,8 +32,8 @@ pub fn arrange<B: Backend, N: NameSpace>(
 ) -> Result<(), Failure> {
     for (number, name) in LISTED.into_iter().enumerate() {
         let top = format!("native-{number}");
-        let mut standing = Standing::new(directory);
-        standing.make(&top)?;
+        let mut trees = CreatedTrees::new(directory);
+        trees.make(&top)?;
         let places = worker.within(&top, |worker| {
             worker.make_empty(sets.set(name), sets)?;
             let places = places(worker, sets, &directory.join(&top));
@@ -42,7 +42,7 @@ pub fn arrange<B: Backend, N: NameSpace>(
             worker.delete(&mut uncounted)?;
             places
         })?;
-        standing.remove(&top)?;
+        trees.remove(&top)?;
         sets.reorder(name, |members| {
             members.sort_by_key(|member| places[member.file as usize]);
         });

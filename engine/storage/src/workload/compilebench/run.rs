@@ -12,6 +12,7 @@ use wire::{Failure, FailureKind};
 use super::caches::Caches;
 use super::choices::Choices;
 use super::contents::{Amount, Contents};
+use super::created_trees::CreatedTrees;
 use super::group::name_of;
 use super::measures::Tallies;
 use super::name_space::{Imagined, NameSpace, OnDisk};
@@ -19,7 +20,6 @@ use super::order;
 use super::params::{BackendName, Params};
 use super::schedule::{schedule, Action, Step};
 use super::sets::{SetName, Sets};
-use super::standing::Standing;
 use super::worker::Worker;
 use crate::backend::{Backend, File, Null, Stdio, Sync};
 
@@ -64,7 +64,7 @@ fn conduct<B: Backend, N: NameSpace>(
         sets,
         caches,
         contents: HashMap::new(),
-        standing: Standing::new(directory),
+        trees: CreatedTrees::new(directory),
         tallies: Tallies::new(),
         probe: OperationProbe::new(),
     };
@@ -75,7 +75,7 @@ fn conduct<B: Backend, N: NameSpace>(
         ledger.sample(sample);
     }
     ledger.progress(1.0, "removing trees");
-    site.standing.clear()
+    site.trees.clear()
 }
 
 /// Where a trial is under way. Dropping it removes all trees.
@@ -85,7 +85,7 @@ struct Site<B, N> {
     caches: Caches,
     /// What must be in each tree.
     contents: HashMap<u32, Contents>,
-    standing: Standing,
+    trees: CreatedTrees,
     tallies: Tallies,
     probe: OperationProbe,
 }
@@ -105,7 +105,7 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
         self.caches.settle(step.settle, ledger)?;
         if step.action == Action::Create {
             if B::File::MOVES_DATA {
-                self.standing.make(&name)?;
+                self.trees.make(&name)?;
             }
             self.contents.insert(step.tree, Contents::new(&self.sets));
         }
@@ -131,7 +131,7 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
     fn region(&mut self, step: &Step, name: &str, ledger: &mut Ledger) -> Result<Reading, Failure> {
         let (probe, caches, sets) = (&mut self.probe, &self.caches, &self.sets);
         let (outcome, reading) = self.worker.within(name, |worker| {
-            // Not settled: regions are thousands, and a sum of them is what is told.
+            // Not settled: there are thousands of regions, and only their sum is reported.
             probe.start_at(clock::now_ns());
             let mut outcome = worker.perform(step, sets, probe);
             if outcome.is_ok() && step.is_synced {
@@ -147,7 +147,7 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
         if step.action == Action::Delete {
             self.contents.remove(&step.tree);
             return match B::File::MOVES_DATA {
-                true => self.standing.remove(name),
+                true => self.trees.remove(name),
                 false => Ok(()),
             };
         }

@@ -25,7 +25,7 @@ pub struct Member {
     /// Number of the file in [`Sets`].
     pub file: u32,
     pub size_bytes: u64,
-    /// Whether no file before it in the set lies in the same directory.
+    /// Whether no earlier file of the set is in the same directory.
     pub opens_directory: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Directory {
 #[derive(Debug)]
 pub struct File {
     pub path: String,
-    /// The directory that it lies in, unless that is the tree itself.
+    /// Its directory, unless that is the tree itself.
     pub directory: Option<u32>,
 }
 

@@ -33,7 +33,7 @@ pub struct Description {
     pub name: &'static str,
     /// As a heading shows it.
     pub label: &'static str,
-    /// What the metric tells.
+    /// Description of the metric.
     pub about: &'static str,
     /// What is counted.
     pub quantity: Quantity,

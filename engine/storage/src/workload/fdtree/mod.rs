@@ -5,14 +5,14 @@
 //! that make them and waiting for each. Nothing is synced.
 //!
 //! Lineage: fdtree 1.0.2, Lawrence Livermore National Laboratory (UCRL-CODE-155938),
-//! <https://github.com/LLNL/fdtree>; written anew from its behaviour.
+//! <https://github.com/LLNL/fdtree>; reimplemented from its behaviour.
 //!
 //! Known deviations: the work is done by system calls of one thread unless programs are asked
 //! for; these are started by the engine and not by a shell, which takes less time; the root has
 //! a name that can be given, so that a tree left behind can be removed; a root that is there
 //! already is refused.
 
-mod hands;
+mod executor;
 mod measures;
 mod params;
 mod phase;

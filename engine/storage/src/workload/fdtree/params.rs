@@ -2,7 +2,7 @@
 //! original's options.
 
 use kit::failure::bad_parameter;
-use kit::limits::{file_name, within};
+use kit::limits::file_name;
 use kit::{params, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,8 @@ use wire::Failure;
 use super::phase::Phase;
 use super::tree::Shape;
 
-const LEVELS: u32 = 255;
 const DIRECTORIES_ALL: u64 = 10_000_000;
 const FILES_ALL: u64 = 100_000_000;
-const SIZE: Size = Size(1 << 40);
-const WRITE_BLOCK: Size = Size(16 << 20);
 
 /// Which phases there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,51 +58,32 @@ pub enum BackendName {
     Null,
 }
 
+kit::parameters! {
 /// Parameters of the workload.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Levels of directories below the root of the tree (-l).
-    #[schemars(range(max = LEVELS))]
-    pub levels: u32,
+    pub levels: u32 = 4, in 0..=255;
     /// Directories in each directory that is not at the bottom (-d).
-    pub directories: u32,
+    pub directories: u32 = 10;
     /// Files in each directory, the root and the bottom included (-f).
     #[schemars(extend("amount" = "count"))]
-    pub files: u32,
+    pub files: u32 = 10;
     /// Size of each file (-s, there in units of 4096 bytes).
-    pub size: Size,
+    pub size: Size = Size(40 << 10), within Size(0)..=Size(1 << 40);
     /// Bytes per write.
-    pub write_block: Size,
+    pub write_block: Size = Size(4 << 10), within Size(1)..=Size(16 << 20);
     /// Which phases there are.
-    pub phases: Phases,
+    pub phases: Phases = Phases::All;
     /// Name of the root of the tree, in the target. (The original takes one that contains its
     /// process number, and cannot find the tree again to remove it.)
-    pub root: String,
+    pub root: String = "LEVEL0".to_owned();
     /// Who does the work. Only `spawn` can be compared with figures of the original.
-    pub mode: Mode,
+    pub mode: Mode = Mode::InProcess;
     /// What is written.
-    pub content: Fill,
+    pub content: Fill = Fill::Zeroes;
     /// Where the operations go.
-    pub backend: BackendName,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            levels: 4,
-            directories: 10,
-            files: 10,
-            size: Size(40 << 10),
-            write_block: Size(4 << 10),
-            phases: Phases::All,
-            root: "LEVEL0".to_owned(),
-            mode: Mode::InProcess,
-            content: Fill::Zeroes,
-            backend: BackendName::Sync,
-        }
-    }
-}
+    pub backend: BackendName = BackendName::Sync;
+}}
 
 impl Params {
     /// Reads and checks.
@@ -113,10 +91,7 @@ impl Params {
     /// # Errors
     /// `BadJob`, naming the parameter.
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
-        let params: Self = params::parse(parameters)?;
-        within("levels", params.levels, 0..=LEVELS)?;
-        within("size", params.size, Size(0)..=SIZE)?;
-        within("write_block", params.write_block, Size(1)..=WRITE_BLOCK)?;
+        let params: Self = params::read(parameters)?;
         params.check_counts()?;
         file_name("root", &params.root)?;
         params.check_spawn()?;

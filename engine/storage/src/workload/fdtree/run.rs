@@ -6,7 +6,7 @@ use kit::{Ledger, OperationProbe, Probe};
 use rustix::time::{clock_gettime, ClockId};
 use wire::Failure;
 
-use super::hands::{Hands, OwnHands, Programs};
+use super::executor::{Executor, ProgramExecutor, SyscallExecutor};
 use super::measures::{samples, Measured};
 use super::params::{BackendName, Mode, Params, Phases};
 use super::phase::Phase;
@@ -20,17 +20,17 @@ use crate::backend::{Null, Sync};
 pub fn run(params: &Params, root: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
     match (params.mode, params.backend) {
         (Mode::InProcess, BackendName::Sync) => {
-            walk(OwnHands::new(Sync, params)?, params, root, ledger)
+            walk(SyscallExecutor::new(Sync, params)?, params, root, ledger)
         }
         (Mode::InProcess, BackendName::Null) => {
-            walk(OwnHands::new(Null, params)?, params, root, ledger)
+            walk(SyscallExecutor::new(Null, params)?, params, root, ledger)
         }
-        (Mode::Spawn, _) => walk(Programs::find(params)?, params, root, ledger),
+        (Mode::Spawn, _) => walk(ProgramExecutor::find(params)?, params, root, ledger),
     }
 }
 
-fn walk<H: Hands>(
-    mut hands: H,
+fn walk<H: Executor>(
+    mut executor: H,
     params: &Params,
     root: &Path,
     ledger: &mut Ledger,
@@ -48,7 +48,7 @@ fn walk<H: Hands>(
         ledger.progress(done as f64 / all as f64, phase.label());
         let in_s = now_s() - begun_s;
         probe.start();
-        let outcome = tree.perform(phase, &mut hands, &mut probe);
+        let outcome = tree.perform(phase, &mut executor, &mut probe);
         let reading = probe.finish();
         let out_s = now_s() - begun_s;
         ledger.add(&reading);
@@ -86,13 +86,13 @@ struct Tree {
 }
 
 impl Tree {
-    fn perform<H: Hands>(
+    fn perform<H: Executor>(
         &mut self,
         phase: Phase,
-        hands: &mut H,
+        executor: &mut H,
         probe: &mut OperationProbe,
     ) -> Result<(), Failure> {
-        let mut visit = |entries: &mut Entries| hands.perform(phase, entries, probe);
+        let mut visit = |entries: &mut Entries| executor.perform(phase, entries, probe);
         if phase == Phase::CreateDirectories {
             self.walk.root(&mut visit)?;
             self.is_ours = true;

@@ -1,12 +1,12 @@
 //! fs_mark: how fast files are created, one after another, with all that makes them durable.
 //!
 //! Timing formula of a loop: rate = files of all threads / (t1 − t0); t0 when all threads are
-//! there and told to start, t1 when the last is done. Making names, creating, writing, syncing
+//! there and started, t1 when the last is done. Making names, creating, writing, syncing
 //! and closing lie inside, and so does whatever the method syncs after the last file; removing
 //! the files is a region of its own.
 //!
-//! Lineage: fs_mark 3.3 by Ric Wheeler, EMC, <https://sourceforge.net/projects/fsmark/>; written
-//! anew from its behaviour.
+//! Lineage: fs_mark 3.3 by Ric Wheeler, EMC, <https://sourceforge.net/projects/fsmark/>;
+//! reimplemented from its behaviour.
 //!
 //! Known deviations, also with `classic`: threads instead of processes; no file is ever
 //! truncated, another name is drawn instead; directories that the trial has made are removed;
@@ -21,7 +21,6 @@ mod paths;
 mod run;
 mod site;
 mod spread;
-mod sync_method;
 mod worker;
 
 use std::path::{Path, PathBuf};

@@ -69,7 +69,7 @@ impl Names {
     }
 }
 
-/// The names of the files that a thread has made, with the subdirectories they lie in.
+/// The names of the files that a thread has made, with their subdirectories.
 pub struct Stock {
     name_length: usize,
     names: Vec<u8>,

@@ -12,16 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wire::Failure;
 
-use super::sync_method::SyncMethod;
-
-const FILES: u64 = 10_000_000;
-const SIZE: Size = Size(1 << 40);
-const WRITE_BLOCK: Size = Size(16 << 20);
-const THREADS: u32 = 1_024;
-const DIRECTORIES: usize = 1_024;
-const SUBDIRECTORIES: u32 = 1_000_000;
-const LOOPS: u32 = 100_000;
-
 /// What becomes of the files of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -54,84 +44,53 @@ pub enum BackendName {
     Null,
 }
 
+kit::parameters! {
 /// Parameters of the workload.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Files that each thread creates in each loop (-n).
-    #[schemars(range(min = 1, max = FILES))]
     #[schemars(extend("amount" = "count"))]
-    pub files: u64,
+    pub files: u64 = 1_000, in 1..=10_000_000;
     /// Size of each file (-s). 0: files stay empty, and only the name space is measured.
-    pub size: Size,
+    pub size: Size = Size(51_200), within Size(0)..=Size(1 << 40);
     /// Bytes per write (-w).
-    pub write_block: Size,
+    pub write_block: Size = Size(16 << 10), within Size(1)..=Size(16 << 20);
     /// Threads that work at once (-t): a multiple of the number of directories, and raised to
     /// it when there are fewer.
-    #[schemars(range(min = 1, max = THREADS))]
-    pub threads: u32,
+    pub threads: u32 = 1, in 1..=1_024;
     /// When data are forced to the device (-S).
-    pub sync: SyncMethod,
+    pub sync: SyncMethod = SyncMethod::Inband;
     /// Directories in the target that threads take in turn (-d), as relative paths; those that
     /// are missing are made. Empty: the target itself.
-    #[schemars(length(max = DIRECTORIES))]
-    pub directories: Vec<String>,
+    pub directories: Vec<String> = Vec::new(), up to 1_024;
     /// Subdirectories of each directory that files are spread over (-D). 0: none.
-    #[schemars(range(max = SUBDIRECTORIES))]
-    pub subdirectories: u32,
+    pub subdirectories: u32 = 0, in 0..=1_000_000;
     /// Files that a thread puts into one subdirectory before it takes the next (-N). 0: as many
     /// as bring it around once in a loop; with `classic`, as many as fit into three minutes.
-    pub files_per_subdirectory: u64,
+    pub files_per_subdirectory: u64 = 0;
     /// Characters of a file name (-p).
-    #[schemars(range(min = 1, max = NAME_BYTES))]
-    pub name_length: usize,
+    pub name_length: usize = 40, in 1..=NAME_BYTES;
     /// How many of them, at the end, are random (-r).
-    #[schemars(range(min = 1, max = NAME_BYTES))]
-    pub random_characters: usize,
+    pub random_characters: usize = 24, in 1..=NAME_BYTES;
     /// How often the work is done; each time makes a row of its own (-L). 0: until the file
     /// system is full (-F).
-    #[schemars(range(max = LOOPS))]
-    pub loops: u32,
+    pub loops: u32 = 1, in 0..=100_000;
     /// What becomes of the files of a loop.
-    pub keep: Keep,
+    pub keep: Keep = Keep::Never;
     /// What is written: `zeroes`, `random`, or shares of it that a file system can save,
     /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4 KiB has a
     /// stamp of its own, written inside the timed region (some 10 ns).
-    pub content: Filling<Fill>,
+    pub content: Filling<Fill> = Filling::Named(Fill::Zeroes);
     /// Seed of the file names: the same seed gives the same names. With `classic` it is the time
     /// of day.
-    pub seed: u64,
+    pub seed: u64 = 1;
     /// Do what the original does where that is a defect: sync means all file systems of the
     /// machine; the directory is made anew before every file; names bear the time of day; which
     /// subdirectory comes first is left to the clock, and without `files_per_subdirectory` it is
     /// the only one for three minutes.
-    pub classic: bool,
+    pub classic: bool = false;
     /// Where the operations go.
-    pub backend: BackendName,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            files: 1_000,
-            size: Size(51_200),
-            write_block: Size(16 << 10),
-            threads: 1,
-            sync: SyncMethod::Inband,
-            directories: Vec::new(),
-            subdirectories: 0,
-            files_per_subdirectory: 0,
-            name_length: 40,
-            random_characters: 24,
-            loops: 1,
-            keep: Keep::Never,
-            content: Filling::Named(Fill::Zeroes),
-            seed: 1,
-            classic: false,
-            backend: BackendName::Sync,
-        }
-    }
-}
+    pub backend: BackendName = BackendName::Sync;
+}}
 
 impl Params {
     /// Reads, checks, and raises the number of threads.
@@ -139,16 +98,12 @@ impl Params {
     /// # Errors
     /// `BadJob`, naming the parameter.
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
-        let mut params: Self = params::parse(parameters)?;
-        within("files", params.files, 1..=FILES)?;
-        within("size", params.size, Size(0)..=SIZE)?;
-        within("write_block", params.write_block, Size(1)..=WRITE_BLOCK)?;
-        within("threads", params.threads, 1..=THREADS)?;
-        within("subdirectories", params.subdirectories, 0..=SUBDIRECTORIES)?;
-        let length = within("name_length", params.name_length, 1..=NAME_BYTES)?;
-        within("random_characters", params.random_characters, 1..=length)?;
-        within("loops", params.loops, 0..=LOOPS)?;
-        within("directories", params.directories.len(), 0..=DIRECTORIES)?;
+        let mut params: Self = params::read(parameters)?;
+        within(
+            "random_characters",
+            params.random_characters,
+            1..=params.name_length,
+        )?;
         params.check_directories()?;
         params.check_spread()?;
         params.check_end()?;
@@ -219,6 +174,61 @@ impl Params {
             return Err(bad_parameter("threads", message));
         }
         Ok(())
+    }
+}
+
+/// How files are synced. Directories never are. Whatever is done after the loop belongs to the
+/// time that the rate is computed from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SyncMethod {
+    /// Nothing is synced (-S 0).
+    None,
+    /// Each file is synced before it is closed (-S 1).
+    Inband,
+    /// After the loop, the file system is synced, then the first file of each thread (-S 2).
+    SyncFirst,
+    /// After the loop, each file is opened again, synced and closed, the last one first (-S 3).
+    PostReverse,
+    /// The file system is synced, then as `post-reverse` (-S 4).
+    SyncPostReverse,
+    /// After the loop, each file is opened again, synced and closed, in order (-S 5).
+    Post,
+    /// The file system is synced, then as `post` (-S 6).
+    SyncPost,
+}
+
+/// Which files are opened again and synced when the loop is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    Nothing,
+    First,
+    InOrder,
+    Reverse,
+}
+
+impl SyncMethod {
+    /// Whether each file is synced before it is closed.
+    pub fn is_inband(self) -> bool {
+        self == Self::Inband
+    }
+
+    /// Whether the file system is synced when the loop is over.
+    pub fn syncs_file_system(self) -> bool {
+        matches!(
+            self,
+            Self::SyncFirst | Self::SyncPostReverse | Self::SyncPost
+        )
+    }
+
+    /// What comes after that.
+    pub fn again(self) -> Again {
+        match self {
+            Self::None | Self::Inband => Again::Nothing,
+            Self::SyncFirst => Again::First,
+            Self::Post | Self::SyncPost => Again::InOrder,
+            Self::PostReverse | Self::SyncPostReverse => Again::Reverse,
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Paths {
         self.end()
     }
 
-    /// The directory that a file of `subdirectory` lies in.
+    /// The directory of a file of `subdirectory`.
     pub fn holding(&mut self, subdirectory: u32) -> &CStr {
         self.begin(subdirectory, "");
         self.end()

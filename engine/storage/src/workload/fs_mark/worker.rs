@@ -1,6 +1,6 @@
 //! What one thread does: creates files, forces them to the device, removes them.
 //!
-//! The original forks a process for each, so each thread has a table of descriptors of its own.
+//! The original forks a process for each, so each thread has its own table of descriptors.
 
 use std::ffi::CStr;
 use std::io;
@@ -18,10 +18,9 @@ use wire::{Failure, FailureKind};
 
 use super::call::{Call, CallsOfLoop};
 use super::names::{Names, Stock};
-use super::params::{BackendName, Params};
+use super::params::{Again, BackendName, Params};
 use super::paths::Paths;
 use super::spread::Spread;
-use super::sync_method::Again;
 use crate::backend::{Backend, File};
 
 /// The original truncates what bears the name already. Here that can never be.

@@ -6,7 +6,7 @@ use std::io::{self, SeekFrom};
 
 use kit::content::{Filling, Stamped, PAGE_BYTES};
 use kit::failure::no_memory;
-use kit::libc_random::Rand;
+use crate::workload::libc_random::Rand;
 use kit::{buffers, clock, content, Buffer, Content};
 use wire::{AccessKind, Failure};
 

@@ -23,7 +23,7 @@ use super::params::Params;
 use super::pool::File;
 use super::text::Text;
 use crate::backend::{self, Backend, File as _};
-use crate::stand::Stand;
+use crate::working_dir::WorkingDirGuard;
 
 /// Flags of open(2) for the three purposes.
 #[derive(Clone, Copy)]
@@ -59,7 +59,7 @@ pub struct Files<B, P> {
     opening: Opening,
     names: Names,
     /// What the names are in.
-    stand: Arc<Stand>,
+    working_dir: Arc<WorkingDirGuard>,
     text: Text,
     verify: bool,
     write_block: usize,
@@ -73,10 +73,10 @@ pub struct Files<B, P> {
 }
 
 impl<B: Backend, P: Probe> Files<B, P> {
-    /// Operations on files in the directory `home` of `stand`, which hold the `text`.
+    /// Operations on files in the directory `home` of `working_dir`, which hold the `text`.
     pub fn new(
         (backend, opening): (B, Opening),
-        (stand, home): (&Arc<Stand>, &Path),
+        (working_dir, home): (&Arc<WorkingDirGuard>, &Path),
         params: &Params,
         text: Text,
     ) -> Self {
@@ -85,7 +85,7 @@ impl<B: Backend, P: Probe> Files<B, P> {
             backend,
             opening,
             names: Names::new(home, params),
-            stand: Arc::clone(stand),
+            working_dir: Arc::clone(working_dir),
             write_block: params.write_block.bytes() as usize,
             // Not zero, so that its pages are touched here and not while the clock runs.
             buffer: vec![b' '; read_block.min(text.longest())].into(),
@@ -109,8 +109,8 @@ impl<B: Backend, P: Probe> Files<B, P> {
     }
 
     /// Where the files are.
-    pub fn stand(&self) -> &Stand {
-        &self.stand
+    pub fn working_dir(&self) -> &WorkingDirGuard {
+        &self.working_dir
     }
 
     /// Creates a file and writes its whole size.
@@ -226,7 +226,7 @@ impl<B: Backend, P: Probe> Files<B, P> {
     #[cold]
     fn failure(&mut self, action: &str, file: &File, error: &io::Error) -> Failure {
         let path = Path::new(OsStr::from_bytes(self.names.of(file).to_bytes()));
-        let path = self.stand.shown(path);
+        let path = self.working_dir.shown(path);
         let flaw = match error.kind() {
             io::ErrorKind::UnexpectedEof => "is shorter than",
             io::ErrorKind::InvalidData => "does not hold",

@@ -2,10 +2,9 @@
 
 use kit::probe::Reading;
 use serde_json::Map;
-use wire::{Direction, MetricCard, Role, Sample, Unit};
+use wire::{Direction, MetricCard, Native, Role, Sample, Unit};
 
-use super::classic;
-use super::course::{Course, Phase};
+use super::phase_times::{Phase, PhaseTimes};
 use super::tally::Tally;
 
 /// One metric.
@@ -20,13 +19,13 @@ struct Measure {
 /// What is set against the time of the phase.
 enum What {
     /// The operations that the phase consists of, with their bytes and latencies.
-    Phase(fn(&Course) -> &Reading),
-    /// Operations of one kind, wherever they happened; their bytes are not told apart.
+    Phase(fn(&PhaseTimes) -> &Reading),
+    /// Operations of one kind, wherever they happened; their bytes are not counted separately.
     Kind(fn(&Tally) -> u64),
     /// Bytes per second, and the operations that moved them.
     Bytes(fn(&Tally) -> u64, fn(&Tally) -> u64),
     /// The time itself, and the operations and bytes that it covers.
-    Time(fn(&Tally, &Course) -> (u64, u64)),
+    Time(fn(&Tally, &PhaseTimes) -> (u64, u64)),
 }
 
 const HEADLINE: &str = "transactions";
@@ -38,21 +37,21 @@ const MEASURES: [Measure; 11] = [
         about: "Transactions over the time of all transactions. \
                 A transaction is up to two operations on files.",
         phase: Phase::Transactions,
-        what: What::Phase(|course| &course.transactions),
+        what: What::Phase(|times| &times.transactions),
     },
     Measure {
         name: "created_alone",
         label: "files created, alone",
         about: "Files of the pool over the time of creating the pool.",
         phase: Phase::Creation,
-        what: What::Phase(|course| &course.creation),
+        what: What::Phase(|times| &times.creation),
     },
     Measure {
         name: "deleted_alone",
         label: "files deleted, alone",
         about: "Files left in the pool over the time of deleting them.",
         phase: Phase::Deletion,
-        what: What::Phase(|course| &course.deletion),
+        what: What::Phase(|times| &times.deletion),
     },
     Measure {
         name: "created",
@@ -104,8 +103,8 @@ const MEASURES: [Measure; 11] = [
         label: "time of transactions",
         about: "From before the first transaction until after the last one.",
         phase: Phase::Transactions,
-        what: What::Time(|_, course| {
-            let reading = &course.transactions;
+        what: What::Time(|_, times| {
+            let reading = &times.transactions;
             (reading.operations, reading.bytes)
         }),
     },
@@ -114,7 +113,7 @@ const MEASURES: [Measure; 11] = [
         label: "total time",
         about: "From before the first file is created until the last one is deleted.",
         phase: Phase::Whole,
-        what: What::Time(|tally, course| (course.operations(), tally.bytes())),
+        what: What::Time(|tally, times| (times.operations(), tally.bytes())),
     },
 ];
 
@@ -124,10 +123,10 @@ pub fn cards() -> Vec<MetricCard> {
 }
 
 /// The values of all metrics.
-pub fn samples(tally: &Tally, course: &Course) -> Vec<Sample> {
+pub fn samples(tally: &Tally, times: &PhaseTimes) -> Vec<Sample> {
     MEASURES
         .iter()
-        .map(|measure| measure.sample(tally, course))
+        .map(|measure| measure.sample(tally, times))
         .collect()
 }
 
@@ -147,23 +146,23 @@ impl Measure {
         }
     }
 
-    fn sample(&self, tally: &Tally, course: &Course) -> Sample {
-        let (operations, bytes) = self.work(tally, course);
-        let elapsed_s = course.elapsed_s(self.phase);
-        let classic_s = course.classic_s(self.phase);
+    fn sample(&self, tally: &Tally, times: &PhaseTimes) -> Sample {
+        let (operations, bytes) = self.work(tally, times);
+        let elapsed_s = times.elapsed_s(self.phase);
+        let classic_s = times.classic_s(self.phase);
         let (value, native) = match self.unit() {
             Unit::PerSecond => (
                 operations as f64 / elapsed_s,
-                classic::rate(operations, classic_s),
+                classic_rate(operations, classic_s),
             ),
             Unit::BytesPerSecond => (
                 bytes as f64 / elapsed_s,
-                classic::data_rate(bytes, classic_s),
+                classic_data_rate(bytes, classic_s),
             ),
-            _ => (elapsed_s, classic::time(classic_s)),
+            _ => (elapsed_s, classic_time(classic_s)),
         };
         let latency_ns = match self.what {
-            What::Phase(reading) => reading(course).latency.clone(),
+            What::Phase(reading) => reading(times).latency.clone(),
             What::Kind(_) | What::Bytes(..) | What::Time(_) => None,
         };
         Sample {
@@ -181,12 +180,12 @@ impl Measure {
     }
 
     /// Operations and bytes that the value covers.
-    fn work(&self, tally: &Tally, course: &Course) -> (u64, u64) {
+    fn work(&self, tally: &Tally, times: &PhaseTimes) -> (u64, u64) {
         match self.what {
-            What::Phase(reading) => (reading(course).operations, reading(course).bytes),
+            What::Phase(reading) => (reading(times).operations, reading(times).bytes),
             What::Kind(count) => (count(tally), 0),
             What::Bytes(bytes, count) => (count(tally), bytes(tally)),
-            What::Time(work) => work(tally, course),
+            What::Time(work) => work(tally, times),
         }
     }
 
@@ -206,10 +205,46 @@ impl Measure {
     }
 }
 
+const KILO: f64 = 1024.0;
+const MEGA: f64 = KILO * KILO;
+
+/// A number of operations per second, rounded down.
+fn classic_rate(operations: u64, whole_s: u64) -> Native {
+    native((operations / whole_s) as f64, "per second")
+}
+
+/// Data per second with two decimals: in megabytes if there is more than one, else in kilobytes.
+fn classic_data_rate(bytes: u64, whole_s: u64) -> Native {
+    let bytes_per_s = bytes as f64 / whole_s as f64;
+    if bytes_per_s > MEGA {
+        native(two_decimals(bytes_per_s / MEGA), "megabytes per second")
+    } else if bytes_per_s > 0.0 {
+        native(two_decimals(bytes_per_s / KILO), "kilobytes per second")
+    } else {
+        native(0.0, "bytes per second")
+    }
+}
+
+/// A time in seconds.
+fn classic_time(whole_s: u64) -> Native {
+    native(whole_s as f64, "seconds")
+}
+
+fn native(value: f64, unit: &str) -> Native {
+    Native {
+        value,
+        unit: unit.to_owned(),
+    }
+}
+
+fn two_decimals(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::postmark::course::tests::course;
+    use crate::workload::postmark::phase_times::tests::phase_times;
 
     fn find(samples: &[Sample], metric: &str) -> Sample {
         samples
@@ -233,11 +268,11 @@ mod tests {
             bytes_read: 1430770,
             bytes_written: 4662068,
         };
-        let mut course = course([50_000_000, 40_000_000, 10_000_000], [7, 7, 7, 7]);
-        course.creation.operations = 500;
-        course.transactions.operations = 500;
-        course.deletion.operations = 528;
-        let samples = samples(&tally, &course);
+        let mut times = phase_times([50_000_000, 40_000_000, 10_000_000], [7, 7, 7, 7]);
+        times.creation.operations = 500;
+        times.transactions.operations = 500;
+        times.deletion.operations = 528;
+        let samples = samples(&tally, &times);
         for (metric, value, figure, unit) in [
             ("transactions", 12_500.0, 500.0, "per second"),
             ("created_alone", 10_000.0, 500.0, "per second"),
@@ -274,5 +309,32 @@ mod tests {
             .map(|card| card.name)
             .collect();
         assert_eq!(headlines, ["transactions"]);
+    }
+
+    fn check(native: Native, value: f64, unit: &str) {
+        assert_eq!((native.value, native.unit.as_str()), (value, unit));
+    }
+
+    #[test]
+    fn rates_are_divided_as_integers() {
+        check(classic_rate(1000, 3), 333.0, "per second");
+        check(classic_rate(2, 3), 0.0, "per second");
+    }
+
+    #[test]
+    fn data_are_shown_in_the_unit_of_the_original() {
+        check(
+            classic_data_rate(1_430_770, 1),
+            1.36,
+            "megabytes per second",
+        );
+        check(classic_data_rate(80_908, 1), 79.01, "kilobytes per second");
+        check(
+            classic_data_rate(1 << 20, 1),
+            1024.0,
+            "kilobytes per second",
+        );
+        check(classic_data_rate(100, 1), 0.10, "kilobytes per second");
+        check(classic_data_rate(0, 1), 0.0, "bytes per second");
     }
 }

@@ -1,8 +1,8 @@
 //! PostMark: many small files with short lives, as a mail, news or web server has them.
 //!
-//! Origin: J. Katcher, "PostMark: A New File System Benchmark", NetApp TR-3022, 1997. Written
-//! anew from its behaviour; with the same parameters it performs the same operations on the same
-//! files in the same order as versions 1.51 and 1.53.
+//! Origin: J. Katcher, "PostMark: A New File System Benchmark", NetApp TR-3022, 1997.
+//! Reimplemented from its behaviour; with the same parameters it performs the same operations on
+//! the same files in the same order as versions 1.51 and 1.53.
 //!
 //! Timing, with t read from CLOCK_MONOTONIC:
 //! ```text
@@ -18,13 +18,12 @@
 
 mod bias;
 mod call;
-mod classic;
-mod course;
 mod files;
 mod measures;
 mod model;
 mod names;
 mod params;
+mod phase_times;
 mod pool;
 mod range;
 mod run;
@@ -42,7 +41,6 @@ use wire::{Card, Failure, FailureKind, TargetKind, Timing};
 use self::files::Opening;
 use self::model::OutOfFiles;
 use self::params::{Backend, Params};
-use self::run::Part;
 use super::{Trial, Workload};
 use crate::backend::{self, Null, Stdio, Sync};
 
@@ -73,21 +71,17 @@ impl Workload for Postmark {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
-        let params: Params = kit::params::parse(parameters)?;
+        let params: Params = kit::params::read(parameters)?;
         params.check()?;
-        let part = |index| {
-            let params = params.of_thread(index);
-            let expected = model::rehearse(&params).map_err(|end| out_of_files(&params, end))?;
-            Ok(Part { params, expected })
-        };
-        let parts = (0..params.threads).map(part).collect::<Result<_, _>>()?;
+        let threads = (0..params.threads).map(|index| params.of_thread(index));
+        let threads = threads.collect();
         if params.backend == Backend::Real {
             refuse_to_overwrite(directory, &params)?;
         }
         Ok(Box::new(Plan {
             params,
             directory: directory.to_owned(),
-            parts,
+            threads,
         }))
     }
 }
@@ -112,12 +106,16 @@ phases together, and rates are those of all over the time until the last is done
 are the original's and are over in a moment; 20,000 files and 100,000 transactions or more say \
 more. Every file holds the beginning of the same printable text, unless `content` says otherwise.";
 
+/// Transactions of all threads that are decided beforehand when a job is validated, to see whether
+/// files run out: about a second. Later ones are found when they happen.
+const FORESEEN: u32 = 10_000_000;
+
 /// A trial ready to be executed.
 struct Plan {
     params: Params,
     directory: PathBuf,
-    /// What each thread is to do.
-    parts: Vec<Part>,
+    /// The parameters of each thread, with its own seed.
+    threads: Vec<Params>,
 }
 
 impl Trial for Plan {
@@ -130,7 +128,18 @@ impl Trial for Plan {
     }
 
     fn threads(&self) -> usize {
-        self.parts.len()
+        self.threads.len()
+    }
+
+    fn foresee(&self) -> Result<(), Failure> {
+        let transactions_max = FORESEEN / self.params.threads;
+        let mut at_risk = self.threads.iter().filter(|params| params.may_run_out());
+        at_risk.try_for_each(|params| {
+            let mut beginning = params.clone();
+            beginning.transactions = params.transactions.min(transactions_max);
+            let end = model::rehearse(&beginning);
+            end.map(drop).map_err(|end| out_of_files(params, end))
+        })
     }
 
     fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
@@ -159,7 +168,7 @@ impl Plan {
         opening: Opening,
         ledger: &mut Ledger,
     ) -> Result<(), Failure> {
-        run::run::<B, P>(backend, opening, &self.parts, &self.directory, ledger)
+        run::run::<B, P>(backend, opening, &self.threads, &self.directory, ledger)
     }
 }
 

@@ -3,7 +3,7 @@
 //! The order of the draws is the contract: the same seed gives the same files, sizes and
 //! operations as the original program, byte for byte.
 
-use kit::mt19937::Mt19937;
+use crate::workload::mt19937::Mt19937;
 
 use super::bias::Bias;
 use super::params::Params;

@@ -14,71 +14,57 @@ use wire::{Failure, Timing};
 use super::bias::Bias;
 use super::range::{self, SizeRange};
 
-const FILES: u32 = 10_000_000;
-/// A pool is scaled no further: a smaller one is soon empty, as chance has it.
-const LEAST_POOL: u32 = 500;
-/// All are decided beforehand, to know what must come out; that takes some seconds.
-const TRANSACTIONS: u32 = 100_000_000;
-const THREADS: u32 = 1_024;
-const SUBDIRECTORIES: u32 = 100_000;
-const LOCATIONS: usize = 1000;
 const WEIGHT: u32 = 1000;
 /// No file is longer, so larger blocks would change nothing.
 const LARGEST_BLOCK: Size = Size(range::LIMIT_BYTES as u64);
 
+kit::parameters! {
 /// A pool of small files is made, worked on by transactions, and deleted.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Files in the pool at the start. The pool never holds more than twice as many.
-    #[schemars(range(min = 1, max = FILES))]
-    #[schemars(extend("amount" = "count", "least" = LEAST_POOL))]
-    pub files: u32,
+    // A smaller pool is soon empty, as chance has it, so it is scaled no further.
+    #[schemars(extend("amount" = "count", "least" = 500))]
+    pub files: u32 = 500, in 1..=10_000_000;
     /// Transactions: each reads a file or appends to one, then creates a file or deletes one.
-    #[schemars(range(min = 1, max = TRANSACTIONS))]
     #[schemars(extend("amount" = "count"))]
-    pub transactions: u32,
+    pub transactions: u32 = 500, in 1..=100_000_000;
     /// Sizes of the files in bytes, drawn evenly from `smallest..largest`; or one size for all.
     /// A new file stays below the largest size; appends go up to it.
-    pub size: SizeRange,
+    pub size: SizeRange = SizeRange { smallest: 500, largest: 10_000 };
     /// Subdirectories (of each location) that the files are spread over. 0 and 1: none.
-    #[schemars(range(max = SUBDIRECTORIES))]
-    pub subdirectories: u32,
+    pub subdirectories: u32 = 0, in 0..=100_000;
     /// Directories made in the target that the files are spread over. Empty: the target itself.
-    #[schemars(length(max = LOCATIONS))]
-    pub locations: Vec<Location>,
+    pub locations: Vec<Location> = Vec::new(), up to 1000;
     /// Bytes per read.
-    pub read_block: Size,
+    pub read_block: Size = Size(512), within Size(1)..=LARGEST_BLOCK;
     /// Bytes per write.
-    pub write_block: Size,
+    pub write_block: Size = Size(512), within Size(1)..=LARGEST_BLOCK;
     /// true: through the C library's buffered streams; false: one system call per block.
     /// Neither goes around the page cache.
-    pub buffering: bool,
+    pub buffering: bool = true;
     /// How many times out of ten a file is read rather than appended to. -1: neither.
-    pub bias_read: Bias,
+    pub bias_read: Bias = Bias::OutOfTen(5);
     /// How many times out of ten a file is created rather than deleted. -1: neither.
-    pub bias_create: Bias,
+    pub bias_create: Bias = Bias::OutOfTen(5);
     /// Threads, which PostMark has not: each with a pool of so many files in a directory of its
     /// own (t0, t1, …), so many transactions, and a sequence that follows from the seed.
-    #[schemars(range(min = 1, max = THREADS))]
-    pub threads: u32,
+    pub threads: u32 = 1, in 1..=1_024;
     /// What is written: `text`, or shares of it that a file system can save,
     /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4 KiB has a
     /// stamp of its own, written inside the timed region (some 10 ns).
-    pub content: Filling<Fill>,
+    pub content: Filling<Fill> = Filling::Named(Fill::Text);
     /// Compare every byte that is read with what was written, inside the timed region. What is
     /// appended then goes on in the text where the file ends; in the original it is the beginning
     /// of the text once more.
-    pub verify: bool,
+    pub verify: bool = false;
     /// How often the clock is read: twice per phase, or at each part of an operation on a file,
     /// for latencies.
-    pub timing: Timing,
+    pub timing: Timing = Timing::Operation;
     /// Seed of the sequence that decides sizes, files and operations.
-    #[schemars(range(min = 1))]
-    pub seed: u32,
+    pub seed: u32 = 42, from 1;
     /// real: the file system; null: nothing is done but decide, which measures the instrument.
-    pub backend: Backend,
-}
+    pub backend: Backend = Backend::Real;
+}}
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -102,14 +88,6 @@ impl Params {
     /// # Errors
     /// `BadJob`, naming the parameter and what would be right.
     pub fn check(&self) -> Result<(), Failure> {
-        within("files", self.files, 1..=FILES)?;
-        within("transactions", self.transactions, 1..=TRANSACTIONS)?;
-        within("subdirectories", self.subdirectories, 0..=SUBDIRECTORIES)?;
-        within("read_block", self.read_block, Size(1)..=LARGEST_BLOCK)?;
-        within("write_block", self.write_block, Size(1)..=LARGEST_BLOCK)?;
-        within("threads", self.threads, 1..=THREADS)?;
-        within("seed", self.seed, 1..=u32::MAX)?;
-        within("locations", self.locations.len(), 0..=LOCATIONS)?;
         let mut names = HashSet::new();
         for (index, location) in self.locations.iter().enumerate() {
             let parameter = format!("locations[{index}]");
@@ -126,6 +104,12 @@ impl Params {
         Ok(())
     }
 
+    /// Whether all files may be deleted before the transactions are done.
+    pub fn may_run_out(&self) -> bool {
+        let deletes = matches!(self.bias_create, Bias::OutOfTen(share) if share < 10);
+        deletes && self.transactions > self.files
+    }
+
     /// Those of thread `index`: the first has PostMark's sequence for the seed, the others one
     /// that follows from it.
     pub fn of_thread(&self, index: u32) -> Self {
@@ -135,32 +119,6 @@ impl Params {
             own.seed = (drawn as u32).max(1);
         }
         own
-    }
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            files: 500,
-            transactions: 500,
-            size: SizeRange {
-                smallest: 500,
-                largest: 10_000,
-            },
-            subdirectories: 0,
-            locations: Vec::new(),
-            read_block: Size(512),
-            write_block: Size(512),
-            buffering: true,
-            bias_read: Bias::OutOfTen(5),
-            bias_create: Bias::OutOfTen(5),
-            threads: 1,
-            content: Filling::Named(Fill::Text),
-            verify: false,
-            timing: Timing::Operation,
-            seed: 42,
-            backend: Backend::Real,
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! are the original's. Only the search for a free slot is quicker: bits instead of slots are
 //! looked at, which keeps its cost out of the timed region for large pools.
 
-use kit::mt19937::Mt19937;
+use crate::workload::mt19937::Mt19937;
 
 /// A file as the model knows it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -11,60 +11,51 @@ use kit::{Content, Ledger, Probe, Size};
 use wire::{Failure, FailureKind};
 
 use super::call::{self, CallsOfRun};
-use super::course::{calendar_s, Course};
 use super::files::Opening;
 use super::measures;
 use super::params::{Fill, Params};
+use super::phase_times::{calendar_s, PhaseTimes};
 use super::tally::Tally;
 use super::thread::Thread;
 use crate::backend::Backend;
 use crate::io::watch::{Alone, Watch};
-use crate::stand::Stand;
+use crate::working_dir::WorkingDirGuard;
 
-/// What one thread is to do.
-pub struct Part {
-    /// The parameters, with a seed of its own.
-    pub params: Params,
-    /// What its rehearsal came to.
-    pub expected: Tally,
-}
-
-/// Executes a trial in `directory`, with a thread for each of `parts`.
+/// Executes a trial in `directory`, with a thread for each of `params`.
 ///
 /// # Errors
 /// Whatever the kernel refused; `Verification` when a file does not hold what it should.
 pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
     backend: B,
     opening: Opening,
-    parts: &[Part],
+    params: &[Params],
     directory: &Path,
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
-    let mixed = mixed(&parts[0].params, ledger)?;
-    let stand = Arc::new(Stand::enter(directory));
-    let threads = (0..).zip(parts).map(|(index, part)| {
+    let mixed = mixed(&params[0], ledger)?;
+    let working_dir = Arc::new(WorkingDirGuard::enter(directory));
+    let threads = (0..).zip(params).map(|(index, params)| {
         let way = (backend, opening);
-        Thread::new(way, (index, &part.params), &stand, mixed.as_ref())
+        Thread::new(way, (index, params), &working_dir, mixed.as_ref())
     });
     let mut run = Run::<B, P> {
         threads: threads.collect::<Result<_, _>>()?,
         probe: P::default(),
     };
-    let expected: Tally = parts.iter().map(|part| part.expected).sum();
-    let outcome = run.measure(&expected, ledger);
+    let outcome = run.measure(&params[0], ledger);
     for thread in &run.threads {
         ledger.totals.checksum ^= thread.checksum();
     }
     let tally: Tally = run.threads.iter().map(|thread| *thread.tally()).sum();
     ledger.totals.counters.extend(tally.counters());
-    let course = outcome?;
+    let times = outcome?;
     run.threads
         .iter_mut()
         .try_for_each(Thread::remove_directories)?;
-    for (thread, part) in run.threads.iter().zip(parts) {
-        let (did, expected) = (thread.tally(), &part.expected);
-        if did != expected {
-            let message = format!("did {did:?}, but should have done {expected:?}");
+    for (thread, params) in run.threads.iter().zip(params) {
+        let tally = thread.tally();
+        if !tally.adds_up(params) {
+            let message = format!("did {tally:?}, which is not what was asked for");
             return Err(failure(FailureKind::Internal, message));
         }
     }
@@ -72,7 +63,7 @@ pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
     for thread in &run.threads {
         calls.merge(thread.calls());
     }
-    let rates = measures::samples(&tally, &course).into_iter();
+    let rates = measures::samples(&tally, &times).into_iter();
     for sample in rates.chain(call::samples(&calls)) {
         ledger.sample(sample);
     }
@@ -120,29 +111,25 @@ struct Run<'a, B: Backend, P: Probe> {
 }
 
 impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
-    fn measure(&mut self, expected: &Tally, ledger: &mut Ledger) -> Result<Course, Failure> {
+    fn measure(&mut self, params: &Params, ledger: &mut Ledger) -> Result<PhaseTimes, Failure> {
         self.threads
             .iter_mut()
             .try_for_each(Thread::make_directories)?;
-        let operations = [
-            expected.created_alone,
-            expected.transactions,
-            expected.deleted_alone,
-        ];
-        let [create, transact, delete] = operations.map(|count| count as f64);
-        let share = |done: f64| done / (create + transact + delete);
+        // About as many files are deleted at the end as were created at the start.
+        let [files, transactions] = [params.files, params.transactions].map(f64::from);
+        let share = |done: f64| done / (files + transactions + files);
 
         ledger.progress(0.0, "creating files");
         let begun_s = calendar_s();
         let (creation, created_s) = self.region(Region::Creation, ledger)?;
-        ledger.progress(share(create), "performing transactions");
-        let (transactions, transacted_s) = self.region(Region::Transactions, ledger)?;
-        ledger.progress(share(create + transact), "deleting files");
+        ledger.progress(share(files), "performing transactions");
+        let (transacting, transacted_s) = self.region(Region::Transactions, ledger)?;
+        ledger.progress(share(files + transactions), "deleting files");
         let (deletion, deleted_s) = self.region(Region::Deletion, ledger)?;
         let calendar_s = [begun_s, created_s, transacted_s, deleted_s];
-        Ok(Course {
+        Ok(PhaseTimes {
             creation,
-            transactions,
+            transactions: transacting,
             deletion,
             calendar_s,
         })

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::iter::Sum;
 
+use super::params::Params;
+
 /// Files and bytes, counted as integers. (The original adds bytes up in 32-bit floats, and is
 /// off by a few parts in 100,000 on long runs.)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +37,12 @@ impl Sum for Tally {
 }
 
 impl Tally {
+    /// Whether this is the work that `params` ask for, all files deleted again.
+    pub fn adds_up(&self, params: &Params) -> bool {
+        let asked = [params.files, params.transactions].map(u64::from);
+        [self.created_alone, self.transactions] == asked && self.created() == self.deleted()
+    }
+
     /// Files created, alone and mixed with transactions.
     pub fn created(&self) -> u64 {
         self.created_alone + self.created_mixed

@@ -11,10 +11,23 @@ fn plan(given: Value, directory: &Path) -> Result<Box<dyn Trial>, Failure> {
 
 fn refusal(given: Value) -> Failure {
     let directory = tempfile::tempdir().expect("a directory");
-    match plan(given, directory.path()) {
-        Ok(_) => panic!("planned"),
-        Err(failure) => failure,
-    }
+    let plan = plan(given, directory.path());
+    plan.and_then(|plan| plan.foresee()).expect_err("planned")
+}
+
+#[test]
+fn a_run_finds_that_files_run_out_as_validating_foresees_it() {
+    let given = json!({"files": 20, "bias_create": 0});
+    let directory = tempfile::tempdir().expect("a directory");
+    let plan = plan(given.clone(), directory.path());
+    let failure = plan.and_then(|plan| plan.run(&mut Ledger::new(&mut |_| {})));
+    assert_eq!(failure.expect_err("done").message, refusal(given).message);
+    assert!(directory
+        .path()
+        .read_dir()
+        .expect("a list")
+        .next()
+        .is_none());
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub struct Text {
     /// What is written in its place where blocks must differ.
     stamped: Option<Stamped>,
     /// Whether what is appended goes on in the text where the file ends; in the original it is
-    /// the beginning of the text once more, so that nobody can tell what a file should hold.
+    /// the beginning of the text once more, so that the expected content of a file is unknown.
     goes_on: bool,
 }
 

@@ -1,5 +1,5 @@
 //! What one thread does: its model decides, its files follow. PostMark has one; of several, each
-//! has a pool and a directory of its own.
+//! has its own pool and directory.
 //!
 //! Deciding costs a few random numbers per operation, inside the timed regions as in the
 //! original.
@@ -17,14 +17,15 @@ use wire::Failure;
 
 use super::call::CallsOfRun;
 use super::files::{Files, Opening};
-use super::model::{DataStep, Model, NameStep};
+use super::model::{DataStep, Model, NameStep, OutOfFiles};
 use super::names::{directories, of_thread};
+use super::out_of_files;
 use super::params::Params;
 use super::tally::Tally;
 use super::text::Text;
 use crate::backend::Backend;
 use crate::io::watch::Watch;
-use crate::stand::Stand;
+use crate::working_dir::WorkingDirGuard;
 
 /// A thread's part of the trial. Dropping it removes all that is still there.
 pub struct Thread<'a, B: Backend, P: Probe> {
@@ -41,25 +42,25 @@ pub struct Thread<'a, B: Backend, P: Probe> {
 }
 
 impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
-    /// Thread number `index`, with `params` of its own, in `stand`. It writes what `mixed` has,
-    /// or its own text.
+    /// Thread number `index`, with its own `params`, in `working_dir`. It writes what `mixed`
+    /// holds, or its own text.
     ///
     /// # Errors
     /// `HostLacks` memory.
     pub fn new(
         (backend, opening): (B, Opening),
         (index, params): (u32, &'a Params),
-        stand: &Arc<Stand>,
+        working_dir: &Arc<WorkingDirGuard>,
         mixed: Option<&Content>,
     ) -> Result<Self, Failure> {
         let (model, text) = Model::new(params);
         let text = Text::new(text, mixed, index, params.verify)?;
-        let home = of_thread(stand.base(), index, params);
+        let home = of_thread(working_dir.base(), index, params);
         Ok(Self {
             params,
             backend,
             model,
-            files: Files::new((backend, opening), (stand, &home), params, text),
+            files: Files::new((backend, opening), (working_dir, &home), params, text),
             home,
             tally: Tally::default(),
             directories: Vec::new(),
@@ -105,8 +106,11 @@ impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
     /// # Errors
     /// Whatever the kernel refused or was not what had been written; `Interrupted`.
     pub fn transact(&mut self, watch: &mut impl Watch) -> Result<(), Failure> {
-        for _ in 0..self.params.transactions {
+        for after in 0..self.params.transactions {
             go_on(watch)?;
+            if self.model.is_out_of_files() {
+                return Err(out_of_files(self.params, OutOfFiles { after }));
+            }
             let bytes = self.data_step()? + self.name_step()?;
             self.tally.transactions += 1;
             watch.operation(bytes);
@@ -196,7 +200,7 @@ impl<'a, B: Backend + Copy, P: Probe> Thread<'a, B, P> {
     #[cold]
     fn directory_failure(&self, action: &str, path: &CStr, error: &io::Error) -> Failure {
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        let path = self.files.stand().shown(path);
+        let path = self.files.working_dir().shown(path);
         io_failure(&format!("{action} directory"), &path, error)
     }
 }

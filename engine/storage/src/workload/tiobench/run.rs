@@ -9,7 +9,7 @@ use std::time::Duration;
 use kit::content::Stamped;
 use kit::failure::{interrupted, no_memory};
 use kit::gauges::own_cpu;
-use kit::libc_random::RandR;
+use crate::workload::libc_random::RandR;
 use kit::team::{self, Finish, Member};
 use kit::{clock, Buffer, Content, Ledger, OperationProbe, Probe};
 use rustix::fs::Mode;

@@ -154,7 +154,7 @@ class VirtualMachine(System):
         # Instructions are the same whatever others do.
         watch = ("--watch-host",) if machine.clock == "time" else ()
         options = ("--console", str(console), "--machine", process, *watch)
-        return (engine, "into", str(machine.channel), *options)
+        return (engine, "guest-exec", str(machine.channel), *options)
 
     def _machine(self, choice: Choice, directory: Path) -> Machine:
         """What is to be started; an operating system on an overlay that nothing has written to."""

@@ -56,18 +56,15 @@ fn outcome_by<P: Probe + Default + Send>(
     at: &Path,
 ) -> Outcome {
     let params: Params = serde_json::from_value(given).expect("valid parameters");
-    let parts: Vec<Part> = (0..params.threads)
+    let threads: Vec<Params> = (0..params.threads)
         .map(|index| params.of_thread(index))
-        .map(|params| Part {
-            expected: rehearse(&params).expect("files to the end"),
-            params,
-        })
         .collect();
-    let tally = parts.iter().map(|part| part.expected).sum();
+    let rehearsed = |params| rehearse(params).expect("files to the end");
+    let tally = threads.iter().map(rehearsed).sum();
     let mut events = Vec::new();
     let mut emit = |event| events.push(event);
     let mut ledger = Ledger::new(&mut emit);
-    let result = run::<_, P>(backend, opening, &parts, at, &mut ledger);
+    let result = run::<_, P>(backend, opening, &threads, at, &mut ledger);
     let totals = ledger.totals;
     Outcome {
         result,

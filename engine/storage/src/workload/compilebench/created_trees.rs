@@ -12,12 +12,12 @@ use crate::scratch::in_the_way;
 
 /// The directories that were made in one directory. Dropping it removes all that still stand,
 /// with everything in them.
-pub struct Standing {
+pub struct CreatedTrees {
     directory: PathBuf,
     names: BTreeSet<String>,
 }
 
-impl Standing {
+impl CreatedTrees {
     /// None yet.
     pub fn new(directory: &Path) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl Standing {
     }
 }
 
-impl Drop for Standing {
+impl Drop for CreatedTrees {
     fn drop(&mut self) {
         for name in &self.names {
             // It is the failure of the trial that is reported.

@@ -22,7 +22,7 @@ pub enum Phase {
 
 /// The phases as measured.
 #[derive(Debug, Clone)]
-pub struct Course {
+pub struct PhaseTimes {
     pub creation: Reading,
     pub transactions: Reading,
     pub deletion: Reading,
@@ -30,7 +30,7 @@ pub struct Course {
     pub calendar_s: [u64; 4],
 }
 
-impl Course {
+impl PhaseTimes {
     /// Length of a phase by the monotonic clock, in seconds.
     pub fn elapsed_s(&self, phase: Phase) -> f64 {
         match phase {
@@ -73,8 +73,8 @@ pub fn calendar_s() -> u64 {
 pub(super) mod tests {
     use super::*;
 
-    /// A course whose phases lasted so long, and did nothing.
-    pub fn course(elapsed_ns: [u64; 3], calendar_s: [u64; 4]) -> Course {
+    /// Phases that lasted so long, and did nothing.
+    pub fn phase_times(elapsed_ns: [u64; 3], calendar_s: [u64; 4]) -> PhaseTimes {
         let [creation, transactions, deletion] = elapsed_ns.map(|elapsed_ns| Reading {
             operations: 0,
             bytes: 0,
@@ -82,7 +82,7 @@ pub(super) mod tests {
             slices: Vec::new(),
             latency: None,
         });
-        Course {
+        PhaseTimes {
             creation,
             transactions,
             deletion,
@@ -92,27 +92,27 @@ pub(super) mod tests {
 
     #[test]
     fn phases_are_measured_in_ns_and_counted_in_whole_seconds() {
-        let course = course(
+        let times = phase_times(
             [500_000_000, 1_500_000_000, 100_000_000],
             [100, 100, 102, 102],
         );
-        assert_eq!(course.elapsed_s(Phase::Creation), 0.5);
-        assert_eq!(course.elapsed_s(Phase::Transactions), 1.5);
-        assert_eq!(course.elapsed_s(Phase::Whole), 2.1);
+        assert_eq!(times.elapsed_s(Phase::Creation), 0.5);
+        assert_eq!(times.elapsed_s(Phase::Transactions), 1.5);
+        assert_eq!(times.elapsed_s(Phase::Whole), 2.1);
         assert_eq!(
-            course.classic_s(Phase::Creation),
+            times.classic_s(Phase::Creation),
             1,
             "the same second counts as one"
         );
-        assert_eq!(course.classic_s(Phase::Transactions), 2);
-        assert_eq!(course.classic_s(Phase::Deletion), 1);
-        assert_eq!(course.classic_s(Phase::Whole), 2);
+        assert_eq!(times.classic_s(Phase::Transactions), 2);
+        assert_eq!(times.classic_s(Phase::Deletion), 1);
+        assert_eq!(times.classic_s(Phase::Whole), 2);
     }
 
     #[test]
     fn a_calendar_set_back_counts_as_one_second() {
         assert_eq!(
-            course([1, 1, 1], [100, 99, 98, 97]).classic_s(Phase::Whole),
+            phase_times([1, 1, 1], [100, 99, 98, 97]).classic_s(Phase::Whole),
             1
         );
     }

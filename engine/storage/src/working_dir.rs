@@ -1,6 +1,6 @@
-//! Standing in a directory: names in it are relative, and the kernel does not walk the whole path
-//! again at each open and unlink. The classic tools are started in the directory they work in;
-//! measured from elsewhere, a deep target would be slower than it is for them.
+//! A working directory for the trial: names in it are relative, and the kernel does not walk the
+//! whole path at each open and unlink. The classic tools are started in the directory they work
+//! in; measured from elsewhere, a deep target would be slower than it is for them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,14 +11,14 @@ use rustix::process::{chdir, fchdir};
 
 /// A directory that is the working directory of the calling thread, and of threads that it
 /// starts, until this is dropped. Other threads stay where they are.
-pub struct Stand {
+pub struct WorkingDirGuard {
     directory: PathBuf,
     /// Where to go back to; `None` where a sandbox keeps threads from having a directory of their
     /// own, and full paths have to do.
     home: Option<OwnedFd>,
 }
 
-impl Stand {
+impl WorkingDirGuard {
     /// Goes to `directory` if that can be done.
     pub fn enter(directory: &Path) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Stand {
     }
 }
 
-impl Drop for Stand {
+impl Drop for WorkingDirGuard {
     fn drop(&mut self) {
         if let Some(home) = &self.home {
             // It was held open; should it be out of bounds by now, full paths still work.
@@ -74,24 +74,27 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let inside = directory.path().canonicalize().unwrap();
         let home = current_dir().unwrap();
-        let stand = Stand::enter(&inside);
-        std::fs::write(stand.base().join("here"), "").unwrap();
+        let working_dir = WorkingDirGuard::enter(&inside);
+        std::fs::write(working_dir.base().join("here"), "").unwrap();
         assert!(inside.join("here").is_file());
-        assert_eq!(stand.shown(&stand.base().join("here")), inside.join("here"));
-        if stand.home.is_some() {
+        assert_eq!(
+            working_dir.shown(&working_dir.base().join("here")),
+            inside.join("here")
+        );
+        if working_dir.home.is_some() {
             assert_eq!(thread::spawn(current_dir).join().unwrap().unwrap(), inside);
         }
-        drop(stand);
+        drop(working_dir);
         assert_eq!(current_dir().unwrap(), home);
     }
 
     #[test]
     fn a_directory_that_cannot_be_entered_is_named_in_full() {
         let home = current_dir().unwrap();
-        let stand = Stand::enter(Path::new("/no/such"));
-        assert_eq!(stand.base(), Path::new("/no/such"));
+        let working_dir = WorkingDirGuard::enter(Path::new("/no/such"));
+        assert_eq!(working_dir.base(), Path::new("/no/such"));
         assert_eq!(
-            stand.shown(Path::new("/no/such/7")),
+            working_dir.shown(Path::new("/no/such/7")),
             Path::new("/no/such/7")
         );
         assert_eq!(current_dir().unwrap(), home);

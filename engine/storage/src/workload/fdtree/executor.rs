@@ -21,7 +21,7 @@ const FILE_PERMISSIONS: Mode = Mode::from_raw_mode(0o666);
 const DIRECTORY_PERMISSIONS: Mode = Mode::from_raw_mode(0o777);
 
 /// Does what a phase does to the entries of one directory, and counts each in the probe.
-pub trait Hands {
+pub trait Executor {
     /// # Errors
     /// Whatever the kernel refused.
     fn perform<P: Probe>(
@@ -33,14 +33,14 @@ pub trait Hands {
 }
 
 /// System calls: mkdir; open, write, close; unlink; rmdir.
-pub struct OwnHands<B> {
+pub struct SyscallExecutor<B> {
     backend: B,
     content: Content,
     size_bytes: u64,
     block_bytes: u64,
 }
 
-impl<B: Backend> OwnHands<B> {
+impl<B: Backend> SyscallExecutor<B> {
     /// # Errors
     /// Out of memory.
     pub fn new(backend: B, params: &Params) -> Result<Self, Failure> {
@@ -70,7 +70,7 @@ impl<B: Backend> OwnHands<B> {
     }
 }
 
-impl<B: Backend> Hands for OwnHands<B> {
+impl<B: Backend> Executor for SyscallExecutor<B> {
     fn perform<P: Probe>(
         &mut self,
         phase: Phase,
@@ -92,10 +92,10 @@ impl<B: Backend> Hands for OwnHands<B> {
     }
 }
 
-/// Programs, one after another: a mkdir for each directory, a dd for each file, and one rm or
+/// ProgramExecutor, one after another: a mkdir for each directory, a dd for each file, and one rm or
 /// rmdir for all that a directory contains. What they do at once counts as one operation each,
 /// and all take as long as the program did.
-pub struct Programs {
+pub struct ProgramExecutor {
     mkdir: PathBuf,
     dd: PathBuf,
     rm: PathBuf,
@@ -104,7 +104,7 @@ pub struct Programs {
     block_bytes: u64,
 }
 
-impl Programs {
+impl ProgramExecutor {
     /// # Errors
     /// `HostLacks` when one of them is not on PATH.
     pub fn find(params: &Params) -> Result<Self, Failure> {
@@ -187,7 +187,7 @@ impl Programs {
     }
 }
 
-impl Hands for Programs {
+impl Executor for ProgramExecutor {
     fn perform<P: Probe>(
         &mut self,
         phase: Phase,

@@ -1,7 +1,7 @@
-//! Working only for as long as whoever started us is there: they keep our standard input open.
+//! Stopping when standard input ends, which the caller keeps open while it wants results.
 //!
-//! A signal, or the death of the parent, reaches a process of the same host alone. The end of the
-//! input comes also from another one: when the connection by ssh is closed, or lost.
+//! A signal, or the death of the parent, reaches only a process of the same host. The end of the
+//! input arrives from another host too: when the ssh connection is closed or lost.
 
 use std::io::Read;
 
@@ -16,8 +16,8 @@ use wire::{Failure, FailureKind};
 pub fn stop_at_eof() -> Result<(), Failure> {
     let wait = || {
         let mut stdin = std::io::stdin().lock();
-        let mut heard = [0; 64];
-        while stdin.read(&mut heard).is_ok_and(|count| count > 0) {}
+        let mut ignored = [0; 64];
+        while stdin.read(&mut ignored).is_ok_and(|count| count > 0) {}
         stop::request();
     };
     let thread = std::thread::Builder::new().name("stdin".into()).spawn(wait);
