@@ -87,7 +87,7 @@ pub fn host() -> String {
     id.trim().to_owned()
 }
 
-/// `cpu user nice system idle iowait irq softirq steal guest guest_nice`: the last two are in the
+/// `cpu user nice system idle iowait irq softirq steal peer guest_nice`: the last two are in the
 /// first two already.
 fn parse_stat(stat: &str) -> CpuTime {
     let mut lines = stat.lines();

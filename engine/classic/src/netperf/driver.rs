@@ -1,4 +1,4 @@
-//! A netserver over the wire. The near end has a thread of its own: figures on the way are printed
+//! A netserver over the wire. The local end has a thread of its own: figures on the way are printed
 //! by the one that holds standard output.
 
 use std::sync::mpsc;
@@ -20,7 +20,7 @@ impl Netserver for client::Netserver {
     ) -> Result<Outcome, Failure> {
         let (sender, interims) = mpsc::channel();
         thread::scope(|scope| {
-            let near_end = scope.spawn(move || {
+            let local_end = scope.spawn(move || {
                 cpu.map_or(Ok(()), pin_to)?;
                 self.run(test, &mut |interim| {
                     // The receiver is there for as long as the sender is.
@@ -29,7 +29,7 @@ impl Netserver for client::Netserver {
             });
             interims.into_iter().for_each(observer);
             let defect = || failure(FailureKind::Internal, "the engine has a defect");
-            near_end.join().unwrap_or_else(|_| Err(defect()))
+            local_end.join().unwrap_or_else(|_| Err(defect()))
         })
     }
 }

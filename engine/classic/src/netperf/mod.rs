@@ -11,7 +11,6 @@
 //! the same sockets as without; alignments are told where the original tells an offset.
 
 mod banner;
-mod choices;
 mod confidence;
 mod driver;
 mod ends;
@@ -25,17 +24,14 @@ mod selectors;
 mod specimen;
 mod table;
 mod units;
-mod words;
 
 use std::ffi::{OsStr, OsString};
 
 use kit::failure::bad_parameter;
 use wire::Failure;
 
-use self::choices::{GLOBAL, SPECIFIC};
-pub use self::request::{release, Family, Place, CONTROL_PORT};
-use self::request::{Asks, Request};
-pub use self::words::fitting;
+pub use self::request::{fitting, release, Family, Host, CONTROL_PORT};
+use self::request::{Asks, Request, GLOBAL, SPECIFIC};
 use crate::bench::Bench;
 use crate::blame::blame;
 use crate::options::Choice;
@@ -47,16 +43,16 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("client_ports", "-p"),
     ("count", "-l"),
     ("data_port", "-P"),
-    ("far align", "-A"),
-    ("far offset", "-O"),
-    ("far size", "-m or -M"),
-    ("far width", "-W"),
-    ("far.fill", "-F"),
-    ("far.receive_buffer", "-S"),
-    ("far.send_buffer", "-S"),
-    ("near", "-a, -m, -M or -W"),
-    ("near.address", "-L"),
-    ("near.fill", "-F"),
+    ("remote align", "-A"),
+    ("remote offset", "-O"),
+    ("remote size", "-m or -M"),
+    ("remote width", "-W"),
+    ("remote.fill", "-F"),
+    ("remote.receive_buffer", "-S"),
+    ("remote.send_buffer", "-S"),
+    ("local", "-a, -m, -M or -W"),
+    ("local.address", "-L"),
+    ("local.fill", "-F"),
     ("request_size", "-r"),
     ("response_size", "-r"),
     ("seconds", "-l"),

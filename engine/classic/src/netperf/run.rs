@@ -59,17 +59,17 @@ fn connect(
 ) -> Result<(Box<dyn Netserver>, Ends), Failure> {
     let route = request.route()?;
     let mut failed = None;
-    for far in route.far {
+    for remote in route.remote {
         let site = Site {
-            far,
-            near: route.near,
+            remote,
+            local: route.local,
             passphrase: request.control.passphrase.clone(),
             generation: request.control.generation,
         };
         match bench.call_netserver(site) {
             Ok(netserver) => {
                 let mut test = request.test.clone();
-                let ends = request.ends(far.ip(), &mut test)?;
+                let ends = request.ends(remote.ip(), &mut test)?;
                 request.test = test;
                 return Ok((netserver, ends));
             }

@@ -2,7 +2,7 @@
 //! afterwards.
 //!
 //! ```text
-//! near                                   far
+//! client                              server
 //!      ◄──────────────── greeting, or refused
 //! hello ────────────────►
 //! open  ────────────────►                            once for each point of a grid

@@ -1,5 +1,5 @@
 //! A shared secret, proven without passing the network: HMAC-SHA-256 (RFC 2104) over the number
-//! that the far end drew for this connection.
+//! that the server drew for this connection.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;

@@ -19,7 +19,7 @@ use super::stream::{self, receive_some, Copying, Receiver, Sender};
 use super::zerocopy::ZeroCopy;
 use super::{Flow, Notes};
 use crate::control::message::{Messages, Receive, Send, Transport};
-use crate::failure::{far, refused};
+use crate::failure::{peer_failure, refused};
 
 /// Sends over `flows`. When the last messages are out, it waits until the other end has taken
 /// everything and closed; datagrams end when they are out.
@@ -221,12 +221,12 @@ impl<'f> Sending<'_, 'f> {
     fn broken(&self, error: &io::Error) -> Failure {
         let bytes = self.part.messages.bytes;
         match (self.transport, error.raw_os_error()) {
-            (Transport::Udp, Some(libc::EMSGSIZE)) => far(format!(
-                "a datagram of {bytes} bytes is too large for the way to the far end: a smaller \
+            (Transport::Udp, Some(libc::EMSGSIZE)) => peer_failure(format!(
+                "a datagram of {bytes} bytes is too large for the way to the server: a smaller \
                  \"message\" is needed"
             )),
             (Transport::Udp, Some(libc::ECONNREFUSED)) => {
-                far("the far end's socket is gone: its host refuses datagrams")
+                peer_failure("the server's socket is gone: its host refuses datagrams")
             }
             _ => refused("send data", error),
         }

@@ -113,7 +113,7 @@ impl<'a> Round<'a> {
                 Ok(bytes) => count(member, &self.flows[index].tally, bytes),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(sent),
                 Err(error) => {
-                    sender.endure(error)?;
+                    sender.on_send_error(error)?;
                     return Ok(sent);
                 }
             }

@@ -36,7 +36,7 @@ pub trait Sender {
     ///
     /// # Errors
     /// That one, if it ends the flow.
-    fn endure(&mut self, error: io::Error) -> io::Result<()> {
+    fn on_send_error(&mut self, error: io::Error) -> io::Result<()> {
         Err(error)
     }
 
@@ -66,7 +66,7 @@ pub fn send<P: Probe>(
                 count(member, tally, bytes);
                 left -= 1;
             }
-            Err(error) => sender.endure(error)?,
+            Err(error) => sender.on_send_error(error)?,
         }
     }
     Ok(())

@@ -9,56 +9,56 @@ use crate::netperf::units::Unit;
 
 pub const SELECTORS: &[Selector] = &[
     selector("LOCAL_CPU_UTIL", "Local|CPU|Util|%", |report| {
-        percent(report.figures.near.busy)
+        percent(report.figures.local.busy)
     }),
     selector("LOCAL_CPU_PERCENT_USER", "Local|CPU|User|%", |report| {
-        near(report, |cpu| cpu.user)
+        local(report, |cpu| cpu.user)
     }),
     selector("LOCAL_CPU_PERCENT_SYSTEM", "Local|CPU|System|%", |report| {
-        near(report, |cpu| cpu.system)
+        local(report, |cpu| cpu.system)
     }),
     selector("LOCAL_CPU_PERCENT_IOWAIT", "Local|CPU|I/O|%", |report| {
-        near(report, |cpu| cpu.iowait)
+        local(report, |cpu| cpu.iowait)
     }),
     selector("LOCAL_CPU_PERCENT_IRQ", "Local|CPU|IRQ|%", |report| {
-        near(report, |cpu| cpu.irq)
+        local(report, |cpu| cpu.irq)
     }),
     selector("LOCAL_CPU_PERCENT_SWINTR", "Local|CPU|swintr|%", |report| {
-        near(report, |cpu| cpu.softirq)
+        local(report, |cpu| cpu.softirq)
     }),
     selector("LOCAL_CPU_METHOD", "Local|CPU|Util|Method", |report| {
-        text(&report.near_method().to_string())
+        text(&report.local_method().to_string())
     }),
     selector("LOCAL_SD", "Local|Service|Demand", |report| {
-        three(report.figures.near.service_demand_us)
+        three(report.figures.local.service_demand_us)
     }),
     selector("REMOTE_CPU_UTIL", "Remote|CPU|Util|%", |report| {
-        percent(report.figures.far.busy)
+        percent(report.figures.remote.busy)
     }),
     selector("REMOTE_CPU_PERCENT_USER", "Remote|CPU|User|%", |report| {
-        far(report, |cpu| cpu.user)
+        remote(report, |cpu| cpu.user)
     }),
     selector(
         "REMOTE_CPU_PERCENT_SYSTEM",
         "Remote|CPU|System|%",
-        |report| far(report, |cpu| cpu.system),
+        |report| remote(report, |cpu| cpu.system),
     ),
     selector("REMOTE_CPU_PERCENT_IOWAIT", "Remote|CPU|I/O|%", |report| {
-        far(report, |cpu| cpu.iowait)
+        remote(report, |cpu| cpu.iowait)
     }),
     selector("REMOTE_CPU_PERCENT_IRQ", "Remote|CPU|IRQ|%", |report| {
-        far(report, |cpu| cpu.irq)
+        remote(report, |cpu| cpu.irq)
     }),
     selector(
         "REMOTE_CPU_PERCENT_SWINTR",
         "Remote|CPU|swintr|%",
-        |report| far(report, |cpu| cpu.softirq),
+        |report| remote(report, |cpu| cpu.softirq),
     ),
     selector("REMOTE_CPU_METHOD", "Remote|CPU|Util|Method", |report| {
-        text(&report.far_method().to_string())
+        text(&report.remote_method().to_string())
     }),
     selector("REMOTE_SD", "Remote|Service|Demand", |report| {
-        three(report.figures.far.service_demand_us)
+        three(report.figures.remote.service_demand_us)
     }),
     selector("SD_UNITS", "Service|Demand|Units", |report| {
         match report.request.unit() {
@@ -86,12 +86,12 @@ pub const SELECTORS: &[Selector] = &[
     selector(
         "LOCAL_CPU_CONFID",
         "Local|CPU|Confidence|Width (%)",
-        |report| width(report, |widths| widths.near_cpu),
+        |report| width(report, |widths| widths.local_cpu),
     ),
     selector(
         "REMOTE_CPU_CONFID",
         "Remote|CPU|Confidence|Width (%)",
-        |report| width(report, |widths| widths.far_cpu),
+        |report| width(report, |widths| widths.remote_cpu),
     ),
     selector("TRANSACTION_RATE", "Transaction|Rate|Tran/s", |report| {
         let counts_transactions = report.request.test.kind.counts_transactions();
@@ -106,31 +106,31 @@ pub const SELECTORS: &[Selector] = &[
     selector(
         "LOCAL_TRANSPORT_RETRANS",
         "Local|Transport|Retransmissions",
-        |report| retransmits(&report.last.near),
+        |report| retransmits(&report.last.local),
     ),
     selector(
         "REMOTE_TRANSPORT_RETRANS",
         "Remote|Transport|Retransmissions",
-        |report| retransmits(&report.last.far),
+        |report| retransmits(&report.last.remote),
     ),
     selector("TRANSPORT_MSS", "Transport|MSS|bytes", |report| {
         known(report.last.segment_size)
     }),
 ];
 
-fn near(report: &Report, of: fn(&CpuUse) -> f64) -> Option<String> {
+fn local(report: &Report, of: fn(&CpuUse) -> f64) -> Option<String> {
     two(report
         .last
-        .near
+        .local
         .cpu
         .as_ref()
         .map_or(0.0, |cpu| 100.0 * of(cpu)))
 }
 
-fn far(report: &Report, of: fn(&CpuUse) -> f64) -> Option<String> {
+fn remote(report: &Report, of: fn(&CpuUse) -> f64) -> Option<String> {
     two(report
         .last
-        .far
+        .remote
         .cpu
         .as_ref()
         .map_or(0.0, |cpu| 100.0 * of(cpu)))

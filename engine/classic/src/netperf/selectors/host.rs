@@ -74,16 +74,16 @@ pub const SELECTORS: &[Selector] = &[
     selector("REMOTE_DRIVER_BUS", "Remote|Driver|Bus", deprecated),
     selector("REMOTE_INTERFACE_SLOT", "Remote|Interface|Slot", deprecated),
     selector("LOCAL_INTERVAL_USECS", "Local|Interval|Usecs", |report| {
-        interval_us(report.request.test.near.pace)
+        interval_us(report.request.test.local.pace)
     }),
     selector("LOCAL_INTERVAL_BURST", "Local|Interval|Burst", |report| {
-        burst(report.request.test.near.pace)
+        burst(report.request.test.local.pace)
     }),
     selector("REMOTE_INTERVAL_USECS", "Remote|Interval|Usecs", |report| {
-        interval_us(report.request.test.far.pace)
+        interval_us(report.request.test.remote.pace)
     }),
     selector("REMOTE_INTERVAL_BURST", "Remote|Interval|Burst", |report| {
-        burst(report.request.test.far.pace)
+        burst(report.request.test.remote.pace)
     }),
     selector("LOCAL_SECURITY_TYPE_ID", "Local|OS|Security|Type ID", zero),
     selector("LOCAL_SECURITY_TYPE", "Local|OS|Security|Type", deprecated),
@@ -184,32 +184,48 @@ pub const SELECTORS: &[Selector] = &[
             .and_then(|latency| two(deviation_ns(latency) / 1e3))
     }),
     selector("LOCAL_SOCKET_PRIO", "Local|Socket|Priority", |report| {
-        known(report.last.near.priority)
+        known(report.last.local.priority)
     }),
     selector("REMOTE_SOCKET_PRIO", "Remote|Socket|Priority", |report| {
-        known(report.last.far.priority)
+        known(report.last.remote.priority)
     }),
     selector("LOCAL_SOCKET_TOS", "Local|Socket|TOS", |report| {
-        tos(report.last.near.tos)
+        tos(report.last.local.tos)
     }),
     selector("REMOTE_SOCKET_TOS", "Remote|Socket|TOS", |report| {
-        tos(report.last.far.tos)
+        tos(report.last.remote.tos)
     }),
     selector(
         "LOCAL_CONG_CONTROL",
         "Local|Congestion|Control|Algorithm",
-        |report| text(report.last.near.congestion.as_deref().unwrap_or_default()),
+        |report| text(report.last.local.congestion.as_deref().unwrap_or_default()),
     ),
     selector(
         "REMOTE_CONG_CONTROL",
         "Remote|Congestion|Control|Algorithm",
-        |report| text(report.last.far.congestion.as_deref().unwrap_or_default()),
+        |report| text(report.last.remote.congestion.as_deref().unwrap_or_default()),
     ),
     selector("LOCAL_FILL_FILE", "Local|Fill|File", |report| {
-        text(report.request.test.near.fill.as_deref().unwrap_or_default())
+        text(
+            report
+                .request
+                .test
+                .local
+                .fill
+                .as_deref()
+                .unwrap_or_default(),
+        )
     }),
     selector("REMOTE_FILL_FILE", "Remote|Fill|File", |report| {
-        text(report.request.test.far.fill.as_deref().unwrap_or_default())
+        text(
+            report
+                .request
+                .test
+                .remote
+                .fill
+                .as_deref()
+                .unwrap_or_default(),
+        )
     }),
     selector("COMMAND_LINE", "Command|Line", |report| {
         quoted(&report.request.output.command)

@@ -27,58 +27,58 @@ pub const SELECTORS: &[Selector] = &[
     selector(
         "LSS_SIZE_REQ",
         "Local|Send Socket|Size|Requested",
-        |report| asked(near_send(report)),
+        |report| asked(local_send(report)),
     ),
     selector("LSS_SIZE", "Local|Send Socket|Size|Initial", |report| {
-        initial(near_send(report))
+        initial(local_send(report))
     }),
     selector("LSS_SIZE_END", "Local|Send Socket|Size|Final", |report| {
-        last(near_send(report))
+        last(local_send(report))
     }),
     selector(
         "LSR_SIZE_REQ",
         "Local|Recv Socket|Size|Requested",
-        |report| asked(near_receive(report)),
+        |report| asked(local_receive(report)),
     ),
     selector("LSR_SIZE", "Local|Recv Socket|Size|Initial", |report| {
-        initial(near_receive(report))
+        initial(local_receive(report))
     }),
     selector("LSR_SIZE_END", "Local|Recv Socket|Size|Final", |report| {
-        last(near_receive(report))
+        last(local_receive(report))
     }),
     selector(
         "RSS_SIZE_REQ",
         "Remote|Send Socket|Size|Requested",
-        |report| asked(far_send(report)),
+        |report| asked(remote_send(report)),
     ),
     selector("RSS_SIZE", "Remote|Send Socket|Size|Initial", |report| {
-        initial(far_send(report))
+        initial(remote_send(report))
     }),
     selector("RSS_SIZE_END", "Remote|Send Socket|Size|Final", |report| {
-        last(far_send(report))
+        last(remote_send(report))
     }),
     selector(
         "RSR_SIZE_REQ",
         "Remote|Recv Socket|Size|Requested",
-        |report| asked(far_receive(report)),
+        |report| asked(remote_receive(report)),
     ),
     selector("RSR_SIZE", "Remote|Recv Socket|Size|Initial", |report| {
-        initial(far_receive(report))
+        initial(remote_receive(report))
     }),
     selector("RSR_SIZE_END", "Remote|Recv Socket|Size|Final", |report| {
-        last(far_receive(report))
+        last(remote_receive(report))
     }),
     selector("LOCAL_SEND_SIZE", "Local|Send|Size", |report| {
-        whole(report.last.near.send_size.unwrap_or_default())
+        whole(report.last.local.send_size.unwrap_or_default())
     }),
     selector("LOCAL_RECV_SIZE", "Local|Recv|Size", |report| {
-        whole(report.last.near.receive_size.unwrap_or_default())
+        whole(report.last.local.receive_size.unwrap_or_default())
     }),
     selector("REMOTE_SEND_SIZE", "Remote|Send|Size", |report| {
-        known(report.last.far.send_size)
+        known(report.last.remote.send_size)
     }),
     selector("REMOTE_RECV_SIZE", "Remote|Recv|Size", |report| {
-        known(report.last.far.receive_size)
+        known(report.last.remote.receive_size)
     }),
     selector("REQUEST_SIZE", "Request|Size|Bytes", |report| {
         exchanged(report, report.request.test.request_size)
@@ -92,20 +92,20 @@ fn is_udp(report: &Report) -> bool {
     report.request.test.kind.is_udp()
 }
 
-fn near_send(report: &Report) -> SocketBuffer {
-    report.last.near.send_buffer
+fn local_send(report: &Report) -> SocketBuffer {
+    report.last.local.send_buffer
 }
 
-fn near_receive(report: &Report) -> SocketBuffer {
-    report.last.near.receive_buffer
+fn local_receive(report: &Report) -> SocketBuffer {
+    report.last.local.receive_buffer
 }
 
-fn far_send(report: &Report) -> SocketBuffer {
-    report.last.far.send_buffer
+fn remote_send(report: &Report) -> SocketBuffer {
+    report.last.remote.send_buffer
 }
 
-fn far_receive(report: &Report) -> SocketBuffer {
-    report.last.far.receive_buffer
+fn remote_receive(report: &Report) -> SocketBuffer {
+    report.last.remote.receive_buffer
 }
 
 fn asked(buffer: SocketBuffer) -> Option<String> {

@@ -71,7 +71,7 @@ fn usual(test: &Test) -> String {
         (false, true) => STREAM,
         (false, false) => MAERTS,
     };
-    match test.near.measure_cpu || test.far.measure_cpu {
+    match test.local.measure_cpu || test.remote.measure_cpu {
         true => [sizes, RESULT, CPU].join(","),
         false => [sizes, RESULT].join(","),
     }

@@ -25,90 +25,90 @@ pub const SELECTORS: &[Selector] = &[
         known(report.request.cpu)
     }),
     selector("LOCAL_CPU_COUNT", "Local|CPU|Count", |report| {
-        cpus(&report.last.near)
+        cpus(&report.last.local)
     }),
     selector(
         "LOCAL_CPU_PEAK_UTIL",
         "Local|Peak|Per CPU|Util %",
-        |report| peak(&report.last.near),
+        |report| peak(&report.last.local),
     ),
     selector("LOCAL_CPU_PEAK_ID", "Local|Peak|Per CPU|ID", |report| {
-        peak_id(&report.last.near)
+        peak_id(&report.last.local)
     }),
     selector("LOCAL_CPU_MODEL", "Local|CPU|Model", deprecated),
     selector("LOCAL_CPU_FREQUENCY", "Local|CPU|Frequency|MHz", zero),
     selector("REMOTE_CPU_BIND", "Remote|CPU|Bind", |report| {
-        known(report.request.test.far.cpu)
+        known(report.request.test.remote.cpu)
     }),
     selector("REMOTE_CPU_COUNT", "Remote|CPU|Count", |report| {
-        cpus(&report.last.far)
+        cpus(&report.last.remote)
     }),
     selector(
         "REMOTE_CPU_PEAK_UTIL",
         "Remote|Peak|Per CPU|Util %",
-        |report| peak(&report.last.far),
+        |report| peak(&report.last.remote),
     ),
     selector("REMOTE_CPU_PEAK_ID", "Remote|Peak|Per CPU|ID", |report| {
-        peak_id(&report.last.far)
+        peak_id(&report.last.remote)
     }),
     selector("REMOTE_CPU_MODEL", "Remote|CPU|Model", deprecated),
     selector("REMOTE_CPU_FREQUENCY", "Remote|CPU|Frequency|MHz", zero),
     selector("SOURCE_PORT", "Source|Port", |report| {
-        whole(report.request.test.near.port)
+        whole(report.request.test.local.port)
     }),
     selector("SOURCE_ADDR", "Source|Address", |report| {
-        text(&report.ends.near.name)
+        text(&report.ends.local.name)
     }),
     selector("SOURCE_FAMILY", "Source|Family", |report| {
-        whole(report.ends.near.family_number())
+        whole(report.ends.local.family_number())
     }),
     selector("DEST_PORT", "Destination|Port", |report| {
-        whole(report.request.test.far.port)
+        whole(report.request.test.remote.port)
     }),
     selector("DEST_ADDR", "Destination|Address", |report| {
-        text(&report.ends.far.name)
+        text(&report.ends.remote.name)
     }),
     selector("DEST_FAMILY", "Destination|Family", |report| {
-        whole(report.ends.far.family_number())
+        whole(report.ends.remote.family_number())
     }),
     selector("LOCAL_SEND_CALLS", "Local|Send|Calls", |report| {
-        whole(report.last.near.sends)
+        whole(report.last.local.sends)
     }),
     selector("LOCAL_RECV_CALLS", "Local|Recv|Calls", |report| {
-        whole(report.last.near.receives)
+        whole(report.last.local.receives)
     }),
     selector("LOCAL_BYTES_PER_RECV", "Local|Bytes|Per|Recv", |report| {
-        per_receive(&report.last.near)
+        per_receive(&report.last.local)
     }),
     selector("LOCAL_BYTES_PER_SEND", "Local|Bytes|Per|Send", |report| {
-        per_send(&report.last.near)
+        per_send(&report.last.local)
     }),
     selector("LOCAL_BYTES_SENT", "Local|Bytes|Sent", |report| {
-        whole(report.last.near.sent_bytes)
+        whole(report.last.local.sent_bytes)
     }),
     selector("LOCAL_BYTES_RECVD", "Local|Bytes|Received", |report| {
-        whole(report.last.near.received_bytes)
+        whole(report.last.local.received_bytes)
     }),
     selector("LOCAL_BYTES_XFERD", "Local|Bytes|Xferred", |report| {
-        moved(&report.last.near)
+        moved(&report.last.local)
     }),
     selector("LOCAL_SEND_OFFSET", "Local|Send|Offset", |report| {
-        whole(report.request.test.near.send.offset)
+        whole(report.request.test.local.send.offset)
     }),
     selector("LOCAL_RECV_OFFSET", "Local|Recv|Offset", |report| {
-        whole(report.request.test.near.receive.offset)
+        whole(report.request.test.local.receive.offset)
     }),
     selector("LOCAL_SEND_ALIGN", "Local|Send|Alignment", |report| {
-        whole(report.request.test.near.send.align)
+        whole(report.request.test.local.send.align)
     }),
     selector("LOCAL_RECV_ALIGN", "Local|Recv|Alignment", |report| {
-        whole(report.request.test.near.receive.align)
+        whole(report.request.test.local.receive.align)
     }),
     selector("LOCAL_SEND_WIDTH", "Local|Send|Width", |report| {
-        width(report.last.near.send_width)
+        width(report.last.local.send_width)
     }),
     selector("LOCAL_RECV_WIDTH", "Local|Recv|Width", |report| {
-        width(report.last.near.receive_width)
+        width(report.last.local.receive_width)
     }),
     selector("LOCAL_SEND_DIRTY_COUNT", "Local|Send|Dirty|Count", unknown),
     selector("LOCAL_RECV_DIRTY_COUNT", "Local|Recv|Dirty|Count", unknown),
@@ -120,43 +120,43 @@ pub const SELECTORS: &[Selector] = &[
         flag(report.request.test.cork)
     }),
     selector("REMOTE_SEND_CALLS", "Remote|Send|Calls", |report| {
-        whole(report.last.far.sends)
+        whole(report.last.remote.sends)
     }),
     selector("REMOTE_RECV_CALLS", "Remote|Recv|Calls", |report| {
-        whole(report.last.far.receives)
+        whole(report.last.remote.receives)
     }),
     selector("REMOTE_BYTES_PER_RECV", "Remote|Bytes|Per|Recv", |report| {
-        per_receive(&report.last.far)
+        per_receive(&report.last.remote)
     }),
     selector("REMOTE_BYTES_PER_SEND", "Remote|Bytes|Per|Send", |report| {
-        per_send(&report.last.far)
+        per_send(&report.last.remote)
     }),
     selector("REMOTE_BYTES_SENT", "Remote|Bytes|Sent", |report| {
-        whole(report.last.far.sent_bytes)
+        whole(report.last.remote.sent_bytes)
     }),
     selector("REMOTE_BYTES_RECVD", "Remote|Bytes|Received", |report| {
-        whole(report.last.far.received_bytes)
+        whole(report.last.remote.received_bytes)
     }),
     selector("REMOTE_BYTES_XFERD", "Remote|Bytes|Xferred", |report| {
-        moved(&report.last.far)
+        moved(&report.last.remote)
     }),
     selector("REMOTE_SEND_OFFSET", "Remote|Send|Offset", |report| {
-        whole(report.request.test.far.send.offset)
+        whole(report.request.test.remote.send.offset)
     }),
     selector("REMOTE_RECV_OFFSET", "Remote|Recv|Offset", |report| {
-        whole(report.request.test.far.receive.offset)
+        whole(report.request.test.remote.receive.offset)
     }),
     selector("REMOTE_SEND_ALIGN", "Remote|Send|Alignment", |report| {
-        whole(report.request.test.far.send.align)
+        whole(report.request.test.remote.send.align)
     }),
     selector("REMOTE_RECV_ALIGN", "Remote|Recv|Alignment", |report| {
-        whole(report.request.test.far.receive.align)
+        whole(report.request.test.remote.receive.align)
     }),
     selector("REMOTE_SEND_WIDTH", "Remote|Send|Width", |report| {
-        width(report.last.far.send_width)
+        width(report.last.remote.send_width)
     }),
     selector("REMOTE_RECV_WIDTH", "Remote|Recv|Width", |report| {
-        width(report.last.far.receive_width)
+        width(report.last.remote.receive_width)
     }),
     selector(
         "REMOTE_SEND_DIRTY_COUNT",

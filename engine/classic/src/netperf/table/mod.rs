@@ -56,7 +56,7 @@ impl Parts {
             headings: row && output.headers,
             row,
             extra: output.verbosity > 1,
-            with_cpu: test.near.measure_cpu || test.far.measure_cpu,
+            with_cpu: test.local.measure_cpu || test.remote.measure_cpu,
         }
     }
 }
@@ -75,12 +75,15 @@ fn size(size: Option<u32>) -> i64 {
     size.map_or(-1, i64::from)
 }
 
-/// The one figure with CPUs measured: service demand here, or of the far end if only that was
+/// The one figure with CPUs measured: service demand here, or of the remote end if only that was
 /// measured, and the method.
 fn demand(report: &Report) -> (f64, char) {
-    match report.request.test.near.measure_cpu {
-        true => (service_demand(&report.figures.near), report.near_method()),
-        false => (service_demand(&report.figures.far), report.far_method()),
+    match report.request.test.local.measure_cpu {
+        true => (service_demand(&report.figures.local), report.local_method()),
+        false => (
+            service_demand(&report.figures.remote),
+            report.remote_method(),
+        ),
     }
 }
 

@@ -1,5 +1,5 @@
-//! A connection for each transaction: connect, request, response, close. The far end closes first,
-//! so that the wait after a connection (TIME_WAIT) is on its side, and the near end's port is free
+//! A connection for each transaction: connect, request, response, close. The server closes first,
+//! so that the wait after a connection (TIME_WAIT) is on its side, and the client's port is free
 //! at once.
 
 mod origin;
@@ -18,16 +18,16 @@ use rustix::net::{acceptfrom_with, recv, send, RecvFlags, SendFlags, SocketFlags
 use socket2::Socket;
 use wire::{Call, Failure};
 
-pub use self::origin::be_patient;
+pub use self::origin::set_timeouts;
 
 use self::origin::{Origin, PATIENCE};
 use super::exchange::count;
 use super::{stream, Flow, Notes};
 use crate::control::message::{Exchange, Limit};
-use crate::failure::{far, refused};
+use crate::failure::{peer_failure, refused};
 use crate::socket::SocketOptions;
 
-/// What the near end does with each flow.
+/// What the client does with each flow.
 #[derive(Debug, Clone)]
 pub struct Connections {
     /// How much is sent and answered over each.
@@ -44,10 +44,10 @@ pub struct Connections {
     pub flows: u32,
 }
 
-/// The near end's part of one flow; tells how long connecting took each time.
+/// The client's part of one flow; tells how long connecting took each time.
 ///
 /// # Errors
-/// `HostLacks` when there are no more ports or there is no memory; `Far` when the far end does
+/// `HostLacks` when there are no more ports or there is no memory; `Far` when the server does
 /// not answer; `Io`.
 pub fn request<P: Probe>(
     part: &Connections,
@@ -59,7 +59,7 @@ pub fn request<P: Probe>(
     let response_bytes = part.exchange.response as usize;
     let mut response = Buffer::new(response_bytes + 1).map_err(no_memory)?;
     let to = flow.peer.as_ref().and_then(|peer| peer.as_socket());
-    let to = to.ok_or_else(|| far("the far end has told no port"))?;
+    let to = to.ok_or_else(|| peer_failure("the server has told no port"))?;
     let mut origin = Origin::new(part, to, flow.number);
     let mut connects = Histogram::new();
     let mut left = part.limit.operations();
@@ -83,11 +83,11 @@ pub fn request<P: Probe>(
         left -= 1;
     }
     member.done();
-    // A connection that brings nothing ends the far end's part.
+    // A connection that brings nothing ends the server's part.
     origin.connect().map(|_| connects)
 }
 
-/// The far end's part of one flow, whose socket listens: accepts connections of the near end, one
+/// The server's part of one flow, whose socket listens: accepts connections of the client, one
 /// after the other, and answers the request of each, until one brings none.
 ///
 /// # Errors
@@ -114,10 +114,10 @@ pub fn answer<P: Probe>(
     }
 }
 
-/// The next connection of the near end, whose address the flow names; `None` when the flow was
+/// The next connection of the client, whose address the flow names; `None` when the flow was
 /// cut.
 fn accept(flow: &Flow) -> io::Result<Option<Socket>> {
-    let near = flow.peer.as_ref().and_then(|peer| peer.as_socket());
+    let client = flow.peer.as_ref().and_then(|peer| peer.as_socket());
     loop {
         let accepted = retry_on_intr(|| acceptfrom_with(&*flow.socket, SocketFlags::CLOEXEC));
         let (socket, from) = match accepted.map_err(io::Error::from) {
@@ -128,7 +128,7 @@ fn accept(flow: &Flow) -> io::Result<Option<Socket>> {
             Err(error) => return Err(error),
         };
         let from = from.and_then(|from| SocketAddr::try_from(from).ok());
-        if from.map(|from| from.ip()) == near.map(|near| near.ip()) {
+        if from.map(|from| from.ip()) == client.map(|client| client.ip()) {
             return Ok(Some(socket.into()));
         }
     }
@@ -162,7 +162,7 @@ fn receive(socket: &Socket, message: &mut [u8], wanted_bytes: usize) -> io::Resu
 
 fn broken(error: &io::Error) -> Failure {
     match error.kind() {
-        ErrorKind::WouldBlock => far(format!(
+        ErrorKind::WouldBlock => peer_failure(format!(
             "nothing came over a connection for {} s",
             PATIENCE.as_secs()
         )),

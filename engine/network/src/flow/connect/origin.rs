@@ -12,7 +12,7 @@ use wire::{Call, Failure, FailureKind};
 
 use super::Connections;
 use crate::control::message::Transport;
-use crate::failure::{far, refused};
+use crate::failure::{peer_failure, refused};
 
 /// How long a connection may take to be established, and each message to come: whoever waits for
 /// an end that vanished wakes by then.
@@ -26,7 +26,7 @@ pub struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// Of flow number `flow`, to the far end's `to`.
+    /// Of flow number `flow`, to the server's `to`.
     pub fn new(part: &'a Connections, to: SocketAddr, flow: u32) -> Self {
         let turns = |ports: &RangeInclusive<u16>| Turns::new(ports, flow, part.flows);
         Self {
@@ -112,7 +112,7 @@ impl Turns {
 
 fn new_socket(to: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
-    be_patient(&socket)?;
+    set_timeouts(&socket)?;
     Ok(socket)
 }
 
@@ -120,7 +120,7 @@ fn new_socket(to: SocketAddr) -> io::Result<Socket> {
 ///
 /// # Errors
 /// As setsockopt(2).
-pub fn be_patient(socket: &Socket) -> io::Result<()> {
+pub fn set_timeouts(socket: &Socket) -> io::Result<()> {
     socket.set_read_timeout(Some(PATIENCE))?;
     // It bounds connecting too.
     socket.set_write_timeout(Some(PATIENCE))
@@ -141,7 +141,7 @@ fn no_ports(is_chosen: bool) -> Failure {
     failure(
         FailureKind::HostLacks,
         format!(
-            "no port is free for another connection to the far end: those of connections that \
+            "no port is free for another connection to the server: those of connections that \
              were closed here wait for a minute (TIME_WAIT); {remedy}, or wait"
         ),
     )
@@ -149,11 +149,11 @@ fn no_ports(is_chosen: bool) -> Failure {
 
 fn unconnected(to: SocketAddr, error: &io::Error) -> Failure {
     match error.raw_os_error() {
-        Some(libc::EINPROGRESS) => far(format!(
-            "the far end's {to} has not accepted a connection for {} s",
+        Some(libc::EINPROGRESS) => peer_failure(format!(
+            "the server's {to} has not accepted a connection for {} s",
             PATIENCE.as_secs()
         )),
-        _ => far(format!("cannot connect with the far end's {to}: {error}")),
+        _ => peer_failure(format!("cannot connect with the server's {to}: {error}")),
     }
 }
 

@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// The name under which transactions are noted whose request or response did not come in time.
 pub const LOST: &str = "LostTransactions";
 
-/// The near end's part of a thread: sends requests over `flows`.
+/// The client's part of a thread: sends requests over `flows`.
 ///
 /// # Errors
 /// `Io` when a flow breaks; `HostLacks` without memory.
@@ -114,7 +114,7 @@ fn request_over<P: Probe>(
     Ok(part.lost_after.map(|_| (LOST, lost)).into_iter().collect())
 }
 
-/// The far end's part of a thread: answers requests over `flows` until no more come.
+/// The server's part of a thread: answers requests over `flows` until no more come.
 ///
 /// # Errors
 /// `Io` when a flow breaks; `HostLacks` without memory.

@@ -1,6 +1,6 @@
-//! The near end: drives a stock netserver, or ours.
+//! The local end: drives a stock netserver, or ours.
 
-mod near;
+mod local;
 mod netserver;
 mod outcome;
 pub(in crate::netperf) mod request;

@@ -46,7 +46,7 @@ pub struct Side {
     pub receive_width: Option<u32>,
     /// Number of CPUs; `None` where the other end did not tell.
     pub cpus: Option<u32>,
-    /// Use of the CPUs, if it was measured: at the near end, from `/proc/stat`. A stock netserver
+    /// Use of the CPUs, if it was measured: at the local end, from `/proc/stat`. A stock netserver
     /// that waited four seconds more (as in a timed connection test) multiplies its own by the
     /// whole time over the test's, and tells more than all there is.
     pub cpu: Option<CpuUse>,
@@ -66,9 +66,9 @@ pub struct Side {
 #[derive(Clone)]
 pub struct Outcome {
     /// This end.
-    pub near: Side,
+    pub local: Side,
     /// The netserver's.
-    pub far: Side,
+    pub remote: Side,
     /// From before the first connect to after the last byte was drained, in seconds; a classic
     /// request's begins after the connect.
     pub elapsed_s: f64,

@@ -1,25 +1,25 @@
-//! Both sides of an outcome: of this end from what it did, of the far end from what it said.
+//! Both sides of an outcome: of this end from what it did, of the remote end from what it said.
 
-use super::near::NearEnd;
+use super::local::LocalEnd;
 use super::outcome::{Side, SocketBuffer};
 use super::test::Test;
-use crate::netperf::data::connections::Specimen;
+use crate::netperf::data::connections::ConnectionInfo;
 use crate::netperf::data::cpu::CpuUse;
 use crate::netperf::data::ring::Ring;
 use crate::netperf::data::work::Tally;
 use crate::netperf::message::{Response, Results, TestType};
 
 /// What this end was told, and counted. `last` is what its connection was like at the end.
-pub fn near_side(near: &NearEnd, tally: &Tally, last: &Specimen) -> Side {
+pub fn local_side(local: &LocalEnd, tally: &Tally, last: &ConnectionInfo) -> Side {
     let buffer = |asked, initial, last| SocketBuffer {
         asked,
         initial: Some(initial),
         // No connection was ever there to look at.
         last: (last > 0).then_some(last),
     };
-    let file_size = near.file.as_ref().map(|(_, size)| *size);
+    let file_size = local.file.as_ref().map(|(_, size)| *size);
     let shape = |ring: &Option<Ring>| ring.as_ref().map(Ring::shape);
-    let (send, receive) = (shape(&near.send), shape(&near.receive));
+    let (send, receive) = (shape(&local.send), shape(&local.receive));
     Side {
         sent_bytes: tally.sent_bytes,
         sends: tally.sends,
@@ -27,23 +27,27 @@ pub fn near_side(near: &NearEnd, tally: &Tally, last: &Specimen) -> Side {
         received_bytes: tally.received_bytes,
         receives: tally.receives,
         transactions: tally.transactions,
-        send_buffer: buffer(near.options.send_buffer, near.initial.0, last.buffers.0),
-        receive_buffer: buffer(near.options.receive_buffer, near.initial.1, last.buffers.1),
+        send_buffer: buffer(local.options.send_buffer, local.initial.0, last.buffers.0),
+        receive_buffer: buffer(
+            local.options.receive_buffer,
+            local.initial.1,
+            last.buffers.1,
+        ),
         send_size: send.map(|shape| shape.size).or(file_size),
         receive_size: receive.map(|shape| shape.size),
         send_width: send.map(|shape| shape.width),
         receive_width: receive.map(|shape| shape.width),
         retransmits: last.transport.retransmits,
         congestion: last.transport.congestion.clone(),
-        tos: near.options.tos,
-        priority: near.options.priority,
+        tos: local.options.tos,
+        priority: local.options.priority,
         ..Side::default()
     }
 }
 
-/// What the far end granted and counted. A classic type tells less, and bytes not at all or in
+/// What the remote end granted and counted. A classic type tells less, and bytes not at all or in
 /// one word, which overflows: they follow from the messages, of which all are whole.
-pub fn far_side(
+pub fn remote_side(
     test: &Test,
     test_type: TestType,
     message_size: Option<u32>,
@@ -80,12 +84,12 @@ pub fn far_side(
         // One that subtracts seconds that it did not wait gets below zero.
         elapsed_s: f64::from(results.elapsed_s).max(0.0),
         send_buffer: buffer(
-            test.far.send_buffer,
+            test.remote.send_buffer,
             response.send_buffer,
             results.send_buffer,
         ),
         receive_buffer: buffer(
-            test.far.receive_buffer,
+            test.remote.receive_buffer,
             response.receive_buffer,
             results.receive_buffer,
         ),
@@ -94,8 +98,8 @@ pub fn far_side(
         send_width: known(response.send_width).filter(|_| sends),
         receive_width: known(response.receive_width).filter(|_| receives),
         cpus: known(results.cpus),
-        cpu: (test.far.measure_cpu && results.cpu_method > 0).then(|| cpu_use(results)),
-        cpu_method: known(results.cpu_method).filter(|_| test.far.measure_cpu),
+        cpu: (test.remote.measure_cpu && results.cpu_method > 0).then(|| cpu_use(results)),
+        cpu_method: known(results.cpu_method).filter(|_| test.remote.measure_cpu),
         retransmits: u64::try_from(results.retransmits)
             .ok()
             .filter(|_| is_omni && !test.kind.is_udp()),

@@ -21,7 +21,7 @@ const SEED: u64 = 12_865;
 /// # Errors
 /// `BadJob` for a shape that may not be, and for a file that is empty; `Io` if it cannot be read.
 pub fn ring(shape: Shape, fill: Option<&str>) -> Result<Ring, Failure> {
-    let refused = |message| bad_parameter("near", format!("near: {message}"));
+    let refused = |message| bad_parameter("local", format!("local: {message}"));
     shape.check().map_err(refused)?;
     let mut content = Vec::new();
     if let Some(path) = fill.map(Path::new) {
@@ -37,8 +37,8 @@ pub fn ring(shape: Shape, fill: Option<&str>) -> Result<Ring, Failure> {
 }
 
 fn empty(path: &Path) -> Failure {
-    let message = format!("near.fill: {} is empty", path.display());
-    bad_parameter("near.fill", message)
+    let message = format!("local.fill: {} is empty", path.display());
+    bad_parameter("local.fill", message)
 }
 
 /// A file to be sent with sendfile(2).
@@ -65,8 +65,8 @@ impl SourceFile {
         let file = File::open(path).map_err(cannot)?;
         let metadata = file.metadata().map_err(cannot)?;
         if !metadata.is_file() {
-            let message = format!("near.fill: {} is not a plain file", path.display());
-            return Err(bad_parameter("near.fill", message));
+            let message = format!("local.fill: {} is not a plain file", path.display());
+            return Err(bad_parameter("local.fill", message));
         }
         match metadata.len() {
             0 => Err(empty(path)),

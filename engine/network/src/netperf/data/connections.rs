@@ -18,14 +18,14 @@ use super::work::Work;
 
 /// What a connection was like at its end; where there were many, the first, all being alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Specimen {
+pub struct ConnectionInfo {
     /// What TCP knew of it.
     pub transport: Transport,
     /// `SO_SNDBUF` and `SO_RCVBUF` before it was closed, in bytes.
     pub buffers: (u32, u32),
 }
 
-impl Specimen {
+impl ConnectionInfo {
     /// As `socket` is now.
     ///
     /// # Errors
@@ -48,10 +48,10 @@ pub struct Messengers<'a> {
 
 /// Opens connections, each from a port of its own.
 pub struct Dialer<'a> {
-    /// The far end.
-    pub far: SocketAddr,
+    /// The remote end.
+    pub remote: SocketAddr,
     /// The address of this end; unspecified for any.
-    pub near: IpAddr,
+    pub local: IpAddr,
     /// Where its ports are taken from.
     pub ports: Range<u16>,
     /// The port whose turn it is.
@@ -66,10 +66,10 @@ impl Dialer<'_> {
     /// The next connection; `None` if the work ended first.
     fn dial(&mut self, work: &Work) -> Called<Option<Socket>> {
         while work.goes_on() {
-            let near = SocketAddr::new(self.near, self.next_port());
-            let socket = socket::open(self.far, false, self.options)?;
-            let bound = socket.bind(&near.into());
-            match bound.and_then(|()| socket.connect(&self.far.into())) {
+            let local = SocketAddr::new(self.local, self.next_port());
+            let socket = socket::open(self.remote, false, self.options)?;
+            let bound = socket.bind(&local.into());
+            match bound.and_then(|()| socket.connect(&self.remote.into())) {
                 Ok(()) => return Ok(Some(socket)),
                 Err(error) if self.is_passing(&error) => {}
                 Err(error) => return named("connect", Err(error)),
@@ -78,7 +78,7 @@ impl Dialer<'_> {
         Ok(None)
     }
 
-    /// A port that is taken is none of the far end's business.
+    /// A port that is taken is none of the remote end's business.
     fn is_passing(&self, error: &io::Error) -> bool {
         self.retry
             || matches!(
@@ -95,7 +95,7 @@ impl Dialer<'_> {
             port + 1
         };
         // Over loopback both ends take theirs from the same numbers.
-        if port == self.far.port() && self.ports.len() > 1 {
+        if port == self.remote.port() && self.ports.len() > 1 {
             return self.next_port();
         }
         port
@@ -103,7 +103,7 @@ impl Dialer<'_> {
 }
 
 /// Opens a connection, sends a request and waits for the response, if there are any, and for the
-/// far end to close; until the end of the work.
+/// remote end to close; until the end of the work.
 ///
 /// # Errors
 /// The call that failed.
@@ -111,8 +111,8 @@ pub fn ask(
     dialer: &mut Dialer,
     mut messengers: Option<Messengers>,
     work: &mut Work,
-) -> Called<Option<Specimen>> {
-    let mut specimen = None;
+) -> Called<Option<ConnectionInfo>> {
+    let mut info = None;
     while work.goes_on() {
         let began_ns = work.begin();
         let Some(socket) = dialer.dial(work)? else {
@@ -133,8 +133,8 @@ pub fn ask(
                 break;
             }
         }
-        if specimen.is_none() {
-            specimen = Some(Specimen::of(&link.socket)?);
+        if info.is_none() {
+            info = Some(ConnectionInfo::of(&link.socket)?);
         }
         if !wait_for_close(&mut link, work)? {
             break;
@@ -143,7 +143,7 @@ pub fn ask(
         work.tally.transactions += 1;
         work.end(began_ns, 1, work.tally.transactions);
     }
-    Ok(specimen)
+    Ok(info)
 }
 
 /// `false` if the work ended first.
@@ -168,8 +168,8 @@ pub fn answer(
     listener: &Socket,
     mut messengers: Option<Messengers>,
     work: &mut Work,
-) -> Called<Option<Specimen>> {
-    let mut specimen = None;
+) -> Called<Option<ConnectionInfo>> {
+    let mut info = None;
     while work.goes_on() {
         let mut link = match accept_with(listener, SocketFlags::CLOEXEC) {
             Ok(socket) => Link::connected(socket.into()),
@@ -191,12 +191,12 @@ pub fn answer(
                 continue;
             }
         }
-        if specimen.is_none() {
-            specimen = Some(Specimen::of(&link.socket)?);
+        if info.is_none() {
+            info = Some(ConnectionInfo::of(&link.socket)?);
         }
         drop(link);
         work.tally.transactions += 1;
         work.end(0, 1, work.tally.transactions);
     }
-    Ok(specimen)
+    Ok(info)
 }

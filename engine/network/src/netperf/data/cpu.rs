@@ -3,7 +3,7 @@
 
 use std::fs;
 
-/// Fields of a line: user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice.
+/// Fields of a line: user, nice, system, idle, iowait, irq, softirq, steal, peer, guest_nice.
 const FIELDS: usize = 10;
 
 /// Use of the CPUs of one end while the test ran, as shares of all of them.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 /// What was done since the figures before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interim {
-    /// Bytes (sent, or received where the far end sends) or transactions.
+    /// Bytes (sent, or received where the remote end sends) or transactions.
     pub units: u64,
     /// In how many seconds.
     pub elapsed_s: f64,
@@ -13,7 +13,7 @@ pub struct Interim {
     pub end: SystemTime,
 }
 
-/// Where interim figures go, and how far apart they are.
+/// Where interim figures go, and how remote apart they are.
 pub struct Interims<'a> {
     /// Distance between two.
     pub every: Duration,

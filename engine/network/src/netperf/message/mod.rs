@@ -1,5 +1,5 @@
 //! The messages of netperf's control connection: of one fixed size, answered one by one, without
-//! frame or version. Word 0 is the type; word 1 is, in a request, the CPU that the far end shall
+//! frame or version. Word 0 is the type; word 1 is, in a request, the CPU that the remote end shall
 //! run on and, in an answer, an errno; the rest belongs to the type. All words are big-endian.
 //!
 //! Every layout is written once, over [`Words`], and serves for reading and for writing. Reading
@@ -73,7 +73,7 @@ impl Message {
         }
     }
 
-    /// Asks for a test, to be run on `cpu` of the far end if one is named.
+    /// Asks for a test, to be run on `cpu` of the remote end if one is named.
     pub fn request(test: TestType, request: &Request, cpu: Option<u32>) -> Self {
         let cpu = cpu.and_then(|cpu| i32::try_from(cpu).ok());
         let mut message = Self::new(test.request(), cpu.unwrap_or(ANY_CPU));
@@ -156,7 +156,7 @@ impl Message {
         &self.data[..end.unwrap_or(self.data.len())]
     }
 
-    /// The CPU that the far end shall run on; `None` for any.
+    /// The CPU that the remote end shall run on; `None` for any.
     pub fn cpu(&self) -> Option<u32> {
         u32::try_from(self.status).ok()
     }

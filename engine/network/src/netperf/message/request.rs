@@ -1,4 +1,4 @@
-//! What the near end asks the far end to do.
+//! What the local end asks the remote end to do.
 
 /// "Leave it as the system has it", where a number is asked for.
 pub const KEEP: i32 = -1;
@@ -8,9 +8,9 @@ pub const FAMILY_IPV4: i32 = 4;
 /// IPv6 in the word of the family.
 pub const FAMILY_IPV6: i32 = 6;
 
-/// The far end shall send.
+/// The remote end shall send.
 pub const SEND: i32 = 2;
-/// The far end shall receive.
+/// The remote end shall receive.
 pub const RECEIVE: i32 = 4;
 
 /// Bits of [`Request::flags`] and [`super::Response::flags`].
@@ -64,17 +64,17 @@ impl Default for Moves {
     }
 }
 
-/// A test, as the far end is told of it; "send" and "receive" are what the far end shall do.
+/// A test, as the remote end is told of it; "send" and "receive" are what the remote end shall do.
 /// A classic request carries less than this; what it lacks, it has by default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// How the far end sends.
+    /// How the remote end sends.
     pub send: Moves,
-    /// How the far end receives.
+    /// How the remote end receives.
     pub receive: Moves,
-    /// `SO_SNDBUF` of the far end, in bytes.
+    /// `SO_SNDBUF` of the remote end, in bytes.
     pub send_buffer: i32,
-    /// `SO_RCVBUF` of the far end, in bytes.
+    /// `SO_RCVBUF` of the remote end, in bytes.
     pub receive_buffer: i32,
     /// Size of a request in bytes; [`KEEP`] for a stream.
     pub request_size: i32,
@@ -82,11 +82,11 @@ pub struct Request {
     pub response_size: i32,
     /// Bits of [`flag`].
     pub flags: u32,
-    /// What the near end believes that the far CPUs do in a second when idle.
+    /// What the local end believes that the remote CPUs do in a second when idle.
     pub cpu_rate: f32,
     /// In seconds; negative for bytes or transactions; zero for "until I end it".
     pub length: i32,
-    /// Where the far end shall wait for data; zero for any.
+    /// Where the remote end shall wait for data; zero for any.
     pub port: u32,
     /// [`FAMILY_IPV4`], [`FAMILY_IPV6`] or zero.
     pub family: i32,
@@ -96,23 +96,23 @@ pub struct Request {
     pub protocol: i32,
     /// [`SEND`], [`RECEIVE`], both, or neither.
     pub direction: i32,
-    /// Where the near end's data come from.
-    pub near_port: u32,
-    /// Operations in each interval, for a far end that keeps a pace.
+    /// Where the local end's data come from.
+    pub local_port: u32,
+    /// Operations in each interval, for a remote end that keeps a pace.
     pub burst: i32,
     /// Such an interval, in µs.
     pub interval_us: i32,
-    /// Words of the near end's address; zero when it is not bound to one.
-    pub near_address: [u32; 4],
-    /// Words of the address at which the far end shall wait; zero for any.
-    pub far_address: [u32; 4],
+    /// Words of the local end's address; zero when it is not bound to one.
+    pub local_address: [u32; 4],
+    /// Words of the address at which the remote end shall wait; zero for any.
+    pub remote_address: [u32; 4],
     /// `SO_PRIORITY`.
     pub priority: i32,
     /// `IP_TOS` or `IPV6_TCLASS`.
     pub tos: i32,
     /// Name of the congestion control, up to the first zero.
     pub congestion: [u8; 16],
-    /// Name of the file that the far end fills its buffers from.
+    /// Name of the file that the remote end fills its buffers from.
     pub fill: [u8; 32],
 }
 
@@ -133,11 +133,11 @@ impl Default for Request {
             socket_type: 1,
             protocol: 6,
             direction: 0,
-            near_port: 0,
+            local_port: 0,
             burst: 0,
             interval_us: 0,
-            near_address: [0; 4],
-            far_address: [0; 4],
+            local_address: [0; 4],
+            remote_address: [0; 4],
             priority: KEEP,
             tos: KEEP,
             congestion: [0; 16],
@@ -147,7 +147,7 @@ impl Default for Request {
 }
 
 impl Request {
-    /// Whether the far end shall measure the use of its CPUs.
+    /// Whether the remote end shall measure the use of its CPUs.
     pub fn measures_cpu(&self) -> bool {
         self.flags & flag::MEASURE_CPU != 0
     }

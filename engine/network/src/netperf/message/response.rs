@@ -1,6 +1,6 @@
-//! What the far end grants.
+//! What the remote end grants.
 
-/// Where the data go, and the far end's sizes in bytes. A classic response carries only the
+/// Where the data go, and the remote end's sizes in bytes. A classic response carries only the
 /// buffers, one size, the flags that it knows, and the port.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Response {
@@ -22,7 +22,7 @@ pub struct Response {
     pub cpu_rate: f32,
     /// The length as it was asked for.
     pub length: i32,
-    /// Where the far end waits for data.
+    /// Where the remote end waits for data.
     pub port: u32,
     /// `SO_PRIORITY`.
     pub priority: i32,

@@ -1,4 +1,4 @@
-//! What the far end counted.
+//! What the remote end counted.
 
 /// In [`Results::cpu_method`]: from `/proc/stat`.
 pub const PROC_STAT: i32 = 8;
@@ -35,7 +35,7 @@ impl CpuPercent {
     }
 }
 
-/// The sums of the far end. A classic test's results carry only some of them.
+/// The sums of the remote end. A classic test's results carry only some of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
     /// Bytes received; modulo 2^32 in classic UDP tests and transactions.
@@ -60,7 +60,7 @@ pub struct Results {
     pub cpu: CpuPercent,
     /// [`PROC_STAT`]; zero when nobody asked.
     pub cpu_method: i32,
-    /// How many CPUs the far end has.
+    /// How many CPUs the remote end has.
     pub cpus: i32,
     /// The busiest of them.
     pub peak_cpu: i32,

@@ -52,14 +52,14 @@ impl Type {
 }
 
 /// The tests by their requests: one of the omni kind can be any; the others, older, are what
-/// they are called. A sendfile test is a TCP stream to the far end.
+/// they are called. A sendfile test is a TCP stream to the remote end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestType {
     /// Any direction, any protocol.
     Omni,
-    /// The far end receives.
+    /// The remote end receives.
     TcpStream,
-    /// The far end sends.
+    /// The remote end sends.
     TcpMaerts,
     /// Requests and responses over one connection.
     TcpRr,
@@ -67,7 +67,7 @@ pub enum TestType {
     TcpCrr,
     /// Connections and nothing else.
     TcpCc,
-    /// The far end receives datagrams.
+    /// The remote end receives datagrams.
     UdpStream,
     /// Requests and responses in datagrams.
     UdpRr,

@@ -1,13 +1,13 @@
-//! The far end: driven by a stock netperf, or ours. Every client has a control connection and,
+//! The remote end: driven by a stock netperf, or ours. Every client has a control connection and,
 //! once it has said something, a thread of its own; what it asks for is held to limits before anything is allocated.
 //!
 //! A file named by a client is never opened: it would be sent back to whoever asks.
 
+mod acceptor;
 mod door;
-mod entrance;
-mod hall;
 mod plan;
 mod session;
+mod shared;
 mod test;
 
 use std::io;
@@ -20,9 +20,9 @@ use kit::failure::failure;
 use kit::stop;
 use wire::{Failure, FailureKind};
 
-use self::entrance::Entrance;
-use self::hall::Hall;
+use self::acceptor::Acceptor;
 use self::plan::Plan;
+use self::shared::SharedState;
 use super::data::ring::Shape;
 use super::message::{Generation, Message, TestType};
 use crate::networks::Network;
@@ -99,15 +99,15 @@ pub fn serve(listeners: &[TcpListener], limits: &Limits) -> Result<(), Failure> 
         // One of several may have lost its client before we get to it.
         listener.set_nonblocking(true).map_err(broken)?;
     }
-    let hall = &Hall::new(limits);
-    let mut entrance = Entrance::new(hall);
+    let shared = &SharedState::new(limits);
+    let mut acceptor = Acceptor::new(shared);
     thread::scope(|scope| {
         while !stop::requested() {
-            for (stream, place) in entrance.attend(listeners).map_err(broken)? {
+            for (stream, place) in acceptor.attend(listeners).map_err(broken)? {
                 let client = thread::Builder::new().name("netperf client".to_owned());
                 // Without a thread the connection is closed, and the client told by that.
                 let _ = client.spawn_scoped(scope, move || {
-                    session::attend(stream, hall);
+                    session::attend(stream, shared);
                     drop(place);
                 });
             }

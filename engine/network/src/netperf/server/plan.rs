@@ -29,7 +29,7 @@ pub enum Extent {
     Endless,
 }
 
-/// A test of which this is the far end.
+/// A test of which this is the remote end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Whether it is done with UDP.
@@ -252,7 +252,7 @@ fn bind_address(request: &Request, mut local: SocketAddr) -> Result<SocketAddr, 
         0 => local.is_ipv6(),
         family => family == FAMILY_IPV6,
     };
-    let given = address_of(request.family, request.far_address);
+    let given = address_of(request.family, request.remote_address);
     if given.is_none() && local.is_ipv6() == is_v6 {
         // As it is: the scope of a link-local address goes with it.
         local.set_port(port);
@@ -276,7 +276,7 @@ fn data_peer(request: &Request, peer: IpAddr, own: SocketAddr) -> Result<IpAddr,
         (false, true) => Ipv4Addr::LOCALHOST.into(),
         _ => return Err(Errno(libc::EACCES)),
     };
-    match address_of(request.family, request.near_address) {
+    match address_of(request.family, request.local_address) {
         Some(told) if told.to_canonical() != expected => Err(Errno(libc::EACCES)),
         _ => Ok(expected),
     }
@@ -284,7 +284,7 @@ fn data_peer(request: &Request, peer: IpAddr, own: SocketAddr) -> Result<IpAddr,
 
 /// Where datagrams go that are only sent.
 fn client_of(request: &Request, peer: IpAddr) -> Result<SocketAddr, Errno> {
-    match u16::try_from(request.near_port).unwrap_or(0) {
+    match u16::try_from(request.local_port).unwrap_or(0) {
         0 => Err(Errno(libc::EDESTADDRREQ)),
         port => Ok(SocketAddr::new(peer, port)),
     }
@@ -293,8 +293,8 @@ fn client_of(request: &Request, peer: IpAddr) -> Result<SocketAddr, Errno> {
 /// Whether the client would connect its data socket with itself: from the port of the same host
 /// that it wants to find us at.
 fn is_its_own_client(request: &Request, peer: IpAddr, own: SocketAddr) -> bool {
-    let near = address_of(request.family, request.near_address).unwrap_or(peer);
-    own.port() > 0 && request.near_port == u32::from(own.port()) && near == own.ip()
+    let local = address_of(request.family, request.local_address).unwrap_or(peer);
+    own.port() > 0 && request.local_port == u32::from(own.port()) && local == own.ip()
 }
 
 fn pace_of(request: &Request) -> Option<(u32, Duration)> {

@@ -7,8 +7,8 @@ use kit::{clock, place};
 use rustix::param::clock_ticks_per_second;
 use rustix::thread::CpuSet;
 
-use super::hall::Hall;
 use super::plan::Errno;
+use super::shared::SharedState;
 use super::test::run_test;
 use super::Limits;
 use crate::netperf::control::{Control, Patience};
@@ -25,8 +25,8 @@ const PASSPHRASE: Duration = Duration::from_secs(20);
 const UNKNOWN_TEST: i32 = 998;
 
 /// Serves one client until it has gone, or said what is not a message, or taken too long.
-pub fn attend(stream: TcpStream, hall: &Hall) {
-    let limits = hall.limits;
+pub fn attend(stream: TcpStream, shared: &SharedState) {
+    let limits = shared.limits;
     let begin_ns = clock::now_ns();
     let Ok(mut control) = Control::adapting(stream, limits.generation) else {
         return;
@@ -40,7 +40,7 @@ pub fn attend(stream: TcpStream, hall: &Hall) {
         let Ok(message) = control.receive(patience) else {
             return;
         };
-        if respond(&message, &mut control, hall).is_err() {
+        if respond(&message, &mut control, shared).is_err() {
             return;
         }
     }
@@ -70,7 +70,7 @@ fn knows_passphrase(control: &mut Control, limits: &Limits) -> bool {
 /// The client cannot be answered.
 struct Gone;
 
-fn respond(message: &Message, control: &mut Control, hall: &Hall) -> Result<(), Gone> {
+fn respond(message: &Message, control: &mut Control, shared: &SharedState) -> Result<(), Gone> {
     if let Some(cpu) = message
         .cpu()
         .filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPU)
@@ -81,7 +81,7 @@ fn respond(message: &Message, control: &mut Control, hall: &Hall) -> Result<(), 
     let answer = match Type::of(message.type_word) {
         Some(Type::Test(test)) => {
             let request = message.to_request(test);
-            return match run_test(test, &request, control, hall) {
+            return match run_test(test, &request, control, shared) {
                 Ok(()) => Ok(()),
                 Err(Errno(errno)) => send(control, &Message::new(test.response(), errno)),
             };

@@ -6,11 +6,11 @@ use crate::netperf::data::interim::Interim;
 
 /// Hangs in read(2) until the alarm gets it out.
 fn hang(alarm: &Alarm) -> u32 {
-    let (near, _far) = UnixStream::pair().unwrap();
+    let (local, _remote) = UnixStream::pair().unwrap();
     let mut interrupted = 0;
     // It may have rung before this thread came so far: it goes on until the loop has ended.
     loop {
-        let read = rustix::io::read(&near, &mut [0]);
+        let read = rustix::io::read(&local, &mut [0]);
         assert_eq!(read, Err(rustix::io::Errno::INTR));
         interrupted += 1;
         if alarm.rang() {

@@ -39,10 +39,14 @@ impl Request {
         words.word(&mut self.socket_type);
         words.word(&mut self.protocol);
         words.word(&mut self.direction);
-        words.unsigned(&mut self.near_port);
+        words.unsigned(&mut self.local_port);
         words.word(&mut self.burst);
         words.word(&mut self.interval_us);
-        for word in self.near_address.iter_mut().chain(&mut self.far_address) {
+        for word in self
+            .local_address
+            .iter_mut()
+            .chain(&mut self.remote_address)
+        {
             words.unsigned(word);
         }
         words.word(&mut self.priority);

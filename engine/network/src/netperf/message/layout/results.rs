@@ -92,7 +92,7 @@ impl CpuPercent {
     }
 }
 
-/// A field in every results message that the near end computes for itself.
+/// A field in every results message that the local end computes for itself.
 fn no_service_demand<W: Words>(words: &mut W) {
     words.float(&mut -1.0);
 }

@@ -1,4 +1,4 @@
-//! The door: whoever connects is a guest until it has said who it is. Guests are few, have little
+//! The acceptor: whoever connects is a peer until it has said who it is. Guests are few, have little
 //! time, need no thread each, and keep nobody out.
 
 use std::collections::VecDeque;
@@ -8,47 +8,47 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 
-use super::Offer;
+use super::ServerConfig;
 use crate::control::channel::{wait_for, Channel};
-use crate::control::message::{Greeting, Hello, ToFar, ToNear, VERSION};
+use crate::control::message::{Greeting, Hello, ToClient, ToServer, VERSION};
 use crate::control::{frame, secret};
 use crate::failure::STOPPED;
 use crate::stop::Stop;
 
-/// How long a guest may take for its first word: more than a virtual machine stands still.
+/// How long a peer may take for its first word: more than a virtual machine stands still.
 const FIRST_WORD: Duration = Duration::from_secs(5);
 /// How long a client waits for the one before it to go: trials follow each other closely, on a
 /// machine that may stand still for seconds.
 const TURN: Duration = Duration::from_secs(5);
-/// How long a guest may take to hear a word: there is room for it in any socket's buffer.
+/// How long a peer may take to hear a word: there is room for it in any socket's buffer.
 const AT_ONCE: Duration = Duration::from_millis(10);
-/// More guests do not wait at once; then the oldest must go.
-const GUESTS_MAX: usize = 64;
+/// More peers do not wait at once; then the oldest must go.
+const PENDING_MAX: usize = 64;
 /// Between two looks at what no socket tells.
 const LOOK: Duration = Duration::from_millis(50);
 /// As [`LOOK`], while somebody waits for his turn.
 const LOOK_IN_TURN: Duration = Duration::from_millis(2);
 
-/// Somebody at the door.
-struct Guest {
+/// Somebody at the acceptor.
+struct PendingPeer {
     channel: Channel,
     nonce: String,
     since: Instant,
 }
 
-/// Those at the door: guests, and clients that wait for their turn.
-pub struct Door<'a> {
-    offer: &'a Offer,
-    guests: VecDeque<Guest>,
+/// Those at the acceptor: peers, and clients that wait for their turn.
+pub struct Acceptor<'a> {
+    config: &'a ServerConfig,
+    peers: VecDeque<PendingPeer>,
     clients: VecDeque<(Channel, Instant)>,
 }
 
-impl<'a> Door<'a> {
+impl<'a> Acceptor<'a> {
     /// Nobody is there.
-    pub fn new(offer: &'a Offer) -> Self {
+    pub fn new(config: &'a ServerConfig) -> Self {
         Self {
-            offer,
-            guests: VecDeque::new(),
+            config,
+            peers: VecDeque::new(),
             clients: VecDeque::new(),
         }
     }
@@ -64,11 +64,11 @@ impl<'a> Door<'a> {
                 Err(_) => std::thread::sleep(LOOK),
             }
         }
-        for mut guest in std::mem::take(&mut self.guests) {
-            match guest.channel.take(frame::HELLO_BYTES) {
-                Ok(word) => self.hear(guest, word),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.keep(guest),
-                Err(error) => refuse(guest.channel, &format!("this is no hello: {error}")),
+        for mut peer in std::mem::take(&mut self.peers) {
+            match peer.channel.take(frame::HELLO_BYTES) {
+                Ok(word) => self.hear(peer, word),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.keep(peer),
+                Err(error) => refuse(peer.channel, &format!("this is no hello: {error}")),
             }
         }
         self.turn_away_those_who_waited();
@@ -83,25 +83,22 @@ impl<'a> Door<'a> {
     pub fn close(&mut self, listeners: &[TcpListener], stop: &Stop) {
         for listener in listeners {
             let waiting = std::iter::from_fn(|| listener.accept().ok());
-            let waiting = waiting.take(GUESTS_MAX);
+            let waiting = waiting.take(PENDING_MAX);
             waiting.for_each(|(stream, _)| self.greet(stream, stop));
         }
-        let guests = self.guests.drain(..).map(|guest| guest.channel);
+        let peers = self.peers.drain(..).map(|peer| peer.channel);
         let clients = self.clients.drain(..).map(|(client, _)| client);
-        for channel in guests.chain(clients) {
+        for channel in peers.chain(clients) {
             refuse(channel, STOPPED);
         }
     }
 
     fn wait(&self, listeners: &[TcpListener]) {
-        let guests = self
-            .guests
-            .iter()
-            .map(|guest| guest.channel.line().stream());
-        let guests = guests.map(|stream| PollFd::new(stream, PollFlags::IN));
+        let peers = self.peers.iter().map(|peer| peer.channel.line().stream());
+        let peers = peers.map(|stream| PollFd::new(stream, PollFlags::IN));
         let listeners = listeners.iter();
         let listeners = listeners.map(|listener| PollFd::new(listener, PollFlags::IN));
-        let mut fds: Vec<PollFd> = listeners.chain(guests).collect();
+        let mut fds: Vec<PollFd> = listeners.chain(peers).collect();
         wait_for(
             &mut fds,
             match self.clients.is_empty() {
@@ -112,53 +109,53 @@ impl<'a> Door<'a> {
     }
 
     fn greet(&mut self, stream: TcpStream, stop: &Stop) {
-        let greeted = || -> io::Result<Guest> {
+        let greeted = || -> io::Result<PendingPeer> {
             let mut channel = Channel::new(stream, stop.clone())?;
             let nonce = secret::nonce()?;
             let greeting = Greeting {
                 version: VERSION,
-                engine: self.offer.engine.clone(),
+                engine: self.config.engine.clone(),
                 nonce: nonce.clone(),
-                wants_proof: self.offer.secret.is_some(),
+                wants_proof: self.config.secret.is_some(),
             };
-            channel.send(&ToNear::Greeting(greeting), AT_ONCE)?;
-            Ok(Guest {
+            channel.send(&ToClient::Greeting(greeting), AT_ONCE)?;
+            Ok(PendingPeer {
                 channel,
                 nonce,
                 since: Instant::now(),
             })
         };
         // Whoever cannot be greeted has gone away again.
-        if let Ok(guest) = greeted() {
-            self.guests.push_back(guest);
-            if self.guests.len() > GUESTS_MAX {
-                self.guests.pop_front();
+        if let Ok(peer) = greeted() {
+            self.peers.push_back(peer);
+            if self.peers.len() > PENDING_MAX {
+                self.peers.pop_front();
             }
         }
     }
 
-    fn hear(&mut self, guest: Guest, word: ToFar) {
+    fn hear(&mut self, peer: PendingPeer, word: ToServer) {
         let reason = match word {
-            ToFar::Hello(hello) => self.why_not(&guest, &hello),
+            ToServer::Hello(hello) => self.why_not(&peer, &hello),
             _ => Some("\"hello\" was to come".to_owned()),
         };
-        let has_room = self.clients.len() < GUESTS_MAX;
+        let has_room = self.clients.len() < PENDING_MAX;
         match reason {
-            Some(reason) => refuse(guest.channel, &reason),
-            None if has_room => self.clients.push_back((guest.channel, Instant::now())),
-            None => refuse(guest.channel, BUSY),
+            Some(reason) => refuse(peer.channel, &reason),
+            None if has_room => self.clients.push_back((peer.channel, Instant::now())),
+            None => refuse(peer.channel, BUSY),
         }
     }
 
-    fn why_not(&self, guest: &Guest, hello: &Hello) -> Option<String> {
+    fn why_not(&self, peer: &PendingPeer, hello: &Hello) -> Option<String> {
         if hello.version != VERSION {
             return Some(format!(
                 "version {VERSION} of the control connection is spoken here"
             ));
         }
         let proof = hello.proof.as_deref().unwrap_or_default();
-        match &self.offer.secret {
-            Some(shared) if !secret::proves(shared, &guest.nonce, proof) => {
+        match &self.config.secret {
+            Some(shared) if !secret::proves(shared, &peer.nonce, proof) => {
                 Some("the secret is not the right one".to_owned())
             }
             _ => None,
@@ -166,10 +163,10 @@ impl<'a> Door<'a> {
     }
 
     /// Waits on, unless it was too long.
-    fn keep(&mut self, guest: Guest) {
-        match guest.since.elapsed() < FIRST_WORD {
-            true => self.guests.push_back(guest),
-            false => refuse(guest.channel, "no hello came in time"),
+    fn keep(&mut self, peer: PendingPeer) {
+        match peer.since.elapsed() < FIRST_WORD {
+            true => self.peers.push_back(peer),
+            false => refuse(peer.channel, "no hello came in time"),
         }
     }
 
@@ -189,5 +186,5 @@ const BUSY: &str = "it is busy with another client; try again when that one is d
 
 fn refuse(mut channel: Channel, reason: &str) {
     // Whoever does not take it has gone away again.
-    let _ = channel.send(&ToNear::Refused(reason.to_owned()), AT_ONCE);
+    let _ = channel.send(&ToClient::Refused(reason.to_owned()), AT_ONCE);
 }

@@ -1,4 +1,4 @@
-//! Connecting the flows with where the far end is ready.
+//! Connecting the flows with where the server is ready.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use wire::Failure;
 use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Role, Transport, Work};
-use crate::failure::{far, refused};
+use crate::failure::{peer_failure, refused};
 use crate::flow::Flow;
 use crate::socket::{self, SocketOptions};
 
@@ -27,7 +27,7 @@ const REPEAT: Duration = Duration::from_millis(100);
 /// Between which addresses flows go.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// Of the far end's control connection.
+    /// Of the server's control connection.
     pub far: SocketAddr,
     /// Of this end, where it matters.
     pub local: Option<IpAddr>,
@@ -76,7 +76,7 @@ pub fn connect(
 /// `control`.
 ///
 /// # Errors
-/// `Far` when nothing is heard, or the far host sends back that nobody is there.
+/// `Far` when nothing is heard, or the server's host sends back that nobody is there.
 pub fn insist(flows: &[Flow], ready: &Ready, place: Place, control: &Line) -> Result<(), Failure> {
     let introduction = Introduction::of(&ready.token);
     let until = Instant::now() + INSIST;
@@ -112,7 +112,7 @@ fn pattern(
     Ok(Flow::unconnected(number, socket, address.into()))
 }
 
-/// A flow from a socket of its own to the far end's socket of that number.
+/// A flow from a socket of its own to the server's socket of that number.
 fn pair_datagrams(
     number: u32,
     ready: &Ready,
@@ -164,9 +164,9 @@ fn new_socket(address: SocketAddr, kind: Type, local: Option<IpAddr>) -> io::Res
     Ok(socket)
 }
 
-/// The far end at a data port; the scope of a link-local address stays.
+/// The server at a data port; the scope of a link-local address stays.
 fn at_port(mut far_end: SocketAddr, port: Option<&u16>) -> Result<SocketAddr, Failure> {
-    let port = port.ok_or_else(|| far("the far end opened too few ports for data"))?;
+    let port = port.ok_or_else(|| peer_failure("the server opened too few ports for data"))?;
     far_end.set_port(*port);
     Ok(far_end)
 }
@@ -199,15 +199,15 @@ fn is_heard(control: &TcpStream, time: Duration) -> bool {
 
 fn cannot(place: Place, error: &io::Error) -> Failure {
     let address = place.far.ip();
-    far(format!(
-        "cannot connect for data with the far end at {address}: {error}; if a firewall is \
+    peer_failure(format!(
+        "cannot connect for data with the server at {address}: {error}; if a firewall is \
          between, give \"serve --data-ports\" a range that it lets pass"
     ))
 }
 
 fn unseen(path: &Path, error: &io::Error) -> Failure {
-    far(format!(
-        "cannot connect with the far end's socket {}: {error}; Unix sockets need both ends on one \
+    peer_failure(format!(
+        "cannot connect with the server's socket {}: {error}; Unix sockets need both ends on one \
          host, run by one user",
         path.display()
     ))

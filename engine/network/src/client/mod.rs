@@ -1,7 +1,7 @@
-//! The near end: where the job is.
+//! The client: where the job is.
 
 mod dial;
-mod meet;
+mod flows;
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -15,35 +15,35 @@ use wire::{Failure, FailureKind, FarEnd, WhichEnd};
 
 use crate::control::channel::Channel;
 use crate::control::message::{
-    Greeting, Hello, Ready, Report, ToFar, ToNear, Transport, Work, VERSION,
+    Greeting, Hello, Ready, Report, ToClient, ToServer, Transport, Work, VERSION,
 };
 use crate::control::{frame, secret};
-use crate::failure::{far, refused};
+use crate::failure::{peer_failure, refused};
 use crate::flow::{self, Flow, Notes};
-use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement::{self, Neighbour};
 use crate::region::{self, Region};
-use crate::serve::MEMORY_BYTES;
+use crate::server::MEMORY_BYTES;
 use crate::socket::{self, SocketOptions};
 use crate::stop::Stop;
+use crate::watchdog::{AbortReason, OnControlData, Watchdog, WatchdogLimits};
 
-/// How long the far end may take for an answer.
+/// How long the server may take for an answer.
 const ANSWER: Duration = Duration::from_secs(30);
 /// What the work may take beyond the time it was to take.
 const GRACE: Duration = Duration::from_secs(15);
-/// How long the far end may take to say why its connections have ended.
+/// How long the server may take to say why its connections have ended.
 const CAUSE: Duration = Duration::from_secs(5);
 
-/// A far end that we are connected with.
-pub struct Far {
+/// A server that we are connected with.
+pub struct ServerConnection {
     control: Channel,
     name: String,
     local: Option<IpAddr>,
 }
 
-/// The near end's part of a measurement.
+/// The client's part of a measurement.
 #[derive(Debug, Clone)]
-pub struct Own {
+pub struct LocalPart {
     /// Options of its sockets.
     pub options: SocketOptions,
     /// Threads among which the flows are shared out.
@@ -53,26 +53,26 @@ pub struct Own {
 }
 
 /// One measurement, of both ends.
-pub struct Measured {
-    /// The near end.
+pub struct Measurement {
+    /// The client.
     pub near: Region,
-    /// The far end.
+    /// The server.
     pub far: Report,
     /// How long connecting took, of each flow.
     pub connects: Histogram,
 }
 
-impl Far {
+impl ServerConnection {
     /// Connects, and proves to know the secret.
     ///
     /// # Errors
     /// `Far`, with what to do about it.
-    pub fn dial(end: &FarEnd) -> Result<Self, Failure> {
+    pub fn open(end: &FarEnd) -> Result<Self, Failure> {
         let name = format!("{} port {}", end.address, end.port);
         let hint = "start \"tiltyard-engine serve\" there";
         let cannot = |error: io::Error| {
-            far(format!(
-                "cannot reach the far end at {name}: {error}; {hint}"
+            peer_failure(format!(
+                "cannot reach the server at {name}: {error}; {hint}"
             ))
         };
         let addresses = (end.address.as_str(), end.port)
@@ -96,7 +96,7 @@ impl Far {
 
     fn introduce(&mut self, shared: Option<&str>) -> Result<(), Failure> {
         let greeting = match self.hear()? {
-            ToNear::Greeting(greeting) => greeting,
+            ToClient::Greeting(greeting) => greeting,
             other => return Err(self.unexpected(&other)),
         };
         let Greeting {
@@ -107,52 +107,57 @@ impl Far {
         } = greeting;
         if version != VERSION {
             let name = &self.name;
-            return Err(far(format!(
-                "the far end at {name} is tiltyard-engine {engine}, which speaks version \
+            return Err(peer_failure(format!(
+                "the server at {name} is tiltyard-engine {engine}, which speaks version \
                  {version} of the control connection; this one speaks {VERSION}: use the same \
                  engine at both ends"
             )));
         }
         if wants_proof && shared.is_none() {
             let name = &self.name;
-            return Err(far(format!(
-                "the far end at {name} wants a secret: give it as target.far.secret"
+            return Err(peer_failure(format!(
+                "the server at {name} wants a secret: give it as target.far.secret"
             )));
         }
         let proof = shared.map(|shared| secret::proof(shared, &nonce));
-        self.say(&ToFar::Hello(Hello { version, proof }))
+        self.say(&ToServer::Hello(Hello { version, proof }))
     }
 
     /// Measures: connects the flows, lets `work` loose on those of each thread, and hears what the
-    /// far end has to tell.
+    /// server has to tell.
     ///
     /// # Errors
     /// Whatever kept either end from doing its part.
-    pub fn measure<P, W>(&mut self, part: &Work, own: &Own, work: W) -> Result<Measured, Failure>
+    pub fn measure<P, W>(
+        &mut self,
+        part: &Work,
+        own: &LocalPart,
+        work: W,
+    ) -> Result<Measurement, Failure>
     where
         P: Probe + Default + Send,
         W: Fn(&[Flow], &mut Member<P>) -> Result<Notes, Failure> + Sync,
     {
-        let ready = self.open(part, own)?;
+        let ready = self.negotiate(part, own)?;
         let address = self
             .control
             .peer_addr()
             .map_err(|error| self.lost(&error))?;
-        let place = meet::Place {
+        let place = flows::Place {
             far: address,
             local: self.local,
         };
-        let (mut flows, connects) = meet::connect(part, &ready, place, &own.options)
+        let (mut flows, connects) = flows::connect(part, &ready, place, &own.options)
             .map_err(|failure| self.caused(FailureKind::Far, failure))?;
         flow::share_memory(&mut flows, MEMORY_BYTES);
         if part.transport == Transport::Udp {
-            meet::insist(&flows, &ready, place, self.control.line())?;
+            flows::insist(&flows, &ready, place, self.control.line())?;
         }
-        self.expect(|said| matches!(said, ToNear::Connected))?;
+        self.expect(|said| matches!(said, ToClient::Connected))?;
         let mut near = self.flow(part, own, &flows, work)?;
-        self.say(&ToFar::Finish)?;
+        self.say(&ToServer::Finish)?;
         let far = match self.hear()? {
-            ToNear::Report(report) => *report,
+            ToClient::Report(report) => *report,
             other => return Err(self.unexpected(&other)),
         };
         near.side.granted = placement::granted();
@@ -160,7 +165,7 @@ impl Far {
             let options = socket::granted(&flow.socket, part.transport);
             near.side.granted.extend(options);
         }
-        Ok(Measured {
+        Ok(Measurement {
             near,
             far,
             connects,
@@ -168,11 +173,11 @@ impl Far {
     }
 
     /// The flows at this end; both ends have prepared before the first instant. From then on the
-    /// lifeline watches over them.
+    /// watchdog watches over them.
     fn flow<P, W>(
         &mut self,
         part: &Work,
-        own: &Own,
+        own: &LocalPart,
         flows: &[Flow],
         work: W,
     ) -> Result<Region, Failure>
@@ -180,7 +185,7 @@ impl Far {
         P: Probe + Default + Send,
         W: Fn(&[Flow], &mut Member<P>) -> Result<Notes, Failure> + Sync,
     {
-        let lifeline = Mutex::new(None);
+        let watchdog = Mutex::new(None);
         let far = Mutex::new(&mut *self);
         let plan = region::Plan {
             end: WhichEnd::Near,
@@ -189,52 +194,52 @@ impl Far {
             look: Duration::from_secs_f64(part.look_s),
             ready: &|| {
                 let watch = locked(&far).begin(part, flows)?;
-                *locked(&lifeline) = Some(watch);
+                *locked(&watchdog) = Some(watch);
                 Ok(())
             },
         };
         let region = region::run(&plan, flows, work);
-        let cut = locked(&lifeline).take().and_then(Lifeline::end);
+        let cut = locked(&watchdog).take().and_then(Watchdog::end);
         self.judge(region, cut)
     }
 
-    fn begin(&mut self, part: &Work, flows: &[Flow]) -> Result<Lifeline, Failure> {
-        self.say(&ToFar::Begin)?;
-        self.expect(|said| matches!(said, ToNear::Begun))?;
-        let terms = Terms {
+    fn begin(&mut self, part: &Work, flows: &[Flow]) -> Result<Watchdog, Failure> {
+        self.say(&ToServer::Begin)?;
+        self.expect(|said| matches!(said, ToClient::Begun))?;
+        let limits = WatchdogLimits {
             longest: Duration::from_secs_f64(part.longest_s) + GRACE,
             bytes: None,
-            word: Word::Wrong,
+            on_control_data: OnControlData::Abort,
             transport: part.transport,
         };
-        Lifeline::watch(self.control.line(), flows.to_vec(), terms)
+        Watchdog::watch(self.control.line(), flows.to_vec(), limits)
             .map_err(|error| refused("watch over the flows", &error))
     }
 
-    fn open(&mut self, part: &Work, own: &Own) -> Result<Ready, Failure> {
+    fn negotiate(&mut self, part: &Work, own: &LocalPart) -> Result<Ready, Failure> {
         let mut part = part.clone();
         part.placement.neighbour = Neighbour::here(own.threads);
-        self.say(&ToFar::Open(Box::new(part)))?;
+        self.say(&ToServer::Open(Box::new(part)))?;
         match self.hear()? {
-            ToNear::Ready(ready) => Ok(ready),
+            ToClient::Ready(ready) => Ok(ready),
             other => Err(self.unexpected(&other)),
         }
     }
 
     /// What a region gave, or why it could not be: a cut is the cause of the errors that it leads
-    /// to, and what the far end has to say is the cause of errors that come from there.
+    /// to, and what the server has to say is the cause of errors that come from there.
     fn judge(
         &mut self,
         region: Result<Region, Failure>,
-        cut: Option<Cut>,
+        cut: Option<AbortReason>,
     ) -> Result<Region, Failure> {
         if self.control.line().is_stopped() {
             return Err(interrupted());
         }
         match (cut, region) {
             (None, Ok(region)) => Ok(region),
-            (Some(Cut::Late), _) => Err(far(format!(
-                "data stopped flowing between here and the far end at {}",
+            (Some(AbortReason::Late), _) => Err(peer_failure(format!(
+                "data stopped flowing between here and the server at {}",
                 self.name
             ))),
             (Some(_), _) => match self.hear() {
@@ -245,7 +250,7 @@ impl Far {
         }
     }
 
-    /// What has led to `failure`, if it is of the `kind` that a far end may be the cause of.
+    /// What has led to `failure`, if it is of the `kind` that a server may be the cause of.
     fn caused(&mut self, kind: FailureKind, failure: Failure) -> Failure {
         match failure.kind == kind {
             true => self.cause().unwrap_or(failure),
@@ -253,16 +258,16 @@ impl Far {
         }
     }
 
-    /// Why the far end does no more, if it says so or has gone away.
+    /// Why the server does no more, if it says so or has gone away.
     fn cause(&mut self) -> Option<Failure> {
-        match self.control.receive(frame::TO_NEAR_BYTES, CAUSE) {
+        match self.control.receive(frame::TO_CLIENT_BYTES, CAUSE) {
             Ok(said) => Some(self.unexpected(&said)),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => None,
             Err(error) => Some(self.lost(&error)),
         }
     }
 
-    fn say(&mut self, message: &ToFar) -> Result<(), Failure> {
+    fn say(&mut self, message: &ToServer) -> Result<(), Failure> {
         match self.control.send(message, ANSWER) {
             Ok(()) => Ok(()),
             // It may have said why before it went away.
@@ -270,12 +275,12 @@ impl Far {
         }
     }
 
-    fn hear(&mut self) -> Result<ToNear, Failure> {
-        let heard = self.control.receive(frame::TO_NEAR_BYTES, ANSWER);
+    fn hear(&mut self) -> Result<ToClient, Failure> {
+        let heard = self.control.receive(frame::TO_CLIENT_BYTES, ANSWER);
         heard.map_err(|error| self.lost(&error))
     }
 
-    fn expect(&mut self, is_it: impl Fn(&ToNear) -> bool) -> Result<(), Failure> {
+    fn expect(&mut self, is_it: impl Fn(&ToClient) -> bool) -> Result<(), Failure> {
         let said = self.hear()?;
         match is_it(&said) {
             true => Ok(()),
@@ -289,22 +294,26 @@ impl Far {
             io::ErrorKind::Interrupted => interrupted(),
             io::ErrorKind::UnexpectedEof
             | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::BrokenPipe => far(format!(
-                "the far end at {name} went away in the middle of the work"
+            | io::ErrorKind::BrokenPipe => peer_failure(format!(
+                "the server at {name} went away in the middle of the work"
             )),
-            io::ErrorKind::TimedOut => far(format!("the far end at {name} does not answer")),
-            io::ErrorKind::InvalidData => far(format!(
+            io::ErrorKind::TimedOut => {
+                peer_failure(format!("the server at {name} does not answer"))
+            }
+            io::ErrorKind::InvalidData => peer_failure(format!(
                 "what answers at {name} is no tiltyard-engine: {error}"
             )),
-            _ => far(format!("the connection to the far end at {name}: {error}")),
+            _ => peer_failure(format!("the connection to the server at {name}: {error}")),
         }
     }
 
-    fn unexpected(&self, said: &ToNear) -> Failure {
+    fn unexpected(&self, said: &ToClient) -> Failure {
         let name = &self.name;
         match said {
-            ToNear::Refused(reason) => far(format!("the far end at {name} refused: {reason}")),
-            _ => far(format!("the far end at {name} spoke out of turn")),
+            ToClient::Refused(reason) => {
+                peer_failure(format!("the server at {name} refused: {reason}"))
+            }
+            _ => peer_failure(format!("the server at {name} spoke out of turn")),
         }
     }
 }

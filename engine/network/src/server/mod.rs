@@ -1,14 +1,14 @@
-//! The far end: serves one client after the other, and refuses others meanwhile with a reason.
+//! The server: serves one client after the other, and refuses others meanwhile with a reason.
 //!
 //! ```text
-//! connect ─► door: greeting, hello ─► session: open … report, again and again
+//! connect ─► acceptor: greeting, hello ─► session: open … report, again and again
 //!            many, one thread         one at a time, with threads of its own
 //! ```
 
-mod door;
+mod acceptor;
 mod limits;
 pub mod listen;
-mod meet;
+mod rendezvous;
 mod session;
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -21,13 +21,13 @@ use wire::Failure;
 
 pub use self::limits::{Limits, MEMORY_BYTES};
 
-use self::door::Door;
+use self::acceptor::Acceptor;
 use crate::control::channel::Channel;
 use crate::stop::Stop;
 
-/// What the far end offers.
+/// What the server offers.
 #[derive(Debug, Clone)]
-pub struct Offer {
+pub struct ServerConfig {
     /// Version of the engine, told to clients.
     pub engine: String,
     /// Addresses to listen at.
@@ -44,29 +44,29 @@ pub struct Offer {
     pub once: bool,
 }
 
-/// A far end that listens.
+/// A server that listens.
 pub struct Server {
-    offer: Arc<Offer>,
+    config: Arc<ServerConfig>,
     listeners: Vec<TcpListener>,
     stop: Stop,
 }
 
 impl Server {
-    /// Listens at all addresses of the offer.
+    /// Listens at all addresses of the config.
     ///
     /// # Errors
     /// `BadJob` for an address that other hosts reach without a secret; see also [`listen::at`].
-    pub fn bind(offer: Offer) -> Result<Self, Failure> {
-        if let (Some(address), None) = (listen::open_to_others(&offer.bind), &offer.secret) {
+    pub fn bind(config: ServerConfig) -> Result<Self, Failure> {
+        if let (Some(address), None) = (listen::open_to_others(&config.bind), &config.secret) {
             let message = format!(
-                "--bind {address}: whoever reaches that address could use this far end. Mend: add \
+                "--bind {address}: whoever reaches that address could use this server. Mend: add \
                  --secret-file FILE, or bind a loopback address"
             );
             return Err(bad_parameter("bind", message));
         }
-        let listeners = listen::at(&offer.bind, offer.port)?;
+        let listeners = listen::at(&config.bind, config.port)?;
         Ok(Self {
-            offer: Arc::new(offer),
+            config: Arc::new(config),
             listeners,
             stop: Stop::default(),
         })
@@ -86,30 +86,30 @@ impl Server {
     /// Serves until a stop is asked for; the client that is served is told so. All threads have
     /// ended when this returns.
     pub fn run(&self) {
-        let mut door = Door::new(&self.offer);
+        let mut acceptor = Acceptor::new(&self.config);
         let mut session: Option<JoinHandle<()>> = None;
         while !self.stop.requested() {
             if session.as_ref().is_some_and(JoinHandle::is_finished) {
                 end(session.take());
-                if self.offer.once {
+                if self.config.once {
                     break;
                 }
             }
             if session.is_none() {
-                session = door.next().and_then(|client| self.begin(client));
+                session = acceptor.next().and_then(|client| self.begin(client));
             }
-            door.attend(&self.listeners, &self.stop);
+            acceptor.attend(&self.listeners, &self.stop);
         }
-        door.close(&self.listeners, &self.stop);
+        acceptor.close(&self.listeners, &self.stop);
         end(session);
     }
 
     /// Gives a client a session of its own; `None` when there can be no thread for it.
     fn begin(&self, client: Channel) -> Option<JoinHandle<()>> {
-        let offer = Arc::clone(&self.offer);
+        let config = Arc::clone(&self.config);
         let session = thread::Builder::new()
             .name("session".into())
-            .spawn(move || session::serve(&offer, client));
+            .spawn(move || session::serve(&config, client));
         session.ok()
     }
 }

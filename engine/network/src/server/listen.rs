@@ -1,4 +1,4 @@
-//! Where the far end listens, and what to do where it cannot.
+//! Where the server listens, and what to do where it cannot.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -60,7 +60,7 @@ fn cannot(address: SocketAddr, error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::AddrInUse => {
             let message = format!(
-                "--port {port}: it is in use at {ip}, perhaps by another far end; use another, \
+                "--port {port}: it is in use at {ip}, perhaps by another server; use another, \
                  or 0 for any that is free"
             );
             bad_parameter("port", message)

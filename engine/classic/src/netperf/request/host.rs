@@ -5,7 +5,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use kit::failure::bad_parameter;
 use wire::Failure;
 
-use crate::netperf::words::Pair;
+use super::values::Pair;
 use crate::options::Given;
 
 /// The family of an address.
@@ -20,7 +20,7 @@ pub enum Family {
 
 /// One end of a connection, as the command line names it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Host {
     pub name: Option<String>,
     pub family: Family,
 }
@@ -54,7 +54,7 @@ impl Family {
     }
 }
 
-impl Place {
+impl Host {
     /// Reads `NAME,FAMILY`; either may be missing.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a far end lets clients ask for: the one place where their work is validated. Every number
+//! What a server lets clients ask for: the one place where their work is validated. Every number
 //! in it may be anything.
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use wire::Failure;
 
 use crate::control::message::{Exchange, Limit, Messages, Role, Transport, Work};
-use crate::failure::far;
+use crate::failure::peer_failure;
 use crate::flow::zerocopy::ZeroCopy;
 use crate::socket::SocketOptions;
 
@@ -92,7 +92,7 @@ impl Limits {
             Role::Respond(exchange) => self.check_exchange(*exchange, work.flows),
             Role::Accept(exchange) => {
                 if work.transport != Transport::Tcp {
-                    return Err(far(
+                    return Err(peer_failure(
                         "transport: only TCP connections are accepted one by one",
                     ));
                 }
@@ -209,14 +209,14 @@ fn within(name: &str, asked: u64, least: u64, most: u64, what: &str) -> Result<(
 fn within_s(name: &str, asked_s: f64, most_s: f64, what: &str) -> Result<(), Failure> {
     match asked_s > 0.0 && asked_s <= most_s {
         true => Ok(()),
-        false => Err(far(format!(
+        false => Err(peer_failure(format!(
             "{name}: {asked_s} is out of range; more than 0 and up to {most_s} are allowed ({what})"
         ))),
     }
 }
 
 fn refused<N: std::fmt::Display>(name: &str, asked: N, least: N, most: N, what: &str) -> Failure {
-    far(format!(
+    peer_failure(format!(
         "{name}: {asked} is out of range; {least} to {most} are allowed ({what})"
     ))
 }

@@ -1,4 +1,4 @@
-//! The entrance: whoever connects waits there until it has said something, and then for a place.
+//! The acceptor: whoever connects waits there until it has said something, and then for a place.
 //! Those who are silent have neither a place nor a thread, and keep nobody out.
 
 use std::io;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::net::{recv, RecvFlags};
 
-use super::hall::{Hall, Place};
+use super::shared::{Place, SharedState};
 use super::Limits;
 use crate::netperf::control::Control;
 use crate::netperf::data::alarm::timespec;
@@ -21,7 +21,7 @@ const FIRST_WORD: Duration = Duration::from_secs(20);
 /// How long a client that has said something waits for a place.
 const TURN: Duration = Duration::from_secs(5);
 /// More do not wait at once.
-const GUESTS_MAX: usize = 64;
+const PENDING_MAX: usize = 64;
 /// Between two looks for a stop.
 const LOOK_NS: u64 = 100_000_000;
 /// As [`LOOK_NS`], while somebody waits for a place.
@@ -30,7 +30,7 @@ const LOOK_IN_TURN_NS: u64 = 5_000_000;
 const NAP: Duration = Duration::from_millis(10);
 
 /// Somebody who waits.
-struct Guest {
+struct PendingPeer {
     stream: TcpStream,
     address: IpAddr,
     /// When it came, and once it has said something, when that was.
@@ -39,17 +39,17 @@ struct Guest {
 }
 
 /// Those who wait.
-pub struct Entrance<'a> {
-    hall: &'a Hall<'a>,
-    guests: Vec<Guest>,
+pub struct Acceptor<'a> {
+    shared: &'a SharedState<'a>,
+    peers: Vec<PendingPeer>,
 }
 
-impl<'a> Entrance<'a> {
+impl<'a> Acceptor<'a> {
     /// Nobody is there.
-    pub fn new(hall: &'a Hall<'a>) -> Self {
+    pub fn new(shared: &'a SharedState<'a>) -> Self {
         Self {
-            hall,
-            guests: Vec::new(),
+            shared,
+            peers: Vec::new(),
         }
     }
 
@@ -67,16 +67,17 @@ impl<'a> Entrance<'a> {
 
     /// Notes who has said something, and forgets who has gone.
     fn listen(&mut self, listeners: &[TcpListener]) -> io::Result<()> {
-        let (spoken, silent): (Vec<Guest>, Vec<Guest>) = std::mem::take(&mut self.guests)
-            .into_iter()
-            .partition(|guest| guest.has_spoken);
+        let (spoken, silent): (Vec<PendingPeer>, Vec<PendingPeer>) =
+            std::mem::take(&mut self.peers)
+                .into_iter()
+                .partition(|peer| peer.has_spoken);
         let look_ns = match spoken.is_empty() {
             true => LOOK_NS,
             false => LOOK_IN_TURN_NS,
         };
         let listeners = listeners.iter();
         let listeners = listeners.map(|listener| PollFd::new(listener, PollFlags::IN));
-        let streams = silent.iter().map(|guest| &guest.stream);
+        let streams = silent.iter().map(|peer| &peer.stream);
         let streams = streams.map(|stream| PollFd::new(stream, PollFlags::IN));
         let mut watched: Vec<_> = listeners.chain(streams).collect();
         match poll(&mut watched, Some(&timespec(look_ns))) {
@@ -87,22 +88,22 @@ impl<'a> Entrance<'a> {
         let has_news = |fd: &PollFd| !fd.revents().is_empty();
         let news: Vec<bool> = watched[first..].iter().map(has_news).collect();
         drop(watched);
-        self.guests = spoken;
-        for (mut guest, has_news) in silent.into_iter().zip(news) {
+        self.peers = spoken;
+        for (mut peer, has_news) in silent.into_iter().zip(news) {
             if has_news {
                 // It is there, or the end is: this does not wait.
-                if !matches!(guest.stream.peek(&mut [0]), Ok(1)) {
+                if !matches!(peer.stream.peek(&mut [0]), Ok(1)) {
                     continue;
                 }
-                (guest.has_spoken, guest.since) = (true, Instant::now());
+                (peer.has_spoken, peer.since) = (true, Instant::now());
             }
-            self.guests.push(guest);
+            self.peers.push(peer);
         }
         Ok(())
     }
 
     fn accept(&mut self, listener: &TcpListener) -> io::Result<()> {
-        for _ in 0..GUESTS_MAX {
+        for _ in 0..PENDING_MAX {
             match listener.accept() {
                 Ok((stream, from)) => self.greet(stream, from.ip().to_canonical()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -115,66 +116,59 @@ impl<'a> Entrance<'a> {
     }
 
     fn greet(&mut self, stream: TcpStream, address: IpAddr) {
-        let limits = self.hall.limits;
+        let limits = self.shared.limits;
         let networks = limits.networks.as_ref();
         if networks.is_some_and(|known| !known.iter().any(|network| network.contains(address))) {
             return refuse(stream, limits, libc::EACCES);
         }
-        self.guests.push(Guest {
+        self.peers.push(PendingPeer {
             stream,
             address,
             since: Instant::now(),
             has_spoken: false,
         });
-        if self.guests.len() > GUESTS_MAX {
-            let guest = self.guests.remove(self.one_too_many());
-            refuse(guest.stream, limits, libc::EBUSY);
+        if self.peers.len() > PENDING_MAX {
+            let peer = self.peers.remove(self.one_too_many());
+            refuse(peer.stream, limits, libc::EBUSY);
         }
     }
 
-    /// Of the host that has most guests the one that has been silent for longest; if it has none,
+    /// Of the host that has most peers the one that has been silent for longest; if it has none,
     /// its last.
     fn one_too_many(&self) -> usize {
-        let host = |guest: &Guest| Network::of_host(guest.address);
-        let hosts = self.guests.iter().map(host);
-        let count = |one: &IpAddr| {
-            self.guests
-                .iter()
-                .filter(|guest| host(guest) == *one)
-                .count()
-        };
+        let host = |peer: &PendingPeer| Network::of_host(peer.address);
+        let hosts = self.peers.iter().map(host);
+        let count = |one: &IpAddr| self.peers.iter().filter(|peer| host(peer) == *one).count();
         let greediest = hosts.max_by_key(count);
-        let of_it = |guest: &&Guest| Some(host(guest)) == greediest;
+        let of_it = |peer: &&PendingPeer| Some(host(peer)) == greediest;
         let silent = self
-            .guests
+            .peers
             .iter()
             .filter(of_it)
-            .filter(|guest| !guest.has_spoken);
-        let oldest = silent
-            .min_by_key(|guest| guest.since)
-            .map(|guest| guest.since);
-        let place = |guest: &Guest| Some(guest.since) == oldest && !guest.has_spoken;
-        let place = self.guests.iter().position(place);
-        place.unwrap_or(self.guests.len() - 1)
+            .filter(|peer| !peer.has_spoken);
+        let oldest = silent.min_by_key(|peer| peer.since).map(|peer| peer.since);
+        let place = |peer: &PendingPeer| Some(peer.since) == oldest && !peer.has_spoken;
+        let place = self.peers.iter().position(place);
+        place.unwrap_or(self.peers.len() - 1)
     }
 
     /// Those for whom there is a place; who has waited for too long is sent away.
     fn admit(&mut self) -> Vec<(TcpStream, Place<'a>)> {
-        let limits = self.hall.limits;
+        let limits = self.shared.limits;
         let mut admitted = Vec::new();
-        for guest in std::mem::take(&mut self.guests) {
-            let waited = guest.since.elapsed();
-            if !guest.has_spoken {
+        for peer in std::mem::take(&mut self.peers) {
+            let waited = peer.since.elapsed();
+            if !peer.has_spoken {
                 // The rest are closed.
                 if waited < FIRST_WORD.min(limits.session) {
-                    self.guests.push(guest);
+                    self.peers.push(peer);
                 }
-            } else if let Some(place) = self.hall.places.take(guest.address) {
-                admitted.push((guest.stream, place));
+            } else if let Some(place) = self.shared.places.take(peer.address) {
+                admitted.push((peer.stream, place));
             } else if waited < TURN {
-                self.guests.push(guest);
+                self.peers.push(peer);
             } else {
-                refuse(guest.stream, limits, libc::EBUSY);
+                refuse(peer.stream, limits, libc::EBUSY);
             }
         }
         admitted

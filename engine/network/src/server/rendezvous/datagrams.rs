@@ -9,29 +9,29 @@ use rustix::net::{recv, recvfrom, RecvFlags};
 use socket2::{SockAddr, Socket};
 use wire::Failure;
 
-use super::{Meeting, Patience};
+use super::{Patience, Rendezvous};
 use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::failure::refused;
 use crate::flow::Flow;
 
 /// Waits until each socket has been told whose it is.
-pub fn gather(
-    meeting: Meeting,
+pub fn accept_flows(
+    rendezvous: Rendezvous,
     introduction: &Introduction,
     control: &Line,
 ) -> Result<Vec<Flow>, Failure> {
     let patience = Patience::new(control);
-    let is_connected = !meeting.work.options.unconnected;
+    let is_connected = !rendezvous.work.options.unconnected;
     let cannot = |error: io::Error| refused("connect a socket of datagrams", &error);
-    let near = control.peer_ip().map_err(cannot)?;
-    let mut awaited: Vec<(u32, Socket)> = (0..).zip(meeting.sockets).collect();
+    let client = control.peer_ip().map_err(cannot)?;
+    let mut awaited: Vec<(u32, Socket)> = (0..).zip(rendezvous.sockets).collect();
     let mut here = Vec::with_capacity(awaited.len());
     while !awaited.is_empty() {
         patience.wait(awaited.iter().map(|(_, socket)| socket.as_fd()))?;
         let mut silent = Vec::new();
         for (number, socket) in awaited {
-            let Some(peer) = introduced(&socket, introduction, number, near) else {
+            let Some(peer) = introduced(&socket, introduction, number, client) else {
                 silent.push((number, socket));
                 continue;
             };
@@ -49,13 +49,13 @@ pub fn gather(
     Ok(here)
 }
 
-/// Who said the right words from `near`; whatever else came is thrown away. An address in a
+/// Who said the right words from `client`; whatever else came is thrown away. An address in a
 /// datagram can be invented: what is sent goes to nobody who did not ask for it by a connection.
 fn introduced(
     socket: &Socket,
     introduction: &Introduction,
     number: u32,
-    near: IpAddr,
+    client: IpAddr,
 ) -> Option<SockAddr> {
     let mut words = [0; 128];
     loop {
@@ -64,7 +64,7 @@ fn introduced(
                 if introduction.number(&words[..length]) == Some(number) =>
             {
                 let peer = SocketAddr::try_from(peer).ok()?;
-                if peer.ip().to_canonical() == near {
+                if peer.ip().to_canonical() == client {
                     return Some(peer.into());
                 }
             }
@@ -76,7 +76,7 @@ fn introduced(
 }
 
 /// Throws away what has come.
-pub fn clear(flow: &Flow) -> io::Result<()> {
+pub fn drain(flow: &Flow) -> io::Result<()> {
     loop {
         match recv(&*flow.socket, &mut [0u8; 1][..], RecvFlags::DONTWAIT) {
             Ok(_) | Err(rustix::io::Errno::CONNREFUSED | rustix::io::Errno::INTR) => {}

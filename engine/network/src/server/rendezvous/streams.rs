@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, SockAddr, Socket, Type};
 use wire::Failure;
 
-use super::{Meeting, Patience};
+use super::{Patience, Rendezvous};
 use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::failure::refused;
@@ -29,36 +29,39 @@ pub fn bind_unix(path: &Path) -> io::Result<Socket> {
 }
 
 /// Accepts until all flows have said which they are; none waits for another.
-pub fn gather(
-    meeting: Meeting,
+pub fn accept_flows(
+    rendezvous: Rendezvous,
     introduction: &Introduction,
     control: &Line,
 ) -> Result<Vec<Flow>, Failure> {
     let patience = Patience::new(control);
-    let near = control.peer_ip();
-    let near = near.map_err(|error| refused("find the address of the near end", &error))?;
-    let wanted = meeting.work.flows as usize;
-    let buffers = meeting.sockets.first().map_or([0; 2], socket::buffer_bytes);
+    let client = control.peer_ip();
+    let client = client.map_err(|error| refused("find the address of the client", &error))?;
+    let wanted = rendezvous.work.flows as usize;
+    let buffers = rendezvous
+        .sockets
+        .first()
+        .map_or([0; 2], socket::buffer_bytes);
     let mut here: Vec<Option<Flow>> = (0..wanted).map(|_| None).collect();
-    let mut guests: Vec<Guest> = Vec::new();
+    let mut peers: Vec<PendingPeer> = Vec::new();
     while here.iter().any(Option::is_none) {
-        let listeners = meeting.sockets.iter().map(Socket::as_fd);
-        patience.wait(listeners.chain(guests.iter().map(|guest| guest.socket.as_fd())))?;
-        guests.extend(
-            meeting
+        let listeners = rendezvous.sockets.iter().map(Socket::as_fd);
+        patience.wait(listeners.chain(peers.iter().map(|peer| peer.socket.as_fd())))?;
+        peers.extend(
+            rendezvous
                 .sockets
                 .iter()
-                .flat_map(|listener| accept(listener, near)),
+                .flat_map(|listener| accept(listener, client)),
         );
-        let surplus = guests.len().saturating_sub(wanted + STRANGERS_MAX);
-        guests.drain(..surplus);
+        let surplus = peers.len().saturating_sub(wanted + STRANGERS_MAX);
+        peers.drain(..surplus);
         let mut silent = Vec::new();
-        for mut guest in guests {
-            match guest.listen(introduction) {
-                Said::Nothing => silent.push(guest),
+        for mut peer in peers {
+            match peer.listen(introduction) {
+                Said::Nothing => silent.push(peer),
                 Said::Wrong => {}
                 Said::Number(number) => {
-                    let socket = guest.socket;
+                    let socket = peer.socket;
                     socket
                         .set_nonblocking(false)
                         .map_err(|error| refused("prepare a data connection", &error))?;
@@ -68,31 +71,31 @@ pub fn gather(
                 }
             }
         }
-        guests = silent;
+        peers = silent;
     }
     Ok(here.into_iter().flatten().collect())
 }
 
 /// Those that are waiting; as many as are listened to, if more come and come. One of another host
-/// than `near` is closed.
-fn accept(listener: &Socket, near: IpAddr) -> impl Iterator<Item = Guest> + '_ {
+/// than `client` is closed.
+fn accept(listener: &Socket, client: IpAddr) -> impl Iterator<Item = PendingPeer> + '_ {
     let waiting = std::iter::from_fn(move || {
         let (socket, from) = listener.accept().ok()?;
         socket.set_nonblocking(true).ok()?;
         let from = from.as_socket().map(|from| from.ip().to_canonical());
-        let guest = Guest {
+        let peer = PendingPeer {
             socket,
             words: Vec::new(),
             came: Instant::now(),
         };
         // A Unix socket has no address; only this user reaches it.
-        Some(from.is_none_or(|from| from == near).then_some(guest))
+        Some(from.is_none_or(|from| from == client).then_some(peer))
     });
     waiting.take(STRANGERS_MAX).flatten()
 }
 
 /// A connection that has not said which it is.
-struct Guest {
+struct PendingPeer {
     socket: Socket,
     words: Vec<u8>,
     came: Instant,
@@ -105,7 +108,7 @@ enum Said {
     Wrong,
 }
 
-impl Guest {
+impl PendingPeer {
     /// Listens, and takes nothing that follows the introduction.
     fn listen(&mut self, introduction: &Introduction) -> Said {
         let missing = introduction.bytes() - self.words.len();

@@ -1,4 +1,4 @@
-//! Connecting with the far end.
+//! Connecting with the server.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! The near end as it stands before the far end is asked: socket, buffers, and a file to send.
+//! The local end as it stands before the remote end is asked: socket, buffers, and a file to send.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -17,12 +17,12 @@ const DATAGRAM_BYTES_MAX: u32 = 65_507;
 /// Requests on the way at most, besides the one that is waited for.
 const BURST_MAX: u32 = 65_536;
 
-/// The near end.
-pub struct NearEnd<'a> {
+/// The local end.
+pub struct LocalEnd<'a> {
     /// What it is to do.
     pub test: &'a Test,
     /// Where the data go, or come from.
-    pub far: SocketAddr,
+    pub remote: SocketAddr,
     /// What its sockets are told.
     pub options: Options,
     /// Its address; unspecified for any.
@@ -39,22 +39,22 @@ pub struct NearEnd<'a> {
     pub file: Option<(SourceFile, u32)>,
 }
 
-impl<'a> NearEnd<'a> {
+impl<'a> LocalEnd<'a> {
     /// Gets everything ready. `local` is the address of this end of the control connection.
     ///
     /// # Errors
     /// `BadJob` for what cannot be, `Io` and `HostLacks` from the kernel.
-    pub fn prepare(test: &'a Test, far: SocketAddr, local: IpAddr) -> Result<Self, Failure> {
+    pub fn prepare(test: &'a Test, remote: SocketAddr, local: IpAddr) -> Result<Self, Failure> {
         check(test)?;
         let options = options_of(test);
-        let address = address_of(test, far, local)?;
+        let address = address_of(test, remote, local)?;
         let refused = |error: CallError| failure(FailureKind::Io, format!("data socket: {error}"));
-        let socket = socket::open(far, test.kind.is_udp(), &options).map_err(refused)?;
+        let socket = socket::open(remote, test.kind.is_udp(), &options).map_err(refused)?;
         bind(&socket, test, address).map_err(refused)?;
         let initial = socket::buffers(&socket).map_err(refused)?;
         let mut end = Self {
             test,
-            far,
+            remote,
             options,
             address,
             socket: Some(socket),
@@ -77,7 +77,7 @@ impl<'a> NearEnd<'a> {
     }
 
     fn make_buffers(&mut self) -> Result<(), Failure> {
-        let (test, near) = (self.test, &self.test.near);
+        let (test, local) = (self.test, &self.test.local);
         let (send_buffer, receive_buffer) = self.initial;
         let is_exchange = test.kind.is_exchange();
         let size_of = |moves: &Moves, buffer: u32, message: u32| match moves.size {
@@ -98,18 +98,18 @@ impl<'a> NearEnd<'a> {
                 _ => shape,
             }
         };
-        let send_size = size_of(&near.send, send_buffer, test.request_size);
-        let send_shape = shape_of(&near.send, send_size, send_buffer);
+        let send_size = size_of(&local.send, send_buffer, test.request_size);
+        let send_shape = shape_of(&local.send, send_size, send_buffer);
         if test.kind == Kind::TcpSendfile {
             let bytes = u64::from(send_size) * u64::from(send_shape.width);
-            let file = SourceFile::new(near.fill.as_deref(), bytes)?;
+            let file = SourceFile::new(local.fill.as_deref(), bytes)?;
             self.file = Some((file, send_size));
         } else if test.kind.sends() {
-            self.send = Some(source::ring(send_shape, near.fill.as_deref())?);
+            self.send = Some(source::ring(send_shape, local.fill.as_deref())?);
         }
         if test.kind.receives() {
-            let size = size_of(&near.receive, receive_buffer, test.response_size);
-            let shape = shape_of(&near.receive, size, receive_buffer);
+            let size = size_of(&local.receive, receive_buffer, test.response_size);
+            let shape = shape_of(&local.receive, size, receive_buffer);
             self.receive = Some(source::ring(shape, None)?);
         }
         Ok(())
@@ -135,50 +135,50 @@ fn check(test: &Test) -> Result<(), Failure> {
 fn options_of(test: &Test) -> Options {
     let is_udp = test.kind.is_udp();
     Options {
-        send_buffer: test.near.send_buffer,
-        receive_buffer: test.near.receive_buffer,
+        send_buffer: test.local.send_buffer,
+        receive_buffer: test.local.receive_buffer,
         no_delay: test.no_delay,
         cork: test.cork,
         keep_alive: test.keep_alive,
         dont_route: !test.routing,
-        priority: test.near.priority,
-        tos: test.near.tos,
-        congestion: test.near.congestion.clone(),
+        priority: test.local.priority,
+        tos: test.local.tos,
+        congestion: test.local.congestion.clone(),
         mtu_discovery: test.mtu_discovery,
         segment_size: test.segment_size,
         pacing_rate: test.pacing_rate,
         receive_timeout: test.patience.filter(|_| is_udp),
         report_drops: is_udp && test.kind.sends(),
-        reuse_address: test.kind.is_connection_test() || test.near.port > 0,
+        reuse_address: test.kind.is_connection_test() || test.local.port > 0,
         ..Options::default()
     }
 }
 
-/// The address that data sockets of this end are bound to. A far end that sends datagrams has
+/// The address that data sockets of this end are bound to. A remote end that sends datagrams has
 /// to be told one.
-fn address_of(test: &Test, far: SocketAddr, local: IpAddr) -> Result<IpAddr, Failure> {
-    let address = match test.near.address {
+fn address_of(test: &Test, remote: SocketAddr, local: IpAddr) -> Result<IpAddr, Failure> {
+    let address = match test.local.address {
         Some(address) => address,
         None if test.kind == Kind::UdpMaerts => local,
-        None if far.is_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
+        None if remote.is_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
         None => Ipv4Addr::UNSPECIFIED.into(),
     };
-    if address.is_ipv6() == far.is_ipv6() {
+    if address.is_ipv6() == remote.is_ipv6() {
         return Ok(address);
     }
     let message = format!(
-        "near.address: {address} and {} are of two families",
-        far.ip()
+        "local.address: {address} and {} are of two families",
+        remote.ip()
     );
-    Err(bad_parameter("near.address", message))
+    Err(bad_parameter("local.address", message))
 }
 
 /// TCP is bound only if there is something to bind it to.
 fn bind(socket: &Socket, test: &Test, address: IpAddr) -> Called<()> {
-    let is_told = test.near.port > 0 || test.near.address.is_some();
+    let is_told = test.local.port > 0 || test.local.address.is_some();
     if test.kind.is_connection_test() || !(test.kind.is_udp() || is_told) {
         return Ok(());
     }
-    let wanted = SocketAddr::new(address, test.near.port);
+    let wanted = SocketAddr::new(address, test.local.port);
     named("bind", socket.bind(&wanted.into()))
 }

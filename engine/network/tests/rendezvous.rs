@@ -7,9 +7,9 @@ use std::net::{Shutdown, UdpSocket};
 use common::Served;
 use kit::team::{Finish, Member};
 use kit::PassProbe;
+use network::client::{LocalPart, ServerConnection};
 use network::control::message::{Messages, Receive, Role, Transport, Work};
 use network::flow::{Flow, Notes};
-use network::near::{Far, Own};
 use network::placement::Wanted;
 use network::socket::SocketOptions;
 use wire::Failure;
@@ -55,9 +55,9 @@ fn send(flows: &[Flow], member: &mut Member<PassProbe>) -> Result<Notes, Failure
 
 fn received_bytes(ip: &str, transport: Transport, options: SocketOptions) -> u64 {
     let served = Served::at(ip);
-    let mut far = Far::dial(&served.far()).unwrap();
+    let mut far = ServerConnection::open(&served.far()).unwrap();
     let work = work(transport, options.clone());
-    let own = Own {
+    let own = LocalPart {
         options,
         threads: 2,
         finish: Finish::Everyone,
@@ -104,9 +104,9 @@ fn send_among_strangers(flows: &[Flow], member: &mut Member<PassProbe>) -> Resul
 #[test]
 fn datagrams_of_strangers_do_not_count() {
     let served = Served::at("127.0.0.1");
-    let mut far = Far::dial(&served.far()).unwrap();
+    let mut far = ServerConnection::open(&served.far()).unwrap();
     let options = SocketOptions::default();
-    let own = Own {
+    let own = LocalPart {
         options: options.clone(),
         threads: 1,
         finish: Finish::Everyone,

@@ -10,17 +10,17 @@ use kit::PassProbe;
 use wire::{Failure, WhichEnd};
 
 use super::limits::BYTE_LIMIT;
-use super::meet::{self, Meeting};
-use super::Offer;
+use super::rendezvous::{self, Rendezvous};
+use super::ServerConfig;
 use crate::control::channel::Channel;
 use crate::control::frame;
-use crate::control::message::{Report, Role, ToFar, ToNear, Work};
-use crate::failure::{far, refused, STOPPED};
+use crate::control::message::{Report, Role, ToClient, ToServer, Work};
+use crate::failure::{peer_failure, refused, STOPPED};
 use crate::flow::{self, connect, exchange, part, Flow, Notes};
-use crate::lifeline::{Cut, Lifeline, Terms, Word};
 use crate::placement::{self, Placement};
 use crate::region::{self, Region};
 use crate::socket;
+use crate::watchdog::{AbortReason, OnControlData, Watchdog, WatchdogLimits};
 
 /// How long the next word may be in coming while we wait for it, and how long one may be in
 /// going.
@@ -35,30 +35,30 @@ const GRACE: Duration = Duration::from_secs(10);
 const QUIET_LOOKS: u32 = 2;
 
 /// Serves a client until it has no more to ask, or is refused.
-pub fn serve(offer: &Offer, channel: Channel) {
-    let mut session = Session { offer, channel };
+pub fn serve(config: &ServerConfig, channel: Channel) {
+    let mut session = Session { config, channel };
     // A defect must not keep the client waiting, and the next one out.
     let done = catch_unwind(AssertUnwindSafe(|| session.run()))
-        .unwrap_or_else(|_| Err(far("the far end has a defect")));
+        .unwrap_or_else(|_| Err(peer_failure("the server has a defect")));
     if let Err(failure) = done {
         // A client that went away does not hear it.
         let _ = session
             .channel
-            .send(&ToNear::Refused(failure.message), FAREWELL);
+            .send(&ToClient::Refused(failure.message), FAREWELL);
     }
 }
 
 struct Session<'a> {
-    offer: &'a Offer,
+    config: &'a ServerConfig,
     channel: Channel,
 }
 
 impl Session<'_> {
     fn run(&mut self) -> Result<(), Failure> {
         loop {
-            match self.channel.receive(frame::TO_FAR_BYTES, IDLE) {
-                Ok(ToFar::Open(work)) => self.measure(&work)?,
-                Ok(_) => return Err(far("\"open\" was to come")),
+            match self.channel.receive(frame::TO_SERVER_BYTES, IDLE) {
+                Ok(ToServer::Open(work)) => self.measure(&work)?,
+                Ok(_) => return Err(peer_failure("\"open\" was to come")),
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
                 Err(error) => return Err(unheard(error)),
             }
@@ -66,58 +66,58 @@ impl Session<'_> {
     }
 
     fn measure(&mut self, work: &Work) -> Result<(), Failure> {
-        self.offer.limits.check(work)?;
+        self.config.limits.check(work)?;
         let _placement = Placement::take("far", &work.placement, work.threads)?;
         let at = self
             .channel
             .local_addr()
             .map_err(|error| refused("find the own address", &error))?;
-        let meeting = Meeting::open(work, at, self.offer.data_ports.as_ref())?;
-        self.say(&ToNear::Ready(meeting.ready.clone()))?;
-        let mut flows = meeting.gather(self.channel.line())?;
-        flow::share_memory(&mut flows, self.offer.limits.memory_bytes);
-        self.say(&ToNear::Connected)?;
+        let rendezvous = Rendezvous::open(work, at, self.config.data_ports.as_ref())?;
+        self.say(&ToClient::Ready(rendezvous.ready.clone()))?;
+        let mut flows = rendezvous.accept_flows(self.channel.line())?;
+        flow::share_memory(&mut flows, self.config.limits.memory_bytes);
+        self.say(&ToClient::Connected)?;
         match self.hear()? {
-            ToFar::Begin => {}
-            _ => return Err(far("\"begin\" was to come")),
+            ToServer::Begin => {}
+            _ => return Err(peer_failure("\"begin\" was to come")),
         }
-        meet::clear(&flows, work.transport)
+        rendezvous::drain(&flows, work.transport)
             .map_err(|error| refused("clear the sockets", &error))?;
         let region = self.attend(work, &flows)?;
         match self.hear()? {
-            ToFar::Finish => {}
-            _ => return Err(far("\"finish\" was to come")),
+            ToServer::Finish => {}
+            _ => return Err(peer_failure("\"finish\" was to come")),
         }
         let report = report(work, &flows, region);
-        self.say(&ToNear::Report(Box::new(report)))
+        self.say(&ToClient::Report(Box::new(report)))
     }
 
-    /// Lets the flows flow. What made the lifeline cut them is the cause of the errors that this
+    /// Lets the flows flow. What made the watchdog cut them is the cause of the errors that this
     /// leads to.
     fn attend(&mut self, work: &Work, flows: &[Flow]) -> Result<Region, Failure> {
-        let terms = Terms {
+        let limits = WatchdogLimits {
             longest: Duration::from_secs_f64(work.longest_s) + GRACE,
-            bytes: self.offer.limits.bytes,
-            word: Word::Ends(QUIET_LOOKS),
+            bytes: self.config.limits.bytes,
+            on_control_data: OnControlData::Finish(QUIET_LOOKS),
             transport: work.transport,
         };
-        let lifeline = Lifeline::watch(self.channel.line(), flows.to_vec(), terms)
+        let watchdog = Watchdog::watch(self.channel.line(), flows.to_vec(), limits)
             .map_err(|error| refused("watch over the flows", &error))?;
         let region = self.flow(work, flows);
-        match lifeline.end() {
-            None | Some(Cut::Ended) => region,
-            Some(Cut::Late) => {
+        match watchdog.end() {
+            None | Some(AbortReason::Ended) => region,
+            Some(AbortReason::Late) => {
                 let longest_s = work.longest_s;
                 let message = format!("the flows had not ended long after their {longest_s} s");
-                Err(far(message))
+                Err(peer_failure(message))
             }
-            Some(Cut::Exceeded) => {
-                let limit = self.offer.limits.bytes.unwrap_or_default();
+            Some(AbortReason::Exceeded) => {
+                let limit = self.config.limits.bytes.unwrap_or_default();
                 let message = format!("more than {limit} bytes came or went ({BYTE_LIMIT})");
-                Err(far(message))
+                Err(peer_failure(message))
             }
-            Some(Cut::Vanished) => Err(far("the near end went away")),
-            Some(Cut::Stopped) => Err(far(STOPPED)),
+            Some(AbortReason::Vanished) => Err(peer_failure("the client went away")),
+            Some(AbortReason::Stopped) => Err(peer_failure(STOPPED)),
         }
     }
 
@@ -133,19 +133,19 @@ impl Session<'_> {
             look: Duration::from_secs_f64(work.look_s),
             ready: &|| {
                 let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
-                session.say(&ToNear::Begun)
+                session.say(&ToClient::Begun)
             },
         };
         let part = |flows: &[Flow], member: &mut Member<PassProbe>| take_part(work, flows, member);
         region::run(&plan, flows, part)
     }
 
-    fn say(&mut self, message: &ToNear) -> Result<(), Failure> {
+    fn say(&mut self, message: &ToClient) -> Result<(), Failure> {
         self.channel.send(message, PATIENCE).map_err(unheard)
     }
 
-    fn hear(&mut self) -> Result<ToFar, Failure> {
-        let heard = self.channel.receive(frame::TO_FAR_BYTES, PATIENCE);
+    fn hear(&mut self) -> Result<ToServer, Failure> {
+        let heard = self.channel.receive(frame::TO_SERVER_BYTES, PATIENCE);
         heard.map_err(unheard)
     }
 }
@@ -192,8 +192,8 @@ fn report(work: &Work, flows: &[Flow], region: Region) -> Report {
 
 fn unheard(error: io::Error) -> Failure {
     match error.kind() {
-        io::ErrorKind::Interrupted => far(STOPPED),
-        io::ErrorKind::TimedOut => far("the near end does not keep to the time"),
-        _ => far(format!("the control connection: {error}")),
+        io::ErrorKind::Interrupted => peer_failure(STOPPED),
+        io::ErrorKind::TimedOut => peer_failure("the client does not keep to the time"),
+        _ => peer_failure(format!("the control connection: {error}")),
     }
 }

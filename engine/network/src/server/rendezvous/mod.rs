@@ -19,11 +19,11 @@ use crate::control::channel::Line;
 use crate::control::introduction::Introduction;
 use crate::control::message::{Ready, Role, Transport, Work};
 use crate::control::secret;
-use crate::failure::{far, refused, STOPPED};
+use crate::failure::{peer_failure, refused, STOPPED};
 use crate::flow::{connect, Flow};
 
 /// How long flows may take to come.
-const COMING: Duration = Duration::from_secs(20);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(20);
 /// So many may wait to be accepted, flows and strangers; the kernel has a limit of its own.
 const WAITING_MAX: i32 = 4_096;
 /// Between two looks at a stop request.
@@ -33,16 +33,16 @@ const LOOK: Timespec = Timespec {
 };
 
 /// Where flows of one measurement come to.
-pub struct Meeting<'a> {
+pub struct Rendezvous<'a> {
     work: &'a Work,
     sockets: Vec<Socket>,
-    /// What the near end is told.
+    /// What the client is told.
     pub ready: Ready,
     /// Where a Unix socket is; removed with this.
     _directory: Option<Directory>,
 }
 
-impl<'a> Meeting<'a> {
+impl<'a> Rendezvous<'a> {
     /// Opens it at the address that the client came to.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl<'a> Meeting<'a> {
         ports: Option<&RangeInclusive<u16>>,
     ) -> Result<Self, Failure> {
         let cannot = |error: io::Error| refused("wait for data connections", &error);
-        let mut meeting = Self {
+        let mut rendezvous = Self {
             work,
             sockets: Vec::new(),
             ready: Ready {
@@ -75,29 +75,29 @@ impl<'a> Meeting<'a> {
                     Role::Accept(_) => work.flows,
                     _ => 1,
                 };
-                meeting.sockets = bind(at, ports, Type::STREAM, count)?;
+                rendezvous.sockets = bind(at, ports, Type::STREAM, count)?;
             }
-            Transport::Udp => meeting.sockets = bind(at, ports, Type::DGRAM, work.flows)?,
+            Transport::Udp => rendezvous.sockets = bind(at, ports, Type::DGRAM, work.flows)?,
             Transport::Unix => {
                 let directory = Directory::new().map_err(cannot)?;
                 let path = directory.path().join("flows");
-                meeting.sockets = vec![streams::bind_unix(&path).map_err(cannot)?];
-                meeting.ready.path = Some(path);
-                meeting._directory = Some(directory);
+                rendezvous.sockets = vec![streams::bind_unix(&path).map_err(cannot)?];
+                rendezvous.ready.path = Some(path);
+                rendezvous._directory = Some(directory);
             }
         }
-        for socket in &meeting.sockets {
+        for socket in &rendezvous.sockets {
             // Accepted sockets have the options of the one that listens.
             work.options.apply(socket, work.transport)?;
             socket.set_nonblocking(true).map_err(cannot)?;
             let address = socket.local_addr().map_err(cannot)?;
             let port = address.as_socket().map(|address| address.port());
-            meeting.ready.ports.extend(port);
+            rendezvous.ready.ports.extend(port);
             if work.transport != Transport::Udp {
                 socket.listen(WAITING_MAX).map_err(cannot)?;
             }
         }
-        Ok(meeting)
+        Ok(rendezvous)
     }
 
     /// Waits until all flows are here. They come from where the control connection does; strangers
@@ -105,28 +105,28 @@ impl<'a> Meeting<'a> {
     ///
     /// # Errors
     /// `Far` when they do not come, or something is heard on `control` meanwhile.
-    pub fn gather(self, control: &Line) -> Result<Vec<Flow>, Failure> {
+    pub fn accept_flows(self, control: &Line) -> Result<Vec<Flow>, Failure> {
         if let Role::Accept(_) = self.work.role {
             return doors(self.sockets, control)
                 .map_err(|error| refused("wait for the connections of transactions", &error));
         }
         let introduction = Introduction::of(&self.ready.token);
         match self.work.transport {
-            Transport::Udp => datagrams::gather(self, &introduction, control),
-            Transport::Tcp | Transport::Unix => streams::gather(self, &introduction, control),
+            Transport::Udp => datagrams::accept_flows(self, &introduction, control),
+            Transport::Tcp | Transport::Unix => streams::accept_flows(self, &introduction, control),
         }
     }
 }
 
 /// Flows of which each connection is a transaction: where they come to, and who may.
 fn doors(sockets: Vec<Socket>, control: &Line) -> io::Result<Vec<Flow>> {
-    let near = SocketAddr::new(control.peer_ip()?, 0);
-    let door = |(number, socket): (u32, Socket)| {
+    let client = SocketAddr::new(control.peer_ip()?, 0);
+    let acceptor = |(number, socket): (u32, Socket)| {
         socket.set_nonblocking(false)?;
-        connect::be_patient(&socket)?;
-        Ok(Flow::unconnected(number, socket, near.into()))
+        connect::set_timeouts(&socket)?;
+        Ok(Flow::unconnected(number, socket, client.into()))
     };
-    (0..).zip(sockets).map(door).collect()
+    (0..).zip(sockets).map(acceptor).collect()
 }
 
 /// Throws away what has come over `flows` until now: introductions are repeated, and the last ones
@@ -134,14 +134,14 @@ fn doors(sockets: Vec<Socket>, control: &Line) -> io::Result<Vec<Flow>> {
 ///
 /// # Errors
 /// As recv(2).
-pub fn clear(flows: &[Flow], transport: Transport) -> io::Result<()> {
+pub fn drain(flows: &[Flow], transport: Transport) -> io::Result<()> {
     match transport {
-        Transport::Udp => flows.iter().try_for_each(datagrams::clear),
+        Transport::Udp => flows.iter().try_for_each(datagrams::drain),
         Transport::Tcp | Transport::Unix => Ok(()),
     }
 }
 
-/// The patience of a meeting.
+/// The patience of a rendezvous.
 struct Patience<'a> {
     until: Instant,
     control: &'a Line,
@@ -150,7 +150,7 @@ struct Patience<'a> {
 impl<'a> Patience<'a> {
     fn new(control: &'a Line) -> Self {
         Self {
-            until: Instant::now() + COMING,
+            until: Instant::now() + ACCEPT_TIMEOUT,
             control,
         }
     }
@@ -158,10 +158,10 @@ impl<'a> Patience<'a> {
     /// Waits until one of `sockets` has something, or for a moment.
     fn wait<'s>(&self, sockets: impl Iterator<Item = BorrowedFd<'s>>) -> Result<(), Failure> {
         if Instant::now() > self.until {
-            return Err(far("not all data connections came"));
+            return Err(peer_failure("not all data connections came"));
         }
         if self.control.is_stopped() {
-            return Err(far(STOPPED));
+            return Err(peer_failure(STOPPED));
         }
         let mut fds = vec![PollFd::new(
             self.control.stream(),
@@ -172,7 +172,9 @@ impl<'a> Patience<'a> {
         let _ = poll(&mut fds, Some(&LOOK));
         match fds[0].revents().is_empty() {
             true => Ok(()),
-            false => Err(far("the near end gave up while its flows were awaited")),
+            false => Err(peer_failure(
+                "the client gave up while its flows were awaited",
+            )),
         }
     }
 }

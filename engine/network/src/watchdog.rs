@@ -1,4 +1,4 @@
-//! The lifeline: a thread that watches over flows, so that none waits for ever. When the other
+//! The watchdog: a thread that watches over flows, so that none waits for ever. When the other
 //! end vanishes, time is up, or a stop was asked for, it cuts them, and whoever waits for one of
 //! them wakes with an error.
 
@@ -15,32 +15,32 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// What a word on the control connection means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum OnControlData {
     /// Nothing was to be said now: something is wrong at the other end.
-    Wrong,
+    Abort,
     /// The work ends: what is still under way may arrive, until nothing has between so many looks
     /// in a row. Not so long: time passes also while a host stands still and nobody can take what
     /// is here.
-    Ends(u32),
+    Finish(u32),
 }
 
 /// What flows are watched for.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
+pub struct WatchdogLimits {
     /// How long they may take.
     pub longest: Duration,
     /// How many bytes they may move together, as far as there is a limit; looked at ten times a
     /// second, so that somewhat more may pass.
     pub bytes: Option<u64>,
     /// What a word means.
-    pub word: Word,
+    pub on_control_data: OnControlData,
     /// What moves the data.
     pub transport: Transport,
 }
 
 /// Why flows were cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum AbortReason {
     /// The other end said so.
     Ended,
     /// The other end closed the control connection, or spoke out of turn.
@@ -54,36 +54,40 @@ pub enum Cut {
 }
 
 /// Flows that are watched until this is dropped or ended.
-pub struct Lifeline {
-    thread: Option<JoinHandle<Option<Cut>>>,
+pub struct Watchdog {
+    thread: Option<JoinHandle<Option<AbortReason>>>,
     end: Option<mpsc::Sender<()>>,
 }
 
-impl Lifeline {
+impl Watchdog {
     /// Watches `flows`, and what is heard on `control`.
     ///
     /// # Errors
     /// When there can be no thread.
-    pub fn watch(control: &Line, flows: Vec<Flow>, terms: Terms) -> std::io::Result<Self> {
+    pub fn watch(
+        control: &Line,
+        flows: Vec<Flow>,
+        limits: WatchdogLimits,
+    ) -> std::io::Result<Self> {
         let control = control.clone();
-        control.bear_floods(terms.transport == Transport::Udp)?;
+        control.set_tcp_user_timeout(limits.transport == Transport::Udp)?;
         let (end, ended) = mpsc::channel();
-        let until = Instant::now().checked_add(terms.longest);
+        let until = Instant::now().checked_add(limits.longest);
         let thread = thread::Builder::new()
-            .name("lifeline".into())
+            .name("watchdog".into())
             .spawn(move || {
                 let watch = Watch {
                     control,
                     flows: &flows,
                     until,
-                    terms,
+                    limits,
                 };
                 let cut = watch.until(&ended);
                 if cut.is_some() {
                     flows.iter().for_each(Flow::cut);
                 }
                 // Of a connection that has ended it does not matter.
-                let _ = watch.control.bear_floods(false);
+                let _ = watch.control.set_tcp_user_timeout(false);
                 cut
             })?;
         Ok(Self {
@@ -93,18 +97,18 @@ impl Lifeline {
     }
 
     /// Ends the watch; tells why flows were cut, if they were.
-    pub fn end(mut self) -> Option<Cut> {
+    pub fn end(mut self) -> Option<AbortReason> {
         self.join()
     }
 
-    fn join(&mut self) -> Option<Cut> {
+    fn join(&mut self) -> Option<AbortReason> {
         self.end.take();
         let thread = self.thread.take()?;
-        thread.join().unwrap_or(Some(Cut::Vanished))
+        thread.join().unwrap_or(Some(AbortReason::Vanished))
     }
 }
 
-impl Drop for Lifeline {
+impl Drop for Watchdog {
     fn drop(&mut self) {
         self.join();
     }
@@ -114,12 +118,12 @@ struct Watch<'a> {
     control: Line,
     flows: &'a [Flow],
     until: Option<Instant>,
-    terms: Terms,
+    limits: WatchdogLimits,
 }
 
 impl Watch<'_> {
     /// Looks until it is ended (`None`), or there is a reason to cut.
-    fn until(&self, ended: &mpsc::Receiver<()>) -> Option<Cut> {
+    fn until(&self, ended: &mpsc::Receiver<()>) -> Option<AbortReason> {
         let mut quiet = Quiet::default();
         loop {
             match ended.recv_timeout(LOOK) {
@@ -135,24 +139,26 @@ impl Watch<'_> {
     }
 
     /// What can be seen without the other end.
-    fn look(&self, moved: [u64; 2]) -> Option<Cut> {
+    fn look(&self, moved: [u64; 2]) -> Option<AbortReason> {
         let [_, bytes] = moved;
         if self.control.is_stopped() {
-            Some(Cut::Stopped)
+            Some(AbortReason::Stopped)
         } else if self.until.is_some_and(|until| Instant::now() > until) {
-            Some(Cut::Late)
-        } else if self.terms.bytes.is_some_and(|limit| bytes > limit) {
-            Some(Cut::Exceeded)
+            Some(AbortReason::Late)
+        } else if self.limits.bytes.is_some_and(|limit| bytes > limit) {
+            Some(AbortReason::Exceeded)
         } else {
             None
         }
     }
 
-    fn hear(&self, moved: [u64; 2], quiet: &mut Quiet) -> Option<Cut> {
-        match (self.control.heard(), self.terms.word) {
+    fn hear(&self, moved: [u64; 2], quiet: &mut Quiet) -> Option<AbortReason> {
+        match (self.control.heard(), self.limits.on_control_data) {
             (Heard::Nothing, _) => None,
-            (Heard::Word, Word::Ends(looks)) => quiet.lasts(moved, looks).then_some(Cut::Ended),
-            (Heard::Word | Heard::End, _) => Some(Cut::Vanished),
+            (Heard::Data, OnControlData::Finish(looks)) => {
+                quiet.lasts(moved, looks).then_some(AbortReason::Ended)
+            }
+            (Heard::Data | Heard::End, _) => Some(AbortReason::Vanished),
         }
     }
 

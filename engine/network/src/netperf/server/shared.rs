@@ -9,7 +9,7 @@ use super::Limits;
 use crate::networks::Network;
 
 /// The server as its clients see it.
-pub struct Hall<'a> {
+pub struct SharedState<'a> {
     /// What they may take.
     pub limits: &'a Limits,
     /// Where they are.
@@ -18,7 +18,7 @@ pub struct Hall<'a> {
     pub memory: Memory,
 }
 
-impl<'a> Hall<'a> {
+impl<'a> SharedState<'a> {
     /// Nobody is there.
     pub fn new(limits: &'a Limits) -> Self {
         Self {
@@ -112,8 +112,8 @@ mod tests {
             clients: 4,
             ..Limits::default()
         };
-        let hall = Hall::new(&limits);
-        let take = |address: &str| hall.places.take(address.parse().unwrap());
+        let shared = SharedState::new(&limits);
+        let take = |address: &str| shared.places.take(address.parse().unwrap());
         let mut greedy: Vec<_> = (0..3).map(|_| take("192.0.2.1").unwrap()).collect();
         assert!(take("192.0.2.1").is_none() && take("::ffff:192.0.2.1").is_none());
         let other = take("192.0.2.2").unwrap();
@@ -122,7 +122,7 @@ mod tests {
         drop(other);
         assert!(take("192.0.2.3").is_some() && take("192.0.2.1").is_some());
         drop(greedy);
-        assert!(hall.places.taken.lock().unwrap().is_empty());
+        assert!(shared.places.taken.lock().unwrap().is_empty());
     }
 
     #[test]
@@ -131,11 +131,11 @@ mod tests {
             clients: 1,
             ..Limits::default()
         };
-        let hall = Hall::new(&limits);
-        let one = hall.places.take("::1".parse().unwrap()).unwrap();
-        assert!(hall.places.take("192.0.2.1".parse().unwrap()).is_none());
+        let shared = SharedState::new(&limits);
+        let one = shared.places.take("::1".parse().unwrap()).unwrap();
+        assert!(shared.places.take("192.0.2.1".parse().unwrap()).is_none());
         drop(one);
-        assert!(hall.places.take("192.0.2.1".parse().unwrap()).is_some());
+        assert!(shared.places.take("192.0.2.1".parse().unwrap()).is_some());
     }
 
     #[test]
