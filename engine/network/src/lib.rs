@@ -8,6 +8,7 @@
 
 pub mod client;
 pub mod control;
+pub mod cpu;
 pub mod failure;
 pub mod flow;
 pub mod netperf;

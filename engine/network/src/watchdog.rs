@@ -6,6 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use kit::{clock, place};
+
 use crate::control::channel::{Heard, Line};
 use crate::control::message::Transport;
 use crate::flow::{self, Flow};
@@ -45,17 +47,19 @@ pub enum AbortReason {
     Ended,
     /// The other end closed the control connection, or spoke out of turn.
     Vanished,
-    /// The work took longer than it may.
-    Late,
+    /// The time is up.
+    TimeUp,
     /// More bytes were moved than may be.
     Exceeded,
+    /// Nothing moved for too long.
+    Silence,
     /// A signal.
     Stopped,
 }
 
 /// Flows that are watched until this is dropped or ended.
 pub struct Watchdog {
-    thread: Option<JoinHandle<Option<AbortReason>>>,
+    thread: Option<JoinHandle<(Option<AbortReason>, Vec<Flow>)>>,
     end: Option<mpsc::Sender<()>>,
 }
 
@@ -76,19 +80,28 @@ impl Watchdog {
         let thread = thread::Builder::new()
             .name("watchdog".into())
             .spawn(move || {
+                // A table of descriptors that is shared makes every system call on a file count
+                // its users: the loops have theirs to themselves.
+                place::unshare_descriptors();
                 let watch = Watch {
                     control,
-                    flows: &flows,
                     until,
                     limits,
                 };
-                let cut = watch.until(&ended);
+                let mut quiet = Quiet::default();
+                let cut = watch_until(&ended, LOOK, |_| {
+                    let moved = flow::moved(&flows);
+                    let reason = watch.look(moved);
+                    let reason = reason.or_else(|| watch.hear(moved, &mut quiet));
+                    reason.map_or(Ok(u64::MAX), Err)
+                });
                 if cut.is_some() {
                     flows.iter().for_each(Flow::cut);
                 }
                 // Of a connection that has ended it does not matter.
                 let _ = watch.control.set_tcp_user_timeout(false);
-                cut
+                // Sockets are closed in the table that they were opened in.
+                (cut, flows)
             })?;
         Ok(Self {
             thread: Some(thread),
@@ -104,7 +117,9 @@ impl Watchdog {
     fn join(&mut self) -> Option<AbortReason> {
         self.end.take();
         let thread = self.thread.take()?;
-        thread.join().unwrap_or(Some(AbortReason::Vanished))
+        thread
+            .join()
+            .map_or(Some(AbortReason::Vanished), |(cut, _)| cut)
     }
 }
 
@@ -114,37 +129,40 @@ impl Drop for Watchdog {
     }
 }
 
-struct Watch<'a> {
+/// Calls `check` now, every `look`, and at the instants of [`clock::now_ns`] that it gives, until it
+/// gives a reason to abort, or the sender of `ended` is dropped (`None`).
+pub fn watch_until(
+    ended: &mpsc::Receiver<()>,
+    look: Duration,
+    mut check: impl FnMut(u64) -> Result<u64, AbortReason>,
+) -> Option<AbortReason> {
+    loop {
+        let now_ns = clock::now_ns();
+        let due_ns = match check(now_ns) {
+            Ok(due_ns) => due_ns,
+            Err(reason) => return Some(reason),
+        };
+        let pause = Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(look);
+        if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+            return None;
+        }
+    }
+}
+
+struct Watch {
     control: Line,
-    flows: &'a [Flow],
     until: Option<Instant>,
     limits: WatchdogLimits,
 }
 
-impl Watch<'_> {
-    /// Looks until it is ended (`None`), or there is a reason to cut.
-    fn until(&self, ended: &mpsc::Receiver<()>) -> Option<AbortReason> {
-        let mut quiet = Quiet::default();
-        loop {
-            match ended.recv_timeout(LOOK) {
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            let moved = self.moved();
-            let cut = self.look(moved).or_else(|| self.hear(moved, &mut quiet));
-            if cut.is_some() {
-                return cut;
-            }
-        }
-    }
-
+impl Watch {
     /// What can be seen without the other end.
     fn look(&self, moved: [u64; 2]) -> Option<AbortReason> {
         let [_, bytes] = moved;
         if self.control.is_stopped() {
             Some(AbortReason::Stopped)
         } else if self.until.is_some_and(|until| Instant::now() > until) {
-            Some(AbortReason::Late)
+            Some(AbortReason::TimeUp)
         } else if self.limits.bytes.is_some_and(|limit| bytes > limit) {
             Some(AbortReason::Exceeded)
         } else {
@@ -160,10 +178,6 @@ impl Watch<'_> {
             }
             (Heard::Data | Heard::End, _) => Some(AbortReason::Vanished),
         }
-    }
-
-    fn moved(&self) -> [u64; 2] {
-        flow::moved(self.flows)
     }
 }
 

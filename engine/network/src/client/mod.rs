@@ -238,7 +238,7 @@ impl ServerConnection {
         }
         match (cut, region) {
             (None, Ok(region)) => Ok(region),
-            (Some(AbortReason::Late), _) => Err(peer_failure(format!(
+            (Some(AbortReason::TimeUp), _) => Err(peer_failure(format!(
                 "data stopped flowing between here and the server at {}",
                 self.name
             ))),

@@ -15,7 +15,7 @@ use super::datagrams::{self, Datagrams};
 use super::ring::Ring;
 use super::rounds::Round;
 use super::sendfile::{file_of, FromFile};
-use super::stream::{self, receive_some, Copying, Receiver, Sender};
+use super::stream::{self, receive_some, Copying, FlowMeter, Receiver, Sender};
 use super::zerocopy::ZeroCopy;
 use super::{Flow, Notes};
 use crate::control::message::{Messages, Receive, Send, Transport};
@@ -101,7 +101,11 @@ pub fn receive<'f, P: Probe>(
     match (&mut receivers[..], flows) {
         ([receiver], [flow]) => {
             member.start()?;
-            stream::receive(receiver, &flow.tally, member).map_err(broken)?;
+            let mut meter = FlowMeter {
+                member,
+                tally: &flow.tally,
+            };
+            stream::receive(receiver, &mut meter).map_err(broken)?;
             // Datagrams have nobody to be told.
             let _ = flow.socket.shutdown(Shutdown::Write);
         }
@@ -169,7 +173,11 @@ impl<'f> Sending<'_, 'f> {
         let sent = match (&mut senders[..], self.flows) {
             ([sender], [flow]) => {
                 member.start()?;
-                stream::send(sender, &flow.tally, calls, member)
+                let mut meter = FlowMeter {
+                    member,
+                    tally: &flow.tally,
+                };
+                stream::send(sender, calls, &mut meter)
             }
             (senders, flows) => {
                 let mut left = vec![calls; flows.len()];

@@ -12,7 +12,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::Timespec;
 use rustix::io::Errno;
 
-use super::stream::{count, Receiver, Sender};
+use super::stream::{count, Receive, Receiver, Sender};
 use super::Flow;
 
 /// Operations of one turn.

@@ -106,7 +106,7 @@ impl Session<'_> {
         let region = self.flow(work, flows);
         match watchdog.end() {
             None | Some(AbortReason::Ended) => region,
-            Some(AbortReason::Late) => {
+            Some(AbortReason::TimeUp) => {
                 let longest_s = work.longest_s;
                 let message = format!("the flows had not ended long after their {longest_s} s");
                 Err(peer_failure(message))
@@ -116,7 +116,9 @@ impl Session<'_> {
                 let message = format!("more than {limit} bytes came or went ({BYTE_LIMIT})");
                 Err(peer_failure(message))
             }
-            Some(AbortReason::Vanished) => Err(peer_failure("the client went away")),
+            Some(AbortReason::Vanished | AbortReason::Silence) => {
+                Err(peer_failure("the client went away"))
+            }
             Some(AbortReason::Stopped) => Err(peer_failure(STOPPED)),
         }
     }

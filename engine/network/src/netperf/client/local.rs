@@ -8,9 +8,9 @@ use wire::{Failure, FailureKind};
 
 use super::source::{self, SourceFile};
 use super::test::{Kind, Moves, Test};
-use crate::netperf::data::call::{named, CallError, Called};
-use crate::netperf::data::ring::{Ring, Shape};
+use crate::flow::ring::{Ring, Shape};
 use crate::netperf::data::socket::{self, Options};
+use crate::netperf::data::{named, CallError, Called};
 
 /// The longest UDP payload over IPv4, in bytes.
 const DATAGRAM_BYTES_MAX: u32 = 65_507;

@@ -9,8 +9,8 @@ mod sides;
 mod source;
 mod test;
 
-pub use crate::netperf::data::cpu::CpuUse;
-pub use crate::netperf::data::interim::Interim;
+pub use crate::cpu::CpuUse;
+pub use crate::netperf::data::alarm::Interim;
 
 pub use netserver::{Netserver, Site};
 pub use outcome::{Outcome, Side, SocketBuffer};

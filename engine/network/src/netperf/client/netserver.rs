@@ -17,7 +17,7 @@ use super::run::{self, Why};
 use super::sides::remote_side;
 use super::test::Test;
 use crate::netperf::control::{Control, NoMessage, Patience};
-use crate::netperf::data::interim::Interim;
+use crate::netperf::data::alarm::Interim;
 use crate::netperf::message::{Generation, Message, Response, Results, TestType};
 
 /// The control connection is there within this, or not at all.

@@ -2,7 +2,7 @@
 
 use kit::histogram::Histogram;
 
-use crate::netperf::data::cpu::CpuUse;
+use crate::cpu::CpuUse;
 
 /// The buffer of a socket in one direction, in bytes; `None` where the other end did not tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

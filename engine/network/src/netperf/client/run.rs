@@ -12,17 +12,18 @@ use super::local::LocalEnd;
 use super::outcome::{Outcome, Side};
 use super::sides::local_side;
 use super::test::{Extent, Kind, Test};
-use crate::netperf::data::alarm::{self, Alarm, Cause, Ending, Settings, Silence};
-use crate::netperf::data::call::{named, CallError, Called};
+use crate::cpu::Mark;
+use crate::cpu::Times;
+use crate::flow::sendfile::FromFileByCalls;
+use crate::netperf::data::alarm::{self, Alarm, Ending, Settings, Silence};
+use crate::netperf::data::alarm::{Interim, Interims};
 use crate::netperf::data::connections::{self, ConnectionInfo, Dialer, Messengers};
-use crate::netperf::data::cpu::Times;
 use crate::netperf::data::exchange::{self, Messages};
-use crate::netperf::data::interim::{Interim, Interims};
-use crate::netperf::data::link::Link;
-use crate::netperf::data::mark::Mark;
-use crate::netperf::data::stream;
+use crate::netperf::data::link::{self, Endpoint, Link};
 use crate::netperf::data::work::{Pace, Tally, Work, UNLIMITED};
+use crate::netperf::data::{named, CallError, Called};
 use crate::netperf::message::{TestType, PROC_STAT};
+use crate::watchdog::AbortReason;
 
 /// So long after its time, a remote end that sends has to be done.
 const REMOTE_GRACE: Duration = Duration::from_secs(4);
@@ -101,7 +102,7 @@ pub fn run(
         paced_s: done.paced_ns as f64 / 1e9,
         segment_size: last.transport.segment_size,
         latencies: done.latencies,
-        was_stopped: ending.cause == Some(Cause::Stop),
+        was_stopped: ending.cause == Some(AbortReason::Stopped),
     })
 }
 
@@ -206,10 +207,17 @@ fn move_data(local: &mut LocalEnd, link: &mut Link, work: &mut Work) -> Called<(
         (Some(requests), Some(responses), _) => {
             exchange::ask(link, requests, responses, messages, local.test.burst, work)
         }
-        (Some(ring), None, _) => stream::send(link, ring, work),
-        (None, Some(ring), _) => stream::receive(link, ring, work),
+        (Some(ring), None, _) => link::send("send", Endpoint { link, ring }, work),
+        (None, Some(ring), _) => link::receive(Endpoint { link, ring }, work),
         (None, None, Some((file, size))) => {
-            stream::send_file(link, file.as_fd(), file.bytes, *size, work)
+            let sender = FromFileByCalls {
+                socket: link.socket.as_fd(),
+                file: file.as_fd(),
+                file_bytes: file.bytes,
+                call_bytes: u64::from(*size).min(file.bytes),
+                offset: 0,
+            };
+            link::send("sendfile", sender, work)
         }
         (None, None, None) => Ok(()),
     }
@@ -240,8 +248,10 @@ fn call(local: &mut LocalEnd, work: &mut Work) -> Called<Option<ConnectionInfo>>
 /// Whether what was done is a test that came to its end.
 fn judge(test: &Test, done: &Done, ending: &Ending) -> Result<(), Why> {
     let what = match ending.cause {
-        Some(Cause::Vanished) => "it closed the control connection in the middle of the test",
-        Some(Cause::Silence) if matches!(test.extent, Extent::Count(_)) && !done.is_complete => {
+        Some(AbortReason::Vanished) => "it closed the control connection in the middle of the test",
+        Some(AbortReason::Silence)
+            if matches!(test.extent, Extent::Count(_)) && !done.is_complete =>
+        {
             "nothing has come or gone for a minute"
         }
         None if !done.is_complete && !remote_sends(test.kind) => {

@@ -3,9 +3,9 @@
 use super::local::LocalEnd;
 use super::outcome::{Side, SocketBuffer};
 use super::test::Test;
+use crate::cpu::CpuUse;
+use crate::flow::ring::Ring;
 use crate::netperf::data::connections::ConnectionInfo;
-use crate::netperf::data::cpu::CpuUse;
-use crate::netperf::data::ring::Ring;
 use crate::netperf::data::work::Tally;
 use crate::netperf::message::{Response, Results, TestType};
 

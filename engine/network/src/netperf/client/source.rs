@@ -10,7 +10,8 @@ use kit::splitmix::SplitMix;
 use rustix::fs::{memfd_create, MemfdFlags};
 use wire::{Failure, FailureKind};
 
-use crate::netperf::data::ring::{Ring, Shape};
+use crate::flow::ring::{Ring, Shape};
+use crate::netperf::data::link;
 
 /// The seed of a file that nobody named: its content is arbitrary, and always the same.
 const SEED: u64 = 12_865;
@@ -33,7 +34,7 @@ pub fn ring(shape: Shape, fill: Option<&str>) -> Result<Ring, Failure> {
             return Err(empty(path));
         }
     }
-    Ring::new(shape, &content).map_err(kit::failure::no_memory)
+    link::ring(shape, &content).map_err(kit::failure::no_memory)
 }
 
 fn empty(path: &Path) -> Failure {

@@ -8,13 +8,12 @@ use rustix::io::Errno;
 use rustix::net::{accept_with, SocketFlags};
 use socket2::Socket;
 
-use super::call::{named, CallError, Called};
 use super::exchange::{receive_whole, send_whole, Arrival, Messages};
 use super::link::Link;
-use super::ring::Ring;
-use super::socket::{self, Options};
-use super::transport::Transport;
+use super::socket::{self, Options, Transport};
 use super::work::Work;
+use super::{named, CallError, Called};
+use crate::flow::ring::Ring;
 
 /// What a connection was like at its end; where there were many, the first, all being alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

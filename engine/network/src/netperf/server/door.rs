@@ -6,8 +6,8 @@ use socket2::Socket;
 
 use super::plan::{Errno, Plan};
 use super::Limits;
-use crate::netperf::data::call::{named, Called};
 use crate::netperf::data::socket;
+use crate::netperf::data::{named, Called};
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;

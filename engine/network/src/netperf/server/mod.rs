@@ -23,8 +23,8 @@ use wire::{Failure, FailureKind};
 use self::acceptor::Acceptor;
 use self::plan::Plan;
 use self::shared::SharedState;
-use super::data::ring::Shape;
 use super::message::{Generation, Message, TestType};
+use crate::flow::ring::Shape;
 use crate::networks::Network;
 
 /// Bytes of all rings together, at most, unless it is said.

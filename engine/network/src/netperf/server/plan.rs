@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use super::Limits;
-use crate::netperf::data::ring::Shape;
+use crate::flow::ring::Shape;
 use crate::netperf::data::socket::Options;
 use crate::netperf::data::work::UNLIMITED;
 use crate::netperf::message::{

@@ -11,8 +11,8 @@ use super::plan::Errno;
 use super::shared::SharedState;
 use super::test::run_test;
 use super::Limits;
+use crate::cpu::Times;
 use crate::netperf::control::{Control, Patience};
-use crate::netperf::data::cpu::Times;
 use crate::netperf::message::{Message, Type, Words};
 
 /// A whole message comes within this, once it has begun.

@@ -16,21 +16,21 @@ use super::door;
 use super::plan::{Errno, Extent, Plan};
 use super::shared::{Share, SharedState};
 use super::Limits;
+use crate::cpu::Mark;
+use crate::cpu::{CpuUse, Times};
+use crate::flow::ring::{Ring, Shape};
 use crate::netperf::control::Control;
-use crate::netperf::data::alarm::{self, Alarm, Cause, Settings, Silence};
-use crate::netperf::data::call::{named, CallError, Called};
+use crate::netperf::data::alarm::{self, Alarm, Settings, Silence};
 use crate::netperf::data::connections::{self, ConnectionInfo, Messengers};
-use crate::netperf::data::cpu::{CpuUse, Times};
 use crate::netperf::data::exchange::{self, Messages};
-use crate::netperf::data::link::{is_from, Link};
-use crate::netperf::data::mark::Mark;
-use crate::netperf::data::ring::{Ring, Shape};
+use crate::netperf::data::link::{self, is_from, Endpoint, Link};
 use crate::netperf::data::socket;
-use crate::netperf::data::stream;
 use crate::netperf::data::work::{Pace, Tally, Work};
+use crate::netperf::data::{named, CallError, Called};
 use crate::netperf::message::{
     flag, CpuPercent, Message, Request, Response, Results, TestType, KEEP, PROC_STAT,
 };
+use crate::watchdog::AbortReason;
 
 /// The first data come within this, or the client has forgotten us.
 const FIRST_DATA: Duration = Duration::from_secs(60);
@@ -102,7 +102,7 @@ impl<'a> Prepared<'a> {
         let [send, receive] = plan.shapes(request, buffers)?;
         let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
         let share = shared.memory.take(bytes.sum()).ok_or(Errno(libc::ENOMEM))?;
-        let ring = |shape| Ring::new(shape, &[]).map_err(|_| Errno(libc::ENOMEM));
+        let ring = |shape| link::ring(shape, &[]).map_err(|_| Errno(libc::ENOMEM));
         Ok(Self {
             limit: plan.limit(request, limits),
             plan,
@@ -256,13 +256,13 @@ fn transfer(prepared: &mut Prepared, control: &Control, limits: &Limits) -> Call
 
 /// A limit of ours that came before the end of the test: what the client would make of the shorter
 /// time is no result.
-fn cut_of(plan: &Plan, moved: &TransferResult, cause: Option<Cause>) -> Option<Errno> {
+fn cut_of(plan: &Plan, moved: &TransferResult, cause: Option<AbortReason>) -> Option<Errno> {
     let is_timed = matches!(plan.extent, Extent::Timed(_));
     let is_counted = matches!(plan.extent, Extent::Counted(_));
     let errno = match cause {
         _ if moved.is_full && !is_counted => libc::EFBIG,
-        Some(Cause::Stop) => libc::EINTR,
-        Some(Cause::Time) if !is_timed => libc::ETIME,
+        Some(AbortReason::Stopped) => libc::EINTR,
+        Some(AbortReason::TimeUp) if !is_timed => libc::ETIME,
         _ => return None,
     };
     Some(Errno(errno))
@@ -315,7 +315,7 @@ fn move_data(prepared: &mut Prepared, alarm: &Alarm) -> Called<TransferResult> {
             info,
         });
     }
-    let mut link = link(prepared, &work)?;
+    let mut link = data_path(prepared, &work)?;
     if let Some(link) = &mut link {
         match (&mut prepared.receive, &mut prepared.send) {
             (Some(requests), Some(responses)) => {
@@ -327,8 +327,8 @@ fn move_data(prepared: &mut Prepared, alarm: &Alarm) -> Called<TransferResult> {
                 let connects = prepared.plan.connects;
                 exchange::answer(link, requests, responses, messages, connects, &mut work)?;
             }
-            (Some(ring), None) => stream::receive(link, ring, &mut work)?,
-            (None, Some(ring)) => stream::send(link, ring, &mut work)?,
+            (Some(ring), None) => link::receive(Endpoint { link, ring }, &mut work)?,
+            (None, Some(ring)) => link::send("send", Endpoint { link, ring }, &mut work)?,
             (None, None) => {}
         }
     }
@@ -341,7 +341,7 @@ fn move_data(prepared: &mut Prepared, alarm: &Alarm) -> Called<TransferResult> {
 }
 
 /// The data path; `None` if the work ended before there was one.
-fn link(prepared: &Prepared, work: &Work) -> Called<Option<Link>> {
+fn data_path(prepared: &Prepared, work: &Work) -> Called<Option<Link>> {
     if prepared.plan.is_udp {
         let socket = named("socket", prepared.socket.try_clone())?;
         return Ok(Some(match prepared.plan.client {

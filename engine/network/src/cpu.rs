@@ -1,12 +1,14 @@
-//! Use of the CPUs from `/proc/stat`, netperf's method `S`: of each CPU, all time that was not
-//! idle. So iowait and time stolen by a hypervisor count as busy.
+//! Use of the CPUs, from `/proc/stat`.
 
 use std::fs;
+
+use kit::clock;
 
 /// Fields of a line: user, nice, system, idle, iowait, irq, softirq, steal, peer, guest_nice.
 const FIELDS: usize = 10;
 
-/// Use of the CPUs of one end while the test ran, as shares of all of them.
+/// Use of the CPUs in a stretch of time, as shares of all of them, as netperf's method `S` has it:
+/// iowait and time stolen by a hypervisor count as busy.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuUse {
     /// Not idle, 0 … 1.
@@ -28,7 +30,7 @@ pub struct CpuUse {
 }
 
 /// The time of each CPU since boot, by what it did, in clock ticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Times(Vec<(u32, [u64; FIELDS])>);
 
 impl Times {
@@ -48,6 +50,19 @@ impl Times {
             Some((number.parse().ok()?, times))
         });
         Self(lines.collect())
+    }
+
+    /// Ticks of all CPUs together that were work, and all ticks. Waiting for a disk is no work, nor
+    /// is what a hypervisor gave to others; a guest's time is part of user time already.
+    pub fn work_and_all(&self) -> [u64; 2] {
+        let sum = |fields: &[usize]| -> u64 {
+            let ticks = self
+                .0
+                .iter()
+                .flat_map(|(_, ticks)| fields.iter().map(|&field| ticks[field]));
+            ticks.sum()
+        };
+        [sum(&[0, 1, 2, 5, 6]), sum(&[0, 1, 2, 3, 4, 5, 6, 7])]
     }
 
     /// How many CPUs there are.
@@ -109,6 +124,36 @@ fn shares(before: &[u64; FIELDS], after: &[u64; FIELDS]) -> CpuUse {
     }
 }
 
+/// An instant, and what the CPUs had done until then.
+#[derive(Debug)]
+pub struct Mark {
+    /// When, on [`clock::now_ns`].
+    pub at_ns: u64,
+    /// The CPUs' times then, if they are measured.
+    pub cpu: Option<Times>,
+}
+
+impl Mark {
+    /// Now.
+    pub fn now(measures_cpu: bool) -> Self {
+        let cpu = measures_cpu.then(Times::now).flatten();
+        Self {
+            cpu,
+            at_ns: clock::now_ns(),
+        }
+    }
+
+    /// Time since `earlier`, in seconds.
+    pub fn elapsed_s(&self, earlier: &Self) -> f64 {
+        self.at_ns.saturating_sub(earlier.at_ns) as f64 / 1e9
+    }
+
+    /// What the CPUs did since `earlier`, if they were measured both times.
+    pub fn cpu_use(&self, earlier: &Self) -> Option<CpuUse> {
+        Some(self.cpu.as_ref()?.since(earlier.cpu.as_ref()?))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +170,13 @@ mod tests {
         assert_eq!((used.user, used.system, used.softirq), (0.1, 0.1, 0.3));
         assert_eq!((used.iowait, used.irq), (0.05, 0.0));
         assert_eq!(before.since(&before), CpuUse::default());
+    }
+
+    #[test]
+    fn work_is_not_waiting() {
+        let stat = "cpu  1 1\ncpu0 10 20 30 1000 500 7 8 9 5 5\ncpu1 0 0 0 100 0 0 0 0 0 0\n";
+        assert_eq!(Times::parse(stat).work_and_all(), [75, 1_684]);
+        assert_eq!(Times::parse("").work_and_all(), [0, 0]);
     }
 
     #[test]
