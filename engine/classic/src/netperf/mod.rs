@@ -12,7 +12,6 @@
 
 mod banner;
 mod confidence;
-mod driver;
 mod ends;
 mod figures;
 mod interim;

@@ -1,16 +1,21 @@
 //! The local end as it stands before the remote end is asked: socket, buffers, and a file to send.
 
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 
-use kit::failure::{bad_parameter, failure};
+use kit::failure::{bad_parameter, failure, io_failure};
+use kit::splitmix::SplitMix;
+use rustix::fs::{memfd_create, MemfdFlags};
 use socket2::Socket;
 use wire::{Failure, FailureKind};
 
-use super::source::{self, SourceFile};
 use super::test::{Kind, Moves, Test};
 use crate::flow::ring::{Ring, Shape};
 use crate::netperf::data::socket::{self, Options};
-use crate::netperf::data::{named, CallError, Called};
+use crate::netperf::data::{link, named, CallError, Called};
 
 /// The longest UDP payload over IPv4, in bytes.
 const DATAGRAM_BYTES_MAX: u32 = 65_507;
@@ -105,12 +110,12 @@ impl<'a> LocalEnd<'a> {
             let file = SourceFile::new(local.fill.as_deref(), bytes)?;
             self.file = Some((file, send_size));
         } else if test.kind.sends() {
-            self.send = Some(source::ring(send_shape, local.fill.as_deref())?);
+            self.send = Some(source_ring(send_shape, local.fill.as_deref())?);
         }
         if test.kind.receives() {
             let size = size_of(&local.receive, receive_buffer, test.response_size);
             let shape = shape_of(&local.receive, size, receive_buffer);
-            self.receive = Some(source::ring(shape, None)?);
+            self.receive = Some(source_ring(shape, None)?);
         }
         Ok(())
     }
@@ -181,4 +186,90 @@ fn bind(socket: &Socket, test: &Test, address: IpAddr) -> Called<()> {
     }
     let wanted = SocketAddr::new(address, test.local.port);
     named("bind", socket.bind(&wanted.into()))
+}
+
+/// The seed of a file that nobody named: its content is arbitrary, and always the same.
+const SEED: u64 = 12_865;
+
+/// A ring of `shape`, filled with the begin of the file at `fill` if one is named. The file may
+/// be endless.
+///
+/// # Errors
+/// `BadJob` for a shape that may not be, and for a file that is empty; `Io` if it cannot be read.
+fn source_ring(shape: Shape, fill: Option<&str>) -> Result<Ring, Failure> {
+    let refused = |message| bad_parameter("local", format!("local: {message}"));
+    shape.check().map_err(refused)?;
+    let mut content = Vec::new();
+    if let Some(path) = fill.map(Path::new) {
+        let needed = u64::from(shape.size) * u64::from(shape.width);
+        File::open(path)
+            .and_then(|file| file.take(needed).read_to_end(&mut content))
+            .map_err(|error| io_failure("read", path, &error))?;
+        if content.is_empty() {
+            return Err(empty(path));
+        }
+    }
+    link::ring(shape, &content).map_err(kit::failure::no_memory)
+}
+
+fn empty(path: &Path) -> Failure {
+    let message = format!("local.fill: {} is empty", path.display());
+    bad_parameter("local.fill", message)
+}
+
+/// A file to be sent with sendfile(2).
+pub struct SourceFile {
+    file: File,
+    /// Its size, in bytes.
+    pub bytes: u64,
+}
+
+impl SourceFile {
+    /// The file at `path`, or one in memory, of `bytes`.
+    ///
+    /// # Errors
+    /// `BadJob` for one that is empty or not a plain file; `Io` and `HostLacks` from the kernel.
+    pub fn new(path: Option<&str>, bytes: u64) -> Result<Self, Failure> {
+        let Some(path) = path.map(Path::new) else {
+            let file = in_memory(bytes).map_err(|error| {
+                let message = format!("no memory for a file of {bytes} bytes: {error}");
+                failure(FailureKind::HostLacks, message)
+            })?;
+            return Ok(Self { file, bytes });
+        };
+        let cannot = |error: io::Error| io_failure("open", path, &error);
+        let file = File::open(path).map_err(cannot)?;
+        let metadata = file.metadata().map_err(cannot)?;
+        if !metadata.is_file() {
+            let message = format!("local.fill: {} is not a plain file", path.display());
+            return Err(bad_parameter("local.fill", message));
+        }
+        match metadata.len() {
+            0 => Err(empty(path)),
+            bytes => Ok(Self { file, bytes }),
+        }
+    }
+}
+
+impl AsFd for SourceFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// A file of random bytes that has no name and leaves nothing behind.
+fn in_memory(bytes: u64) -> io::Result<File> {
+    let mut file = File::from(memfd_create("netperf", MemfdFlags::CLOEXEC)?);
+    let mut random = SplitMix::new(SEED);
+    let mut block = [0; 65_536];
+    let mut left = bytes;
+    while left > 0 {
+        for word in block.chunks_exact_mut(8) {
+            word.copy_from_slice(&random.draw().to_ne_bytes());
+        }
+        let length = left.min(block.len() as u64);
+        file.write_all(&block[..length as usize])?;
+        left -= length;
+    }
+    Ok(file)
 }

@@ -5,8 +5,6 @@ mod netserver;
 mod outcome;
 pub(in crate::netperf) mod request;
 mod run;
-mod sides;
-mod source;
 mod test;
 
 pub use crate::cpu::CpuUse;

@@ -11,10 +11,10 @@ use socket2::{Domain, Protocol, Socket, Type as SocketType};
 use wire::{Failure, FailureKind};
 
 use super::local::LocalEnd;
+use super::outcome::remote_side;
 use super::outcome::Outcome;
 use super::request::request_of;
 use super::run::{self, Why};
-use super::sides::remote_side;
 use super::test::Test;
 use crate::netperf::control::{Control, NoMessage, Patience};
 use crate::netperf::data::alarm::Interim;

@@ -9,8 +9,8 @@ use kit::histogram::Histogram;
 use kit::splitmix::SplitMix;
 
 use super::local::LocalEnd;
+use super::outcome::local_side;
 use super::outcome::{Outcome, Side};
-use super::sides::local_side;
 use super::test::{Extent, Kind, Test};
 use crate::cpu::Mark;
 use crate::cpu::Times;

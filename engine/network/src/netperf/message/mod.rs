@@ -6,18 +6,15 @@
 //! never fails: a message shorter than its layout reads as zeros, since what the numbers mean,
 //! and which of them are sensible, is for the ends to judge.
 
-mod address;
-mod layout;
 mod request;
-mod response;
 mod results;
 mod types;
 mod words;
 
-pub use address::{address_of, words_of};
-pub use request::{flag, Moves, Request, FAMILY_IPV4, FAMILY_IPV6, KEEP, RECEIVE, SEND};
-pub use response::Response;
-pub use results::{CpuPercent, Results, PROC_STAT};
+pub use request::{
+    address_of, flag, words_of, Moves, Request, FAMILY_IPV4, FAMILY_IPV6, KEEP, RECEIVE, SEND,
+};
+pub use results::{CpuPercent, Response, Results, PROC_STAT};
 pub use types::{TestType, Type};
 pub use words::{Reader, Words, Writer};
 

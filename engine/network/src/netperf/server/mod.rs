@@ -4,7 +4,6 @@
 //! A file named by a client is never opened: it would be sent back to whoever asks.
 
 mod acceptor;
-mod door;
 mod plan;
 mod session;
 mod shared;

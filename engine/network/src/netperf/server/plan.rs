@@ -3,10 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use socket2::Socket;
+
 use super::Limits;
 use crate::flow::ring::Shape;
-use crate::netperf::data::socket::Options;
+use crate::netperf::data::socket::{self, Options};
 use crate::netperf::data::work::UNLIMITED;
+use crate::netperf::data::{named, Called};
 use crate::netperf::message::{
     address_of, flag, Moves, Request, TestType, FAMILY_IPV6, RECEIVE, SEND,
 };
@@ -305,4 +308,40 @@ fn pace_of(request: &Request) -> Option<(u32, Duration)> {
         .ok()
         .filter(|&us| us > 0)?;
     Some((operations, Duration::from_micros(interval_us)))
+}
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// Opens the socket for `plan`, bound, and listening if it is for TCP.
+///
+/// # Errors
+/// What the client is to be told: `EACCES` for a port that is not for data, `EADDRINUSE` when
+/// all that are, are taken.
+pub fn open_socket(plan: &Plan, limits: &Limits) -> Result<Socket, Errno> {
+    let asked = plan.address.port();
+    let allowed = match &limits.data_ports {
+        Some(ports) if asked > 0 && !ports.contains(&asked) => return Err(Errno(libc::EACCES)),
+        Some(ports) if asked == 0 => ports.clone(),
+        _ => asked..=asked,
+    };
+    for port in allowed {
+        let mut address = plan.address;
+        address.set_port(port);
+        match open_at(address, plan) {
+            Ok(socket) => return Ok(socket),
+            Err(error) if error.errno() == libc::EADDRINUSE => {}
+            Err(error) => return Err(Errno(error.errno())),
+        }
+    }
+    Err(Errno(libc::EADDRINUSE))
+}
+
+fn open_at(address: SocketAddr, plan: &Plan) -> Called<Socket> {
+    let socket = socket::open(address, plan.is_udp, &plan.options)?;
+    named("bind", socket.bind(&address.into()))?;
+    if !plan.is_udp {
+        named("listen", socket.listen(BACKLOG))?;
+    }
+    Ok(socket)
 }

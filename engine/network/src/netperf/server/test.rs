@@ -12,8 +12,7 @@ use rustix::net::{accept_with, recvfrom, RecvFlags, SocketFlags};
 use rustix::param::clock_ticks_per_second;
 use socket2::Socket;
 
-use super::door;
-use super::plan::{Errno, Extent, Plan};
+use super::plan::{self, Errno, Extent, Plan};
 use super::shared::{Share, SharedState};
 use super::Limits;
 use crate::cpu::Mark;
@@ -97,7 +96,7 @@ impl<'a> Prepared<'a> {
         let mut local = control.local().map_err(gone)?;
         local.set_ip(local.ip().to_canonical());
         let plan = Plan::of(test, request, (peer, local), limits)?;
-        let socket = door::open(&plan, limits)?;
+        let socket = plan::open_socket(&plan, limits)?;
         let buffers = socket::buffers(&socket).map_err(told)?;
         let [send, receive] = plan.shapes(request, buffers)?;
         let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
