@@ -109,7 +109,7 @@ impl Watchdog {
         })
     }
 
-    /// Ends the watch; tells why flows were cut, if they were.
+    /// Ends the watch; returns why flows were cut, if they were.
     pub fn end(mut self) -> Option<AbortReason> {
         self.join()
     }

@@ -73,7 +73,7 @@ fn allocations_of<P: Probe + Default + std::marker::Send>(
         longest_s: 5.0,
         look_s: 0.1,
     };
-    let own = LocalPart {
+    let local = LocalPart {
         options: SocketOptions::default(),
         threads: 1,
         finish: Finish::Everyone,
@@ -90,7 +90,7 @@ fn allocations_of<P: Probe + Default + std::marker::Send>(
         done
     };
     let mut far = ServerConnection::open(&served.far()).unwrap();
-    far.measure::<P, _>(&work, &own, attend).unwrap();
+    far.measure::<P, _>(&work, &local, attend).unwrap();
     seen.into_inner()
 }
 

@@ -57,12 +57,12 @@ fn received_bytes(ip: &str, transport: Transport, options: SocketOptions) -> u64
     let served = Served::at(ip);
     let mut far = ServerConnection::open(&served.far()).unwrap();
     let work = work(transport, options.clone());
-    let own = LocalPart {
+    let local = LocalPart {
         options,
         threads: 2,
         finish: Finish::Everyone,
     };
-    let measured = far.measure(&work, &own, send);
+    let measured = far.measure(&work, &local, send);
     measured.unwrap().far.side.received_bytes
 }
 
@@ -106,12 +106,12 @@ fn datagrams_of_strangers_do_not_count() {
     let served = Served::at("127.0.0.1");
     let mut far = ServerConnection::open(&served.far()).unwrap();
     let options = SocketOptions::default();
-    let own = LocalPart {
+    let local = LocalPart {
         options: options.clone(),
         threads: 1,
         finish: Finish::Everyone,
     };
-    let measured = far.measure(&work(Transport::Udp, options), &own, send_among_strangers);
+    let measured = far.measure(&work(Transport::Udp, options), &local, send_among_strangers);
     let received = measured.unwrap().far.side.received_bytes;
     assert_eq!(received, 6 * MESSAGE.len() as u64);
 }

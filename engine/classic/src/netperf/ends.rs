@@ -8,7 +8,7 @@ use wire::Failure;
 
 use super::request::{Family, Host, Request};
 
-/// One end of the data connection, as banner and selectors tell it.
+/// One end of the data connection, as banner and selectors print it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// As it was named.

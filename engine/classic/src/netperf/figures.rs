@@ -84,18 +84,18 @@ impl Figures {
             values.map(|values| values.iter().sum::<f64>() / count)
         };
         Self {
-            elapsed_s: mean(&|one| one.elapsed_s),
-            throughput: mean(&|one| one.throughput),
-            rates: [0, 1, 2, 3].map(|at| mean(&|one| one.rates[at])),
-            transactions: mean(&|one| one.transactions),
-            round_trip_us: known(&|one| one.round_trip_us),
+            elapsed_s: mean(&|figures| figures.elapsed_s),
+            throughput: mean(&|figures| figures.throughput),
+            rates: [0, 1, 2, 3].map(|at| mean(&|figures| figures.rates[at])),
+            transactions: mean(&|figures| figures.transactions),
+            round_trip_us: known(&|figures| figures.round_trip_us),
             local: Load {
-                busy: known(&|one| one.local.busy),
-                service_demand_us: known(&|one| one.local.service_demand_us),
+                busy: known(&|figures| figures.local.busy),
+                service_demand_us: known(&|figures| figures.local.service_demand_us),
             },
             remote: Load {
-                busy: known(&|one| one.remote.busy),
-                service_demand_us: known(&|one| one.remote.service_demand_us),
+                busy: known(&|figures| figures.remote.busy),
+                service_demand_us: known(&|figures| figures.remote.service_demand_us),
             },
         }
     }

@@ -82,13 +82,13 @@ pub fn insist(flows: &[Flow], ready: &Ready, place: Place, control: &Line) -> Re
     let until = Instant::now() + INSIST;
     let mut pause = REPEAT;
     while Instant::now() < until && !control.is_stopped() {
-        let said = flows
+        let sent = flows
             .iter()
             .try_for_each(|flow| introduce(flow, &introduction));
         if is_heard(control.stream(), pause) {
             return Ok(());
         }
-        said.map_err(|error| cannot(place, &error))?;
+        sent.map_err(|error| cannot(place, &error))?;
         pause *= 2;
     }
     match control.is_stopped() {

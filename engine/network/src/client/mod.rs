@@ -132,14 +132,14 @@ impl ServerConnection {
     pub fn measure<P, W>(
         &mut self,
         part: &Work,
-        own: &LocalPart,
+        local: &LocalPart,
         work: W,
     ) -> Result<Measurement, Failure>
     where
         P: Probe + Default + Send,
         W: Fn(&[Flow], &mut Member<P>) -> Result<Notes, Failure> + Sync,
     {
-        let ready = self.negotiate(part, own)?;
+        let ready = self.negotiate(part, local)?;
         let address = self
             .control
             .peer_addr()
@@ -148,14 +148,14 @@ impl ServerConnection {
             far: address,
             local: self.local,
         };
-        let (mut flows, connects) = flows::connect(part, &ready, place, &own.options)
+        let (mut flows, connects) = flows::connect(part, &ready, place, &local.options)
             .map_err(|failure| self.caused(FailureKind::Far, failure))?;
         flow::share_memory(&mut flows, MEMORY_BYTES);
         if part.transport == Transport::Udp {
             flows::insist(&flows, &ready, place, self.control.line())?;
         }
-        self.expect(|said| matches!(said, ToClient::Connected))?;
-        let mut near = self.flow(part, own, &flows, work)?;
+        self.expect(|answer| matches!(answer, ToClient::Connected))?;
+        let mut near = self.flow(part, local, &flows, work)?;
         self.say(&ToServer::Finish)?;
         let far = match self.hear()? {
             ToClient::Report(report) => *report,
@@ -178,7 +178,7 @@ impl ServerConnection {
     fn flow<P, W>(
         &mut self,
         part: &Work,
-        own: &LocalPart,
+        local: &LocalPart,
         flows: &[Flow],
         work: W,
     ) -> Result<Region, Failure>
@@ -190,8 +190,8 @@ impl ServerConnection {
         let far = Mutex::new(&mut *self);
         let plan = region::Plan {
             end: WhichEnd::Near,
-            threads: own.threads,
-            finish: own.finish,
+            threads: local.threads,
+            finish: local.finish,
             look: Duration::from_secs_f64(part.look_s),
             ready: &|| {
                 let watch = locked(&far).begin(part, flows)?;
@@ -206,7 +206,7 @@ impl ServerConnection {
 
     fn begin(&mut self, part: &Work, flows: &[Flow]) -> Result<Watchdog, Failure> {
         self.say(&ToServer::Begin)?;
-        self.expect(|said| matches!(said, ToClient::Begun))?;
+        self.expect(|answer| matches!(answer, ToClient::Begun))?;
         let limits = WatchdogLimits {
             longest: Duration::from_secs_f64(part.longest_s) + GRACE,
             bytes: None,
@@ -217,9 +217,9 @@ impl ServerConnection {
             .map_err(|error| refused("watch over the flows", &error))
     }
 
-    fn negotiate(&mut self, part: &Work, own: &LocalPart) -> Result<Ready, Failure> {
+    fn negotiate(&mut self, part: &Work, local: &LocalPart) -> Result<Ready, Failure> {
         let mut part = part.clone();
-        part.placement.neighbour = Neighbour::here(own.threads);
+        part.placement.neighbour = Neighbour::here(local.threads);
         self.say(&ToServer::Open(Box::new(part)))?;
         match self.hear()? {
             ToClient::Ready(ready) => Ok(ready),
@@ -244,7 +244,7 @@ impl ServerConnection {
                 self.name
             ))),
             (Some(_), _) => match self.hear() {
-                Ok(said) => Err(self.unexpected(&said)),
+                Ok(answer) => Err(self.unexpected(&answer)),
                 Err(failure) => Err(failure),
             },
             (None, Err(failure)) => Err(self.caused(FailureKind::Io, failure)),
@@ -262,7 +262,7 @@ impl ServerConnection {
     /// Why the server does no more, if it says so or has gone away.
     fn cause(&mut self) -> Option<Failure> {
         match self.control.receive(frame::TO_CLIENT_BYTES, CAUSE) {
-            Ok(said) => Some(self.unexpected(&said)),
+            Ok(answer) => Some(self.unexpected(&answer)),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => None,
             Err(error) => Some(self.lost(&error)),
         }
@@ -282,10 +282,10 @@ impl ServerConnection {
     }
 
     fn expect(&mut self, is_it: impl Fn(&ToClient) -> bool) -> Result<(), Failure> {
-        let said = self.hear()?;
-        match is_it(&said) {
+        let answer = self.hear()?;
+        match is_it(&answer) {
             true => Ok(()),
-            false => Err(self.unexpected(&said)),
+            false => Err(self.unexpected(&answer)),
         }
     }
 
@@ -308,9 +308,9 @@ impl ServerConnection {
         }
     }
 
-    fn unexpected(&self, said: &ToClient) -> Failure {
+    fn unexpected(&self, answer: &ToClient) -> Failure {
         let name = &self.name;
-        match said {
+        match answer {
             ToClient::Refused(reason) => {
                 peer_failure(format!("the server at {name} refused: {reason}"))
             }

@@ -129,11 +129,11 @@ impl Ring {
     /// `ENOMEM`.
     pub fn shaped(shape: Shape, content: &[u8]) -> io::Result<Self> {
         let stride = shape.stride() as usize;
-        let whole = stride * shape.width as usize;
-        let mut memory = Buffer::new(whole + shape.align as usize - 1)?;
+        let all = stride * shape.width as usize;
+        let mut memory = Buffer::new(all + shape.align as usize - 1)?;
         let aligned = memory.as_ptr().align_offset(shape.align as usize);
         let mut source = 0;
-        for slot in memory[aligned..][..whole].chunks_exact_mut(stride) {
+        for slot in memory[aligned..][..all].chunks_exact_mut(stride) {
             let mut rest = &mut slot[shape.offset as usize..][..shape.size as usize];
             while !rest.is_empty() {
                 let part = &content[source..content.len().min(source + rest.len())];
@@ -148,7 +148,7 @@ impl Ring {
             shape,
             stride,
             first,
-            end: first + whole,
+            end: first + all,
             last: first,
             next: first,
         })

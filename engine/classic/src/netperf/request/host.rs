@@ -86,10 +86,10 @@ impl Host {
         };
         let wrong =
             |reason: String| bad_parameter(option, format!("option {option}: \"{name}\" {reason}"));
-        let found = (name.as_str(), 0)
+        let addresses = (name.as_str(), 0)
             .to_socket_addrs()
             .map_err(|error| wrong(format!("is not a host: {error}")))?;
-        let addresses = found.map(|address| address.ip());
+        let addresses = addresses.map(|address| address.ip());
         let addresses: Vec<IpAddr> = addresses
             .filter(|address| self.family.admits(address))
             .collect();

@@ -161,8 +161,8 @@ pub fn release(given: &Given) -> Result<Generation, Failure> {
         ("2.6", Generation::V2_6),
         ("2.7", Generation::V2_7),
     ];
-    let found = releases.iter().find(|(name, _)| *name == text);
-    found.map(|(_, generation)| *generation).ok_or_else(|| {
+    let release = releases.iter().find(|(name, _)| *name == text);
+    release.map(|(_, generation)| *generation).ok_or_else(|| {
         given.wrong(format!(
             "\"{text}\" is not a release that differs; use 2.4, 2.6 or 2.7"
         ))

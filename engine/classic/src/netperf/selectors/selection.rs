@@ -86,8 +86,8 @@ fn block(text: &str) -> Result<Vec<&'static Selector>, Failure> {
 
 fn selector(word: &str) -> Result<&'static Selector, Failure> {
     let mut all = BLOCKS.iter().flat_map(|block| block.iter());
-    let found = all.find(|selector| selector.name.eq_ignore_ascii_case(word));
-    found.ok_or_else(|| {
+    let selector = all.find(|selector| selector.name.eq_ignore_ascii_case(word));
+    selector.ok_or_else(|| {
         let message =
             format!("\"{word}\" is neither a selector nor a file with some; ? lists them");
         bad_parameter("-o", message)

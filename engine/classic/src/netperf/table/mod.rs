@@ -10,14 +10,39 @@ use super::report::{middle_ns, Report};
 /// What a field says that was not measured.
 const UNKNOWN: f64 = -1.0;
 
+/// The parts of a table; all but the last know whether CPUs were measured.
+struct Layout {
+    /// One figure only.
+    figure: fn(&Report, bool) -> String,
+    headings: fn(&Report, bool) -> String,
+    rows: fn(&Report, bool) -> String,
+    extra: fn(&Report) -> String,
+}
+
 /// All that is printed of a test when it is done.
 pub fn table(report: &Report) -> String {
-    let kind = report.request.test.kind;
-    match (kind.counts_transactions(), kind.is_udp()) {
-        (true, _) => rr::table(report),
-        (false, true) => udp::table(report),
-        (false, false) => stream::table(report),
+    let (output, test) = (&report.request.output, &report.request.test);
+    let layout = match (test.kind.counts_transactions(), test.kind.is_udp()) {
+        (true, _) => rr::LAYOUT,
+        (false, true) => udp::LAYOUT,
+        (false, false) => stream::LAYOUT,
+    };
+    let with_cpu = test.local.measure_cpu || test.remote.measure_cpu;
+    let has_rows = matches!(output.verbosity, 1 | 2);
+    let mut text = String::new();
+    if output.verbosity == 0 {
+        text += &(layout.figure)(report, with_cpu);
     }
+    if has_rows && output.headers {
+        text += &(layout.headings)(report, with_cpu);
+    }
+    if has_rows {
+        text += &(layout.rows)(report, with_cpu);
+    }
+    if output.verbosity > 1 {
+        text += &(layout.extra)(report);
+    }
+    text
 }
 
 /// The histogram that stands below chosen figures.
@@ -31,32 +56,6 @@ pub fn durations(report: &Report) -> String {
         (false, ..) => "recv",
     };
     histogram(report, &format!("\nHistogram of {what} times\n"))
-}
-
-/// Which parts are printed.
-struct Parts {
-    /// One figure only.
-    figure: bool,
-    headings: bool,
-    row: bool,
-    extra: bool,
-    /// Whether CPUs were measured.
-    with_cpu: bool,
-}
-
-impl Parts {
-    fn of(report: &Report) -> Self {
-        let output = &report.request.output;
-        let test = &report.request.test;
-        let row = matches!(output.verbosity, 1 | 2);
-        Self {
-            figure: output.verbosity == 0,
-            headings: row && output.headers,
-            row,
-            extra: output.verbosity > 1,
-            with_cpu: test.local.measure_cpu || test.remote.measure_cpu,
-        }
-    }
 }
 
 /// The brand, which only stands where no headings are.

@@ -2,31 +2,16 @@
 
 use network::netperf::client::Kind;
 
-use super::{brand, busy_percent, demand, histogram, service_demand, size, Parts};
+use super::{brand, busy_percent, demand, histogram, service_demand, size, Layout};
 use crate::netperf::report::Report;
 use crate::netperf::units::Unit;
 
-pub fn table(report: &Report) -> String {
-    let parts = Parts::of(report);
-    let mut text = String::new();
-    if parts.figure {
-        text += &figure(report, parts.with_cpu);
-    }
-    if parts.headings {
-        text += &match parts.with_cpu {
-            true => headings_with_cpu(report),
-            false => headings(report),
-        };
-    }
-    if parts.row {
-        text += &rows(report, parts.with_cpu);
-    }
-    if parts.extra {
-        text += &extra(report);
-        text += &histogram(report, "\nHistogram of request/response times\n");
-    }
-    text
-}
+pub const LAYOUT: Layout = Layout {
+    figure,
+    headings,
+    rows,
+    extra,
+};
 
 /// Tests with a connection for each transaction print less.
 fn connects(report: &Report) -> bool {
@@ -58,7 +43,10 @@ fn shows_bytes(report: &Report) -> bool {
     report.request.unit() != Unit::Transactions && !connects(report)
 }
 
-fn headings(report: &Report) -> String {
+fn headings(report: &Report, with_cpu: bool) -> String {
+    if with_cpu {
+        return headings_with_cpu(report);
+    }
     if shows_bytes(report) {
         return format!(
             "Local /Remote\n\
@@ -150,6 +138,11 @@ fn loads(report: &Report) -> String {
 }
 
 fn extra(report: &Report) -> String {
+    let times = histogram(report, "\nHistogram of request/response times\n");
+    latencies(report) + &times
+}
+
+fn latencies(report: &Report) -> String {
     let test = &report.request.test;
     let buffers = format!(
         "{:5}  {:5}   {:5}  {:5}",

@@ -2,26 +2,15 @@
 
 use network::netperf::client::Kind;
 
-use super::{brand, busy_percent, demand, histogram, service_demand, size, Parts};
+use super::{brand, busy_percent, demand, histogram, service_demand, size, Layout};
 use crate::netperf::report::Report;
 
-pub fn table(report: &Report) -> String {
-    let parts = Parts::of(report);
-    let mut text = String::new();
-    if parts.figure {
-        text += &figure(report, parts.with_cpu);
-    }
-    if parts.headings {
-        text += &headings(report, parts.with_cpu);
-    }
-    if parts.row {
-        text += &row(report, parts.with_cpu);
-    }
-    if parts.extra {
-        text += &extra(report);
-    }
-    text
-}
+pub const LAYOUT: Layout = Layout {
+    figure,
+    headings,
+    rows,
+    extra,
+};
 
 fn figure(report: &Report, with_cpu: bool) -> String {
     let brand = brand(report);
@@ -58,7 +47,7 @@ fn headings(report: &Report, with_cpu: bool) -> String {
     )
 }
 
-fn row(report: &Report, with_cpu: bool) -> String {
+fn rows(report: &Report, with_cpu: bool) -> String {
     let (local, remote) = (&report.last.local, &report.last.remote);
     let (sender, receiver) = match is_received(report) {
         true => (remote, local),

@@ -2,27 +2,16 @@
 
 use network::netperf::client::Kind;
 
-use super::{busy_percent, histogram, service_demand, size, Parts};
+use super::{busy_percent, histogram, service_demand, size, Layout};
 use crate::netperf::figures::Load;
 use crate::netperf::report::Report;
 
-pub fn table(report: &Report) -> String {
-    let parts = Parts::of(report);
-    let mut text = String::new();
-    if parts.figure {
-        text += &figure(report, parts.with_cpu);
-    }
-    if parts.headings {
-        text += &headings(report, parts.with_cpu);
-    }
-    if parts.row {
-        text += &rows(report, parts.with_cpu);
-    }
-    if parts.extra {
-        text += &histogram(report, "\nHistogram of time spent in send() call\n");
-    }
-    text
-}
+pub const LAYOUT: Layout = Layout {
+    figure,
+    headings,
+    rows,
+    extra,
+};
 
 fn figure(report: &Report, with_cpu: bool) -> String {
     match with_cpu {
@@ -97,4 +86,8 @@ fn sent_and_received(report: &Report) -> (f64, f64) {
 
 fn is_received(report: &Report) -> bool {
     report.request.test.kind == Kind::UdpMaerts
+}
+
+fn extra(report: &Report) -> String {
+    histogram(report, "\nHistogram of time spent in send() call\n")
 }

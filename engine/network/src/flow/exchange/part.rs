@@ -89,10 +89,10 @@ fn request_over<P: Probe>(
             let mut closed: Vec<_> = closed.collect();
             member.start()?;
             let done = match &mut closed[..] {
-                [one] => one.execute(member),
+                [flow] => flow.execute(member),
                 several => turns::execute(several, member),
             };
-            done.map(|()| closed.iter().map(|one| one.lost).sum())
+            done.map(|()| closed.iter().map(|flow| flow.lost).sum())
         }
         Some(rate) => {
             let open = pairs.map(|(channel, flow)| {
@@ -106,7 +106,7 @@ fn request_over<P: Probe>(
             if let Some(end_ns) = open.iter().filter_map(Open::end_ns).max() {
                 pace::wait_until(member.opened_ns() + end_ns);
             }
-            done.map(|()| open.iter().map(|one| one.lost).sum())
+            done.map(|()| open.iter().map(|flow| flow.lost).sum())
         }
     };
     member.done();
@@ -157,7 +157,7 @@ fn respond_over<P: Probe>(
     let mut responds: Vec<_> = responds.collect();
     member.start()?;
     let done = match &mut responds[..] {
-        [one] => one.execute(member),
+        [flow] => flow.execute(member),
         several => turns::execute(several, member),
     };
     done.map_err(|error| cannot(&error))

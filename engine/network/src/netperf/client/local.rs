@@ -28,7 +28,7 @@ pub struct LocalEnd<'a> {
     pub test: &'a Test,
     /// Where the data go, or come from.
     pub remote: SocketAddr,
-    /// What its sockets are told.
+    /// Options of its sockets.
     pub options: Options,
     /// Its address; unspecified for any.
     pub address: IpAddr,

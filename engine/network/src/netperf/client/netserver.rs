@@ -154,8 +154,8 @@ impl Netserver {
             .percents()
             .into_iter()
             .chain([results.peak_percent]);
-        let mut told = cpu.filter(|_| has_cpu).chain([results.elapsed_s]);
-        match told.all(f32::is_finite) {
+        let mut numbers = cpu.filter(|_| has_cpu).chain([results.elapsed_s]);
+        match numbers.all(f32::is_finite) {
             true => Ok(results),
             false => Err(self.complaint("a time or share that it tells is no number")),
         }
@@ -183,11 +183,11 @@ impl Netserver {
 
     /// A test that came to nothing; a netserver that ended it may tell why.
     fn cause_of(&mut self, why: Why) -> Failure {
-        let told = match why {
+        let reason = match why {
             Why::Remote(_) => self.control.receive(REASON).ok(),
             Why::Call(_) => None,
         };
-        match told.map(|message| message.status) {
+        match reason.map(|message| message.status) {
             None | Some(0) => self.failure_of(why),
             Some(errno) => self.reported(errno),
         }

@@ -10,7 +10,7 @@ use crate::netperf::data::connections::ConnectionInfo;
 use crate::netperf::data::work::Tally;
 use crate::netperf::message::{Response, Results, TestType};
 
-/// The buffer of a socket in one direction, in bytes; `None` where the other end did not tell.
+/// The buffer of a socket in one direction, in bytes; `None` where the other end did not report it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SocketBuffer {
     /// What was asked for.
@@ -42,7 +42,7 @@ pub struct Side {
     pub send_buffer: SocketBuffer,
     /// `SO_RCVBUF`.
     pub receive_buffer: SocketBuffer,
-    /// Bytes of each send; `None` where this end does not send or did not tell.
+    /// Bytes of each send; `None` where this end does not send or did not report it.
     pub send_size: Option<u32>,
     /// Bytes asked for by each receive.
     pub receive_size: Option<u32>,
@@ -50,7 +50,7 @@ pub struct Side {
     pub send_width: Option<u32>,
     /// Buffers in the ring of the receiver.
     pub receive_width: Option<u32>,
-    /// Number of CPUs; `None` where the other end did not tell.
+    /// Number of CPUs; `None` where the other end did not report it.
     pub cpus: Option<u32>,
     /// Use of the CPUs, if it was measured: at the local end, from `/proc/stat`. A stock netserver
     /// that waited four seconds more (as in a timed connection test) multiplies its own by the
@@ -188,7 +188,7 @@ pub fn remote_side(
     }
 }
 
-/// A number that was told: a netserver leaves zero or less for what it does not tell.
+/// A number that was reported: a netserver leaves zero or less where it reports none.
 fn known(value: i32) -> Option<u32> {
     u32::try_from(value).ok().filter(|&value| value > 0)
 }

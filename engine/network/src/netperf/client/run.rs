@@ -262,7 +262,7 @@ fn judge(test: &Test, done: &Done, ending: &Ending) -> Result<(), Why> {
     Err(Why::Remote(what.to_owned()))
 }
 
-/// Tells the remote end that this was all. TCP waits until it has taken everything; a classic remote
+/// Signals the end of data to the remote end. TCP waits until it has taken everything; a classic remote
 /// end takes a datagram without content for an error.
 fn say_farewell(link: &mut Link, kind: Kind, test_type: TestType) {
     if !kind.is_udp() {

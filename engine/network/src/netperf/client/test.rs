@@ -128,7 +128,7 @@ pub struct Burst {
     pub every: Duration,
 }
 
-/// What one end is told for itself.
+/// Options of one end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct End {
     /// `SO_SNDBUF` in bytes; the kernel grants twice as much.

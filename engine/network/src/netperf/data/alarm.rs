@@ -90,7 +90,7 @@ impl Alarm {
         self.rang.load(Ordering::Relaxed)
     }
 
-    /// Tells how much has been done in all.
+    /// Publishes how much has been done in all.
     #[inline]
     pub fn count(&self, units: u64) {
         self.units.store(units, Ordering::Relaxed);

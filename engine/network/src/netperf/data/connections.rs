@@ -55,7 +55,7 @@ pub struct Dialer<'a> {
     pub ports: Range<u16>,
     /// The port whose turn it is.
     pub port: u16,
-    /// What each socket is told.
+    /// options of each socket.
     pub options: &'a Options,
     /// Whether a connection that fails is tried again.
     pub retry: bool,

@@ -1,4 +1,4 @@
-//! Data sockets, made as an end was told to.
+//! Data sockets with the options of an end.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::socket::{get_value, set_value, text};
 /// For how long a connection without data is kept back, in seconds.
 const DEFER_ACCEPT_S: libc::c_int = 5;
 
-/// What a data socket is told. Nothing is set that is not said.
+/// Options of a data socket. What is not given is not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// `SO_SNDBUF` in bytes.

@@ -70,7 +70,7 @@ impl Default for Moves {
     }
 }
 
-/// A test, as the remote end is told of it; "send" and "receive" are what the remote end shall do.
+/// A test, as the remote end is informed; "send" and "receive" are what the remote end shall do.
 /// A classic request carries less than this; what it lacks, it has by default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {

@@ -35,8 +35,8 @@ impl Type {
         if let Self::Test(test) = self {
             return test.request();
         }
-        let found = PLAIN.iter().find(|(known, _)| *known == self);
-        found.expect("every other type is in the table").1
+        let name = PLAIN.iter().find(|(known, _)| *known == self);
+        name.expect("every other type is in the table").1
     }
 
     /// The type of a request; `None` when nobody has told us of it.

@@ -138,7 +138,12 @@ impl<'a> Acceptor<'a> {
     fn one_too_many(&self) -> usize {
         let host = |peer: &PendingPeer| Network::of_host(peer.address);
         let hosts = self.peers.iter().map(host);
-        let count = |one: &IpAddr| self.peers.iter().filter(|peer| host(peer) == *one).count();
+        let count = |address: &IpAddr| {
+            self.peers
+                .iter()
+                .filter(|peer| host(peer) == *address)
+                .count()
+        };
         let greediest = hosts.max_by_key(count);
         let of_it = |peer: &&PendingPeer| Some(host(peer)) == greediest;
         let silent = self

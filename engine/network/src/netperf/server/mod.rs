@@ -49,7 +49,7 @@ pub struct Limits {
     pub data_ports: Option<RangeInclusive<u16>>,
     /// The word without which nobody is served.
     pub passphrase: Option<String>,
-    /// How results are told: a netperf 2.6 cannot be told from later ones.
+    /// The format of results: a netperf 2.6 looks like a later one.
     pub generation: Generation,
 }
 

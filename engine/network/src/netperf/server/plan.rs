@@ -17,7 +17,7 @@ use crate::netperf::message::{
 /// The longest UDP payload over IPv4, in bytes.
 const DATAGRAM_BYTES_MAX: u32 = 65_507;
 
-/// Why a request is refused, as the client is told of it.
+/// Why a request is refused, as the client is informed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
@@ -45,7 +45,7 @@ pub struct Plan {
     pub is_connection_test: bool,
     /// How long.
     pub extent: Extent,
-    /// What data sockets are told.
+    /// Options of the data sockets.
     pub options: Options,
     /// Whether a UDP socket is connected to whoever sends first.
     pub connects: bool,
@@ -65,7 +65,7 @@ impl Plan {
     /// What `request` asks for. The client is at `peer`, and knows this end as `local`.
     ///
     /// # Errors
-    /// What the client is to be told.
+    /// The errno for the client.
     pub fn of(
         test: TestType,
         request: &Request,
@@ -272,8 +272,8 @@ fn bind_address(request: &Request, mut local: SocketAddr) -> Result<SocketAddr, 
 
 /// The host that datagrams come from and go to: the client's, and nobody else on its word. The data
 /// may be of the other family of addresses only where both are of this host.
-fn data_peer(request: &Request, peer: IpAddr, own: SocketAddr) -> Result<IpAddr, Errno> {
-    let expected = match (own.is_ipv6(), peer.is_loopback()) {
+fn data_peer(request: &Request, peer: IpAddr, server: SocketAddr) -> Result<IpAddr, Errno> {
+    let expected = match (server.is_ipv6(), peer.is_loopback()) {
         (is_v6, _) if is_v6 == peer.is_ipv6() => peer,
         (true, true) => Ipv6Addr::LOCALHOST.into(),
         (false, true) => Ipv4Addr::LOCALHOST.into(),
@@ -295,9 +295,9 @@ fn client_of(request: &Request, peer: IpAddr) -> Result<SocketAddr, Errno> {
 
 /// Whether the client would connect its data socket with itself: from the port of the same host
 /// that it wants to find us at.
-fn is_its_own_client(request: &Request, peer: IpAddr, own: SocketAddr) -> bool {
+fn is_its_own_client(request: &Request, peer: IpAddr, server: SocketAddr) -> bool {
     let local = address_of(request.family, request.local_address).unwrap_or(peer);
-    own.port() > 0 && request.local_port == u32::from(own.port()) && local == own.ip()
+    server.port() > 0 && request.local_port == u32::from(server.port()) && local == server.ip()
 }
 
 fn pace_of(request: &Request) -> Option<(u32, Duration)> {
@@ -316,7 +316,7 @@ const BACKLOG: i32 = 128;
 /// Opens the socket for `plan`, bound, and listening if it is for TCP.
 ///
 /// # Errors
-/// What the client is to be told: `EACCES` for a port that is not for data, `EADDRINUSE` when
+/// The errno for the client: `EACCES` for a port that is not for data, `EADDRINUSE` when
 /// all that are, are taken.
 pub fn open_socket(plan: &Plan, limits: &Limits) -> Result<Socket, Errno> {
     let asked = plan.address.port();

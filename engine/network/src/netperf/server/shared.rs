@@ -49,9 +49,9 @@ impl Places {
         let host = Network::of_host(address);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = taken.values().sum();
-        let own = taken.entry(host).or_default();
-        let is_free = all < self.most && *own < self.most - self.most / 4;
-        *own += usize::from(is_free);
+        let of_host = taken.entry(host).or_default();
+        let is_free = all < self.most && *of_host < self.most - self.most / 4;
+        *of_host += usize::from(is_free);
         is_free.then(|| Place { places: self, host })
     }
 }
@@ -66,8 +66,8 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         let taken = &self.places.taken;
         let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = taken.get_mut(&self.host) {
-            *own -= 1;
+        if let Some(of_host) = taken.get_mut(&self.host) {
+            *of_host -= 1;
         }
         taken.retain(|_, count| *count > 0);
     }
@@ -132,9 +132,9 @@ mod tests {
             ..Limits::default()
         };
         let shared = SharedState::new(&limits);
-        let one = shared.places.take("::1".parse().unwrap()).unwrap();
+        let place = shared.places.take("::1".parse().unwrap()).unwrap();
         assert!(shared.places.take("192.0.2.1".parse().unwrap()).is_none());
-        drop(one);
+        drop(place);
         assert!(shared.places.take("192.0.2.1".parse().unwrap()).is_some());
     }
 

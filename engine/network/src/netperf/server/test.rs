@@ -57,10 +57,10 @@ pub struct Prepared<'a> {
     _share: Share<'a>,
 }
 
-/// Does this end's part of `test`, and tells the client.
+/// Does this end's part of `test`, and reports it to the client.
 ///
 /// # Errors
-/// What the client is still to be told.
+/// The errno for the client.
 pub fn run_test(
     test: TestType,
     request: &Request,
@@ -90,14 +90,14 @@ impl<'a> Prepared<'a> {
         shared: &'a SharedState,
     ) -> Result<Self, Errno> {
         let limits = shared.limits;
-        let told = |error: CallError| Errno(error.errno());
+        let refusal = |error: CallError| Errno(error.errno());
         let gone = |_| Errno(libc::ENOTCONN);
         let peer = control.peer().map_err(gone)?.ip().to_canonical();
         let mut local = control.local().map_err(gone)?;
         local.set_ip(local.ip().to_canonical());
         let plan = Plan::of(test, request, (peer, local), limits)?;
         let socket = plan::open_socket(&plan, limits)?;
-        let buffers = socket::buffers(&socket).map_err(told)?;
+        let buffers = socket::buffers(&socket).map_err(refusal)?;
         let [send, receive] = plan.shapes(request, buffers)?;
         let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
         let share = shared.memory.take(bytes.sum()).ok_or(Errno(libc::ENOMEM))?;
@@ -358,7 +358,7 @@ fn data_path(prepared: &Prepared, work: &Work) -> Called<Option<Link>> {
     Ok(None)
 }
 
-/// Lets the client know that this was all.
+/// Signals the end of data to the client.
 fn say_farewell(link: &Link, plan: &Plan) {
     if plan.is_udp && plan.sends && !plan.receives {
         for _ in 0..FAREWELLS {

@@ -70,7 +70,7 @@ impl Walk<'_> {
         ledger: &mut Ledger,
     ) -> Result<(), Failure> {
         let transport = self.workload.transport;
-        let own = LocalPart {
+        let local = LocalPart {
             options: self.params.options(&self.params.near),
             threads: self.params.near.threads(self.cell.flows),
             finish: self.params.limit().finish(),
@@ -79,14 +79,14 @@ impl Walk<'_> {
         let measured = match self.workload.connecting {
             Connecting::Once => {
                 let requests = self.requests();
-                far.measure::<P, _>(&work, &own, |flows, member| {
+                far.measure::<P, _>(&work, &local, |flows, member| {
                     exchange::request(&requests, transport, flows, member)
                 })?
             }
             Connecting::Each => {
-                let connections = self.connections(&own);
+                let connections = self.connections(&local);
                 let connects = Mutex::new(Histogram::new());
-                let mut measured = far.measure::<P, _>(&work, &own, |flows, member| {
+                let mut measured = far.measure::<P, _>(&work, &local, |flows, member| {
                     let times = connect::request(&connections, &flows[0], member)?;
                     let mut all = connects.lock().unwrap_or_else(PoisonError::into_inner);
                     all.merge(&times);
@@ -160,11 +160,11 @@ impl Walk<'_> {
         }
     }
 
-    fn connections(&self, own: &LocalPart) -> Connections {
+    fn connections(&self, local: &LocalPart) -> Connections {
         Connections {
             exchange: self.cell.size.exchange(),
             limit: self.params.limit(),
-            options: own.options.clone(),
+            options: local.options.clone(),
             local: self.local,
             ports: self.params.ports.clone().map(|ports| ports.0),
             flows: self.cell.flows,

@@ -75,7 +75,7 @@ impl Walk<'_> {
             Direction::Outward => (Role::Receive(receive), send.limit.finish()),
             Direction::Inward => (Role::Send(send), Finish::Everyone),
         };
-        let own = LocalPart {
+        let local = LocalPart {
             options: self.options(&self.params.near, self.stream.direction),
             threads: self.params.near.threads(self.cell.flows),
             finish,
@@ -90,7 +90,7 @@ impl Walk<'_> {
                 Direction::Outward => part::send(&send, transport, flows, member),
             }
         };
-        let measured = far.measure::<P, _>(&self.work(role), &own, work)?;
+        let measured = far.measure::<P, _>(&self.work(role), &local, work)?;
         self.tell(&measured, ledger);
         Ok(())
     }
