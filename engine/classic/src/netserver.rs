@@ -1,8 +1,8 @@
 //! `netserver`: its options, over the remote end of netperf's own wire.
 //!
 //! Differences from the original: every client has a thread instead of a process, and of more than
-//! thirty-two at a time, or twenty-four of one host, the rest waits a moment and is told that it is
-//! busy; whoever says nothing is not kept; a test that asks for more than an hour is
+//! thirty-two at a time, or twenty-four of one host, the rest waits a moment and is refused as
+//! busy; silent clients are dropped; a test that asks for more than an hour is
 //! refused; there is no log, and it is not started by inetd.
 
 use std::ffi::OsString;

@@ -1,5 +1,6 @@
-//! The watchdog: a thread that watches over flows, so that none waits for ever. When the other
-//! end vanishes, time is up, or a stop was asked for, it cuts them, and whoever waits for one of
+//! The watchdog: a thread that watches flows, so that none waits for ever. When the other
+//! end vanishes, time is up, or a stop was asked for, it cuts them, and a caller that waits for one
+//! of
 //! them wakes with an error.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -129,7 +130,8 @@ impl Drop for Watchdog {
     }
 }
 
-/// Calls `check` now, every `look`, and at the instants of [`clock::now_ns`] that it gives, until it
+/// Calls `check` now, every `look`, and at the instants of [`clock::now_ns`] that it gives, until
+/// it
 /// gives a reason to abort, or the sender of `ended` is dropped (`None`).
 pub fn watch_until(
     ended: &mpsc::Receiver<()>,

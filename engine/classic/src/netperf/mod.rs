@@ -8,7 +8,7 @@
 //! a level, and leaves the width at 5 %; every test has the options and selectors of the omni
 //! tests, and is repeated as often as -i says; the rates of UDP_STREAM and of the selectors are
 //! means over the repetitions; -f b prints bits; nothing wraps at 2³²; TCP_MAERTS with CPUs names
-//! the same sockets as without; alignments are told where the original tells an offset.
+//! the same sockets as without; alignments are printed where the original prints an offset.
 
 mod banner;
 mod confidence;

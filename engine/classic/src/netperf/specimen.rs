@@ -26,7 +26,7 @@ pub fn ends() -> Ends {
     }
 }
 
-/// What two ends tell that moved nothing, in one second.
+/// The reports of two ends that moved nothing, in one second.
 pub fn nothing() -> Outcome {
     let side = Side {
         send_buffer: buffer(16_384, 4_194_304),
@@ -45,7 +45,7 @@ pub fn nothing() -> Outcome {
     }
 }
 
-/// The local end sent so many times as much, and the remote end received all.
+/// The local end sent `sends` messages of `size` bytes, and the remote end received all.
 pub fn stream(sends: u64, size: u32) -> Outcome {
     let mut outcome = nothing();
     let bytes = sends * u64::from(size);

@@ -33,7 +33,7 @@ pub struct Place {
     pub local: Option<IpAddr>,
 }
 
-/// Connects all flows of `part`; tells how long each took, where connecting means anything.
+/// Connects all flows of `part`; returns how long each took, where there is something to connect.
 ///
 /// # Errors
 /// `Far` when one cannot be connected; `Io` or `HostLacks` when an option is not granted.
@@ -112,7 +112,7 @@ fn pattern(
     Ok(Flow::unconnected(number, socket, address.into()))
 }
 
-/// A flow from a socket of its own to the server's socket of that number.
+/// A flow from a new socket to the server's socket of that number.
 fn pair_datagrams(
     number: u32,
     ready: &Ready,

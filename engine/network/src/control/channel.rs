@@ -174,7 +174,7 @@ impl Line {
         &self.stream
     }
 
-    /// The address of the other end, without its port; one of IPv4 is told as such.
+    /// The address of the other end, without its port; an IPv4-mapped one as IPv4.
     ///
     /// # Errors
     /// Those of getpeername(2).
@@ -210,7 +210,7 @@ impl Line {
     }
 }
 
-/// Waits until one of `fds` is ready; at most so long, and less where a signal comes.
+/// Waits until one of `fds` is ready, at most for `longest`; less if a signal arrives.
 pub fn wait_for(fds: &mut [PollFd], longest: Duration) {
     let longest = Timespec {
         tv_sec: longest.as_secs() as i64,

@@ -1,4 +1,4 @@
-//! The control connection: what the two ends agree upon before data flow, and tell each other
+//! The control connection: what the two ends agree upon before data flow, and report to each other
 //! afterwards.
 //!
 //! ```text

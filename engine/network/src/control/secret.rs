@@ -17,7 +17,7 @@ pub fn nonce() -> std::io::Result<String> {
     Ok(hex(&bytes))
 }
 
-/// What whoever knows `secret` answers to `nonce`.
+/// The answer to `nonce` of a peer that knows `secret`.
 pub fn proof(secret: &str, nonce: &str) -> String {
     hex(&keyed(secret, nonce).finalize().into_bytes())
 }

@@ -40,7 +40,7 @@ pub struct Connections {
     pub flows: u32,
 }
 
-/// The client's part of one flow; tells how long connecting took each time.
+/// The client's part of one flow; returns how long connecting took each time.
 ///
 /// # Errors
 /// `HostLacks` when there are no more ports or there is no memory; `Far` when the server does
@@ -142,7 +142,7 @@ fn send_whole(socket: &Socket, message: &[u8]) -> io::Result<()> {
 }
 
 /// Receives until `message` is full or the other end closes, at least `wanted_bytes` unless it
-/// closes before; tells how much.
+/// closes before; returns how much.
 fn receive(socket: &Socket, message: &mut [u8], wanted_bytes: usize) -> io::Result<usize> {
     let mut taken = 0;
     while taken < wanted_bytes {
@@ -166,7 +166,8 @@ fn broken(error: &io::Error) -> Failure {
     }
 }
 
-/// How long a connection may take to be established, and each message to come: whoever waits for
+/// How long a connection may take to be established, and each message to come: a caller that waits
+/// for
 /// an end that vanished wakes by then.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -106,7 +106,7 @@ pub fn receive<'f, P: Probe>(
                 tally: &flow.tally,
             };
             stream::receive(receiver, &mut meter).map_err(broken)?;
-            // Datagrams have nobody to be told.
+            // There is no such signal for datagrams.
             let _ = flow.socket.shutdown(Shutdown::Write);
         }
         (receivers, flows) => {

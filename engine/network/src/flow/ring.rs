@@ -46,7 +46,7 @@ impl Shape {
         buffers.saturating_add(self.align.into())
     }
 
-    /// This shape with so many buffers as hold `bytes` and one more, at least two, as far as a
+    /// This shape with as many buffers as hold `bytes` and one more, at least two, as far as a
     /// ring may have them.
     pub fn wide_enough_for(self, bytes: u64) -> Self {
         let wanted = (bytes / u64::from(self.size.max(1)) + 1).max(2);
@@ -79,8 +79,8 @@ impl Shape {
         }
         if self.stride().saturating_mul(u64::from(self.width)) > SHAPED_BYTES_MAX {
             return Err(format!(
-                "a ring of {} buffers of {} bytes is more than the {SHAPED_BYTES_MAX} bytes that one \
-                 may take",
+                "a ring of {} buffers of {} bytes is more than the {SHAPED_BYTES_MAX} bytes that \
+                 one may take",
                 self.width, self.size
             ));
         }

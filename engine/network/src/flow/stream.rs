@@ -40,7 +40,7 @@ pub trait Sender {
         Err(error)
     }
 
-    /// Called when the other end has taken everything; tells what was counted.
+    /// Called when the other end has received everything; returns what was counted.
     ///
     /// # Errors
     /// As recvmsg(2).
@@ -63,7 +63,7 @@ pub trait Meter {
     #[inline]
     fn begin(&mut self) {}
 
-    /// One operation of so many bytes has ended.
+    /// One operation, of `bytes`, has ended.
     fn end(&mut self, bytes: u64);
 }
 

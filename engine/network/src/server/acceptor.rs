@@ -1,4 +1,5 @@
-//! The acceptor: whoever connects is a peer until it has said who it is. Guests are few, have little
+//! The acceptor: a connection is pending until its client has said hello. Pending peers are few,
+//! have little
 //! time, need no thread each, and keep nobody out.
 
 use std::collections::VecDeque;
@@ -44,7 +45,7 @@ pub struct Acceptor<'a> {
 }
 
 impl<'a> Acceptor<'a> {
-    /// Nobody is there.
+    /// No client yet.
     pub fn new(config: &'a ServerConfig) -> Self {
         Self {
             config,

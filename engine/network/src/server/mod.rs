@@ -28,7 +28,7 @@ use crate::stop::Stop;
 /// What the server offers.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Version of the engine, told to clients.
+    /// Version of the engine, sent to clients.
     pub engine: String,
     /// Addresses to listen at.
     pub bind: Vec<IpAddr>,
@@ -83,7 +83,8 @@ impl Server {
         addresses.filter_map(Result::ok).collect()
     }
 
-    /// Serves until a stop is asked for; the client that is served is told so. All threads have
+    /// Serves until a stop is requested, of which a client being served is informed. All threads
+    /// have
     /// ended when this returns.
     pub fn run(&self) {
         let mut acceptor = Acceptor::new(&self.config);
@@ -104,7 +105,7 @@ impl Server {
         end(session);
     }
 
-    /// Gives a client a session of its own; `None` when there can be no thread for it.
+    /// Starts a session for a client; `None` if there is no thread for it.
     fn begin(&self, client: Channel) -> Option<JoinHandle<()>> {
         let config = Arc::clone(&self.config);
         let session = thread::Builder::new()

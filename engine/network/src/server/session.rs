@@ -31,7 +31,7 @@ const IDLE: Duration = Duration::from_secs(30);
 const FAREWELL: Duration = Duration::from_secs(1);
 /// What a measurement may take beyond its time.
 const GRACE: Duration = Duration::from_secs(10);
-/// When nothing has come between so many looks after the end was told, nothing will.
+/// After the end was announced, data are over when nothing arrived between this many checks.
 const QUIET_LOOKS: u32 = 2;
 
 /// Serves a client until it has no more to ask, or is refused.

@@ -51,7 +51,7 @@ pub struct Request {
     unit: Option<Unit>,
     pub output: Output,
     pub asks: Option<Asks>,
-    /// What people are to be told of options that have no effect.
+    /// Remarks about options that have no effect.
     pub remarks: Vec<String>,
 }
 

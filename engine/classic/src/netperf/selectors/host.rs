@@ -1,4 +1,4 @@
-//! What the original once told of the hosts, the durations of operations, and what was asked for.
+//! Facts about the hosts (no longer filled in), durations of operations, and what was asked for.
 
 use network::netperf::client::Burst;
 use wire::Latency;

@@ -1,4 +1,4 @@
-//! What each end moved, and how it was told to.
+//! What each end moved, and its options.
 
 use network::netperf::client::Side;
 

@@ -64,7 +64,7 @@ pub struct Rate {
 /// What carries messages of one size there and messages of another back: requests and responses,
 /// or the other way round.
 trait Channel {
-    /// Messages carry so many of the lowest bits of their transaction's number.
+    /// How many of the lowest bits of its transaction's number a message carries.
     fn number_bits(&self) -> u32;
 
     /// Hands over the message of transaction `number`. What the kernel does not take at once is

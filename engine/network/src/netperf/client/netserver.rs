@@ -1,4 +1,4 @@
-//! A netserver, and what is said to it.
+//! A netserver, and the messages sent to it.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -28,13 +28,13 @@ const ANSWER: Patience = Patience {
     whole: Duration::from_secs(5),
     after_stop: Duration::ZERO,
 };
-/// It tells its results within this after the local end has done its part.
+/// Timeout for its results after the local end has done its part.
 const RESULTS: Patience = Patience {
     begin: Duration::from_secs(120),
     whole: Duration::from_secs(5),
     after_stop: Duration::from_secs(10),
 };
-/// After it has ended the data path too early it tells why within this, if at all.
+/// Timeout for the reason after it ended the data path too early.
 const REASON: Patience = Patience {
     begin: Duration::from_secs(5),
     whole: Duration::from_secs(5),
@@ -43,20 +43,20 @@ const REASON: Patience = Patience {
 /// Its errno for a type of request that it has never heard of.
 const UNKNOWN_TEST: i32 = 998;
 
-/// Where a netserver is, and how it is spoken to.
+/// Address of a netserver, and how to talk to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// Where it listens.
     pub remote: SocketAddr,
     /// The address and port of this end of the control connection.
     pub local: Option<SocketAddr>,
-    /// The word that it wants to hear first.
+    /// Its passphrase.
     pub passphrase: Option<String>,
     /// Its release.
     pub generation: Generation,
 }
 
-/// A netserver that listens to us.
+/// A connection to a netserver.
 pub struct Netserver {
     site: Site,
     control: Control,
@@ -120,7 +120,7 @@ impl Netserver {
             Ok(results) => {
                 self.sensible(test, results.to_results(test_type, self.site.generation))?
             }
-            // One that was cut off while it sent may not tell; what has come is known here.
+            // A sender that was interrupted may not report; what arrived is known here.
             Err(_) if outcome.was_stopped && !test.kind.sends() => Results::default(),
             Err(failure) => return Err(failure),
         };
@@ -181,7 +181,7 @@ impl Netserver {
         self.complaint(format!("{why}{hint}"))
     }
 
-    /// A test that came to nothing; a netserver that ended it may tell why.
+    /// A test without a result; a netserver that ended it may report the reason.
     fn cause_of(&mut self, why: Why) -> Failure {
         let reason = match why {
             Why::Remote(_) => self.control.receive(REASON).ok(),
@@ -193,7 +193,7 @@ impl Netserver {
         }
     }
 
-    /// A test that came to nothing.
+    /// A test without a result.
     fn failure_of(&self, why: Why) -> Failure {
         match why {
             Why::Call(error) => failure(
@@ -209,7 +209,7 @@ impl Netserver {
         failure(FailureKind::Far, message)
     }
 
-    /// Where the data go: to the same address as the control connection unless told otherwise.
+    /// Where the data go: to the address of the control connection unless given.
     fn data_address(&self, test: &Test) -> Result<SocketAddr, Failure> {
         let peer = self.control.peer();
         let peer = peer.map_err(|error| self.complaint(error))?;
@@ -242,7 +242,7 @@ fn dial(site: &Site) -> Result<TcpStream, Failure> {
     Ok(socket.into())
 }
 
-/// It is this end that cannot be where it was told to.
+/// The given local address cannot be used.
 fn own_end(local: SocketAddr, error: &io::Error) -> Failure {
     let message = format!(
         "the local end's own address {local} of the control connection cannot be used: {error}. \

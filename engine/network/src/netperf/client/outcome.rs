@@ -54,7 +54,7 @@ pub struct Side {
     pub cpus: Option<u32>,
     /// Use of the CPUs, if it was measured: at the local end, from `/proc/stat`. A stock netserver
     /// that waited four seconds more (as in a timed connection test) multiplies its own by the
-    /// whole time over the test's, and tells more than all there is.
+    /// whole time over the test's, and reports more than 100 %.
     pub cpu: Option<CpuUse>,
     /// How it was measured: a number of netperf's own, 8 for `/proc/stat`.
     pub cpu_method: Option<u32>,
@@ -88,7 +88,7 @@ pub struct Outcome {
     pub was_stopped: bool,
 }
 
-/// What this end was told, and counted. `last` is what its connection was like at the end.
+/// What this end was asked for and counted. `last` is its connection at the end.
 pub fn local_side(local: &LocalEnd, tally: &Tally, last: &ConnectionInfo) -> Side {
     let buffer = |asked, initial, last| SocketBuffer {
         asked,
@@ -124,7 +124,7 @@ pub fn local_side(local: &LocalEnd, tally: &Tally, last: &ConnectionInfo) -> Sid
     }
 }
 
-/// What the remote end granted and counted. A classic type tells less, and bytes not at all or in
+/// What the remote end granted and counted. A classic type reports less, and bytes not at all or in
 /// one word, which overflows: they follow from the messages, of which all are whole.
 pub fn remote_side(
     test: &Test,

@@ -11,7 +11,7 @@ use crate::netperf::message::{
     KEEP, RECEIVE, SEND,
 };
 
-/// A remote end's file name has so many bytes and a zero.
+/// Most bytes of a remote end's file name, without the zero.
 const FILL_BYTES_MAX: usize = 31;
 /// A congestion control's name likewise.
 const CONGESTION_BYTES_MAX: usize = 15;

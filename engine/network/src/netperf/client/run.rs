@@ -27,13 +27,13 @@ use crate::watchdog::AbortReason;
 
 /// So long after its time, a remote end that sends has to be done.
 const REMOTE_GRACE: Duration = Duration::from_secs(4);
-/// Datagrams of a remote end that sends are over when none has come for so long.
+/// After this silence a remote end has sent its last datagram.
 const REMOTE_SILENCE: Duration = Duration::from_millis(300);
-/// A test that is to end by a count has come to a halt when nothing moves for so long.
+/// A counted test has stalled when nothing moves for this long.
 const HALT: Duration = Duration::from_secs(60);
 /// The remote end has taken everything within this.
 const DRAIN: Duration = Duration::from_secs(120);
-/// Empty datagrams that tell the end: one might be lost.
+/// Empty datagrams that mark the end; several, as one might be lost.
 const FAREWELLS: usize = 3;
 
 /// Why there is no outcome.
@@ -65,7 +65,7 @@ struct Done {
 /// starts before the connect of an omni test, after that of a classic one.
 ///
 /// # Errors
-/// Why it came to nothing.
+/// Why there is no result.
 pub fn run(
     local: &mut LocalEnd,
     test_type: TestType,
@@ -262,7 +262,8 @@ fn judge(test: &Test, done: &Done, ending: &Ending) -> Result<(), Why> {
     Err(Why::Remote(what.to_owned()))
 }
 
-/// Signals the end of data to the remote end. TCP waits until it has taken everything; a classic remote
+/// Signals the end of data to the remote end. TCP waits until it has taken everything; a classic
+/// remote
 /// end takes a datagram without content for an error.
 fn say_farewell(link: &mut Link, kind: Kind, test_type: TestType) {
     if !kind.is_udp() {

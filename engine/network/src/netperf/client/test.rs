@@ -50,7 +50,7 @@ impl Kind {
         matches!(self, Self::TcpRr | Self::TcpCrr | Self::UdpRr)
     }
 
-    /// Whether every transaction has a connection of its own.
+    /// Whether each transaction uses a new connection.
     pub fn is_connection_test(self) -> bool {
         matches!(self, Self::TcpCrr | Self::TcpCc)
     }

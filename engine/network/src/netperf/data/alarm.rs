@@ -1,6 +1,7 @@
 //! What ends a loop as netperf ends its own: a watch for the end of time, for the other end to
 //! vanish, for silence, and for a stop. The loop itself only looks at a flag; where it hangs in a
-//! system call, a signal gets it out of there, again and again until it has come: unlike a flow that
+//! system call, a signal gets it out of there, again and again until it has come: unlike a flow
+//! that
 //! is cut, one that ends in time keeps its connection.
 //!
 //! The same thread takes interim figures, from a counter that the loop keeps, so that the loop
@@ -28,11 +29,11 @@ const REPEAT: Duration = Duration::from_millis(2);
 /// Silence: the counter stands still.
 #[derive(Debug, Clone, Copy)]
 pub struct Silence {
-    /// Counts only so long after the begin.
+    /// Checked only after this time.
     pub from: Duration,
-    /// How long it must last.
+    /// Its length.
     pub lasts: Duration,
-    /// Whether it counts before anything at all was counted.
+    /// Whether it counts before the first unit.
     pub from_nothing: bool,
 }
 

@@ -28,7 +28,7 @@ impl ConnectionInfo {
     /// As `socket` is now.
     ///
     /// # Errors
-    /// The option that the kernel does not tell.
+    /// The option that the kernel does not report.
     pub fn of(socket: &Socket) -> Called<Self> {
         Ok(Self {
             transport: Transport::of(socket),
@@ -45,7 +45,7 @@ pub struct Messengers<'a> {
     pub responses: &'a mut Ring,
 }
 
-/// Opens connections, each from a port of its own.
+/// Opens connections, each from another port.
 pub struct Dialer<'a> {
     /// The remote end.
     pub remote: SocketAddr,
@@ -182,7 +182,7 @@ pub fn answer(
         {
             match receive_whole(&mut link, requests, Messages::InStream, work)? {
                 Arrival::Whole => {}
-                // Somebody who had nothing to ask.
+                // A connection without a request.
                 Arrival::Over | Arrival::Lost => continue,
                 Arrival::Cut => break,
             }

@@ -24,7 +24,7 @@ pub(super) enum Arrival {
 /// How a message arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Messages {
-    /// As so many bytes of a stream, in as many calls as it takes.
+    /// As bytes of a stream, in as many calls as needed.
     InStream,
     /// As a datagram, in one call.
     Datagrams,
@@ -67,7 +67,7 @@ pub fn ask(
 }
 
 /// Answers every request, until there are no more or the end of the work. `connect`: the other
-/// end of datagrams is whoever sent the first.
+/// end of datagrams is the sender of the first.
 ///
 /// # Errors
 /// Those of recv(2), send(2) and connect(2).

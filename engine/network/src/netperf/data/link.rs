@@ -52,7 +52,7 @@ impl Link {
         }
     }
 
-    /// A UDP socket that is told its other end with every datagram.
+    /// A UDP socket that names its peer with each datagram.
     pub fn towards(socket: Socket, to: SocketAddr) -> Self {
         Self {
             socket,

@@ -91,7 +91,7 @@ fn set_common(socket: &Socket, is_v6: bool, options: &Options) -> Called<()> {
         let set = set_int(socket, libc::SOL_SOCKET, libc::SO_DONTROUTE, 1);
         named("SO_DONTROUTE", set)?;
     }
-    // Both must be told before IP_TOS, which sets a priority of its own.
+    // IP_TOS sets a priority, so SO_PRIORITY comes after it.
     if let Some(tos) = options.tos.map(u32::from) {
         if is_v6 {
             named("IPV6_TCLASS", socket.set_tclass_v6(tos))?;

@@ -34,7 +34,7 @@ pub struct Pace {
     next_ns: u64,
 }
 
-/// A pace waits so long before it looks whether the loop shall end.
+/// Longest sleep before the loop checks whether to end.
 const NAP_NS: u64 = 10_000_000;
 
 impl Pace {

@@ -13,7 +13,7 @@ pub enum Type {
     Calibrate,
     /// The word without which some netservers say nothing.
     Passphrase,
-    /// What the system is: no longer told.
+    /// Facts about the system: no longer filled in.
     System,
     /// A test is asked for.
     Test(TestType),
@@ -39,7 +39,7 @@ impl Type {
         name.expect("every other type is in the table").1
     }
 
-    /// The type of a request; `None` when nobody has told us of it.
+    /// The type of a request; `None` if it is unknown.
     pub fn of(word: i32) -> Option<Self> {
         let plain = PLAIN.iter().find(|(_, known)| *known == word);
         plain.map(|(known, _)| *known).or_else(|| {

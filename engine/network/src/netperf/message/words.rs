@@ -37,7 +37,7 @@ pub trait Words {
         *value = u64::from(high) << 32 | u64::from(low);
     }
 
-    /// A bit of `flags` that has a word of its own.
+    /// A bit of `flags` that has a separate word.
     fn flag(&mut self, flags: &mut u32, bit: u32) {
         let mut word = i32::from(*flags & bit != 0);
         self.word(&mut word);

@@ -1,4 +1,4 @@
-//! The acceptor: whoever connects waits there until it has said something, and then for a place.
+//! The acceptor: a connection waits until its client has sent something, and then for a free slot.
 //! Those who are silent have neither a place nor a thread, and keep nobody out.
 
 use std::io;
@@ -26,10 +26,10 @@ const PENDING_MAX: usize = 64;
 const LOOK_NS: u64 = 100_000_000;
 /// As [`LOOK_NS`], while somebody waits for a place.
 const LOOK_IN_TURN_NS: u64 = 5_000_000;
-/// After an error that passes, so that it is not met ever again in a tight loop.
+/// Pause after a transient error, to avoid a busy loop.
 const NAP: Duration = Duration::from_millis(10);
 
-/// Somebody who waits.
+/// A pending client.
 struct PendingPeer {
     stream: TcpStream,
     address: IpAddr,
@@ -38,14 +38,14 @@ struct PendingPeer {
     has_spoken: bool,
 }
 
-/// Those who wait.
+/// Pending clients.
 pub struct Acceptor<'a> {
     shared: &'a SharedState<'a>,
     peers: Vec<PendingPeer>,
 }
 
 impl<'a> Acceptor<'a> {
-    /// Nobody is there.
+    /// No client yet.
     pub fn new(shared: &'a SharedState<'a>) -> Self {
         Self {
             shared,
@@ -65,7 +65,7 @@ impl<'a> Acceptor<'a> {
         Ok(self.admit())
     }
 
-    /// Notes who has said something, and forgets who has gone.
+    /// Marks those that have sent something, and drops those that have gone.
     fn listen(&mut self, listeners: &[TcpListener]) -> io::Result<()> {
         let (spoken, silent): (Vec<PendingPeer>, Vec<PendingPeer>) =
             std::mem::take(&mut self.peers)

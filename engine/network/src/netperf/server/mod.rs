@@ -1,7 +1,8 @@
 //! The remote end: driven by a stock netperf, or ours. Every client has a control connection and,
-//! once it has said something, a thread of its own; what it asks for is held to limits before anything is allocated.
+//! once it has said something, a thread of its own; what it asks for is held to limits before
+//! anything is allocated.
 //!
-//! A file named by a client is never opened: it would be sent back to whoever asks.
+//! A file named by a client is never opened: any client could read it.
 
 mod acceptor;
 mod plan;
@@ -39,15 +40,15 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// The only ones whose clients are served; all, unless given.
     pub networks: Option<Vec<Network>>,
-    /// A control connection may be open so long.
+    /// Longest lifetime of a control connection.
     pub session: Duration,
-    /// A test may take so long; one that asks for more is refused.
+    /// Longest test; a request for more is refused.
     pub test: Duration,
-    /// A test may move so many bytes at this end; one that asks for more is refused.
+    /// Most bytes of a test at this end; a request for more is refused.
     pub bytes: Option<u64>,
     /// Ports for data; any, unless given.
     pub data_ports: Option<RangeInclusive<u16>>,
-    /// The word without which nobody is served.
+    /// The passphrase that clients must send first.
     pub passphrase: Option<String>,
     /// The format of results: a netperf 2.6 looks like a later one.
     pub generation: Generation,
@@ -75,7 +76,7 @@ pub fn consider(test: TestType, message: &Message, limits: &Limits) -> Option<u6
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let request = message.to_request(test);
     let plan = Plan::of(test, &request, (local.ip(), local), limits).ok()?;
-    // As large as the kernel makes them unless it is told otherwise.
+    // The kernel's default sizes.
     let [send, receive] = plan.shapes(&request, (212_992, 212_992)).ok()?;
     let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
     plan.client
@@ -83,7 +84,7 @@ pub fn consider(test: TestType, message: &Message, limits: &Limits) -> Option<u6
         .then(|| bytes.sum())
 }
 
-/// Serves whoever comes to `listeners`, until a stop is asked for.
+/// Serves the clients of `listeners` until a stop is requested.
 ///
 /// # Errors
 /// `Io` when a listener breaks.
@@ -104,7 +105,7 @@ pub fn serve(listeners: &[TcpListener], limits: &Limits) -> Result<(), Failure> 
         while !stop::requested() {
             for (stream, place) in acceptor.attend(listeners).map_err(broken)? {
                 let client = thread::Builder::new().name("netperf client".to_owned());
-                // Without a thread the connection is closed, and the client told by that.
+                // Without a thread the connection is closed; the client sees that.
                 let _ = client.spawn_scoped(scope, move || {
                     session::attend(stream, shared);
                     drop(place);

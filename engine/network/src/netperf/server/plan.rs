@@ -1,4 +1,4 @@
-//! What a request comes to, once its numbers are found to be sensible. They come from anybody.
+//! A request once its numbers were validated: they come from untrusted clients.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -41,13 +41,13 @@ pub struct Plan {
     pub sends: bool,
     /// Whether it receives.
     pub receives: bool,
-    /// Whether every transaction has a connection of its own.
+    /// Whether each transaction uses a new connection.
     pub is_connection_test: bool,
     /// How long.
     pub extent: Extent,
     /// Options of the data sockets.
     pub options: Options,
-    /// Whether a UDP socket is connected to whoever sends first.
+    /// Whether a UDP socket is connected to the first sender.
     pub connects: bool,
     /// Where data are waited for; port zero for any.
     pub address: SocketAddr,

@@ -21,7 +21,7 @@ const WHOLE_MESSAGE: Duration = Duration::from_secs(5);
 const NEXT_WORD: Duration = Duration::from_secs(60);
 /// The passphrase comes within this.
 const PASSPHRASE: Duration = Duration::from_secs(20);
-/// The errno for a test that nobody has told us of.
+/// The errno for an unknown test.
 const UNKNOWN_TEST: i32 = 998;
 
 /// Serves one client until it has gone, or said what is not a message, or taken too long.
@@ -75,7 +75,7 @@ fn respond(message: &Message, control: &mut Control, shared: &SharedState) -> Re
         .cpu()
         .filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPU)
     {
-        // As the original: what cannot be is not done, and not told.
+        // As the original: what is impossible is ignored silently.
         let _ = place::pin_to(cpu);
     }
     let answer = match Type::of(message.type_word) {
@@ -109,7 +109,7 @@ fn calibration() -> Message {
     answer
 }
 
-/// Four fields of what the system is, which the original has ceased to tell as well.
+/// Four fields about the system, which the original no longer fills in either.
 fn system() -> Message {
     let mut answer = Message::new(Type::System.word() + 1, 0);
     let mut text = *b",Deprecated,Deprecated,Deprecated,Deprecated";

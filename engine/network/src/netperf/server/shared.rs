@@ -8,18 +8,18 @@ use std::sync::{Mutex, PoisonError};
 use super::Limits;
 use crate::networks::Network;
 
-/// The server as its clients see it.
+/// What the clients of a server share.
 pub struct SharedState<'a> {
     /// What they may take.
     pub limits: &'a Limits,
-    /// Where they are.
+    /// Their slots.
     pub places: Places,
-    /// What is left for their rings.
+    /// Memory left for their rings.
     pub memory: Memory,
 }
 
 impl<'a> SharedState<'a> {
-    /// Nobody is there.
+    /// No client yet.
     pub fn new(limits: &'a Limits) -> Self {
         Self {
             limits,
@@ -77,7 +77,7 @@ impl Drop for Place<'_> {
 pub struct Memory(AtomicU64);
 
 impl Memory {
-    /// A share of so many bytes; `None` when they are not left.
+    /// Reserves `bytes`; `None` if not enough are left.
     pub fn take(&self, bytes: u64) -> Option<Share<'_>> {
         let less = |left: u64| left.checked_sub(bytes);
         let taken = self

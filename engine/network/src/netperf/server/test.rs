@@ -31,7 +31,7 @@ use crate::netperf::message::{
 };
 use crate::watchdog::AbortReason;
 
-/// The first data come within this, or the client has forgotten us.
+/// Timeout for the first data.
 const FIRST_DATA: Duration = Duration::from_secs(60);
 /// Between two looks for a stop.
 const LOOK: Timespec = Timespec {
@@ -192,11 +192,11 @@ impl<'a> Prepared<'a> {
 const GRACE: Duration = Duration::from_secs(4);
 /// One that sends over TCP may have much on the way, over a slow path.
 const DRAIN_GRACE: Duration = Duration::from_secs(60);
-/// A client whose time is over, and who is silent for so long, has ended.
+/// After its time, a client that sends nothing for this long has ended.
 const SILENCE: Duration = Duration::from_millis(300);
-/// Datagrams that were counted, and of which none has come for so long, are lost.
+/// Counted datagrams that do not arrive within this are lost.
 const LOST: Duration = Duration::from_secs(1);
-/// Empty datagrams that tell the end: one might be lost.
+/// Empty datagrams that mark the end; several, as one might be lost.
 const FAREWELLS: usize = 3;
 
 /// What the loop left.
@@ -213,7 +213,7 @@ struct TransferResult {
 struct Done {
     /// What it counted.
     results: Results,
-    /// Why it ended before the test did, as the client is to be told instead.
+    /// Why it ended before the test did; sent to the client instead of results.
     cut: Option<Errno>,
     /// The data path.
     _link: Option<Link>,
@@ -268,7 +268,7 @@ fn cut_of(plan: &Plan, moved: &TransferResult, cause: Option<AbortReason>) -> Op
 }
 
 fn settings<'a>(plan: &Plan, control: &'a Control, limits: &Limits) -> Settings<'a> {
-    // TCP itself tells when all has come.
+    // TCP reports the end of the data itself.
     let ends_itself = !plan.is_udp && !plan.is_connection_test && !plan.is_exchange();
     let (at, silence) = match plan.extent {
         Extent::Timed(length) if !plan.receives && plan.sends => (length, None),

@@ -10,7 +10,7 @@ use crate::netperf::message::{Message, Request, TestType, RECEIVE, SEND};
 
 fn refusal(site: Site, test: &Test) -> String {
     let refused = run_at(site, test).err().expect("a refusal");
-    assert_eq!(refused.kind, wire::FailureKind::Far);
+    assert_eq!(refused.kind, wire::FailureKind::Far, "{}", refused.message);
     refused.message
 }
 

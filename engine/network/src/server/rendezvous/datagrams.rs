@@ -15,7 +15,7 @@ use crate::control::introduction::Introduction;
 use crate::failure::refused;
 use crate::flow::Flow;
 
-/// Waits until each socket has been told whose it is.
+/// Waits until the client of each socket has introduced itself.
 pub fn accept_flows(
     rendezvous: Rendezvous,
     introduction: &Introduction,

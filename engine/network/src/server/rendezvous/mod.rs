@@ -37,7 +37,7 @@ const LOOK: Timespec = Timespec {
 pub struct Rendezvous<'a> {
     work: &'a Work,
     sockets: Vec<Socket>,
-    /// What the client is told.
+    /// What is sent to the client.
     pub ready: Ready,
     /// Where a Unix socket is; removed with this.
     _directory: Option<Directory>,
