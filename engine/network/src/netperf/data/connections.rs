@@ -62,7 +62,7 @@ pub struct Dialer<'a> {
 }
 
 impl Dialer<'_> {
-    /// The next connection; `None` if the work ended first.
+    /// The next connection; `None` if the work, or the remote end's part, ended first.
     fn dial(&mut self, work: &Work) -> Called<Option<Socket>> {
         while work.goes_on() {
             let local = SocketAddr::new(self.local, self.next_port());
@@ -71,6 +71,13 @@ impl Dialer<'_> {
             match bound.and_then(|()| socket.connect(&self.remote.into())) {
                 Ok(()) => return Ok(Some(socket)),
                 Err(error) if self.is_passing(&error) => {}
+                // The remote end has ended its part between two connections; it reports why.
+                Err(error)
+                    if error.kind() == io::ErrorKind::ConnectionRefused
+                        && work.tally.transactions > 0 =>
+                {
+                    return Ok(None);
+                }
                 Err(error) => return named("connect", Err(error)),
             }
         }
