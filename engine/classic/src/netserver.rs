@@ -1,8 +1,8 @@
-//! `netserver`: its options, over the far end of netperf's own wire.
+//! `netserver`: its options, over the remote end of netperf's own wire.
 //!
 //! Differences from the original: every client has a thread instead of a process, and of more than
-//! thirty-two at a time, or twenty-four of one host, the rest waits a moment and is told that it is
-//! busy; whoever says nothing is not kept; a test that asks for more than an hour is
+//! thirty-two at a time, or twenty-four of one host, the rest waits a moment and is refused as
+//! busy; silent clients are dropped; a test that asks for more than an hour is
 //! refused; there is no log, and it is not started by inetd.
 
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use network::netperf::server::Limits;
 use wire::{Failure, FailureKind};
 
 use crate::bench::Bench;
-use crate::netperf::{fitting, refuse_json, release, version, Family, Place, CONTROL_PORT};
+use crate::netperf::{fitting, refuse_json, release, version, Family, Host, CONTROL_PORT};
 use crate::options::{self, Choice, Line};
 use crate::{help, Tool};
 
@@ -60,7 +60,7 @@ impl Tool for Netserver {
     }
 
     fn about(&self) -> &'static str {
-        "the far end of netperf, for any number of clients"
+        "the remote end of netperf, for any number of clients"
     }
 
     fn choices(&self) -> &'static [Choice] {
@@ -87,7 +87,7 @@ impl Tool for Netserver {
 
 /// A command line, understood.
 struct Request {
-    place: Place,
+    place: Host,
     port: u16,
     limits: Limits,
     in_background: bool,
@@ -101,7 +101,7 @@ impl Request {
             return Err(bad_parameter("options", message));
         }
         let mut request = Self {
-            place: Place::default(),
+            place: Host::default(),
             port: CONTROL_PORT,
             limits: Limits::default(),
             in_background: true,

@@ -13,7 +13,7 @@ use kit::failure::bad_parameter;
 use kit::Size;
 use network::netperf::server as netperf;
 use network::networks::Network;
-use network::serve::{listen, Limits, Offer, Server, MEMORY_BYTES};
+use network::server::{listen, Limits, Server, ServerConfig, MEMORY_BYTES};
 use serde::Serialize;
 use wire::{Failure, FAR_PORT, PROTOCOL};
 
@@ -92,14 +92,14 @@ enum Said {
 /// `BadJob` for arguments that cannot be, `Io` or `HostLacks` when it cannot listen.
 pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failure> {
     session::heed_signals()?;
-    let offer = offer(arguments)?;
+    let config = config(arguments)?;
     if arguments.until_eof {
         stdin_eof::stop_at_eof()?;
     }
     if arguments.netperf {
-        return speak_netperf(&offer, arguments, output);
+        return speak_netperf(&config, arguments, output);
     }
-    let server = Server::bind(offer)?;
+    let server = Server::bind(config)?;
     tell(server.addresses(), output);
     server.run();
     Ok(())
@@ -108,7 +108,7 @@ pub fn run(arguments: &ServeArguments, output: &mut Output) -> Result<(), Failur
 /// Serves those who speak netperf's protocol, in which nobody proves who it is: who may be served
 /// has to be said.
 fn speak_netperf(
-    offer: &Offer,
+    config: &ServerConfig,
     arguments: &ServeArguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -117,24 +117,24 @@ fn speak_netperf(
         let message = "--netperf: the address to serve is missing. Mend: add --bind ADDRESS";
         return Err(bad_parameter("bind", message));
     }
-    if let (Some(address), true) = (listen::open_to_others(&offer.bind), allowed.is_empty()) {
+    if let (Some(address), true) = (listen::open_to_others(&config.bind), allowed.is_empty()) {
         let message = format!(
             "--bind {address}: whoever reaches that address could use this netserver. Mend: add \
              --allow NETWORK, such as --allow 10.0.0.0/8, or bind a loopback address"
         );
         return Err(bad_parameter("bind", message));
     }
-    let listeners = listen::at(&offer.bind, offer.port)?;
+    let listeners = listen::at(&config.bind, config.port)?;
     let addresses = listeners.iter().map(TcpListener::local_addr);
     tell(addresses.filter_map(io::Result::ok).collect(), output);
     let limits = netperf::Limits {
-        clients: offer.limits.flows as usize,
-        test: offer.limits.time,
-        bytes: offer.limits.bytes,
-        memory_bytes: offer.limits.memory_bytes,
+        clients: config.limits.flows as usize,
+        test: config.limits.time,
+        bytes: config.limits.bytes,
+        memory_bytes: config.limits.memory_bytes,
         networks: (!allowed.is_empty()).then(|| allowed.clone()),
-        data_ports: offer.data_ports.clone(),
-        passphrase: offer.secret.clone(),
+        data_ports: config.data_ports.clone(),
+        passphrase: config.secret.clone(),
         ..netperf::Limits::default()
     };
     netperf::serve(&listeners, &limits)
@@ -148,9 +148,9 @@ fn tell(addresses: Vec<SocketAddr>, output: &mut Output) {
     });
 }
 
-fn offer(arguments: &ServeArguments) -> Result<Offer, Failure> {
+fn config(arguments: &ServeArguments) -> Result<ServerConfig, Failure> {
     let secret_file = arguments.secret_file.as_deref();
-    Ok(Offer {
+    Ok(ServerConfig {
         engine: VERSION.to_owned(),
         bind: match arguments.bind.is_empty() {
             true => loopback(),

@@ -6,11 +6,11 @@ use std::io;
 use kit::failure::failure;
 use wire::{Failure, FailureKind};
 
-/// What a client is told when the far end is stopped.
-pub const STOPPED: &str = "the far end was stopped";
+/// What a client is told when the server is stopped.
+pub const STOPPED: &str = "the server was stopped";
 
-/// The far end cannot be reached, refused, or vanished.
-pub fn far(message: impl Into<String>) -> Failure {
+/// The server cannot be reached, refused, or vanished.
+pub fn peer_failure(message: impl Into<String>) -> Failure {
     failure(FailureKind::Far, message)
 }
 

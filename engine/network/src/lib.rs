@@ -1,22 +1,23 @@
-//! The network instrument: workloads between two ends, and both ends of them.
+//! The network instrument: workloads between a client and a server, and both of them.
 //!
 //! ```text
-//! workload ─► near ─┬─► control ◄─┬─ serve        what is agreed, and told afterwards
-//!                   └─► flow ◄────┘               loops that move data, the same at both ends
-//!                        └─► socket
+//! workload ─► client ─┬─► control ◄─┬─ server     what is agreed, and reported afterwards
+//!                     └─► flow ◄────┘             loops that move data, the same at both ends
+//!                          └─► socket
 //! ```
 
+pub mod client;
 pub mod control;
+pub mod cpu;
 pub mod failure;
 pub mod flow;
-pub mod lifeline;
-pub mod near;
 pub mod netperf;
 pub mod networks;
 pub mod placement;
 pub mod region;
-pub mod serve;
+pub mod server;
 pub mod side;
 pub mod socket;
 pub mod stop;
+pub mod watchdog;
 pub mod workload;

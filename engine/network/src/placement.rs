@@ -82,7 +82,8 @@ impl Placement {
             return Ok(None);
         }
         if !place::team_cpus().is_empty() {
-            // The conditions of the job have pinned this thread; what is said here goes before them.
+            // The conditions of the job have pinned this thread; what is said here goes before
+            // them.
             sched_setaffinity(None, &everywhere()).map_err(cannot)?;
         }
         let conditions = ConditionsWanted {

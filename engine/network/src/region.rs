@@ -137,11 +137,11 @@ impl Looks {
 
     /// Divides a reading into slices that end with the looks.
     fn divide(&self, reading: &mut kit::Reading) {
-        let whole = [reading.operations, reading.bytes];
-        let last = (reading.elapsed_ns, whole);
+        let total = [reading.operations, reading.bytes];
+        let last = (reading.elapsed_ns, total);
         let counts = self.0.iter().map(|look| (look.at_ns, look.count));
         let inside = counts.filter(|(at_ns, count)| {
-            *at_ns < reading.elapsed_ns && count[0] <= whole[0] && count[1] <= whole[1]
+            *at_ns < reading.elapsed_ns && count[0] <= total[0] && count[1] <= total[1]
         });
         let mut before = [0; 2];
         let slice = |(end_ns, count): (u64, [u64; 2])| {

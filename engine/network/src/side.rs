@@ -6,6 +6,8 @@ use std::fs;
 use kit::gauges;
 use wire::Side;
 
+use crate::cpu::Times;
+
 /// Counters of protocols in the network namespace of this thread: a line of names, a line of
 /// values.
 const TABLES: [&str; 2] = [
@@ -19,17 +21,9 @@ const SOFTNET: &str = "/proc/thread-self/net/softnet_stat";
 /// An end at an instant.
 #[derive(Debug, Clone, Default)]
 pub struct Sight {
-    time: CpuTime,
+    time: Times,
     own_s: [f64; 2],
     counters: BTreeMap<String, u64>,
-}
-
-/// Of all CPUs together, in clock ticks.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct CpuTime {
-    busy: u64,
-    all: u64,
-    cpus: u32,
 }
 
 impl Sight {
@@ -50,9 +44,8 @@ impl Sight {
                     .map(|text| parse_softnet(&text)),
             )
             .collect();
-        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         Self {
-            time: parse_stat(&stat),
+            time: Times::now().unwrap_or_default(),
             own_s: gauges::own_cpu().map(|time| time.as_secs_f64()),
             counters,
         }
@@ -60,17 +53,17 @@ impl Sight {
 
     /// What happened since `before`; what was moved is for others to say.
     pub fn since(&self, before: &Self) -> Side {
-        let ticks = |now: u64, then: u64| now.saturating_sub(then) as f64;
-        let all = ticks(self.time.all, before.time.all);
+        let (now, then) = (self.time.work_and_all(), before.time.work_and_all());
+        let [work, all] = [0, 1].map(|index| now[index].saturating_sub(then[index]) as f64);
         let grown = |(name, &now): (&String, &u64)| {
             let more = now.saturating_sub(before.counters.get(name).copied().unwrap_or(0));
             (more > 0).then(|| (name.clone(), more))
         };
         Side {
             host: host(),
-            cpus: self.time.cpus,
+            cpus: self.time.cpus(),
             busy: match all > 0.0 {
-                true => ticks(self.time.busy, before.time.busy) / all,
+                true => work / all,
                 false => 0.0,
             },
             user_s: self.own_s[0] - before.own_s[0],
@@ -85,25 +78,6 @@ impl Sight {
 pub fn host() -> String {
     let id = fs::read_to_string(BOOT).unwrap_or_default();
     id.trim().to_owned()
-}
-
-/// `cpu user nice system idle iowait irq softirq steal guest guest_nice`: the last two are in the
-/// first two already.
-fn parse_stat(stat: &str) -> CpuTime {
-    let mut lines = stat.lines();
-    let first = lines.next().unwrap_or_default();
-    let ticks: Vec<u64> = first
-        .split_ascii_whitespace()
-        .skip(1)
-        .take(8)
-        .map_while(|field| field.parse().ok())
-        .collect();
-    let field = |index: usize| ticks.get(index).copied().unwrap_or(0);
-    CpuTime {
-        busy: [0, 1, 2, 5, 6].map(field).iter().sum(),
-        all: ticks.iter().sum(),
-        cpus: lines.take_while(|line| line.starts_with("cpu")).count() as u32,
-    }
 }
 
 /// Pairs of lines, `Udp: InDatagrams …` and `Udp: 5 …`, as `UdpInDatagrams`. Gauges may be
@@ -149,18 +123,6 @@ fn parse_softnet(text: &str) -> (String, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn busy_is_work_and_not_waiting() {
-        let stat = "cpu  10 20 30 1000 500 7 8 9 5 5\ncpu0 1 2\ncpu1 1 2\nintr 5\n";
-        let wanted = CpuTime {
-            busy: 75,
-            all: 1_584,
-            cpus: 2,
-        };
-        assert_eq!(parse_stat(stat), wanted);
-        assert_eq!(parse_stat(""), CpuTime::default());
-    }
 
     #[test]
     fn counters_have_the_names_of_their_protocols() {

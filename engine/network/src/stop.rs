@@ -1,4 +1,4 @@
-//! A request to end, of one far end or of the whole process.
+//! A request to end, of one server or of the whole process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;

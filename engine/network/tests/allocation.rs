@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::Served;
 use kit::team::{Finish, Member};
 use kit::{OperationProbe, PassProbe, Probe};
+use network::client::{LocalPart, ServerConnection};
 use network::control::message::{Limit, Messages, Receive, Role, Send, Transport, Work};
 use network::flow::{part, Flow};
-use network::near::{Far, Own};
 use network::placement::Wanted;
 use network::socket::SocketOptions;
 use testing::{allocations, Counting};
@@ -73,7 +73,7 @@ fn allocations_of<P: Probe + Default + std::marker::Send>(
         longest_s: 5.0,
         look_s: 0.1,
     };
-    let own = Own {
+    let local = LocalPart {
         options: SocketOptions::default(),
         threads: 1,
         finish: Finish::Everyone,
@@ -89,8 +89,8 @@ fn allocations_of<P: Probe + Default + std::marker::Send>(
         seen.store(allocations::of_this_thread() - before, Ordering::Relaxed);
         done
     };
-    let mut far = Far::dial(&served.far()).unwrap();
-    far.measure::<P, _>(&work, &own, attend).unwrap();
+    let mut far = ServerConnection::open(&served.far()).unwrap();
+    far.measure::<P, _>(&work, &local, attend).unwrap();
     seen.into_inner()
 }
 

@@ -8,8 +8,8 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{offer, Served};
-use network::control::message::{Hello, ToFar, VERSION};
+use common::{config, Served};
+use network::control::message::{Hello, ToServer, VERSION};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{json, Value};
@@ -47,7 +47,7 @@ impl Stranger {
             version: VERSION,
             proof: None,
         };
-        client.say(&serde_json::to_value(ToFar::Hello(hello)).unwrap());
+        client.say(&serde_json::to_value(ToServer::Hello(hello)).unwrap());
         client
     }
 
@@ -406,9 +406,9 @@ fn clients_wait_a_moment_for_the_one_before_and_are_told_when_it_stays() {
 
 #[test]
 fn who_does_not_know_the_secret_takes_no_place() {
-    let served = Served::offering(network::serve::Offer {
+    let served = Served::offering(network::server::ServerConfig {
         secret: Some("in the lists".to_owned()),
-        ..offer("127.0.0.1")
+        ..config("127.0.0.1")
     });
     for proof in [
         None,
@@ -417,7 +417,7 @@ fn who_does_not_know_the_secret_takes_no_place() {
         Some("é".repeat(400)),
     ] {
         let mut stranger = Stranger::at(served.address);
-        let hello = ToFar::Hello(Hello {
+        let hello = ToServer::Hello(Hello {
             version: VERSION,
             proof,
         });
@@ -434,7 +434,9 @@ fn who_does_not_know_the_secret_takes_no_place() {
 #[test]
 fn an_address_that_others_reach_wants_a_secret() {
     for address in ["0.0.0.0", "::", "192.0.2.1", "::ffff:192.0.2.1"] {
-        let failure = network::serve::Server::bind(offer(address)).err().unwrap();
+        let failure = network::server::Server::bind(config(address))
+            .err()
+            .unwrap();
         assert_eq!(failure.parameter.as_deref(), Some("bind"), "{address}");
         assert!(
             failure.message.contains("--secret-file"),
@@ -443,6 +445,6 @@ fn an_address_that_others_reach_wants_a_secret() {
         );
     }
     for loopback in ["127.0.0.9", "::ffff:127.0.0.1"] {
-        network::serve::Server::bind(offer(loopback)).unwrap();
+        network::server::Server::bind(config(loopback)).unwrap();
     }
 }

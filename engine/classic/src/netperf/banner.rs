@@ -24,13 +24,13 @@ pub fn banner(request: &Request, ends: &Ends) -> String {
     if title.contains("REQUEST/RESPONSE") {
         tags += &format!(" : first burst {}", test.burst);
     }
-    if request.cpu.is_some() || test.far.cpu.is_some() {
+    if request.cpu.is_some() || test.remote.cpu.is_some() {
         tags += " : cpu bind";
     }
     format!(
         "{title} from {} to {}{tags}\n",
-        end(&ends.near),
-        end(&ends.far)
+        end(&ends.local),
+        end(&ends.remote)
     )
 }
 

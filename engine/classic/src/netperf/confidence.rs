@@ -76,8 +76,8 @@ impl Default for Goal {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Widths {
     pub result: f64,
-    pub near_cpu: f64,
-    pub far_cpu: f64,
+    pub local_cpu: f64,
+    pub remote_cpu: f64,
 }
 
 impl Goal {
@@ -93,8 +93,8 @@ impl Goal {
         Some(Widths {
             result: width(|figures| figures.throughput),
             // What was not measured does not vary.
-            near_cpu: width(|figures| figures.near.busy.unwrap_or_default()),
-            far_cpu: width(|figures| figures.far.busy.unwrap_or_default()),
+            local_cpu: width(|figures| figures.local.busy.unwrap_or_default()),
+            remote_cpu: width(|figures| figures.remote.busy.unwrap_or_default()),
         })
     }
 
@@ -102,12 +102,12 @@ impl Goal {
     pub fn is_met(&self, widths: &Widths) -> bool {
         let Widths {
             result,
-            near_cpu,
-            far_cpu,
+            local_cpu,
+            remote_cpu,
         } = *widths;
         let widest = match self.result_only {
             true => result,
-            false => result.max(near_cpu).max(far_cpu),
+            false => result.max(local_cpu).max(remote_cpu),
         };
         widest <= self.width
     }
@@ -142,8 +142,8 @@ pub fn warning(widths: &Widths) -> String {
          !!!                       Local CPU util  : {:.3}%\n\
          !!!                       Remote CPU util : {:.3}%\n\n",
         100.0 * widths.result,
-        100.0 * widths.near_cpu,
-        100.0 * widths.far_cpu,
+        100.0 * widths.local_cpu,
+        100.0 * widths.remote_cpu,
     )
 }
 
@@ -160,11 +160,11 @@ mod tests {
             rates: [0.0; 4],
             transactions: 0.0,
             round_trip_us: None,
-            near: Load {
+            local: Load {
                 busy: Some(busy),
                 service_demand_us: None,
             },
-            far: Load::default(),
+            remote: Load::default(),
         };
         results.iter().zip(busy).map(figures).collect()
     }
@@ -180,7 +180,7 @@ mod tests {
         let four = repetitions(&[10.0, 12.0, 12.0, 10.0], &[0.5; 4]);
         let widths = goal.widths(&four).unwrap();
         assert!((widths.result - 2.0 * 3.182 / 3_f64.sqrt() / 11.0).abs() < 1e-12);
-        assert_eq!((widths.near_cpu, widths.far_cpu), (0.0, 0.0));
+        assert_eq!((widths.local_cpu, widths.remote_cpu), (0.0, 0.0));
     }
 
     #[test]

@@ -6,9 +6,9 @@ use kit::failure::bad_parameter;
 use network::netperf::client::Test;
 use wire::Failure;
 
-use super::request::{Family, Place, Request};
+use super::request::{Family, Host, Request};
 
-/// One end of the data connection, as banner and selectors tell it.
+/// One end of the data connection, as banner and selectors print it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// As it was named.
@@ -20,8 +20,8 @@ pub struct End {
 /// Both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ends {
-    pub near: End,
-    pub far: End,
+    pub local: End,
+    pub remote: End,
 }
 
 impl End {
@@ -37,8 +37,8 @@ impl End {
 /// Addresses of the control connection.
 pub struct Route {
     /// Where a netserver may be; the first that answers is taken.
-    pub far: Vec<SocketAddr>,
-    pub near: Option<SocketAddr>,
+    pub remote: Vec<SocketAddr>,
+    pub local: Option<SocketAddr>,
 }
 
 impl Request {
@@ -47,76 +47,80 @@ impl Request {
     /// # Errors
     /// `BadJob`: a name leads nowhere.
     pub fn route(&self) -> Result<Route, Failure> {
-        let near = self.control.near.addresses("-L")?;
-        let mut place = self.control.far.clone();
+        let local = self.control.local.addresses("-L")?;
+        let mut place = self.control.remote.clone();
         if place.family == Family::Any {
-            place.family = near.first().map_or(self.control.near.family, Family::of);
+            place.family = local.first().map_or(self.control.local.family, Family::of);
         }
         place
             .name
             .get_or_insert_with(|| host(place.family).to_owned());
-        let far = place.addresses("-H")?;
-        let port = self.control.near_port;
-        let any = (port > 0).then(|| any(&far[0]));
-        let near = near.first().copied().or(any);
+        let remote = place.addresses("-H")?;
+        let port = self.control.local_port;
+        let any = (port > 0).then(|| any(&remote[0]));
+        let local = local.first().copied().or(any);
         Ok(Route {
-            far: far
+            remote: remote
                 .into_iter()
                 .map(|address| SocketAddr::new(address, self.control.port))
                 .collect(),
-            near: near.map(|address| SocketAddr::new(address, port)),
+            local: local.map(|address| SocketAddr::new(address, port)),
         })
     }
 
-    /// The ends of the data connection, beside a control connection to `far`; they are filled in
+    /// The ends of the data connection, beside a control connection to `remote`; they are filled in
     /// in `test`.
     ///
     /// # Errors
     /// `BadJob`: a name leads nowhere.
-    pub fn ends(&self, far: IpAddr, test: &mut Test) -> Result<Ends, Failure> {
-        let far_name = self.control.far.name.as_deref();
-        let far_name = far_name.unwrap_or(host(Family::of(&far)));
-        let is_said = self.far_data != Place::default();
-        let far_place = Place {
-            name: self.far_data.name.clone().or(Some(far_name.to_owned())),
-            family: match self.far_data.family {
-                Family::Any => Family::of(&far),
+    pub fn ends(&self, remote: IpAddr, test: &mut Test) -> Result<Ends, Failure> {
+        let remote_name = self.control.remote.name.as_deref();
+        let remote_name = remote_name.unwrap_or(host(Family::of(&remote)));
+        let is_said = self.remote_data != Host::default();
+        let remote_place = Host {
+            name: self
+                .remote_data
+                .name
+                .clone()
+                .or(Some(remote_name.to_owned())),
+            family: match self.remote_data.family {
+                Family::Any => Family::of(&remote),
                 said => said,
             },
         };
-        let far_data = match is_said {
-            true => far_place.addresses("-H")?.first().copied(),
+        let remote_data = match is_said {
+            true => remote_place.addresses("-H")?.first().copied(),
             false => None,
         };
-        let far_address = far_data.unwrap_or(far);
-        let near_place = match self.near_data.name {
-            Some(_) => &self.near_data,
-            None => &self.control.near,
+        let remote_address = remote_data.unwrap_or(remote);
+        let local_place = match self.local_data.name {
+            Some(_) => &self.local_data,
+            None => &self.control.local,
         };
-        let near_address = near_place.addresses("-L")?;
-        let same = |address: &&IpAddr| Family::of(address) == Family::of(&far_address);
-        let near_data = near_address.iter().find(same).copied();
-        if near_data.is_none() && !near_address.is_empty() {
+        let local_address = local_place.addresses("-L")?;
+        let same = |address: &&IpAddr| Family::of(address) == Family::of(&remote_address);
+        let local_data = local_address.iter().find(same).copied();
+        if local_data.is_none() && !local_address.is_empty() {
             let message = "option -L: the data connection begins and ends in different families";
             return Err(bad_parameter("-L", message));
         }
-        test.far.address = far_data;
-        test.near.address = near_data;
-        let any = any(&far_address);
+        test.remote.address = remote_data;
+        test.local.address = local_data;
+        let any = any(&remote_address);
         Ok(Ends {
-            near: End {
-                name: match &near_place.name {
+            local: End {
+                name: match &local_place.name {
                     Some(name) => name.clone(),
                     None if any.is_ipv6() => "::0".to_owned(),
                     None => any.to_string(),
                 },
-                address: near_data.unwrap_or(any),
-                port: test.near.port,
+                address: local_data.unwrap_or(any),
+                port: test.local.port,
             },
-            far: End {
-                name: far_place.name.unwrap_or_default(),
-                address: far_address,
-                port: test.far.port,
+            remote: End {
+                name: remote_place.name.unwrap_or_default(),
+                address: remote_address,
+                port: test.remote.port,
             },
         })
     }
@@ -145,16 +149,16 @@ mod tests {
     /// Where the control connection of `line` may go, and where it comes from.
     fn route(line: &str) -> (Vec<String>, Option<String>) {
         let route = request(line).route().unwrap();
-        let far = route.far.iter().map(SocketAddr::to_string).collect();
-        (far, route.near.map(|address| address.to_string()))
+        let remote = route.remote.iter().map(SocketAddr::to_string).collect();
+        (remote, route.local.map(|address| address.to_string()))
     }
 
     /// Both ends of the data connection of `line`, and the addresses that the test is given.
-    fn ends(line: &str, far: &str) -> (Ends, [Option<String>; 2]) {
+    fn ends(line: &str, remote: &str) -> (Ends, [Option<String>; 2]) {
         let request = request(line);
         let mut test = request.test.clone();
-        let ends = request.ends(far.parse().unwrap(), &mut test).unwrap();
-        let given = [test.near.address, test.far.address];
+        let ends = request.ends(remote.parse().unwrap(), &mut test).unwrap();
+        let given = [test.local.address, test.remote.address];
         (ends, given.map(|address| address.map(|ip| ip.to_string())))
     }
 
@@ -163,9 +167,9 @@ mod tests {
         let to = |address: &str| vec![address.to_owned()];
         assert_eq!(route("-H 10.0.0.2"), (to("10.0.0.2:12865"), None));
         assert_eq!(route("-6"), (to("[::1]:12865"), None));
-        let (far, near) = route("-H 10.0.0.2 -L 10.0.0.1 -p 5,6");
+        let (remote, local) = route("-H 10.0.0.2 -L 10.0.0.1 -p 5,6");
         assert_eq!(
-            (far, near.as_deref()),
+            (remote, local.as_deref()),
             (to("10.0.0.2:5"), Some("10.0.0.1:6"))
         );
         assert_eq!(route("-H ::1 -p 5,6").1.as_deref(), Some("[::]:6"));
@@ -182,8 +186,8 @@ mod tests {
         assert_eq!(both, crate::netperf::specimen::ends());
         assert_eq!(given, [None, None]);
         let (both, given) = ends("-H ::1 -- -P 7,8", "::1");
-        assert_eq!((both.near.name.as_str(), both.near.port), ("::0", 7));
-        assert_eq!((both.far.name.as_str(), both.far.port), ("::1", 8));
+        assert_eq!((both.local.name.as_str(), both.local.port), ("::0", 7));
+        assert_eq!((both.remote.name.as_str(), both.remote.port), ("::1", 8));
         assert_eq!(given, [None, None]);
         let address = |text: &str| Some(text.to_owned());
         let (_, given) = ends("-H 10.0.0.2 -L 10.0.0.1", "10.0.0.2");
@@ -193,18 +197,18 @@ mod tests {
             "10.0.0.2",
         );
         assert_eq!(given, [address("10.1.0.1"), address("10.1.0.2")]);
-        assert_eq!(both.far.name, "10.1.0.2");
+        assert_eq!(both.remote.name, "10.1.0.2");
         let (both, given) = ends("-H localhost -- -6 -H ::1", "127.0.0.1");
         assert_eq!(given, [None, address("::1")]);
-        assert_eq!(both.far.family_number(), libc::AF_INET6);
+        assert_eq!(both.remote.family_number(), libc::AF_INET6);
     }
 
     #[test]
     fn families_that_do_not_fit_are_refused() {
         let request = request("-H 127.0.0.1 -- -L ::1");
         let mut test = request.test.clone();
-        let far = Ipv4Addr::LOCALHOST.into();
-        let failure = request.ends(far, &mut test).unwrap_err();
+        let remote = Ipv4Addr::LOCALHOST.into();
+        let failure = request.ends(remote, &mut test).unwrap_err();
         assert!(
             failure.message.contains("different families"),
             "{}",

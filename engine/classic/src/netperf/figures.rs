@@ -10,14 +10,14 @@ pub struct Figures {
     pub elapsed_s: f64,
     /// In units per second: transactions, or the bytes that arrived.
     pub throughput: f64,
-    /// Sent and received here, then at the far end; in units of bytes per second.
+    /// Sent and received here, then at the remote end; in units of bytes per second.
     pub rates: [f64; 4],
     /// Transactions per second; zero for streams.
     pub transactions: f64,
     /// Mean time between a request and its response, in µs; `None` for none.
     pub round_trip_us: Option<f64>,
-    pub near: Load,
-    pub far: Load,
+    pub local: Load,
+    pub remote: Load,
 }
 
 /// What it cost an end; `None` where that was not measured, or nothing was done.
@@ -32,46 +32,46 @@ pub struct Load {
 impl Figures {
     /// Of a repetition with `burst` requests on the way besides the first.
     pub fn of(kind: Kind, burst: u32, unit: Unit, outcome: &Outcome) -> Self {
-        let Outcome { near, far, .. } = outcome;
+        let Outcome { local, remote, .. } = outcome;
         let elapsed_s = outcome.elapsed_s;
         let rate = |bytes: u64| unit.of_bytes().count(bytes as f64) / elapsed_s;
-        let transactions = near.transactions as f64;
+        let transactions = local.transactions as f64;
         let counts_transactions = unit == Unit::Transactions;
         let units = match counts_transactions {
             true => transactions,
             // What the receiver got; of transactions, both directions.
             false if kind.counts_transactions() || kind.sends() => {
-                (far.sent_bytes + far.received_bytes) as f64
+                (remote.sent_bytes + remote.received_bytes) as f64
             }
-            false => near.received_bytes as f64,
+            false => local.received_bytes as f64,
         };
         // At both ends it is related to what this end moved.
         let work = match counts_transactions {
             true => transactions,
-            false => (near.sent_bytes + near.received_bytes) as f64 / 1024.0,
+            false => (local.sent_bytes + local.received_bytes) as f64 / 1024.0,
         };
         Self {
             elapsed_s,
             throughput: unit.count(units) / elapsed_s,
             rates: [
-                rate(near.sent_bytes),
-                rate(near.received_bytes),
-                rate(far.sent_bytes),
-                rate(far.received_bytes),
+                rate(local.sent_bytes),
+                rate(local.received_bytes),
+                rate(remote.sent_bytes),
+                rate(remote.received_bytes),
             ],
             transactions: match kind.counts_transactions() {
                 true => transactions / elapsed_s,
                 false => 0.0,
             },
-            round_trip_us: (outcome.near.transactions > 0).then(|| {
+            round_trip_us: (outcome.local.transactions > 0).then(|| {
                 let on_the_way = match kind.is_connection_test() {
                     true => 1.0,
                     false => 1.0 + f64::from(burst),
                 };
                 1e6 * (elapsed_s - outcome.paced_s) / transactions * on_the_way
             }),
-            near: Load::of(near, elapsed_s, work),
-            far: Load::of(far, elapsed_s, work),
+            local: Load::of(local, elapsed_s, work),
+            remote: Load::of(remote, elapsed_s, work),
         }
     }
 
@@ -84,18 +84,18 @@ impl Figures {
             values.map(|values| values.iter().sum::<f64>() / count)
         };
         Self {
-            elapsed_s: mean(&|one| one.elapsed_s),
-            throughput: mean(&|one| one.throughput),
-            rates: [0, 1, 2, 3].map(|at| mean(&|one| one.rates[at])),
-            transactions: mean(&|one| one.transactions),
-            round_trip_us: known(&|one| one.round_trip_us),
-            near: Load {
-                busy: known(&|one| one.near.busy),
-                service_demand_us: known(&|one| one.near.service_demand_us),
+            elapsed_s: mean(&|figures| figures.elapsed_s),
+            throughput: mean(&|figures| figures.throughput),
+            rates: [0, 1, 2, 3].map(|at| mean(&|figures| figures.rates[at])),
+            transactions: mean(&|figures| figures.transactions),
+            round_trip_us: known(&|figures| figures.round_trip_us),
+            local: Load {
+                busy: known(&|figures| figures.local.busy),
+                service_demand_us: known(&|figures| figures.local.service_demand_us),
             },
-            far: Load {
-                busy: known(&|one| one.far.busy),
-                service_demand_us: known(&|one| one.far.service_demand_us),
+            remote: Load {
+                busy: known(&|figures| figures.remote.busy),
+                service_demand_us: known(&|figures| figures.remote.service_demand_us),
             },
         }
     }

@@ -8,12 +8,10 @@
 //! a level, and leaves the width at 5 %; every test has the options and selectors of the omni
 //! tests, and is repeated as often as -i says; the rates of UDP_STREAM and of the selectors are
 //! means over the repetitions; -f b prints bits; nothing wraps at 2³²; TCP_MAERTS with CPUs names
-//! the same sockets as without; alignments are told where the original tells an offset.
+//! the same sockets as without; alignments are printed where the original prints an offset.
 
 mod banner;
-mod choices;
 mod confidence;
-mod driver;
 mod ends;
 mod figures;
 mod interim;
@@ -25,17 +23,14 @@ mod selectors;
 mod specimen;
 mod table;
 mod units;
-mod words;
 
 use std::ffi::{OsStr, OsString};
 
 use kit::failure::bad_parameter;
 use wire::Failure;
 
-use self::choices::{GLOBAL, SPECIFIC};
-pub use self::request::{release, Family, Place, CONTROL_PORT};
-use self::request::{Asks, Request};
-pub use self::words::fitting;
+pub use self::request::{fitting, release, Family, Host, CONTROL_PORT};
+use self::request::{Asks, Request, GLOBAL, SPECIFIC};
 use crate::bench::Bench;
 use crate::blame::blame;
 use crate::options::Choice;
@@ -47,16 +42,16 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("client_ports", "-p"),
     ("count", "-l"),
     ("data_port", "-P"),
-    ("far align", "-A"),
-    ("far offset", "-O"),
-    ("far size", "-m or -M"),
-    ("far width", "-W"),
-    ("far.fill", "-F"),
-    ("far.receive_buffer", "-S"),
-    ("far.send_buffer", "-S"),
-    ("near", "-a, -m, -M or -W"),
-    ("near.address", "-L"),
-    ("near.fill", "-F"),
+    ("remote align", "-A"),
+    ("remote offset", "-O"),
+    ("remote size", "-m or -M"),
+    ("remote width", "-W"),
+    ("remote.fill", "-F"),
+    ("remote.receive_buffer", "-S"),
+    ("remote.send_buffer", "-S"),
+    ("local", "-a, -m, -M or -W"),
+    ("local.address", "-L"),
+    ("local.fill", "-F"),
     ("request_size", "-r"),
     ("response_size", "-r"),
     ("seconds", "-l"),

@@ -55,13 +55,13 @@ impl<'r> Report<'r> {
     }
 
     /// The letter of the method by which the use of the CPUs was measured here.
-    pub fn near_method(&self) -> char {
-        method(&self.last.near)
+    pub fn local_method(&self) -> char {
+        method(&self.last.local)
     }
 
-    /// The same of the far end.
-    pub fn far_method(&self) -> char {
-        method(&self.last.far)
+    /// The same of the remote end.
+    pub fn remote_method(&self) -> char {
+        method(&self.last.remote)
     }
 }
 

@@ -1,10 +1,14 @@
 //! A test, from its banner to its figures.
 
 use std::fs;
+use std::sync::mpsc;
+use std::thread;
 
+use kit::failure::{bad_parameter, failure};
 use kit::histogram::Histogram;
-use network::netperf::client::{Outcome, Site, Test};
-use wire::Failure;
+use kit::place;
+use network::netperf::client::{self, Interim, Outcome, Site, Test};
+use wire::{Failure, FailureKind};
 
 use super::banner::banner;
 use super::confidence;
@@ -59,17 +63,17 @@ fn connect(
 ) -> Result<(Box<dyn Netserver>, Ends), Failure> {
     let route = request.route()?;
     let mut failed = None;
-    for far in route.far {
+    for remote in route.remote {
         let site = Site {
-            far,
-            near: route.near,
+            remote,
+            local: route.local,
             passphrase: request.control.passphrase.clone(),
             generation: request.control.generation,
         };
         match bench.call_netserver(site) {
             Ok(netserver) => {
                 let mut test = request.test.clone();
-                let ends = request.ends(far.ip(), &mut test)?;
+                let ends = request.ends(remote.ip(), &mut test)?;
                 request.test = test;
                 return Ok((netserver, ends));
             }
@@ -151,6 +155,38 @@ fn text(report: &Report, selection: Option<&Selection>) -> String {
             warning.unwrap_or_default() + &table::table(report)
         }
     }
+}
+
+/// Over the wire. The local end has a thread of its own: figures on the way are printed by the one
+/// that holds standard output.
+impl Netserver for client::Netserver {
+    fn run(
+        &mut self,
+        test: &Test,
+        cpu: Option<u32>,
+        observer: &mut dyn FnMut(Interim),
+    ) -> Result<Outcome, Failure> {
+        let (sender, interims) = mpsc::channel();
+        thread::scope(|scope| {
+            let local_end = scope.spawn(move || {
+                cpu.map_or(Ok(()), pin_to)?;
+                self.run(test, &mut |interim| {
+                    // The receiver is there for as long as the sender is.
+                    let _ = sender.send(interim);
+                })
+            });
+            interims.into_iter().for_each(observer);
+            let defect = || failure(FailureKind::Internal, "the engine has a defect");
+            local_end.join().unwrap_or_else(|_| Err(defect()))
+        })
+    }
+}
+
+fn pin_to(cpu: u32) -> Result<(), Failure> {
+    place::pin_to(cpu).map_err(|error| {
+        let message = format!("option -T: cannot run on CPU {cpu}: {error}");
+        bad_parameter("-T", message)
+    })
 }
 
 #[cfg(test)]

@@ -21,12 +21,12 @@ pub fn ends() -> Ends {
         port: 0,
     };
     Ends {
-        near: end("0.0.0.0", Ipv4Addr::UNSPECIFIED),
-        far: end("127.0.0.1", Ipv4Addr::LOCALHOST),
+        local: end("0.0.0.0", Ipv4Addr::UNSPECIFIED),
+        remote: end("127.0.0.1", Ipv4Addr::LOCALHOST),
     }
 }
 
-/// What two ends tell that moved nothing, in one second.
+/// The reports of two ends that moved nothing, in one second.
 pub fn nothing() -> Outcome {
     let side = Side {
         send_buffer: buffer(16_384, 4_194_304),
@@ -35,8 +35,8 @@ pub fn nothing() -> Outcome {
         ..Side::default()
     };
     Outcome {
-        near: side.clone(),
-        far: side,
+        local: side.clone(),
+        remote: side,
         elapsed_s: 1.0,
         paced_s: 0.0,
         segment_size: Some(65_483),
@@ -45,24 +45,24 @@ pub fn nothing() -> Outcome {
     }
 }
 
-/// The near end sent so many times as much, and the far end received all.
+/// The local end sent `sends` messages of `size` bytes, and the remote end received all.
 pub fn stream(sends: u64, size: u32) -> Outcome {
     let mut outcome = nothing();
     let bytes = sends * u64::from(size);
-    outcome.near.sends = sends;
-    outcome.near.sent_bytes = bytes;
-    outcome.near.send_size = Some(size);
-    outcome.far.receives = sends / 4;
-    outcome.far.received_bytes = bytes;
-    outcome.far.receive_size = Some(131_072);
+    outcome.local.sends = sends;
+    outcome.local.sent_bytes = bytes;
+    outcome.local.send_size = Some(size);
+    outcome.remote.receives = sends / 4;
+    outcome.remote.received_bytes = bytes;
+    outcome.remote.receive_size = Some(131_072);
     outcome
 }
 
 /// The same with the ends exchanged.
 pub fn reversed(outcome: Outcome) -> Outcome {
     Outcome {
-        near: outcome.far,
-        far: outcome.near,
+        local: outcome.remote,
+        remote: outcome.local,
         ..outcome
     }
 }
@@ -70,7 +70,7 @@ pub fn reversed(outcome: Outcome) -> Outcome {
 /// So many requests and responses of one byte.
 pub fn exchange(transactions: u64) -> Outcome {
     let mut outcome = nothing();
-    for side in [&mut outcome.near, &mut outcome.far] {
+    for side in [&mut outcome.local, &mut outcome.remote] {
         side.transactions = transactions;
         side.sends = transactions;
         side.receives = transactions;
@@ -82,8 +82,8 @@ pub fn exchange(transactions: u64) -> Outcome {
 }
 
 /// The outcome with CPUs that were busy for these shares.
-pub fn with_cpu(mut outcome: Outcome, near: f64, far: f64) -> Outcome {
-    for (side, busy) in [(&mut outcome.near, near), (&mut outcome.far, far)] {
+pub fn with_cpu(mut outcome: Outcome, local: f64, remote: f64) -> Outcome {
+    for (side, busy) in [(&mut outcome.local, local), (&mut outcome.remote, remote)] {
         side.cpu_method = Some(8);
         side.cpu = Some(CpuUse {
             busy,

@@ -1,9 +1,9 @@
 //! Messages of our own control connection, as either end reads them.
 
-use network::control::frame::{encode, Inbox, TO_FAR_BYTES, TO_NEAR_BYTES};
+use network::control::frame::{encode, Inbox, TO_CLIENT_BYTES, TO_SERVER_BYTES};
 use network::control::introduction::Introduction;
-use network::control::message::{Hello, Role, ToFar, ToNear, Work, VERSION};
-use network::serve::Limits;
+use network::control::message::{Hello, Role, ToClient, ToServer, Work, VERSION};
+use network::server::Limits;
 use serde_json::{json, Value};
 
 use super::{json_tokens, Target};
@@ -47,7 +47,7 @@ fn seeds() -> Vec<Vec<u8>> {
         proof: Some("00".repeat(32)),
     };
     let words = [
-        serde_json::to_value(ToFar::Hello(hello)).unwrap_or_default(),
+        serde_json::to_value(ToServer::Hello(hello)).unwrap_or_default(),
         open("tcp", json!({"receive": {"messages": messages}})),
         open(
             "udp",
@@ -78,15 +78,15 @@ fn run(input: &[u8]) {
     };
     let mut source = &frame[..];
     let mut inbox = Inbox::default();
-    while let Ok(word) = inbox.take::<ToFar>(&mut source, TO_FAR_BYTES) {
-        if let ToFar::Open(work) = word {
+    while let Ok(word) = inbox.take::<ToServer>(&mut source, TO_SERVER_BYTES) {
+        if let ToServer::Open(work) = word {
             consider(&work);
         }
     }
     let mut source = &frame[..];
     let mut inbox = Inbox::default();
-    while let Ok(word) = inbox.take::<ToNear>(&mut source, TO_NEAR_BYTES) {
-        if let ToNear::Ready(ready) = word {
+    while let Ok(word) = inbox.take::<ToClient>(&mut source, TO_CLIENT_BYTES) {
+        if let ToClient::Ready(ready) = word {
             let introduction = Introduction::of(&ready.token);
             assert_eq!(introduction.number(&introduction.words(7)), Some(7));
             assert_ne!(

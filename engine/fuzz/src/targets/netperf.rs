@@ -26,7 +26,7 @@ fn seeds() -> Vec<Vec<u8>> {
         length: 10,
         request_size: 100,
         response_size: 200,
-        near_port: 5_000,
+        local_port: 5_000,
         socket_type,
         protocol,
         direction,

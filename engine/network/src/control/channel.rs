@@ -45,7 +45,7 @@ pub enum Heard {
     /// Nothing yet.
     Nothing,
     /// A word, or a part of one.
-    Word,
+    Data,
     /// The other end has gone away.
     End,
 }
@@ -66,7 +66,7 @@ impl Channel {
             stream: Arc::new(stream),
             stop,
         };
-        line.bear_floods(false)?;
+        line.set_tcp_user_timeout(false)?;
         Ok(Self {
             line,
             inbox: Inbox::default(),
@@ -174,7 +174,7 @@ impl Line {
         &self.stream
     }
 
-    /// The address of the other end, without its port; one of IPv4 is told as such.
+    /// The address of the other end, without its port; an IPv4-mapped one as IPv4.
     ///
     /// # Errors
     /// Those of getpeername(2).
@@ -190,7 +190,7 @@ impl Line {
     /// What there is to be heard, without taking it.
     pub fn heard(&self) -> Heard {
         match self.stream.peek(&mut [0]) {
-            Ok(1..) => Heard::Word,
+            Ok(1..) => Heard::Data,
             Err(error) if is_for_later(&error) => Heard::Nothing,
             Ok(_) | Err(_) => Heard::End,
         }
@@ -200,7 +200,7 @@ impl Line {
     ///
     /// # Errors
     /// Those of setsockopt(2).
-    pub fn bear_floods(&self, is_coming: bool) -> io::Result<()> {
+    pub fn set_tcp_user_timeout(&self, is_coming: bool) -> io::Result<()> {
         let silence = match is_coming {
             true => SILENCE_IN_FLOOD,
             false => SILENCE,
@@ -210,7 +210,7 @@ impl Line {
     }
 }
 
-/// Waits until one of `fds` is ready; at most so long, and less where a signal comes.
+/// Waits until one of `fds` is ready, at most for `longest`; less if a signal arrives.
 pub fn wait_for(fds: &mut [PollFd], longest: Duration) {
     let longest = Timespec {
         tv_sec: longest.as_secs() as i64,
@@ -232,9 +232,9 @@ mod tests {
 
     fn pair() -> [Channel; 2] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let far = listener.accept().unwrap().0;
-        [near, far].map(|stream| Channel::new(stream, Stop::default()).unwrap())
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let server = listener.accept().unwrap().0;
+        [client, server].map(|stream| Channel::new(stream, Stop::default()).unwrap())
     }
 
     const PATIENCE: Duration = Duration::from_secs(300);
@@ -242,40 +242,42 @@ mod tests {
 
     #[test]
     fn words_are_heard_before_the_end() {
-        let [mut near, mut far] = pair();
-        assert_eq!(far.line().heard(), Heard::Nothing);
-        near.send(&"one", PATIENCE).unwrap();
-        near.send(&"two", PATIENCE).unwrap();
-        drop(near);
+        let [mut client, mut server] = pair();
+        assert_eq!(server.line().heard(), Heard::Nothing);
+        client.send(&"one", PATIENCE).unwrap();
+        client.send(&"two", PATIENCE).unwrap();
+        drop(client);
         for word in ["one", "two"] {
             wait_for(
-                &mut [PollFd::new(far.line().stream(), PollFlags::IN)],
+                &mut [PollFd::new(server.line().stream(), PollFlags::IN)],
                 PATIENCE,
             );
-            assert_eq!(far.line().heard(), Heard::Word);
-            assert_eq!(far.receive::<String>(10, PATIENCE).unwrap(), word);
+            assert_eq!(server.line().heard(), Heard::Data);
+            assert_eq!(server.receive::<String>(10, PATIENCE).unwrap(), word);
         }
-        let end = far.receive::<String>(10, PATIENCE).unwrap_err();
+        let end = server.receive::<String>(10, PATIENCE).unwrap_err();
         assert_eq!(end.kind(), ErrorKind::UnexpectedEof);
-        assert_eq!(far.line().heard(), Heard::End);
+        assert_eq!(server.line().heard(), Heard::End);
     }
 
     #[test]
     fn patience_has_an_end_for_both() {
-        let [mut near, mut far] = pair();
-        (&*near.line.stream).write_all(&[0, 0, 0, 5, b'"']).unwrap();
-        let late = far.receive::<String>(10, SHORT).unwrap_err();
+        let [mut client, mut server] = pair();
+        (&*client.line.stream)
+            .write_all(&[0, 0, 0, 5, b'"'])
+            .unwrap();
+        let late = server.receive::<String>(10, SHORT).unwrap_err();
         assert_eq!(late.kind(), ErrorKind::TimedOut);
         let long = "x".repeat(8 << 20);
-        let full = near.send(&long, SHORT).unwrap_err();
+        let full = client.send(&long, SHORT).unwrap_err();
         assert_eq!(full.kind(), ErrorKind::TimedOut);
     }
 
     #[test]
     fn a_stop_ends_waiting() {
-        let [_near, mut far] = pair();
-        far.line.stop.request();
-        let stopped = far.receive::<String>(10, PATIENCE).unwrap_err();
+        let [_near, mut server] = pair();
+        server.line.stop.request();
+        let stopped = server.receive::<String>(10, PATIENCE).unwrap_err();
         assert_eq!(stopped.kind(), ErrorKind::Interrupted);
     }
 }

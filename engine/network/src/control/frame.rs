@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind, Read};
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 
-/// Longest first word of a near end, which nobody knows yet.
+/// Longest first word of a client, which nobody knows yet.
 pub const HELLO_BYTES: usize = 1 << 10;
-/// Longest message to the far end.
-pub const TO_FAR_BYTES: usize = 64 << 10;
-/// Longest message to the near end: a report holds series of figures.
-pub const TO_NEAR_BYTES: usize = 16 << 20;
+/// Longest message to the server.
+pub const TO_SERVER_BYTES: usize = 64 << 10;
+/// Longest message to the client: a report holds series of figures.
+pub const TO_CLIENT_BYTES: usize = 16 << 20;
 /// No buffer is made larger than what has come so far and this.
 const STEP_BYTES: usize = 64 << 10;
 const HEAD_BYTES: usize = 4;
@@ -23,8 +23,8 @@ pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; HEAD_BYTES];
     serde_json::to_writer(&mut frame, message)?;
     let length = frame.len() - HEAD_BYTES;
-    if length > TO_NEAR_BYTES {
-        return Err(too_long(length, TO_NEAR_BYTES));
+    if length > TO_CLIENT_BYTES {
+        return Err(too_long(length, TO_CLIENT_BYTES));
     }
     frame[..HEAD_BYTES].copy_from_slice(&(length as u32).to_be_bytes());
     Ok(frame)
@@ -164,7 +164,7 @@ mod tests {
             error.to_string(),
             "a message of 101 bytes; the limit is 100"
         );
-        assert!(encode(&"x".repeat(TO_NEAR_BYTES)).is_err());
+        assert!(encode(&"x".repeat(TO_CLIENT_BYTES)).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the near end says over each flow before anything else: the token of this measurement, so
+//! What the client says over each flow before anything else: the token of this measurement, so
 //! that no stranger takes a flow's place, and the number of the flow.
 
 const NUMBER_BYTES: usize = size_of::<u32>();
@@ -10,7 +10,7 @@ pub struct Introduction {
 }
 
 impl Introduction {
-    /// With the token that the far end gave.
+    /// With the token that the server gave.
     pub fn of(token: &str) -> Self {
         Self {
             token: token.as_bytes().to_vec(),

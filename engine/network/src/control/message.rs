@@ -16,10 +16,10 @@ use crate::socket::SocketOptions;
 /// Version of these messages; both ends must have the same.
 pub const VERSION: u32 = 1;
 
-/// What the near end says.
+/// What the client says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum ToFar {
+pub enum ToServer {
     /// Who it is.
     Hello(Hello),
     /// What is to be done next.
@@ -30,10 +30,10 @@ pub enum ToFar {
     Finish,
 }
 
-/// What the far end says.
+/// What the server says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ToNear {
+pub enum ToClient {
     /// Who it is.
     Greeting(Greeting),
     /// What was asked for will not be done, and why.
@@ -48,7 +48,7 @@ pub enum ToNear {
     Report(Box<Report>),
 }
 
-/// The first words of the far end.
+/// The first words of the server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Greeting {
     /// [`VERSION`].
@@ -61,7 +61,7 @@ pub struct Greeting {
     pub wants_proof: bool,
 }
 
-/// The first words of the near end.
+/// The first words of the client.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hello {
@@ -82,7 +82,7 @@ pub enum Transport {
     Unix,
 }
 
-/// The far end's part of one measurement.
+/// The server's part of one measurement.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Work {
@@ -92,17 +92,17 @@ pub struct Work {
     pub flows: u32,
     /// Threads that serve them.
     pub threads: u32,
-    /// Options of the far end's sockets.
+    /// Options of the server's sockets.
     pub options: SocketOptions,
     /// Where they run.
     pub placement: Wanted,
-    /// How long the data may flow, in seconds; the far end adds a grace of its own.
+    /// How long the data may flow, in seconds; the server adds a grace of its own.
     pub longest_s: f64,
     /// Between two looks at connections and counts, in seconds.
     pub look_s: f64,
 }
 
-/// What the far end does with each flow.
+/// What the server does with each flow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Role {
@@ -282,7 +282,7 @@ pub struct Ready {
     pub token: String,
 }
 
-/// What the far end did and saw.
+/// What the server did and saw.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Report {
     /// The sums of all flows, and the host.

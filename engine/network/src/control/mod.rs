@@ -1,8 +1,8 @@
-//! The control connection: what the two ends agree upon before data flow, and tell each other
+//! The control connection: what the two ends agree upon before data flow, and report to each other
 //! afterwards.
 //!
 //! ```text
-//! near                                   far
+//! client                              server
 //!      ◄──────────────── greeting, or refused
 //! hello ────────────────►
 //! open  ────────────────►                            once for each point of a grid

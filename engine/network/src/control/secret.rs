@@ -1,5 +1,5 @@
 //! A shared secret, proven without passing the network: HMAC-SHA-256 (RFC 2104) over the number
-//! that the far end drew for this connection.
+//! that the server drew for this connection.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -17,7 +17,7 @@ pub fn nonce() -> std::io::Result<String> {
     Ok(hex(&bytes))
 }
 
-/// What whoever knows `secret` answers to `nonce`.
+/// The answer to `nonce` of a peer that knows `secret`.
 pub fn proof(secret: &str, nonce: &str) -> String {
     hex(&keyed(secret, nonce).finalize().into_bytes())
 }

@@ -71,7 +71,7 @@ impl Sender for Datagrams<'_> {
     }
 
     /// The queue of the network card was full: the datagram is lost here already.
-    fn endure(&mut self, error: io::Error) -> io::Result<()> {
+    fn on_send_error(&mut self, error: io::Error) -> io::Result<()> {
         match error.raw_os_error() {
             Some(libc::ENOBUFS | libc::ENOMEM) => {
                 self.failed_sends += 1;
@@ -112,7 +112,7 @@ pub fn send_paced<P: Probe>(
         member.probe.begin_operation();
         match sender.send() {
             Ok(bytes) => count(member, &flow.tally, bytes),
-            Err(error) => sender.endure(error)?,
+            Err(error) => sender.on_send_error(error)?,
         }
     }
     Ok(())

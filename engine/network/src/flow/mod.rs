@@ -79,8 +79,9 @@ impl Flow {
         self.socket.as_raw_fd()
     }
 
-    /// Wakes whoever waits for this socket; nothing passes it any more, and what has not been sent
-    /// is forgotten: the kernel would try for minutes.
+    /// Wakes a caller that waits for this socket; nothing passes it any more, and what has not been
+    /// sent
+    /// is dropped: the kernel would retry for minutes.
     pub fn cut(&self) {
         let _ = self.socket.set_linger(Some(Duration::ZERO));
         // A socket that has no connection any more (or never had: UDP) is woken all the same.

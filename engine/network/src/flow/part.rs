@@ -15,11 +15,11 @@ use super::datagrams::{self, Datagrams};
 use super::ring::Ring;
 use super::rounds::Round;
 use super::sendfile::{file_of, FromFile};
-use super::stream::{self, receive_some, Copying, Receiver, Sender};
+use super::stream::{self, receive_some, Copying, FlowMeter, Receiver, Sender};
 use super::zerocopy::ZeroCopy;
 use super::{Flow, Notes};
 use crate::control::message::{Messages, Receive, Send, Transport};
-use crate::failure::{far, refused};
+use crate::failure::{peer_failure, refused};
 
 /// Sends over `flows`. When the last messages are out, it waits until the other end has taken
 /// everything and closed; datagrams end when they are out.
@@ -101,8 +101,12 @@ pub fn receive<'f, P: Probe>(
     match (&mut receivers[..], flows) {
         ([receiver], [flow]) => {
             member.start()?;
-            stream::receive(receiver, &flow.tally, member).map_err(broken)?;
-            // Datagrams have nobody to be told.
+            let mut meter = FlowMeter {
+                member,
+                tally: &flow.tally,
+            };
+            stream::receive(receiver, &mut meter).map_err(broken)?;
+            // There is no such signal for datagrams.
             let _ = flow.socket.shutdown(Shutdown::Write);
         }
         (receivers, flows) => {
@@ -169,7 +173,11 @@ impl<'f> Sending<'_, 'f> {
         let sent = match (&mut senders[..], self.flows) {
             ([sender], [flow]) => {
                 member.start()?;
-                stream::send(sender, &flow.tally, calls, member)
+                let mut meter = FlowMeter {
+                    member,
+                    tally: &flow.tally,
+                };
+                stream::send(sender, calls, &mut meter)
             }
             (senders, flows) => {
                 let mut left = vec![calls; flows.len()];
@@ -221,12 +229,12 @@ impl<'f> Sending<'_, 'f> {
     fn broken(&self, error: &io::Error) -> Failure {
         let bytes = self.part.messages.bytes;
         match (self.transport, error.raw_os_error()) {
-            (Transport::Udp, Some(libc::EMSGSIZE)) => far(format!(
-                "a datagram of {bytes} bytes is too large for the way to the far end: a smaller \
+            (Transport::Udp, Some(libc::EMSGSIZE)) => peer_failure(format!(
+                "a datagram of {bytes} bytes is too large for the way to the server: a smaller \
                  \"message\" is needed"
             )),
             (Transport::Udp, Some(libc::ECONNREFUSED)) => {
-                far("the far end's socket is gone: its host refuses datagrams")
+                peer_failure("the server's socket is gone: its host refuses datagrams")
             }
             _ => refused("send data", error),
         }

@@ -11,16 +11,91 @@ pub const RING_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of all buffers of a ring together, at most, where nobody says how many there are: more
 /// than any cache that is near.
 pub const USUAL_BYTES_MAX: u64 = 8 << 20;
+/// The same where another program asks for a [`Shape`]: held to before anything is allocated.
+pub const SHAPED_BYTES_MAX: u64 = 64 << 20;
+/// The highest alignment and offset of a [`Shape`], in bytes.
+pub const ALIGN_MAX: u32 = 65_536;
 /// Each buffer begins on a cache line.
 const LINE_BYTES: u64 = 64;
-/// What buffers are filled with.
+/// What buffers are filled with, over and over.
 const FILL: &[u8] = b"tiltyard ";
+
+/// The measures of a ring; sizes in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Of each buffer; at least 1.
+    pub size: u32,
+    /// Every buffer begins at a multiple of this, a power of two…
+    pub align: u32,
+    /// … and so far behind it.
+    pub offset: u32,
+    /// How many buffers; at least 1.
+    pub width: u32,
+}
+
+impl Shape {
+    /// Distance from one buffer to the next.
+    fn stride(self) -> u64 {
+        let bytes = u64::from(self.size).max(1) + u64::from(self.offset);
+        bytes.next_multiple_of(u64::from(self.align).max(LINE_BYTES))
+    }
+
+    /// Bytes that a ring of it takes.
+    pub fn bytes(self) -> u64 {
+        let buffers = self.stride().saturating_mul(self.width.into());
+        buffers.saturating_add(self.align.into())
+    }
+
+    /// This shape with as many buffers as hold `bytes` and one more, at least two, as far as a
+    /// ring may have them.
+    pub fn wide_enough_for(self, bytes: u64) -> Self {
+        let wanted = (bytes / u64::from(self.size.max(1)) + 1).max(2);
+        let allowed = SHAPED_BYTES_MAX / self.stride().max(1);
+        Self {
+            width: wanted.min(allowed).max(1) as u32,
+            ..self
+        }
+    }
+
+    /// Whether such a ring may be made; what is wrong with it, if not.
+    ///
+    /// # Errors
+    /// The number that is too high or not of its kind, in words.
+    pub fn check(self) -> Result<(), String> {
+        if !self.align.is_power_of_two() || self.align > ALIGN_MAX {
+            return Err(format!(
+                "an alignment is a power of two up to {ALIGN_MAX}, not {}",
+                self.align
+            ));
+        }
+        if self.offset > ALIGN_MAX {
+            return Err(format!(
+                "an offset is at most {ALIGN_MAX}, not {}",
+                self.offset
+            ));
+        }
+        if self.size == 0 || self.width == 0 {
+            return Err("a ring has buffers of at least one byte".to_owned());
+        }
+        if self.stride().saturating_mul(u64::from(self.width)) > SHAPED_BYTES_MAX {
+            return Err(format!(
+                "a ring of {} buffers of {} bytes is more than the {SHAPED_BYTES_MAX} bytes that \
+                 one may take",
+                self.width, self.size
+            ));
+        }
+        Ok(())
+    }
+}
 
 /// Buffers of one size, one after the other.
 pub struct Ring {
     memory: Buffer,
+    shape: Shape,
     stride: usize,
-    size: usize,
+    /// Where the first buffer begins, and where one behind the last would.
+    first: usize,
+    end: usize,
     last: usize,
     next: usize,
 }
@@ -31,22 +106,51 @@ impl Ring {
     /// # Errors
     /// `ENOMEM`; `InvalidInput` when they would be larger than [`RING_BYTES_MAX`].
     pub fn new(size_bytes: u64, width: u64) -> io::Result<Self> {
-        let stride = size_bytes.max(1).checked_next_multiple_of(LINE_BYTES);
-        let stride = stride.unwrap_or(u64::MAX);
-        let all = stride.saturating_mul(width.max(1));
-        if all > RING_BYTES_MAX {
-            return Err(io::ErrorKind::InvalidInput.into());
+        let shape = u32::try_from(size_bytes)
+            .ok()
+            .zip(u32::try_from(width).ok());
+        let shape = shape.map(|(size, width)| Shape {
+            size,
+            align: 1,
+            offset: 0,
+            width: width.max(1),
+        });
+        match shape {
+            Some(shape) if shape.stride() * u64::from(shape.width) <= RING_BYTES_MAX => {
+                Self::shaped(shape, FILL)
+            }
+            _ => Err(io::ErrorKind::InvalidInput.into()),
         }
-        let mut memory = Buffer::new(all as usize)?;
-        for chunk in memory.chunks_mut(FILL.len()) {
-            chunk.copy_from_slice(&FILL[..chunk.len()]);
+    }
+
+    /// A ring of `shape`, filled with `content` over and over, which is not empty.
+    ///
+    /// # Errors
+    /// `ENOMEM`.
+    pub fn shaped(shape: Shape, content: &[u8]) -> io::Result<Self> {
+        let stride = shape.stride() as usize;
+        let all = stride * shape.width as usize;
+        let mut memory = Buffer::new(all + shape.align as usize - 1)?;
+        let aligned = memory.as_ptr().align_offset(shape.align as usize);
+        let mut source = 0;
+        for slot in memory[aligned..][..all].chunks_exact_mut(stride) {
+            let mut rest = &mut slot[shape.offset as usize..][..shape.size as usize];
+            while !rest.is_empty() {
+                let part = &content[source..content.len().min(source + rest.len())];
+                let (filled, more) = rest.split_at_mut(part.len());
+                filled.copy_from_slice(part);
+                (rest, source) = (more, (source + part.len()) % content.len());
+            }
         }
+        let first = aligned + shape.offset as usize;
         Ok(Self {
             memory,
-            stride: stride as usize,
-            size: size_bytes as usize,
-            last: 0,
-            next: 0,
+            shape,
+            stride,
+            first,
+            end: first + all,
+            last: first,
+            next: first,
         })
     }
 
@@ -64,8 +168,8 @@ impl Ring {
     pub fn turn(&mut self) -> &mut [u8] {
         self.last = self.next;
         self.next += self.stride;
-        if self.next >= self.memory.len() {
-            self.next = 0;
+        if self.next >= self.end {
+            self.next = self.first;
         }
         self.last()
     }
@@ -73,17 +177,22 @@ impl Ring {
     /// The buffer that had the last turn.
     #[inline]
     pub fn last(&mut self) -> &mut [u8] {
-        &mut self.memory[self.last..self.last + self.size]
+        &mut self.memory[self.last..self.last + self.shape.size as usize]
     }
 
     /// Bytes of each buffer.
     pub fn size(&self) -> usize {
-        self.size
+        self.shape.size as usize
     }
 
     /// How many buffers there are.
     pub fn width(&self) -> usize {
-        self.memory.len() / self.stride
+        self.shape.width as usize
+    }
+
+    /// The measures.
+    pub fn shape(&self) -> Shape {
+        self.shape
     }
 }
 
@@ -114,5 +223,82 @@ mod tests {
         assert_eq!(Ring::width_for(4 << 20, u64::MAX, USUAL_BYTES_MAX), 2);
         assert!(Ring::new(u64::MAX, 2).is_err());
         assert!(Ring::new(1 << 30, 1).is_err());
+    }
+
+    const SHAPE: Shape = Shape {
+        size: 12,
+        align: 8,
+        offset: 3,
+        width: 3,
+    };
+
+    #[test]
+    fn shaped_buffers_take_turns_at_their_alignment_and_offset() {
+        let shape = Shape {
+            align: 16_384,
+            ..SHAPE
+        };
+        let mut ring = Ring::shaped(shape, FILL).unwrap();
+        let mut begins = Vec::new();
+        for _ in 0..4 {
+            let buffer = ring.turn();
+            assert_eq!(buffer.len(), 12);
+            assert_eq!(buffer.as_ptr() as usize % 16_384, 3);
+            begins.push(buffer.as_ptr() as usize);
+        }
+        assert_eq!(begins[3], begins[0]);
+        begins.dedup();
+        assert_eq!(begins.len(), 4);
+    }
+
+    #[test]
+    fn contents_go_on_from_one_buffer_to_the_next() {
+        let mut ring = Ring::shaped(SHAPE, b"netperf\0").unwrap();
+        assert_eq!(ring.turn(), b"netperf\0netp");
+        assert_eq!(ring.turn(), b"erf\0netperf\0");
+        let mut ring = Ring::shaped(SHAPE, b"abcde").unwrap();
+        assert_eq!(ring.turn(), b"abcdeabcdeab");
+    }
+
+    #[test]
+    fn a_ring_is_as_wide_as_the_socket_buffer_takes() {
+        let width = |size, bytes| Shape { size, ..SHAPE }.wide_enough_for(bytes).width;
+        assert_eq!(width(16_384, 131_072), 9);
+        assert_eq!(width(212_992, 212_992), 2);
+        assert_eq!(width(300_000, 212_992), 2);
+        let narrow = Shape { size: 1, ..SHAPE }.wide_enough_for(1 << 40);
+        assert_eq!(narrow.check(), Ok(()));
+        assert_eq!(u64::from(narrow.width) * 64, SHAPED_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_would_take_too_much_is_refused() {
+        let refused = |shape: Shape| shape.check().is_err();
+        assert!(!refused(SHAPE));
+        assert!(refused(Shape { align: 3, ..SHAPE }));
+        assert!(refused(Shape {
+            align: 1 << 30,
+            ..SHAPE
+        }));
+        assert!(refused(Shape {
+            offset: u32::MAX,
+            ..SHAPE
+        }));
+        assert!(refused(Shape { size: 0, ..SHAPE }));
+        assert!(refused(Shape { width: 0, ..SHAPE }));
+        assert!(refused(Shape {
+            width: u32::MAX,
+            ..SHAPE
+        }));
+        assert!(refused(Shape {
+            size: u32::MAX,
+            width: u32::MAX,
+            ..SHAPE
+        }));
+        assert!(!refused(Shape {
+            size: 60 << 20,
+            width: 1,
+            ..SHAPE
+        }));
     }
 }

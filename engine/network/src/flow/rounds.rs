@@ -1,5 +1,5 @@
 //! Several flows on one thread: sockets that do not block, and epoll(7), which names those that
-//! can go on. Each has its turn, of so many operations at most, so that none starves.
+//! can go on. Each has a turn of a limited number of operations, so that none starves.
 
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
@@ -12,7 +12,7 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::Timespec;
 use rustix::io::Errno;
 
-use super::stream::{count, Receiver, Sender};
+use super::stream::{count, Receive, Receiver, Sender};
 use super::Flow;
 
 /// Operations of one turn.
@@ -113,7 +113,7 @@ impl<'a> Round<'a> {
                 Ok(bytes) => count(member, &self.flows[index].tally, bytes),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(sent),
                 Err(error) => {
-                    sender.endure(error)?;
+                    sender.on_send_error(error)?;
                     return Ok(sent);
                 }
             }
@@ -159,7 +159,8 @@ impl<'a> Round<'a> {
             member.probe.begin_operation();
             match receiver.receive() {
                 Ok(0) => {
-                    // Tells a sender that everything is taken; datagrams have nobody to tell.
+                    // Signals to a sender that everything was received; datagrams have no such
+                    // signal.
                     let _ = flow.socket.shutdown(Shutdown::Write);
                     return Ok(Turn::End);
                 }

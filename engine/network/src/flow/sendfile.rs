@@ -25,6 +25,34 @@ pub struct FromFile<'a> {
     rest: u64,
 }
 
+/// Sends a file as netperf does: one call for each message, which is done whatever part of it went
+/// out, and from the begin again where less than a message is left.
+pub struct FromFileByCalls<'a> {
+    /// The connection.
+    pub socket: BorrowedFd<'a>,
+    /// What is sent.
+    pub file: BorrowedFd<'a>,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Bytes of each call, no more than the file has.
+    pub call_bytes: u64,
+    /// Where the next call begins.
+    pub offset: u64,
+}
+
+impl Sender for FromFileByCalls<'_> {
+    #[inline]
+    fn send(&mut self) -> io::Result<u64> {
+        before(Call::Send);
+        let bytes = self.call_bytes as usize;
+        let sent = sendfile(self.socket, self.file, Some(&mut self.offset), bytes)?;
+        if self.offset + self.call_bytes > self.file_bytes {
+            self.offset = 0;
+        }
+        Ok(sent as u64)
+    }
+}
+
 impl<'a> FromFile<'a> {
     /// Messages over `flow`; the file is not empty.
     ///

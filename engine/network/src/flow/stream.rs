@@ -4,7 +4,7 @@
 //! The calls go straight to the kernel: those of the C library are points of cancellation, which
 //! cost a program with threads more than 30 ns each.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use kit::inject::before;
@@ -36,11 +36,11 @@ pub trait Sender {
     ///
     /// # Errors
     /// That one, if it ends the flow.
-    fn endure(&mut self, error: io::Error) -> io::Result<()> {
+    fn on_send_error(&mut self, error: io::Error) -> io::Result<()> {
         Err(error)
     }
 
-    /// Called when the other end has taken everything; tells what was counted.
+    /// Called when the other end has received everything; returns what was counted.
     ///
     /// # Errors
     /// As recvmsg(2).
@@ -49,44 +49,89 @@ pub trait Sender {
     }
 }
 
-/// Sends messages for as long as the member goes on, `messages` at most.
+/// What ends a loop, and what counts its operations.
+pub trait Meter {
+    /// Whether another operation is to begin.
+    fn goes_on(&self) -> bool;
+
+    /// Whether more is to be received; unless it says otherwise, until the other end has no more.
+    fn takes_more(&self) -> bool {
+        true
+    }
+
+    /// One operation is about to begin.
+    #[inline]
+    fn begin(&mut self) {}
+
+    /// One operation, of `bytes`, has ended.
+    fn end(&mut self, bytes: u64);
+}
+
+/// One flow of a member.
+pub struct FlowMeter<'m, 'g, P> {
+    /// Ends the loop.
+    pub member: &'m mut Member<'g, P>,
+    /// Counts for those who look on.
+    pub tally: &'m Tally,
+}
+
+impl<P: Probe> Meter for FlowMeter<'_, '_, P> {
+    #[inline]
+    fn goes_on(&self) -> bool {
+        self.member.goes_on()
+    }
+
+    #[inline]
+    fn end(&mut self, bytes: u64) {
+        count(self.member, self.tally, bytes);
+    }
+}
+
+/// A way to take data from one flow.
+pub trait Receive {
+    /// Takes what is there; 0 when there will be no more.
+    ///
+    /// # Errors
+    /// As recv(2).
+    fn receive(&mut self) -> io::Result<u64>;
+}
+
+/// Sends messages for as long as the meter goes on, `messages` at most. A call that a signal
+/// interrupts before it did anything is repeated if the meter still goes on.
 ///
 /// # Errors
-/// As the sender. A flow that was cut while the member was to go on is `BrokenPipe`.
-pub fn send<P: Probe>(
-    sender: &mut impl Sender,
-    tally: &Tally,
-    messages: u64,
-    member: &mut Member<P>,
-) -> io::Result<()> {
+/// As the sender. A flow that was cut while the meter was to go on is `BrokenPipe`.
+pub fn send(sender: &mut impl Sender, messages: u64, meter: &mut impl Meter) -> io::Result<()> {
     let mut left = messages;
-    while left > 0 && member.goes_on() {
+    while left > 0 && meter.goes_on() {
+        meter.begin();
         match sender.send() {
             Ok(bytes) => {
-                count(member, tally, bytes);
+                meter.end(bytes);
                 left -= 1;
             }
-            Err(error) => sender.endure(error)?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => sender.on_send_error(error)?,
         }
     }
     Ok(())
 }
 
-/// Takes what comes until the other end has no more to send.
+/// Takes what comes until the other end has no more to send, or the meter takes no more.
 ///
 /// # Errors
 /// As recv(2).
-pub fn receive<P: Probe>(
-    receiver: &mut Receiver,
-    tally: &Tally,
-    member: &mut Member<P>,
-) -> io::Result<()> {
-    loop {
-        match receiver.receive()? {
-            0 => return Ok(()),
-            bytes => count(member, tally, bytes),
+pub fn receive(receiver: &mut impl Receive, meter: &mut impl Meter) -> io::Result<()> {
+    while meter.takes_more() {
+        meter.begin();
+        match receiver.receive() {
+            Ok(0) => break,
+            Ok(bytes) => meter.end(bytes),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
+    Ok(())
 }
 
 /// Copies each message into the kernel. A message that the kernel takes in parts is one operation.
@@ -155,10 +200,11 @@ impl<'a> Receiver<'a> {
             self.bytes = 0;
         }
     }
+}
 
-    /// Takes what is there; 0 when there will be no more.
+impl Receive for Receiver<'_> {
     #[inline]
-    pub fn receive(&mut self) -> io::Result<u64> {
+    fn receive(&mut self) -> io::Result<u64> {
         let bytes = self.bytes;
         let buffer = &mut self.ring.turn()[..bytes];
         before(Call::Receive);

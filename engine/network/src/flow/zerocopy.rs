@@ -1,4 +1,4 @@
-//! MSG_ZEROCOPY: the kernel sends from our pages, and tells on the error queue of the socket when
+//! MSG_ZEROCOPY: the kernel sends from our pages, and reports on the error queue of the socket when
 //! it needs them no longer. Until then a buffer must not change, so that its next turn waits.
 
 use std::io::{self, ErrorKind};
@@ -22,7 +22,7 @@ use crate::socket::{set_number, SO_ZEROCOPY};
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
 const SO_EE_CODE_ZEROCOPY_COPIED: u8 = 1;
 
-/// Buffers are at least so many, that sending goes on while some are still in use.
+/// Fewest buffers, so that sending continues while some are in use.
 const WIDTH_MIN: u64 = 16;
 /// No ring has more.
 const WIDTH_MAX: u64 = RING_BYTES_MAX;

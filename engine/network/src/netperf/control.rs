@@ -19,14 +19,14 @@ use super::message::{Generation, Message, LARGEST_BYTES};
 /// Between two looks for a stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A peer that has stopped after 256 bytes for so long has said all: it is of the generation
+/// A peer that pauses this long after 256 bytes has sent its whole message: it is of the generation
 /// with the small messages. Parts of one message are sent in one go and never so far apart.
 const SMALL_MESSAGE_SILENCE: Duration = Duration::from_millis(300);
 
 /// A message is sent within this, or the peer does not read.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A host that has vanished without a word is noticed within about 20 s.
+/// A host that vanished is noticed within about 20 s.
 const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_time(Duration::from_secs(10))
     .with_interval(Duration::from_secs(3))
@@ -52,7 +52,7 @@ pub enum NoMessage {
     Broken(io::Error),
     /// It did not begin in time.
     Silent,
-    /// It began, and so many bytes of it came.
+    /// It began, and this many bytes arrived.
     Partial(usize),
     /// A stop was asked for.
     Stopped,
@@ -75,7 +75,7 @@ impl fmt::Display for NoMessage {
 /// One end of a control connection.
 pub struct Control {
     stream: TcpStream,
-    /// Whose messages are spoken.
+    /// The release whose messages are used.
     pub generation: Generation,
     /// Whether a peer that speaks 256 bytes is answered likewise, before it is known.
     adapts: bool,
@@ -193,7 +193,7 @@ impl Control {
     }
 }
 
-/// The instant so long from now.
+/// The instant this far from now.
 fn after_ns(time: Duration) -> u64 {
     clock::now_ns().saturating_add(time.as_nanos() as u64)
 }

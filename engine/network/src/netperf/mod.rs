@@ -1,5 +1,5 @@
 //! netperf's wire, from both sides: [`client`] drives a stock netserver, [`server`] is driven by
-//! a stock netperf. What is said on the control connection is in [`message`], for both.
+//! a stock netperf. The messages of the control connection are in [`message`], for both.
 
 pub mod client;
 mod control;

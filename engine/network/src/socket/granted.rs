@@ -59,14 +59,14 @@ pub fn granted(socket: &Socket, transport: Transport) -> Map<String, Value> {
             _ => socket.tos_v4(),
         };
         tell("dscp", tos.map(|tos| json!(tos >> 2)));
-        match value(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX) {
+        match get_value(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX) {
             Ok(u64::MAX) => {}
             rate => tell("pacing_rate", rate.map(Value::from)),
         }
     }
     for (of, name, level, option) in NUMBERS {
         if of == transport {
-            match value(socket, level, option, 0i32) {
+            match get_value(socket, level, option, 0i32) {
                 Ok(0) => {}
                 number => tell(name, number.map(Value::from)),
             }
@@ -82,13 +82,13 @@ pub fn buffer_bytes(socket: &Socket) -> [u64; 2] {
 }
 
 /// A name as the kernel gives it: padded with zeroes.
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0);
     String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
 }
 
 /// An option that is a number of the size of `initial`.
-fn value<T: Copy>(
+pub(crate) fn get_value<T: Copy>(
     socket: &Socket,
     level: libc::c_int,
     option: libc::c_int,

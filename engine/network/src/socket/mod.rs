@@ -5,6 +5,8 @@ mod options;
 pub mod tcp_info;
 
 pub use granted::{buffer_bytes, granted};
+pub(crate) use granted::{get_value, text};
+pub(crate) use options::set_value;
 pub use options::{set_number, SocketOptions};
 
 /// asm-generic/socket.h; not in the libc crate.

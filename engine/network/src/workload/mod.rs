@@ -1,7 +1,8 @@
 //! Network workloads.
 //!
-//! To add one: a file beside this one with everything in it (what it is, parameters, metrics,
-//! timing formula, tests), and one line in [`ALL`].
+//! To add one: a constant beside those of its family, [`stream`] or [`exchange`], or a file beside
+//! this one with everything in it (what it is, parameters, metrics, timing formula, tests), and one
+//! line in [`ALL`].
 
 mod check;
 mod connects;
@@ -10,15 +11,6 @@ mod exchange;
 mod hosts;
 mod plan;
 mod stream;
-pub mod tcp_crr;
-pub mod tcp_maerts;
-pub mod tcp_rr;
-pub mod tcp_sendfile;
-pub mod tcp_stream;
-pub mod udp_rr;
-pub mod udp_stream;
-pub mod unix_rr;
-pub mod unix_stream;
 
 use kit::Trial;
 use serde_json::{Map, Value};
@@ -26,15 +18,15 @@ use wire::{Card, Failure, FarEnd};
 
 /// All network workloads, in the order in which a person should meet them.
 pub static ALL: &[&dyn Workload] = &[
-    &tcp_stream::TCP_STREAM,
-    &tcp_maerts::TCP_MAERTS,
-    &tcp_sendfile::TCP_SENDFILE,
-    &udp_stream::UDP_STREAM,
-    &unix_stream::UNIX_STREAM,
-    &tcp_rr::TCP_RR,
-    &udp_rr::UDP_RR,
-    &unix_rr::UNIX_RR,
-    &tcp_crr::TCP_CRR,
+    &stream::TCP_STREAM,
+    &stream::TCP_MAERTS,
+    &stream::TCP_SENDFILE,
+    &stream::UDP_STREAM,
+    &stream::UNIX_STREAM,
+    &exchange::TCP_RR,
+    &exchange::UDP_RR,
+    &exchange::UNIX_RR,
+    &exchange::TCP_CRR,
 ];
 
 /// A kind of trial that can be asked for by name.

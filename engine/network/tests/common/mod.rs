@@ -8,7 +8,7 @@ pub mod namespaces;
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 
-use network::serve::{Limits, Offer, Server};
+use network::server::{Limits, Server, ServerConfig};
 use network::stop::Stop;
 use network::workload::{Workload, ALL};
 use serde_json::{Map, Value};
@@ -24,8 +24,8 @@ pub struct Served {
 }
 
 /// What a far end at `ip` offers by default, at any port.
-pub fn offer(ip: &str) -> Offer {
-    Offer {
+pub fn config(ip: &str) -> ServerConfig {
+    ServerConfig {
         engine: "0".to_owned(),
         bind: vec![ip.parse().unwrap()],
         port: 0,
@@ -39,12 +39,12 @@ pub fn offer(ip: &str) -> Offer {
 impl Served {
     /// Listens at `ip`.
     pub fn at(ip: &str) -> Self {
-        Self::offering(offer(ip))
+        Self::offering(config(ip))
     }
 
     /// Listens as offered.
-    pub fn offering(offer: Offer) -> Self {
-        let server = Server::bind(offer).unwrap();
+    pub fn offering(config: ServerConfig) -> Self {
+        let server = Server::bind(config).unwrap();
         let address = server.addresses()[0];
         let stop = server.stop();
         Self {

@@ -6,12 +6,12 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 
-use network::serve::{Offer, Server};
+use network::server::{Server, ServerConfig};
 use network::stop::Stop;
 use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 use wire::FarEnd;
 
-use super::offer;
+use super::config;
 
 /// What a far end wants to hear that others could reach.
 const SECRET: &str = "in the lists";
@@ -88,11 +88,11 @@ impl Pair {
         let server = self
             .far(|| {
                 let secret = Some(SECRET.to_owned());
-                let offer = Offer {
+                let config = ServerConfig {
                     secret,
-                    ..offer(FAR)
+                    ..config(FAR)
                 };
-                Server::bind(offer).unwrap()
+                Server::bind(config).unwrap()
             })
             .join()
             .unwrap();

@@ -1,12 +1,8 @@
 //! What a command line asks for.
 
-mod global;
+mod host;
 mod name;
-mod omni;
-mod output;
-mod place;
-mod quality;
-mod specific;
+mod options;
 mod values;
 
 use std::ffi::OsString;
@@ -17,14 +13,14 @@ use network::netperf::client::{Extent, Kind, Test};
 use network::netperf::message::Generation;
 use wire::Failure;
 
+pub use self::host::{Family, Host};
 pub use self::name::Name;
-pub use self::output::{Mode, Output};
-pub use self::place::{Family, Place};
-pub use self::values::release;
-use super::choices::{GLOBAL, SPECIFIC};
+use self::name::Omni;
+pub use self::options::{GLOBAL, SPECIFIC};
+pub use self::values::{fitting, release};
 use super::confidence::Goal;
 use super::units::Unit;
-use crate::options::{self, Line};
+use crate::options::{read, Line};
 
 /// The port of a netserver.
 pub const CONTROL_PORT: u16 = 12_865;
@@ -40,26 +36,28 @@ pub struct Request {
     pub test: Test,
     pub control: Control,
     /// Where the data connection begins and ends, if that is said apart.
-    pub near_data: Place,
-    pub far_data: Place,
+    pub local_data: Host,
+    pub remote_data: Host,
     /// Until when the test is repeated; `None` for once.
     pub goal: Option<Goal>,
     result_only: bool,
-    /// What -b and -w say, of the near end and the far end.
-    paces: [SaidPace; 2],
+    /// What -b and -w say, of the local end and the remote end.
+    paces: [GivenPace; 2],
+    /// The choices of an omni test, while its options are read.
+    omni: Option<Omni>,
     /// The CPU to run on.
     pub cpu: Option<u32>,
     /// The unit that was asked for.
     unit: Option<Unit>,
     pub output: Output,
     pub asks: Option<Asks>,
-    /// What people are to be told of options that have no effect.
+    /// Remarks about options that have no effect.
     pub remarks: Vec<String>,
 }
 
-/// Operations of an interval, and the interval, as far as they are said.
+/// Operations of an interval, and the interval, as far as they are given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct SaidPace {
+struct GivenPace {
     burst: Option<u32>,
     interval: Option<Duration>,
 }
@@ -67,13 +65,20 @@ struct SaidPace {
 /// The control connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Control {
-    pub far: Place,
-    pub near: Place,
+    pub remote: Host,
+    pub local: Host,
     pub port: u16,
-    pub near_port: u16,
+    pub local_port: u16,
     pub passphrase: Option<String>,
     /// The release of the netserver, as far as it matters.
     pub generation: Generation,
+}
+
+impl Control {
+    fn set_family(&mut self, family: Family) {
+        self.remote.family = family;
+        self.local.family = family;
+    }
 }
 
 /// What is printed instead of measuring.
@@ -91,15 +96,14 @@ impl Request {
     /// # Errors
     /// `BadJob`, naming the option.
     pub fn read(arguments: Vec<OsString>) -> Result<Self, Failure> {
-        let global = options::read(GLOBAL, arguments)?;
+        let global = read(GLOBAL, arguments)?;
         let mut request = Self::of_test(&global)?;
         request.take_global(&global)?;
-        request.check_alignment()?;
         if let Some(goal) = &mut request.goal {
             goal.result_only = request.result_only;
         }
         // What stands alone is what stands behind `--`; nothing else may.
-        let specific = options::read(SPECIFIC, global.operands).map_err(behind_dashes)?;
+        let specific = read(SPECIFIC, global.operands).map_err(behind_dashes)?;
         if let Some(operand) = specific.operands.first() {
             let operand = operand.to_string_lossy();
             let message = format!("\"{operand}\" belongs to no option; --help lists them");
@@ -143,18 +147,19 @@ impl Request {
             name,
             test: Test::new(kind, Extent::Seconds(USUAL_SECONDS)),
             control: Control {
-                far: Place::default(),
-                near: Place::default(),
+                remote: Host::default(),
+                local: Host::default(),
                 port: CONTROL_PORT,
-                near_port: 0,
+                local_port: 0,
                 passphrase: None,
                 generation: Generation::default(),
             },
-            near_data: Place::default(),
-            far_data: Place::default(),
+            local_data: Host::default(),
+            remote_data: Host::default(),
             goal: None,
             result_only: false,
             paces: Default::default(),
+            omni: None,
             cpu: None,
             unit: None,
             output: Output::default(),
@@ -162,16 +167,50 @@ impl Request {
             remarks: Vec::new(),
         })
     }
+}
 
-    fn check_alignment(&self) -> Result<(), Failure> {
-        for (option, end) in [("-a", &self.test.near), ("-A", &self.test.far)] {
-            let aligns = [end.send.align, end.receive.align];
-            if let Some(align) = aligns.iter().find(|align| !align.is_power_of_two()) {
-                let message = format!("option {option}: {align} is not a power of two");
-                return Err(bad_parameter(option, message));
-            }
+/// The form in which they come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The table of the test.
+    #[default]
+    Classic,
+    /// Chosen figures, separated by commas.
+    Csv,
+    /// … in columns.
+    Human,
+    /// … one in each line, with its name.
+    Keyval,
+}
+
+/// What the command line says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Whether the banner and headings are printed.
+    pub headers: bool,
+    /// 0: one figure, 1: the table, 2: more, 3: only that.
+    pub verbosity: u32,
+    /// What is printed behind the figures.
+    pub brand: Option<String>,
+    pub mode: Mode,
+    /// What follows -o, -O or -k.
+    pub selectors: String,
+    pub uuid: Option<String>,
+    /// The command line, as one text.
+    pub command: String,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            headers: true,
+            verbosity: 1,
+            brand: None,
+            mode: Mode::default(),
+            selectors: String::new(),
+            uuid: None,
+            command: String::new(),
         }
-        Ok(())
     }
 }
 

@@ -1,10 +1,12 @@
-//! The tests, by the names that -t takes.
+//! The tests, by the names that -t takes; what an omni test does, its own options say or imply.
 
+use kit::failure::bad_parameter;
 use kit::params::unknown_name;
 use network::netperf::client::Kind;
 use wire::Failure;
 
-use crate::options::Given;
+use super::values::Pair;
+use crate::options::{Given, Line};
 
 /// A test, as it was called for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,4 +118,104 @@ impl Name {
             Self::Omni => return None,
         })
     }
+}
+
+/// Bits of -d.
+const SEND: u32 = 2;
+const RECEIVE: u32 = 4;
+
+/// The choices of an omni test.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Omni {
+    /// What -d says.
+    direction: Option<u32>,
+    /// What the sizes imply.
+    implied: u32,
+    pub connects: bool,
+    is_udp: bool,
+}
+
+impl Omni {
+    /// Takes `-d`.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the option.
+    pub fn set_direction(&mut self, given: &Given, text: &str) -> Result<(), Failure> {
+        let text = text.to_lowercase();
+        let bits = text.split('|').map(direction).collect::<Option<Vec<u32>>>();
+        let bits = bits.ok_or_else(|| unknown(given, &text, "send, receive, rr, or 2, 4, 6"))?;
+        self.direction = Some(bits.iter().fold(0, |all, bits| all | bits));
+        Ok(())
+    }
+
+    /// Takes `-t` or `-T`, which know the names of TCP and of UDP.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the option.
+    pub fn set_protocol(
+        &mut self,
+        given: &Given,
+        text: &str,
+        [tcp, udp]: [&str; 2],
+    ) -> Result<(), Failure> {
+        let text = text.to_lowercase();
+        self.is_udp = match text {
+            text if text == tcp => false,
+            text if text == udp => true,
+            text => return Err(unknown(given, &text, &format!("{tcp} or {udp}"))),
+        };
+        Ok(())
+    }
+
+    /// Sizes say what is done with them.
+    pub fn imply(&mut self, line: &Line) {
+        for given in &line.options {
+            let text = given.text().to_string_lossy();
+            let pair = Pair::separate(&text);
+            let (first, second) = (pair.first.is_some(), pair.second.is_some());
+            match given.name {
+                "-m" | "-M" => {
+                    self.implied |= if first { SEND } else { 0 };
+                    self.implied |= if second { RECEIVE } else { 0 };
+                }
+                "-r" => self.implied |= SEND | RECEIVE,
+                _ => {}
+            }
+        }
+    }
+
+    /// The test that comes of all.
+    ///
+    /// # Errors
+    /// `BadJob`: there is none.
+    pub fn kind(&self) -> Result<Kind, Failure> {
+        let direction = self.direction.unwrap_or(self.implied);
+        match (self.is_udp, self.connects, direction) {
+            (false, false, 0 | SEND) => Ok(Kind::TcpStream),
+            (false, false, RECEIVE) => Ok(Kind::TcpMaerts),
+            (false, false, _) => Ok(Kind::TcpRr),
+            (false, true, 0) => Ok(Kind::TcpCc),
+            (false, true, 6) => Ok(Kind::TcpCrr),
+            (true, false, 0 | SEND) => Ok(Kind::UdpStream),
+            (true, false, RECEIVE) => Ok(Kind::UdpMaerts),
+            (true, false, _) => Ok(Kind::UdpRr),
+            (_, true, _) => Err(bad_parameter(
+                "-c",
+                "option -c: a connection for each transaction is one of TCP, with -d rr or no -d",
+            )),
+        }
+    }
+}
+
+fn direction(text: &str) -> Option<u32> {
+    match text {
+        "send" | "xmit" | "stream" | "transmit" => Some(SEND),
+        "recv" | "receive" | "maerts" => Some(RECEIVE),
+        "rr" => Some(SEND | RECEIVE),
+        number => number.parse().ok().filter(|bits| *bits <= SEND | RECEIVE),
+    }
+}
+
+fn unknown(given: &Given, text: &str, right: &str) -> Failure {
+    given.wrong(format!("\"{text}\" is not known; use {right}"))
 }

@@ -32,14 +32,14 @@ fn both_sides_of_the_dashes_have_letters_of_their_own() {
     assert_eq!(test.kind, Kind::TcpRr);
     let every = Duration::from_millis(1);
     let burst = |operations| Some(Burst { operations, every });
-    assert_eq!((test.near.pace, test.far.pace), (burst(4), burst(5)));
+    assert_eq!((test.local.pace, test.remote.pace), (burst(4), burst(5)));
     assert_eq!((test.burst, test.no_delay), (7, true));
     assert_eq!(test.interim, Some(Duration::from_millis(200)));
     assert_eq!(test.wait, Duration::from_secs(2));
-    assert_eq!(test.near.send_buffer, Some(65_536));
-    assert_eq!(test.near.receive_buffer, Some(8_000));
-    assert_eq!(test.far.send_buffer, None);
-    assert_eq!(test.far.receive_buffer, Some(1 << 20));
+    assert_eq!(test.local.send_buffer, Some(65_536));
+    assert_eq!(test.local.receive_buffer, Some(8_000));
+    assert_eq!(test.remote.send_buffer, None);
+    assert_eq!(test.remote.receive_buffer, Some(1 << 20));
     assert_eq!((test.request_size, test.response_size), (100, 200));
 }
 
@@ -52,7 +52,7 @@ fn an_interval_alone_paces_nothing() {
             end.pace
                 .map(|pace| (pace.operations, pace.every.as_micros()))
         };
-        let paces = [pace(&request.test.near), pace(&request.test.far)];
+        let paces = [pace(&request.test.local), pace(&request.test.remote)];
         (paces, request.remarks.len())
     };
     assert_eq!(paces("-w 10"), ([None, None], 1));
@@ -97,20 +97,29 @@ fn the_goal_of_repetitions_is_read_in_any_order() {
 fn sizes_of_the_far_end_stand_where_the_original_has_them() {
     let test = request("-t TCP_MAERTS -- -m 4096,8192 -M 100,200").test;
     assert_eq!(
-        (test.near.send.size, test.far.send.size),
+        (test.local.send.size, test.remote.send.size),
         (Some(4096), Some(8192))
     );
     assert_eq!(
-        (test.far.receive.size, test.near.receive.size),
+        (test.remote.receive.size, test.local.receive.size),
         (Some(100), Some(200))
     );
     let test = request("-- -m 0 -M 0").test;
-    assert_eq!((test.near.send.size, test.far.receive.size), (None, None));
+    assert_eq!(
+        (test.local.send.size, test.remote.receive.size),
+        (None, None)
+    );
     let test = request("-c -C 50 -T 1,0 -W 3 -a 4096 -A ,64 -o 8").test;
-    assert!(test.near.measure_cpu && test.far.measure_cpu);
-    assert_eq!((test.near.send.align, test.far.send.align), (4096, 8));
-    assert_eq!((test.far.receive.align, test.near.receive.offset), (64, 8));
-    assert_eq!((test.far.cpu, test.far.send.width), (Some(0), Some(3)));
+    assert!(test.local.measure_cpu && test.remote.measure_cpu);
+    assert_eq!((test.local.send.align, test.remote.send.align), (4096, 8));
+    assert_eq!(
+        (test.remote.receive.align, test.local.receive.offset),
+        (64, 8)
+    );
+    assert_eq!(
+        (test.remote.cpu, test.remote.send.width),
+        (Some(0), Some(3))
+    );
 }
 
 #[test]
@@ -154,20 +163,20 @@ fn families_and_ports_of_both_connections() {
     let line =
         "-H host,6 -L ::1 -p 22865,1234 -Z word -t UDP_STREAM -- -H 10.0.0.2,inet -P 5001,5002";
     let request = request(line);
-    assert_eq!(request.control.far.name.as_deref(), Some("host"));
-    assert_eq!(request.control.far.family, Family::V6);
+    assert_eq!(request.control.remote.name.as_deref(), Some("host"));
+    assert_eq!(request.control.remote.family, Family::V6);
     assert_eq!(
-        (request.control.port, request.control.near_port),
+        (request.control.port, request.control.local_port),
         (22_865, 1234)
     );
-    assert_eq!(request.far_data.family, Family::V4);
+    assert_eq!(request.remote_data.family, Family::V4);
     assert_eq!(
-        (request.test.near.port, request.test.far.port),
+        (request.test.local.port, request.test.remote.port),
         (5001, 5002)
     );
     let v6 = self::request("-4 -6 -- -4");
     assert_eq!(
-        (v6.control.near.family, v6.near_data.family),
+        (v6.control.local.family, v6.local_data.family),
         (Family::V6, Family::V4)
     );
 }

@@ -16,7 +16,7 @@ use crate::netperf::specimen::{exchange, request, stream};
 
 /// A host whose netserver plays what is written down, and keeps what it was asked.
 #[derive(Default)]
-struct Stage {
+struct Prepared {
     printed: String,
     outcomes: Rc<RefCell<VecDeque<Outcome>>>,
     asked: Rc<RefCell<Vec<Test>>>,
@@ -47,7 +47,7 @@ impl Netserver for Player {
     }
 }
 
-impl Host for Stage {
+impl Host for Prepared {
     fn print(&mut self, text: &str) {
         self.printed += text;
     }
@@ -70,7 +70,7 @@ impl Host for Stage {
     }
 
     fn call_netserver(&mut self, site: Site) -> Result<Box<dyn Netserver>, Failure> {
-        assert_eq!(site.far.to_string(), "127.0.0.1:12865");
+        assert_eq!(site.remote.to_string(), "127.0.0.1:12865");
         Ok(Box::new(Player {
             outcomes: Rc::clone(&self.outcomes),
             asked: Rc::clone(&self.asked),
@@ -80,13 +80,13 @@ impl Host for Stage {
 
 /// What is printed for `line` while `outcomes` come in, and what was asked for them.
 fn play(line: &str, outcomes: Vec<Outcome>) -> (String, Vec<Test>) {
-    let mut stage = Stage {
+    let mut prepared = Prepared {
         outcomes: Rc::new(RefCell::new(outcomes.into())),
-        ..Stage::default()
+        ..Prepared::default()
     };
-    let mut bench = Bench::new(&mut stage, Common::default());
+    let mut bench = Bench::new(&mut prepared, Common::default());
     run(request(&format!("-H 127.0.0.1 {line}")), &mut bench).unwrap();
-    (stage.printed, stage.asked.take())
+    (prepared.printed, prepared.asked.take())
 }
 
 fn rates(rates: &[u64]) -> Vec<Outcome> {

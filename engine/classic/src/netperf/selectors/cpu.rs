@@ -2,135 +2,71 @@
 
 use network::netperf::client::{CpuUse, Side};
 
-use super::{known, percent, selector, text, three, two, whole, Selector};
+use super::{known, percent, text, three, two, whole};
 use crate::netperf::confidence::Widths;
 use crate::netperf::report::Report;
 use crate::netperf::units::Unit;
 
-pub const SELECTORS: &[Selector] = &[
-    selector("LOCAL_CPU_UTIL", "Local|CPU|Util|%", |report| {
-        percent(report.figures.near.busy)
-    }),
-    selector("LOCAL_CPU_PERCENT_USER", "Local|CPU|User|%", |report| {
-        near(report, |cpu| cpu.user)
-    }),
-    selector("LOCAL_CPU_PERCENT_SYSTEM", "Local|CPU|System|%", |report| {
-        near(report, |cpu| cpu.system)
-    }),
-    selector("LOCAL_CPU_PERCENT_IOWAIT", "Local|CPU|I/O|%", |report| {
-        near(report, |cpu| cpu.iowait)
-    }),
-    selector("LOCAL_CPU_PERCENT_IRQ", "Local|CPU|IRQ|%", |report| {
-        near(report, |cpu| cpu.irq)
-    }),
-    selector("LOCAL_CPU_PERCENT_SWINTR", "Local|CPU|swintr|%", |report| {
-        near(report, |cpu| cpu.softirq)
-    }),
-    selector("LOCAL_CPU_METHOD", "Local|CPU|Util|Method", |report| {
-        text(&report.near_method().to_string())
-    }),
-    selector("LOCAL_SD", "Local|Service|Demand", |report| {
-        three(report.figures.near.service_demand_us)
-    }),
-    selector("REMOTE_CPU_UTIL", "Remote|CPU|Util|%", |report| {
-        percent(report.figures.far.busy)
-    }),
-    selector("REMOTE_CPU_PERCENT_USER", "Remote|CPU|User|%", |report| {
-        far(report, |cpu| cpu.user)
-    }),
-    selector(
-        "REMOTE_CPU_PERCENT_SYSTEM",
-        "Remote|CPU|System|%",
-        |report| far(report, |cpu| cpu.system),
-    ),
-    selector("REMOTE_CPU_PERCENT_IOWAIT", "Remote|CPU|I/O|%", |report| {
-        far(report, |cpu| cpu.iowait)
-    }),
-    selector("REMOTE_CPU_PERCENT_IRQ", "Remote|CPU|IRQ|%", |report| {
-        far(report, |cpu| cpu.irq)
-    }),
-    selector(
-        "REMOTE_CPU_PERCENT_SWINTR",
-        "Remote|CPU|swintr|%",
-        |report| far(report, |cpu| cpu.softirq),
-    ),
-    selector("REMOTE_CPU_METHOD", "Remote|CPU|Util|Method", |report| {
-        text(&report.far_method().to_string())
-    }),
-    selector("REMOTE_SD", "Remote|Service|Demand", |report| {
-        three(report.figures.far.service_demand_us)
-    }),
-    selector("SD_UNITS", "Service|Demand|Units", |report| {
+selectors! {
+    SELECTORS(report)
+    "LOCAL_CPU_UTIL" "Local|CPU|Util|%" => percent(report.figures.local.busy);
+    "LOCAL_CPU_PERCENT_USER" "Local|CPU|User|%" => local(report, |cpu| cpu.user);
+    "LOCAL_CPU_PERCENT_SYSTEM" "Local|CPU|System|%" => local(report, |cpu| cpu.system);
+    "LOCAL_CPU_PERCENT_IOWAIT" "Local|CPU|I/O|%" => local(report, |cpu| cpu.iowait);
+    "LOCAL_CPU_PERCENT_IRQ" "Local|CPU|IRQ|%" => local(report, |cpu| cpu.irq);
+    "LOCAL_CPU_PERCENT_SWINTR" "Local|CPU|swintr|%" => local(report, |cpu| cpu.softirq);
+    "LOCAL_CPU_METHOD" "Local|CPU|Util|Method" => text(&report.local_method().to_string());
+    "LOCAL_SD" "Local|Service|Demand" => three(report.figures.local.service_demand_us);
+    "REMOTE_CPU_UTIL" "Remote|CPU|Util|%" => percent(report.figures.remote.busy);
+    "REMOTE_CPU_PERCENT_USER" "Remote|CPU|User|%" => remote(report, |cpu| cpu.user);
+    "REMOTE_CPU_PERCENT_SYSTEM" "Remote|CPU|System|%" => remote(report, |cpu| cpu.system);
+    "REMOTE_CPU_PERCENT_IOWAIT" "Remote|CPU|I/O|%" => remote(report, |cpu| cpu.iowait);
+    "REMOTE_CPU_PERCENT_IRQ" "Remote|CPU|IRQ|%" => remote(report, |cpu| cpu.irq);
+    "REMOTE_CPU_PERCENT_SWINTR" "Remote|CPU|swintr|%" => remote(report, |cpu| cpu.softirq);
+    "REMOTE_CPU_METHOD" "Remote|CPU|Util|Method" => text(&report.remote_method().to_string());
+    "REMOTE_SD" "Remote|Service|Demand" => three(report.figures.remote.service_demand_us);
+    "SD_UNITS" "Service|Demand|Units" => {
         match report.request.unit() {
             Unit::Transactions => text("usec/Tran"),
             _ => text("usec/KB"),
         }
-    }),
-    selector("CONFIDENCE_LEVEL", "Confidence|Level|Percent", |report| {
-        whole(report.request.goal.map_or(0, |goal| goal.level.percent()))
-    }),
-    selector("CONFIDENCE_INTERVAL", "Confidence|Width|Target", |report| {
+    };
+    "CONFIDENCE_LEVEL" "Confidence|Level|Percent"
+        => whole(report.request.goal.map_or(0, |goal| goal.level.percent()));
+    "CONFIDENCE_INTERVAL" "Confidence|Width|Target" => {
         let width = report.request.goal.map_or(-1.0, |goal| 100.0 * goal.width);
         Some(format!("{width:.6}"))
-    }),
-    selector(
-        "CONFIDENCE_ITERATION",
-        "Confidence|Iterations|Run",
-        |report| whole(report.repetitions),
-    ),
-    selector(
-        "THROUGHPUT_CONFID",
-        "Throughput|Confidence|Width (%)",
-        |report| width(report, |widths| widths.result),
-    ),
-    selector(
-        "LOCAL_CPU_CONFID",
-        "Local|CPU|Confidence|Width (%)",
-        |report| width(report, |widths| widths.near_cpu),
-    ),
-    selector(
-        "REMOTE_CPU_CONFID",
-        "Remote|CPU|Confidence|Width (%)",
-        |report| width(report, |widths| widths.far_cpu),
-    ),
-    selector("TRANSACTION_RATE", "Transaction|Rate|Tran/s", |report| {
+    };
+    "CONFIDENCE_ITERATION" "Confidence|Iterations|Run" => whole(report.repetitions);
+    "THROUGHPUT_CONFID" "Throughput|Confidence|Width (%)" => width(report, |widths| widths.result);
+    "LOCAL_CPU_CONFID" "Local|CPU|Confidence|Width (%)" => width(report, |widths| widths.local_cpu);
+    "REMOTE_CPU_CONFID" "Remote|CPU|Confidence|Width (%)"
+        => width(report, |widths| widths.remote_cpu);
+    "TRANSACTION_RATE" "Transaction|Rate|Tran/s" => {
         let counts_transactions = report.request.test.kind.counts_transactions();
         three(counts_transactions.then_some(report.figures.transactions))
-    }),
-    selector("RT_LATENCY", "Round|Trip|Latency|usec/tran", |report| {
-        three(report.figures.round_trip_us)
-    }),
-    selector("BURST_SIZE", "Initial|Burst|Requests", |report| {
-        whole(report.request.test.burst)
-    }),
-    selector(
-        "LOCAL_TRANSPORT_RETRANS",
-        "Local|Transport|Retransmissions",
-        |report| retransmits(&report.last.near),
-    ),
-    selector(
-        "REMOTE_TRANSPORT_RETRANS",
-        "Remote|Transport|Retransmissions",
-        |report| retransmits(&report.last.far),
-    ),
-    selector("TRANSPORT_MSS", "Transport|MSS|bytes", |report| {
-        known(report.last.segment_size)
-    }),
-];
+    };
+    "RT_LATENCY" "Round|Trip|Latency|usec/tran" => three(report.figures.round_trip_us);
+    "BURST_SIZE" "Initial|Burst|Requests" => whole(report.request.test.burst);
+    "LOCAL_TRANSPORT_RETRANS" "Local|Transport|Retransmissions" => retransmits(&report.last.local);
+    "REMOTE_TRANSPORT_RETRANS" "Remote|Transport|Retransmissions"
+        => retransmits(&report.last.remote);
+    "TRANSPORT_MSS" "Transport|MSS|bytes" => known(report.last.segment_size);
+}
 
-fn near(report: &Report, of: fn(&CpuUse) -> f64) -> Option<String> {
+fn local(report: &Report, of: fn(&CpuUse) -> f64) -> Option<String> {
     two(report
         .last
-        .near
+        .local
         .cpu
         .as_ref()
         .map_or(0.0, |cpu| 100.0 * of(cpu)))
 }
 
-fn far(report: &Report, of: fn(&CpuUse) -> f64) -> Option<String> {
+fn remote(report: &Report, of: fn(&CpuUse) -> f64) -> Option<String> {
     two(report
         .last
-        .far
+        .remote
         .cpu
         .as_ref()
         .map_or(0.0, |cpu| 100.0 * of(cpu)))

@@ -1,19 +1,28 @@
 //! Figures that are chosen by name, and three ways to print them.
 
+/// A table of selectors: name, heading and value of each.
+macro_rules! selectors {
+    ($table:ident($report:ident) $($name:literal $heading:literal => $value:expr;)+) => {
+        pub const $table: &[super::Selector] = &[$(super::Selector {
+            name: $name,
+            heading: $heading,
+            value: |$report: &crate::netperf::report::Report| {
+                let _ = $report;
+                $value
+            },
+        }),+];
+    };
+}
+
 mod cpu;
 mod host;
-mod print;
 mod result;
 mod selection;
 mod traffic;
 
-pub use self::print::print;
-pub use self::selection::Selection;
+pub use self::selection::{print, Selection};
 use super::report::Report;
 use super::request::Mode;
-
-/// What the original says where it has stopped to look.
-const DEPRECATED: &str = "Deprecated";
 
 /// A figure that can be chosen.
 pub struct Selector {
@@ -42,27 +51,15 @@ pub fn names(mode: Mode) -> String {
     }
 }
 
-const fn selector(
-    name: &'static str,
-    heading: &'static str,
-    value: fn(&Report) -> Option<String>,
-) -> Selector {
-    Selector {
-        name,
-        heading,
-        value,
-    }
+fn deprecated() -> Option<String> {
+    text("Deprecated")
 }
 
-fn deprecated(_: &Report) -> Option<String> {
-    Some(DEPRECATED.to_owned())
-}
-
-fn zero(_: &Report) -> Option<String> {
+fn zero() -> Option<String> {
     whole(0)
 }
 
-fn unknown(_: &Report) -> Option<String> {
+fn unknown() -> Option<String> {
     whole(-1)
 }
 

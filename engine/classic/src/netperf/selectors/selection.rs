@@ -1,4 +1,4 @@
-//! Which figures are printed.
+//! Which figures are printed, and how.
 
 use std::fs;
 
@@ -7,6 +7,8 @@ use network::netperf::client::Test;
 use wire::Failure;
 
 use super::{Selector, BLOCKS};
+use crate::netperf::report::Report;
+use crate::netperf::request::Mode;
 
 /// Figures that are printed when none are named.
 const STREAM: &str = "LSS_SIZE_END,RSR_SIZE_END,LOCAL_SEND_SIZE";
@@ -71,7 +73,7 @@ fn usual(test: &Test) -> String {
         (false, true) => STREAM,
         (false, false) => MAERTS,
     };
-    match test.near.measure_cpu || test.far.measure_cpu {
+    match test.local.measure_cpu || test.remote.measure_cpu {
         true => [sizes, RESULT, CPU].join(","),
         false => [sizes, RESULT].join(","),
     }
@@ -84,10 +86,71 @@ fn block(text: &str) -> Result<Vec<&'static Selector>, Failure> {
 
 fn selector(word: &str) -> Result<&'static Selector, Failure> {
     let mut all = BLOCKS.iter().flat_map(|block| block.iter());
-    let found = all.find(|selector| selector.name.eq_ignore_ascii_case(word));
-    found.ok_or_else(|| {
+    let selector = all.find(|selector| selector.name.eq_ignore_ascii_case(word));
+    selector.ok_or_else(|| {
         let message =
             format!("\"{word}\" is neither a selector nor a file with some; ? lists them");
         bad_parameter("-o", message)
     })
+}
+
+/// Rows of a heading.
+const HEADING_ROWS: usize = 4;
+
+/// The figures of `selection`, in the form that was asked for.
+pub fn print(report: &Report, selection: &Selection) -> String {
+    match report.request.output.mode {
+        Mode::Csv => csv(report, selection),
+        Mode::Keyval => keyval(report, selection),
+        Mode::Human | Mode::Classic => human(report, selection),
+    }
+}
+
+/// Blocks make no difference here.
+fn csv(report: &Report, selection: &Selection) -> String {
+    let selectors = || selection.blocks.iter().flatten();
+    let values = selectors().map(|selector| (selector.value)(report).unwrap_or_default());
+    let values = values.collect::<Vec<_>>().join(",") + "\n";
+    if !report.request.output.headers {
+        return values;
+    }
+    let headings = selectors().map(|selector| selector.heading.replace('|', " "));
+    headings.collect::<Vec<_>>().join(",") + "\n" + &values
+}
+
+fn keyval(report: &Report, selection: &Selection) -> String {
+    let lines = selection.blocks.iter().flatten().filter_map(|selector| {
+        let value = (selector.value)(report)?;
+        Some(format!("{}={value}\n", selector.name))
+    });
+    lines.collect()
+}
+
+fn human(report: &Report, selection: &Selection) -> String {
+    let blocks = selection.blocks.iter().map(|block| columns(report, block));
+    blocks.collect::<Vec<_>>().join("\n")
+}
+
+/// One block: every column is as wide as its widest cell, and blanks at the end are kept.
+fn columns(report: &Report, block: &[&Selector]) -> String {
+    let mut rows = [const { String::new() }; HEADING_ROWS];
+    let mut values = String::new();
+    for selector in block {
+        let value = (selector.value)(report);
+        // The original makes room for the end of the line, too.
+        let value_width = value.as_ref().map_or(0, |value| value.len() + 1);
+        let heading_width = selector.heading.split('|').map(str::len).max();
+        let width = value_width.max(heading_width.unwrap_or_default()) + 1;
+        let mut heading = selector.heading.split('|');
+        for row in &mut rows {
+            *row += &format!("{:width$}", heading.next().unwrap_or_default());
+        }
+        values += &format!("{:width$}", value.unwrap_or_default());
+    }
+    let mut text = String::new();
+    if report.request.output.headers {
+        text += &rows.join("\n");
+        text.push('\n');
+    }
+    text + &values + "\n"
 }

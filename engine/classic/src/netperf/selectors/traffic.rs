@@ -1,183 +1,70 @@
-//! What each end moved, and how it was told to.
+//! What each end moved, and its options.
 
 use network::netperf::client::Side;
 
-use super::{deprecated, known, percent, selector, text, two, unknown, whole, zero, Selector};
+use super::{deprecated, known, percent, text, two, unknown, whole, zero};
 
-pub const SELECTORS: &[Selector] = &[
-    selector("LOCAL_SEND_THROUGHPUT", "Local|Send|Throughput", |report| {
-        two(report.figures.rates[0])
-    }),
-    selector("LOCAL_RECV_THROUGHPUT", "Local|Recv|Throughput", |report| {
-        two(report.figures.rates[1])
-    }),
-    selector(
-        "REMOTE_SEND_THROUGHPUT",
-        "Remote|Send|Throughput",
-        |report| two(report.figures.rates[2]),
-    ),
-    selector(
-        "REMOTE_RECV_THROUGHPUT",
-        "Remote|Recv|Throughput",
-        |report| two(report.figures.rates[3]),
-    ),
-    selector("LOCAL_CPU_BIND", "Local|CPU|Bind", |report| {
-        known(report.request.cpu)
-    }),
-    selector("LOCAL_CPU_COUNT", "Local|CPU|Count", |report| {
-        cpus(&report.last.near)
-    }),
-    selector(
-        "LOCAL_CPU_PEAK_UTIL",
-        "Local|Peak|Per CPU|Util %",
-        |report| peak(&report.last.near),
-    ),
-    selector("LOCAL_CPU_PEAK_ID", "Local|Peak|Per CPU|ID", |report| {
-        peak_id(&report.last.near)
-    }),
-    selector("LOCAL_CPU_MODEL", "Local|CPU|Model", deprecated),
-    selector("LOCAL_CPU_FREQUENCY", "Local|CPU|Frequency|MHz", zero),
-    selector("REMOTE_CPU_BIND", "Remote|CPU|Bind", |report| {
-        known(report.request.test.far.cpu)
-    }),
-    selector("REMOTE_CPU_COUNT", "Remote|CPU|Count", |report| {
-        cpus(&report.last.far)
-    }),
-    selector(
-        "REMOTE_CPU_PEAK_UTIL",
-        "Remote|Peak|Per CPU|Util %",
-        |report| peak(&report.last.far),
-    ),
-    selector("REMOTE_CPU_PEAK_ID", "Remote|Peak|Per CPU|ID", |report| {
-        peak_id(&report.last.far)
-    }),
-    selector("REMOTE_CPU_MODEL", "Remote|CPU|Model", deprecated),
-    selector("REMOTE_CPU_FREQUENCY", "Remote|CPU|Frequency|MHz", zero),
-    selector("SOURCE_PORT", "Source|Port", |report| {
-        whole(report.request.test.near.port)
-    }),
-    selector("SOURCE_ADDR", "Source|Address", |report| {
-        text(&report.ends.near.name)
-    }),
-    selector("SOURCE_FAMILY", "Source|Family", |report| {
-        whole(report.ends.near.family_number())
-    }),
-    selector("DEST_PORT", "Destination|Port", |report| {
-        whole(report.request.test.far.port)
-    }),
-    selector("DEST_ADDR", "Destination|Address", |report| {
-        text(&report.ends.far.name)
-    }),
-    selector("DEST_FAMILY", "Destination|Family", |report| {
-        whole(report.ends.far.family_number())
-    }),
-    selector("LOCAL_SEND_CALLS", "Local|Send|Calls", |report| {
-        whole(report.last.near.sends)
-    }),
-    selector("LOCAL_RECV_CALLS", "Local|Recv|Calls", |report| {
-        whole(report.last.near.receives)
-    }),
-    selector("LOCAL_BYTES_PER_RECV", "Local|Bytes|Per|Recv", |report| {
-        per_receive(&report.last.near)
-    }),
-    selector("LOCAL_BYTES_PER_SEND", "Local|Bytes|Per|Send", |report| {
-        per_send(&report.last.near)
-    }),
-    selector("LOCAL_BYTES_SENT", "Local|Bytes|Sent", |report| {
-        whole(report.last.near.sent_bytes)
-    }),
-    selector("LOCAL_BYTES_RECVD", "Local|Bytes|Received", |report| {
-        whole(report.last.near.received_bytes)
-    }),
-    selector("LOCAL_BYTES_XFERD", "Local|Bytes|Xferred", |report| {
-        moved(&report.last.near)
-    }),
-    selector("LOCAL_SEND_OFFSET", "Local|Send|Offset", |report| {
-        whole(report.request.test.near.send.offset)
-    }),
-    selector("LOCAL_RECV_OFFSET", "Local|Recv|Offset", |report| {
-        whole(report.request.test.near.receive.offset)
-    }),
-    selector("LOCAL_SEND_ALIGN", "Local|Send|Alignment", |report| {
-        whole(report.request.test.near.send.align)
-    }),
-    selector("LOCAL_RECV_ALIGN", "Local|Recv|Alignment", |report| {
-        whole(report.request.test.near.receive.align)
-    }),
-    selector("LOCAL_SEND_WIDTH", "Local|Send|Width", |report| {
-        width(report.last.near.send_width)
-    }),
-    selector("LOCAL_RECV_WIDTH", "Local|Recv|Width", |report| {
-        width(report.last.near.receive_width)
-    }),
-    selector("LOCAL_SEND_DIRTY_COUNT", "Local|Send|Dirty|Count", unknown),
-    selector("LOCAL_RECV_DIRTY_COUNT", "Local|Recv|Dirty|Count", unknown),
-    selector("LOCAL_RECV_CLEAN_COUNT", "Local|Recv|Clean|Count", unknown),
-    selector("LOCAL_NODELAY", "Local|NODELAY", |report| {
-        flag(report.request.test.no_delay)
-    }),
-    selector("LOCAL_CORK", "Local|Cork", |report| {
-        flag(report.request.test.cork)
-    }),
-    selector("REMOTE_SEND_CALLS", "Remote|Send|Calls", |report| {
-        whole(report.last.far.sends)
-    }),
-    selector("REMOTE_RECV_CALLS", "Remote|Recv|Calls", |report| {
-        whole(report.last.far.receives)
-    }),
-    selector("REMOTE_BYTES_PER_RECV", "Remote|Bytes|Per|Recv", |report| {
-        per_receive(&report.last.far)
-    }),
-    selector("REMOTE_BYTES_PER_SEND", "Remote|Bytes|Per|Send", |report| {
-        per_send(&report.last.far)
-    }),
-    selector("REMOTE_BYTES_SENT", "Remote|Bytes|Sent", |report| {
-        whole(report.last.far.sent_bytes)
-    }),
-    selector("REMOTE_BYTES_RECVD", "Remote|Bytes|Received", |report| {
-        whole(report.last.far.received_bytes)
-    }),
-    selector("REMOTE_BYTES_XFERD", "Remote|Bytes|Xferred", |report| {
-        moved(&report.last.far)
-    }),
-    selector("REMOTE_SEND_OFFSET", "Remote|Send|Offset", |report| {
-        whole(report.request.test.far.send.offset)
-    }),
-    selector("REMOTE_RECV_OFFSET", "Remote|Recv|Offset", |report| {
-        whole(report.request.test.far.receive.offset)
-    }),
-    selector("REMOTE_SEND_ALIGN", "Remote|Send|Alignment", |report| {
-        whole(report.request.test.far.send.align)
-    }),
-    selector("REMOTE_RECV_ALIGN", "Remote|Recv|Alignment", |report| {
-        whole(report.request.test.far.receive.align)
-    }),
-    selector("REMOTE_SEND_WIDTH", "Remote|Send|Width", |report| {
-        width(report.last.far.send_width)
-    }),
-    selector("REMOTE_RECV_WIDTH", "Remote|Recv|Width", |report| {
-        width(report.last.far.receive_width)
-    }),
-    selector(
-        "REMOTE_SEND_DIRTY_COUNT",
-        "Remote|Send|Dirty|Count",
-        unknown,
-    ),
-    selector(
-        "REMOTE_RECV_DIRTY_COUNT",
-        "Remote|Recv|Dirty|Count",
-        unknown,
-    ),
-    selector(
-        "REMOTE_RECV_CLEAN_COUNT",
-        "Remote|Recv|Clean|Count",
-        unknown,
-    ),
-    selector("REMOTE_NODELAY", "Remote|NODELAY", |report| {
-        flag(report.request.test.no_delay)
-    }),
-    selector("REMOTE_CORK", "Remote|Cork", zero),
-];
+selectors! {
+    SELECTORS(report)
+    "LOCAL_SEND_THROUGHPUT" "Local|Send|Throughput" => two(report.figures.rates[0]);
+    "LOCAL_RECV_THROUGHPUT" "Local|Recv|Throughput" => two(report.figures.rates[1]);
+    "REMOTE_SEND_THROUGHPUT" "Remote|Send|Throughput" => two(report.figures.rates[2]);
+    "REMOTE_RECV_THROUGHPUT" "Remote|Recv|Throughput" => two(report.figures.rates[3]);
+    "LOCAL_CPU_BIND" "Local|CPU|Bind" => known(report.request.cpu);
+    "LOCAL_CPU_COUNT" "Local|CPU|Count" => cpus(&report.last.local);
+    "LOCAL_CPU_PEAK_UTIL" "Local|Peak|Per CPU|Util %" => peak(&report.last.local);
+    "LOCAL_CPU_PEAK_ID" "Local|Peak|Per CPU|ID" => peak_id(&report.last.local);
+    "LOCAL_CPU_MODEL" "Local|CPU|Model" => deprecated();
+    "LOCAL_CPU_FREQUENCY" "Local|CPU|Frequency|MHz" => zero();
+    "REMOTE_CPU_BIND" "Remote|CPU|Bind" => known(report.request.test.remote.cpu);
+    "REMOTE_CPU_COUNT" "Remote|CPU|Count" => cpus(&report.last.remote);
+    "REMOTE_CPU_PEAK_UTIL" "Remote|Peak|Per CPU|Util %" => peak(&report.last.remote);
+    "REMOTE_CPU_PEAK_ID" "Remote|Peak|Per CPU|ID" => peak_id(&report.last.remote);
+    "REMOTE_CPU_MODEL" "Remote|CPU|Model" => deprecated();
+    "REMOTE_CPU_FREQUENCY" "Remote|CPU|Frequency|MHz" => zero();
+    "SOURCE_PORT" "Source|Port" => whole(report.request.test.local.port);
+    "SOURCE_ADDR" "Source|Address" => text(&report.ends.local.name);
+    "SOURCE_FAMILY" "Source|Family" => whole(report.ends.local.family_number());
+    "DEST_PORT" "Destination|Port" => whole(report.request.test.remote.port);
+    "DEST_ADDR" "Destination|Address" => text(&report.ends.remote.name);
+    "DEST_FAMILY" "Destination|Family" => whole(report.ends.remote.family_number());
+    "LOCAL_SEND_CALLS" "Local|Send|Calls" => whole(report.last.local.sends);
+    "LOCAL_RECV_CALLS" "Local|Recv|Calls" => whole(report.last.local.receives);
+    "LOCAL_BYTES_PER_RECV" "Local|Bytes|Per|Recv" => per_receive(&report.last.local);
+    "LOCAL_BYTES_PER_SEND" "Local|Bytes|Per|Send" => per_send(&report.last.local);
+    "LOCAL_BYTES_SENT" "Local|Bytes|Sent" => whole(report.last.local.sent_bytes);
+    "LOCAL_BYTES_RECVD" "Local|Bytes|Received" => whole(report.last.local.received_bytes);
+    "LOCAL_BYTES_XFERD" "Local|Bytes|Xferred" => moved(&report.last.local);
+    "LOCAL_SEND_OFFSET" "Local|Send|Offset" => whole(report.request.test.local.send.offset);
+    "LOCAL_RECV_OFFSET" "Local|Recv|Offset" => whole(report.request.test.local.receive.offset);
+    "LOCAL_SEND_ALIGN" "Local|Send|Alignment" => whole(report.request.test.local.send.align);
+    "LOCAL_RECV_ALIGN" "Local|Recv|Alignment" => whole(report.request.test.local.receive.align);
+    "LOCAL_SEND_WIDTH" "Local|Send|Width" => width(report.last.local.send_width);
+    "LOCAL_RECV_WIDTH" "Local|Recv|Width" => width(report.last.local.receive_width);
+    "LOCAL_SEND_DIRTY_COUNT" "Local|Send|Dirty|Count" => unknown();
+    "LOCAL_RECV_DIRTY_COUNT" "Local|Recv|Dirty|Count" => unknown();
+    "LOCAL_RECV_CLEAN_COUNT" "Local|Recv|Clean|Count" => unknown();
+    "LOCAL_NODELAY" "Local|NODELAY" => flag(report.request.test.no_delay);
+    "LOCAL_CORK" "Local|Cork" => flag(report.request.test.cork);
+    "REMOTE_SEND_CALLS" "Remote|Send|Calls" => whole(report.last.remote.sends);
+    "REMOTE_RECV_CALLS" "Remote|Recv|Calls" => whole(report.last.remote.receives);
+    "REMOTE_BYTES_PER_RECV" "Remote|Bytes|Per|Recv" => per_receive(&report.last.remote);
+    "REMOTE_BYTES_PER_SEND" "Remote|Bytes|Per|Send" => per_send(&report.last.remote);
+    "REMOTE_BYTES_SENT" "Remote|Bytes|Sent" => whole(report.last.remote.sent_bytes);
+    "REMOTE_BYTES_RECVD" "Remote|Bytes|Received" => whole(report.last.remote.received_bytes);
+    "REMOTE_BYTES_XFERD" "Remote|Bytes|Xferred" => moved(&report.last.remote);
+    "REMOTE_SEND_OFFSET" "Remote|Send|Offset" => whole(report.request.test.remote.send.offset);
+    "REMOTE_RECV_OFFSET" "Remote|Recv|Offset" => whole(report.request.test.remote.receive.offset);
+    "REMOTE_SEND_ALIGN" "Remote|Send|Alignment" => whole(report.request.test.remote.send.align);
+    "REMOTE_RECV_ALIGN" "Remote|Recv|Alignment" => whole(report.request.test.remote.receive.align);
+    "REMOTE_SEND_WIDTH" "Remote|Send|Width" => width(report.last.remote.send_width);
+    "REMOTE_RECV_WIDTH" "Remote|Recv|Width" => width(report.last.remote.receive_width);
+    "REMOTE_SEND_DIRTY_COUNT" "Remote|Send|Dirty|Count" => unknown();
+    "REMOTE_RECV_DIRTY_COUNT" "Remote|Recv|Dirty|Count" => unknown();
+    "REMOTE_RECV_CLEAN_COUNT" "Remote|Recv|Clean|Count" => unknown();
+    "REMOTE_NODELAY" "Remote|NODELAY" => flag(report.request.test.no_delay);
+    "REMOTE_CORK" "Remote|Cork" => zero();
+}
 
 /// Number of CPUs; 0 where their use was not measured.
 fn cpus(side: &Side) -> Option<String> {

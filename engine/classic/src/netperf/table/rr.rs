@@ -2,31 +2,16 @@
 
 use network::netperf::client::Kind;
 
-use super::{brand, busy_percent, demand, histogram, service_demand, size, Parts};
+use super::{brand, busy_percent, demand, histogram, service_demand, size, Layout};
 use crate::netperf::report::Report;
 use crate::netperf::units::Unit;
 
-pub fn table(report: &Report) -> String {
-    let parts = Parts::of(report);
-    let mut text = String::new();
-    if parts.figure {
-        text += &figure(report, parts.with_cpu);
-    }
-    if parts.headings {
-        text += &match parts.with_cpu {
-            true => headings_with_cpu(report),
-            false => headings(report),
-        };
-    }
-    if parts.row {
-        text += &rows(report, parts.with_cpu);
-    }
-    if parts.extra {
-        text += &extra(report);
-        text += &histogram(report, "\nHistogram of request/response times\n");
-    }
-    text
-}
+pub const LAYOUT: Layout = Layout {
+    figure,
+    headings,
+    rows,
+    extra,
+};
 
 /// Tests with a connection for each transaction print less.
 fn connects(report: &Report) -> bool {
@@ -58,7 +43,10 @@ fn shows_bytes(report: &Report) -> bool {
     report.request.unit() != Unit::Transactions && !connects(report)
 }
 
-fn headings(report: &Report) -> String {
+fn headings(report: &Report, with_cpu: bool) -> String {
+    if with_cpu {
+        return headings_with_cpu(report);
+    }
     if shows_bytes(report) {
         return format!(
             "Local /Remote\n\
@@ -82,7 +70,11 @@ fn headings_with_cpu(report: &Report) -> String {
     };
     let methods = match connects(report) {
         true => "%      %     ".to_owned(),
-        false => format!("% {}    % {}   ", report.near_method(), report.far_method()),
+        false => format!(
+            "% {}    % {}   ",
+            report.local_method(),
+            report.remote_method()
+        ),
     };
     format!(
         "Local /Remote\n\
@@ -93,13 +85,13 @@ fn headings_with_cpu(report: &Report) -> String {
 }
 
 fn rows(report: &Report, with_cpu: bool) -> String {
-    let (near, far) = (&report.last.near, &report.last.far);
+    let (local, remote) = (&report.last.local, &report.last.remote);
     let test = &report.request.test;
     let figures = &report.figures;
     let sockets = format!(
         "{:<6} {:<6}",
-        size(near.send_buffer.initial),
-        size(near.receive_buffer.initial)
+        size(local.send_buffer.initial),
+        size(local.receive_buffer.initial)
     );
     let (request, response) = (test.request_size, test.response_size);
     let tail = tail(report);
@@ -129,30 +121,35 @@ fn rows(report: &Report, with_cpu: bool) -> String {
     };
     format!(
         "{sockets} {first}\n{:<6} {:<6}\n",
-        size(far.send_buffer.initial),
-        size(far.receive_buffer.initial)
+        size(remote.send_buffer.initial),
+        size(remote.receive_buffer.initial)
     )
 }
 
 fn loads(report: &Report) -> String {
-    let (near, far) = (&report.figures.near, &report.figures.far);
+    let (local, remote) = (&report.figures.local, &report.figures.remote);
     format!(
         "{:<6.2} {:<6.2} {:<6.3}  {:<6.3}",
-        busy_percent(near),
-        busy_percent(far),
-        service_demand(near),
-        service_demand(far),
+        busy_percent(local),
+        busy_percent(remote),
+        service_demand(local),
+        service_demand(remote),
     )
 }
 
 fn extra(report: &Report) -> String {
+    let times = histogram(report, "\nHistogram of request/response times\n");
+    latencies(report) + &times
+}
+
+fn latencies(report: &Report) -> String {
     let test = &report.request.test;
     let buffers = format!(
         "{:5}  {:5}   {:5}  {:5}",
-        test.near.send.align,
-        test.far.receive.align,
-        test.near.send.offset,
-        test.far.receive.offset
+        test.local.send.align,
+        test.remote.receive.align,
+        test.local.send.offset,
+        test.remote.receive.offset
     );
     if connects(report) {
         return format!(

@@ -2,26 +2,15 @@
 
 use network::netperf::client::Kind;
 
-use super::{brand, busy_percent, demand, histogram, service_demand, size, Parts};
+use super::{brand, busy_percent, demand, histogram, service_demand, size, Layout};
 use crate::netperf::report::Report;
 
-pub fn table(report: &Report) -> String {
-    let parts = Parts::of(report);
-    let mut text = String::new();
-    if parts.figure {
-        text += &figure(report, parts.with_cpu);
-    }
-    if parts.headings {
-        text += &headings(report, parts.with_cpu);
-    }
-    if parts.row {
-        text += &row(report, parts.with_cpu);
-    }
-    if parts.extra {
-        text += &extra(report);
-    }
-    text
-}
+pub const LAYOUT: Layout = Layout {
+    figure,
+    headings,
+    rows,
+    extra,
+};
 
 fn figure(report: &Report, with_cpu: bool) -> String {
     let brand = brand(report);
@@ -48,21 +37,21 @@ fn headings(report: &Report, with_cpu: bool) -> String {
         true => ("Recv", "Send"),
         false => ("Send", "Recv"),
     };
-    let (near, far) = (report.near_method(), report.far_method());
+    let (local, remote) = (report.local_method(), report.remote_method());
     format!(
         "Recv   Send    Send                          Utilization       Service Demand\n\
          Socket Socket  Message  Elapsed              {this}     {other}     {this}    {other}\n\
          Size   Size    Size     Time     Throughput  local    remote   local   remote\n\
-         bytes  bytes   bytes    secs.    {unit:<8.8}/s  % {near}      % {far}      \
+         bytes  bytes   bytes    secs.    {unit:<8.8}/s  % {local}      % {remote}      \
          us/KB   us/KB\n\n"
     )
 }
 
-fn row(report: &Report, with_cpu: bool) -> String {
-    let (near, far) = (&report.last.near, &report.last.far);
+fn rows(report: &Report, with_cpu: bool) -> String {
+    let (local, remote) = (&report.last.local, &report.last.remote);
     let (sender, receiver) = match is_received(report) {
-        true => (far, near),
-        false => (near, far),
+        true => (remote, local),
+        false => (local, remote),
     };
     let figures = &report.figures;
     let sizes = format!(
@@ -79,50 +68,50 @@ fn row(report: &Report, with_cpu: bool) -> String {
     format!(
         "{sizes}     {:7.2}   {:<6.2}   {:<6.2}   {:<6.3}  {:<6.3} {brand}\n",
         figures.throughput,
-        busy_percent(&figures.near),
-        busy_percent(&figures.far),
-        service_demand(&figures.near),
-        service_demand(&figures.far),
+        busy_percent(&figures.local),
+        busy_percent(&figures.remote),
+        service_demand(&figures.local),
+        service_demand(&figures.remote),
     )
 }
 
 fn extra(report: &Report) -> String {
-    let (near, far) = (&report.last.near, &report.last.far);
+    let (local, remote) = (&report.last.local, &report.last.remote);
     let test = &report.request.test;
     let is_received = is_received(report);
     let (here, there) = match is_received {
         true => ("Recv", "Send"),
         false => ("Send", "Recv"),
     };
-    let (bytes, calls, far_bytes, far_calls) = match is_received {
+    let (bytes, calls, remote_bytes, remote_calls) = match is_received {
         true => (
-            near.received_bytes,
-            near.receives,
-            far.sent_bytes,
-            far.sends,
+            local.received_bytes,
+            local.receives,
+            remote.sent_bytes,
+            remote.sends,
         ),
         false => (
-            near.sent_bytes,
-            near.sends,
-            far.received_bytes,
-            far.receives,
+            local.sent_bytes,
+            local.sends,
+            remote.received_bytes,
+            remote.receives,
         ),
     };
-    let (near_moves, far_moves) = match is_received {
-        true => (test.near.receive, test.far.send),
-        false => (test.near.send, test.far.receive),
+    let (local_moves, remote_moves) = match is_received {
+        true => (test.local.receive, test.remote.send),
+        false => (test.local.send, test.remote.receive),
     };
     let moved = format!(
         "\nAlignment      Offset         Bytes    Bytes       {here}s   Bytes    {there}s\n\
          Local  Remote  Local  Remote  Xfered   Per                 Per\n\
          {here}   {there}    {here}   {there}             {here} (avg)          {there} (avg)\n\
-         {:5}   {:5}  {:5}   {:5} {bytes:6}  {:6.2}    {calls:6}   {:6.2} {far_calls:6}\n",
-        near_moves.align,
-        far_moves.align,
-        near_moves.offset,
-        far_moves.offset,
+         {:5}   {:5}  {:5}   {:5} {bytes:6}  {:6.2}    {calls:6}   {:6.2} {remote_calls:6}\n",
+        local_moves.align,
+        remote_moves.align,
+        local_moves.offset,
+        remote_moves.offset,
         per_call(bytes, calls),
-        per_call(far_bytes, far_calls),
+        per_call(remote_bytes, remote_calls),
     );
     let segment = size(report.last.segment_size);
     let call = here.to_lowercase();

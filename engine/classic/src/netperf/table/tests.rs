@@ -73,7 +73,7 @@ bytes  bytes   bytes    secs.    10^6bits/s  % S      % S      us/KB   us/KB
     assert_eq!(printed("-c -C -v 0", outcome()), " 1.000 S \n");
     assert_eq!(printed("-C -v 0", outcome()), " 0.505 S \n");
     let mut one_end = outcome();
-    one_end.far.cpu = None;
+    one_end.remote.cpu = None;
     let maerts = printed("-t TCP_MAERTS -c", reversed(one_end));
     assert!(maerts.contains("Elapsed              Recv     Send     Recv    Send\n"));
     assert!(maerts.contains("% U      % S      us/KB   us/KB\n\n"));
@@ -86,7 +86,7 @@ bytes  bytes   bytes    secs.    10^6bits/s  % S      % S      us/KB   us/KB
 #[test]
 fn more_of_a_stream() {
     let mut outcome = stream(6_104, 16_384);
-    outcome.far.receives = 1_504;
+    outcome.remote.receives = 1_504;
     let all = printed("-v 2", outcome);
     let more = "
 Alignment      Offset         Bytes    Bytes       Sends   Bytes    Recvs
@@ -113,10 +113,10 @@ Size (bytes)
 fn datagrams_have_a_line_for_each_end() {
     let datagrams = || {
         let mut outcome = stream(177_097, 1_472);
-        outcome.near.send_buffer.initial = Some(212_992);
-        outcome.far.receive_buffer.initial = Some(212_992);
-        outcome.far.receives = 93_873;
-        outcome.far.received_bytes = 93_873 * 1_472;
+        outcome.local.send_buffer.initial = Some(212_992);
+        outcome.remote.receive_buffer.initial = Some(212_992);
+        outcome.remote.receives = 93_873;
+        outcome.remote.received_bytes = 93_873 * 1_472;
         outcome
     };
     let table = "\

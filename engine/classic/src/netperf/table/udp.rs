@@ -2,27 +2,16 @@
 
 use network::netperf::client::Kind;
 
-use super::{busy_percent, histogram, service_demand, size, Parts};
+use super::{busy_percent, histogram, service_demand, size, Layout};
 use crate::netperf::figures::Load;
 use crate::netperf::report::Report;
 
-pub fn table(report: &Report) -> String {
-    let parts = Parts::of(report);
-    let mut text = String::new();
-    if parts.figure {
-        text += &figure(report, parts.with_cpu);
-    }
-    if parts.headings {
-        text += &headings(report, parts.with_cpu);
-    }
-    if parts.row {
-        text += &rows(report, parts.with_cpu);
-    }
-    if parts.extra {
-        text += &histogram(report, "\nHistogram of time spent in send() call\n");
-    }
-    text
-}
+pub const LAYOUT: Layout = Layout {
+    figure,
+    headings,
+    rows,
+    extra,
+};
 
 fn figure(report: &Report, with_cpu: bool) -> String {
     match with_cpu {
@@ -43,24 +32,24 @@ fn headings(report: &Report, with_cpu: bool) -> String {
              bytes   bytes    secs            #      #   {unit}/sec\n\n"
         );
     }
-    let (near, far) = (report.near_method(), report.far_method());
+    let (local, remote) = (report.local_method(), report.remote_method());
     format!(
         "Socket  Message  Elapsed      Messages                   CPU      Service\n\
          Size    Size     Time         Okay Errors   Throughput   Util     Demand\n\
-         bytes   bytes    secs            #      #   {unit}/sec % {near}{far}     us/KB\n\n"
+         bytes   bytes    secs            #      #   {unit}/sec % {local}{remote}     us/KB\n\n"
     )
 }
 
 fn rows(report: &Report, with_cpu: bool) -> String {
-    let (near, far) = (&report.last.near, &report.last.far);
+    let (local, remote) = (&report.last.local, &report.last.remote);
     let (sender, receiver) = match is_received(report) {
-        true => (far, near),
-        false => (near, far),
+        true => (remote, local),
+        false => (local, remote),
     };
     let figures = &report.figures;
     let (send_load, receive_load) = match is_received(report) {
-        true => (&figures.far, &figures.near),
-        false => (&figures.near, &figures.far),
+        true => (&figures.remote, &figures.local),
+        false => (&figures.local, &figures.remote),
     };
     let (sent, received) = sent_and_received(report);
     let tail = |rate: f64, load: &Load| match with_cpu {
@@ -88,13 +77,17 @@ fn rows(report: &Report, with_cpu: bool) -> String {
 
 /// Rates at which datagrams were sent and arrived.
 fn sent_and_received(report: &Report) -> (f64, f64) {
-    let [near_sent, near_received, far_sent, far_received] = report.figures.rates;
+    let [local_sent, local_received, remote_sent, remote_received] = report.figures.rates;
     match is_received(report) {
-        true => (far_sent, near_received),
-        false => (near_sent, far_received),
+        true => (remote_sent, local_received),
+        false => (local_sent, remote_received),
     }
 }
 
 fn is_received(report: &Report) -> bool {
     report.request.test.kind == Kind::UdpMaerts
+}
+
+fn extra(report: &Report) -> String {
+    histogram(report, "\nHistogram of time spent in send() call\n")
 }

@@ -51,7 +51,7 @@ impl<'a, C: Channel> Closed<'a, C> {
     /// Sends and receives for as long as the member goes on.
     ///
     /// # Errors
-    /// As send(2) and recv(2); `UnexpectedEof` when the far end has gone.
+    /// As send(2) and recv(2); `UnexpectedEof` when the server has gone.
     pub fn execute<P: Probe>(&mut self, member: &mut Member<P>) -> io::Result<()> {
         let mut now_ns = self.now_ns();
         loop {
@@ -69,7 +69,7 @@ impl<'a, C: Channel> Closed<'a, C> {
     #[inline]
     fn fill<P: Probe>(&mut self, now_ns: u64, waits: bool, member: &Member<P>) -> io::Result<()> {
         while self.under_way.count() < self.at_once && self.left > 0 && member.goes_on() {
-            // With others under way the far end may wait for room for responses, and take no
+            // With others under way the server may wait for room for responses, and take no
             // requests before we have taken some.
             let waits = waits && self.under_way.count() == 0;
             let number = self.under_way.begin(now_ns);

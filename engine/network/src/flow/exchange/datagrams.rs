@@ -40,7 +40,7 @@ impl<'a> Datagrams<'a> {
 
     #[inline]
     fn take(&mut self, flags: RecvFlags) -> io::Result<Received> {
-        // With TRUNC a datagram that is too long tells its own length.
+        // With TRUNC a datagram that is too long reports its real length.
         let flags = flags | RecvFlags::TRUNC;
         loop {
             before(Call::Receive);
@@ -71,7 +71,7 @@ impl Channel for Datagrams<'_> {
         self.outgoing[..self.number_bytes].copy_from_slice(number);
         before(Call::Send);
         match retry_on_intr(|| send(self.socket, &self.outgoing, SendFlags::NOSIGNAL)) {
-            // The queue of a device was full, or the flow has been cut, which receiving will tell:
+            // The queue of a device was full, or the flow has been cut, which receiving will show:
             // it is lost, as any other may be.
             Ok(_) | Err(Errno::NOBUFS | Errno::PIPE) => Ok(()),
             Err(error) => Err(error.into()),

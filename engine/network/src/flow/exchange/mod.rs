@@ -1,11 +1,11 @@
-//! Requests and responses: the near end sends requests, the far end answers each.
+//! Requests and responses: the client sends requests, the server answers each.
 //!
 //! ```text
-//! near   closed ─┬─► under_way ─┐             ┌─ byte_stream   come in order
-//!        open ───┘              ├─► Channel ──┤
-//! far    respond ───────────────┘             └─ datagrams     may be lost, or come late
-//! turns  several of them on one thread
-//! part   which of these a thread has for its flows
+//! client   closed ─┬─► under_way ─┐             ┌─ byte_stream   come in order
+//!          open ───┘              ├─► Channel ──┤
+//! server   respond ───────────────┘             └─ datagrams     may be lost, or come late
+//! turns    several of them on one thread
+//! part     which of these a thread has for its flows
 //! ```
 
 mod byte_stream;
@@ -31,7 +31,7 @@ pub use self::part::{request, respond, LOST};
 use super::Tally;
 use crate::control::message::{Exchange, Limit};
 
-/// What the near end does with each flow.
+/// What the client does with each flow.
 #[derive(Debug, Clone, Copy)]
 pub struct Requests {
     /// How much is sent and answered.
@@ -64,7 +64,7 @@ pub struct Rate {
 /// What carries messages of one size there and messages of another back: requests and responses,
 /// or the other way round.
 trait Channel {
-    /// Messages carry so many of the lowest bits of their transaction's number.
+    /// How many of the lowest bits of its transaction's number a message carries.
     fn number_bits(&self) -> u32;
 
     /// Hands over the message of transaction `number`. What the kernel does not take at once is

@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// The name under which transactions are noted whose request or response did not come in time.
 pub const LOST: &str = "LostTransactions";
 
-/// The near end's part of a thread: sends requests over `flows`.
+/// The client's part of a thread: sends requests over `flows`.
 ///
 /// # Errors
 /// `Io` when a flow breaks; `HostLacks` without memory.
@@ -89,10 +89,10 @@ fn request_over<P: Probe>(
             let mut closed: Vec<_> = closed.collect();
             member.start()?;
             let done = match &mut closed[..] {
-                [one] => one.execute(member),
+                [flow] => flow.execute(member),
                 several => turns::execute(several, member),
             };
-            done.map(|()| closed.iter().map(|one| one.lost).sum())
+            done.map(|()| closed.iter().map(|flow| flow.lost).sum())
         }
         Some(rate) => {
             let open = pairs.map(|(channel, flow)| {
@@ -106,7 +106,7 @@ fn request_over<P: Probe>(
             if let Some(end_ns) = open.iter().filter_map(Open::end_ns).max() {
                 pace::wait_until(member.opened_ns() + end_ns);
             }
-            done.map(|()| open.iter().map(|one| one.lost).sum())
+            done.map(|()| open.iter().map(|flow| flow.lost).sum())
         }
     };
     member.done();
@@ -114,7 +114,7 @@ fn request_over<P: Probe>(
     Ok(part.lost_after.map(|_| (LOST, lost)).into_iter().collect())
 }
 
-/// The far end's part of a thread: answers requests over `flows` until no more come.
+/// The server's part of a thread: answers requests over `flows` until no more come.
 ///
 /// # Errors
 /// `Io` when a flow breaks; `HostLacks` without memory.
@@ -157,7 +157,7 @@ fn respond_over<P: Probe>(
     let mut responds: Vec<_> = responds.collect();
     member.start()?;
     let done = match &mut responds[..] {
-        [one] => one.execute(member),
+        [flow] => flow.execute(member),
         several => turns::execute(several, member),
     };
     done.map_err(|error| cannot(&error))

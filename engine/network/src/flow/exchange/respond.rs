@@ -1,4 +1,4 @@
-//! The far end: each request is received as a whole and answered.
+//! The server: each request is received as a whole and answered.
 
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -68,7 +68,7 @@ impl UnderWay {
         number
     }
 
-    /// A response came whose number ends with the bits of `seen`: tells when its transaction
+    /// A response came whose number ends with the bits of `seen`: returns when its transaction
     /// began; `None` when that is not under way (any more).
     #[inline]
     pub fn answer(&mut self, seen: u64) -> Option<u64> {
@@ -83,7 +83,7 @@ impl UnderWay {
         Some(began_ns)
     }
 
-    /// Gives up those that began at `instant_ns` or before; tells how many.
+    /// Gives up those that began at `instant_ns` or before; returns how many.
     #[inline]
     pub fn give_up(&mut self, instant_ns: u64) -> u64 {
         let mut lost = 0;

@@ -1,16 +1,14 @@
-//! The near end: drives a stock netserver, or ours.
+//! The local end: drives a stock netserver, or ours.
 
-mod near;
+mod local;
 mod netserver;
 mod outcome;
 pub(in crate::netperf) mod request;
 mod run;
-mod sides;
-mod source;
 mod test;
 
-pub use crate::netperf::data::cpu::CpuUse;
-pub use crate::netperf::data::interim::Interim;
+pub use crate::cpu::CpuUse;
+pub use crate::netperf::data::alarm::Interim;
 
 pub use netserver::{Netserver, Site};
 pub use outcome::{Outcome, Side, SocketBuffer};

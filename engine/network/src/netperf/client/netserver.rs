@@ -1,4 +1,4 @@
-//! A netserver, and what is said to it.
+//! A netserver, and the messages sent to it.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -10,14 +10,14 @@ use kit::{clock, pace, stop};
 use socket2::{Domain, Protocol, Socket, Type as SocketType};
 use wire::{Failure, FailureKind};
 
-use super::near::NearEnd;
+use super::local::LocalEnd;
+use super::outcome::remote_side;
 use super::outcome::Outcome;
 use super::request::request_of;
 use super::run::{self, Why};
-use super::sides::far_side;
 use super::test::Test;
 use crate::netperf::control::{Control, NoMessage, Patience};
-use crate::netperf::data::interim::Interim;
+use crate::netperf::data::alarm::Interim;
 use crate::netperf::message::{Generation, Message, Response, Results, TestType};
 
 /// The control connection is there within this, or not at all.
@@ -28,13 +28,13 @@ const ANSWER: Patience = Patience {
     whole: Duration::from_secs(5),
     after_stop: Duration::ZERO,
 };
-/// It tells its results within this after the near end has done its part.
+/// Timeout for its results after the local end has done its part.
 const RESULTS: Patience = Patience {
     begin: Duration::from_secs(120),
     whole: Duration::from_secs(5),
     after_stop: Duration::from_secs(10),
 };
-/// After it has ended the data path too early it tells why within this, if at all.
+/// Timeout for the reason after it ended the data path too early.
 const REASON: Patience = Patience {
     begin: Duration::from_secs(5),
     whole: Duration::from_secs(5),
@@ -43,20 +43,20 @@ const REASON: Patience = Patience {
 /// Its errno for a type of request that it has never heard of.
 const UNKNOWN_TEST: i32 = 998;
 
-/// Where a netserver is, and how it is spoken to.
+/// Address of a netserver, and how to talk to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// Where it listens.
-    pub far: SocketAddr,
+    pub remote: SocketAddr,
     /// The address and port of this end of the control connection.
-    pub near: Option<SocketAddr>,
-    /// The word that it wants to hear first.
+    pub local: Option<SocketAddr>,
+    /// Its passphrase.
     pub passphrase: Option<String>,
     /// Its release.
     pub generation: Generation,
 }
 
-/// A netserver that listens to us.
+/// A connection to a netserver.
 pub struct Netserver {
     site: Site,
     control: Control,
@@ -73,7 +73,7 @@ impl Netserver {
         let stream = dial(&site)?;
         let control = Control::new(stream, site.generation);
         let control = control.map_err(|error| {
-            let message = format!("control connection to {}: {error}", site.far);
+            let message = format!("control connection to {}: {error}", site.remote);
             failure(FailureKind::Io, message)
         })?;
         let mut netserver = Self {
@@ -100,32 +100,32 @@ impl Netserver {
         if self.is_spent {
             *self = Self::connect(self.site.clone())?;
         }
-        let far = self.data_address(test)?;
+        let remote = self.data_address(test)?;
         let local = self.control.local();
         let local = local.map_err(|error| self.complaint(error))?;
-        check_ports(test, far.ip(), local.ip())?;
-        let mut near = NearEnd::prepare(test, far, local.ip())?;
-        let (test_type, request) = request_of(test, self.site.generation, near.bound(), far)?;
+        check_ports(test, remote.ip(), local.ip())?;
+        let mut local = LocalEnd::prepare(test, remote, local.ip())?;
+        let (test_type, request) = request_of(test, self.site.generation, local.bound(), remote)?;
         self.is_spent = test_type != TestType::Omni;
-        self.say(&Message::request(test_type, &request, test.far.cpu))?;
+        self.say(&Message::request(test_type, &request, test.remote.cpu))?;
         let response = self.hear(ANSWER)?.to_response(test_type);
         let port = port_of(&response).ok_or_else(|| {
             self.complaint(format!("it names {} as the port for data", response.port))
         })?;
-        near.far.set_port(port);
+        local.remote.set_port(port);
         wait(test.wait)?;
-        let measured = run::run(&mut near, test_type, self.control.as_fd(), observer);
+        let measured = run::run(&mut local, test_type, self.control.as_fd(), observer);
         let mut outcome = measured.map_err(|why| self.cause_of(why))?;
         let results = match self.hear(RESULTS) {
             Ok(results) => {
                 self.sensible(test, results.to_results(test_type, self.site.generation))?
             }
-            // One that was cut off while it sent may not tell; what has come is known here.
+            // A sender that was interrupted may not report; what arrived is known here.
             Err(_) if outcome.was_stopped && !test.kind.sends() => Results::default(),
             Err(failure) => return Err(failure),
         };
-        let message_size = outcome.near.send_size;
-        outcome.far = far_side(test, test_type, message_size, &response, &results);
+        let message_size = outcome.local.send_size;
+        outcome.remote = remote_side(test, test_type, message_size, &response, &results);
         Ok(outcome)
     }
 
@@ -148,14 +148,14 @@ impl Netserver {
     /// Results whose numbers are numbers.
     fn sensible(&self, test: &Test, results: Results) -> Result<Results, Failure> {
         // Shares of CPU time that nobody asked for are nothing in particular.
-        let has_cpu = test.far.measure_cpu && results.cpu_method > 0;
+        let has_cpu = test.remote.measure_cpu && results.cpu_method > 0;
         let cpu = results
             .cpu
             .percents()
             .into_iter()
             .chain([results.peak_percent]);
-        let mut told = cpu.filter(|_| has_cpu).chain([results.elapsed_s]);
-        match told.all(f32::is_finite) {
+        let mut numbers = cpu.filter(|_| has_cpu).chain([results.elapsed_s]);
+        match numbers.all(f32::is_finite) {
             true => Ok(results),
             false => Err(self.complaint("a time or share that it tells is no number")),
         }
@@ -181,39 +181,39 @@ impl Netserver {
         self.complaint(format!("{why}{hint}"))
     }
 
-    /// A test that came to nothing; a netserver that ended it may tell why.
+    /// A test without a result; a netserver that ended it may report the reason.
     fn cause_of(&mut self, why: Why) -> Failure {
-        let told = match why {
-            Why::Far(_) => self.control.receive(REASON).ok(),
+        let reason = match why {
+            Why::Remote(_) => self.control.receive(REASON).ok(),
             Why::Call(_) => None,
         };
-        match told.map(|message| message.status) {
+        match reason.map(|message| message.status) {
             None | Some(0) => self.failure_of(why),
             Some(errno) => self.reported(errno),
         }
     }
 
-    /// A test that came to nothing.
+    /// A test without a result.
     fn failure_of(&self, why: Why) -> Failure {
         match why {
             Why::Call(error) => failure(
                 FailureKind::Io,
-                format!("data of {}: {error}", self.site.far),
+                format!("data of {}: {error}", self.site.remote),
             ),
-            Why::Far(what) => self.complaint(what),
+            Why::Remote(what) => self.complaint(what),
         }
     }
 
     fn complaint(&self, what: impl std::fmt::Display) -> Failure {
-        let message = format!("netserver at {}: {what}", self.site.far);
+        let message = format!("netserver at {}: {what}", self.site.remote);
         failure(FailureKind::Far, message)
     }
 
-    /// Where the data go: to the same address as the control connection unless told otherwise.
+    /// Where the data go: to the address of the control connection unless given.
     fn data_address(&self, test: &Test) -> Result<SocketAddr, Failure> {
         let peer = self.control.peer();
         let peer = peer.map_err(|error| self.complaint(error))?;
-        Ok(match test.far.address {
+        Ok(match test.remote.address {
             // The peer's own would bring along the scope of a link-local address.
             Some(given) if given != peer.ip() => SocketAddr::new(given, 0),
             _ => peer,
@@ -223,29 +223,29 @@ impl Netserver {
 
 fn dial(site: &Site) -> Result<TcpStream, Failure> {
     let silent = |error: io::Error| {
-        let message = format!("no netserver answers at {}: {error}", site.far);
+        let message = format!("no netserver answers at {}: {error}", site.remote);
         failure(FailureKind::Far, message)
     };
-    let domain = Domain::for_address(site.far);
+    let domain = Domain::for_address(site.remote);
     let socket = Socket::new(domain, SocketType::STREAM, Some(Protocol::TCP)).map_err(silent)?;
-    if let Some(near) = site.near {
+    if let Some(local) = site.local {
         let bound = socket.set_reuse_address(true);
-        let bound = bound.and_then(|()| socket.bind(&near.into()));
-        bound.map_err(|error| own_end(near, &error))?;
+        let bound = bound.and_then(|()| socket.bind(&local.into()));
+        bound.map_err(|error| own_end(local, &error))?;
     }
-    let connected = socket.connect_timeout(&site.far.into(), CONNECT_TIMEOUT);
-    connected.map_err(|error| match (site.near, error.raw_os_error()) {
+    let connected = socket.connect_timeout(&site.remote.into(), CONNECT_TIMEOUT);
+    connected.map_err(|error| match (site.local, error.raw_os_error()) {
         // The connection before this one, between the same ports, is remembered for a minute.
-        (Some(near), Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL)) => own_end(near, &error),
+        (Some(local), Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL)) => own_end(local, &error),
         _ => silent(error),
     })?;
     Ok(socket.into())
 }
 
-/// It is this end that cannot be where it was told to.
-fn own_end(near: SocketAddr, error: &io::Error) -> Failure {
+/// The given local address cannot be used.
+fn own_end(local: SocketAddr, error: &io::Error) -> Failure {
     let message = format!(
-        "the near end's own address {near} of the control connection cannot be used: {error}. \
+        "the local end's own address {local} of the control connection cannot be used: {error}. \
          Mend: name another port or address of this host, none, or wait a minute"
     );
     failure(FailureKind::HostLacks, message)
@@ -253,15 +253,15 @@ fn own_end(near: SocketAddr, error: &io::Error) -> Failure {
 
 /// A TCP socket that is bound to a port, and connected to the same one of the same host, finds
 /// itself there.
-fn check_ports(test: &Test, far: IpAddr, local: IpAddr) -> Result<(), Failure> {
-    let port = test.near.port;
-    let is_one_host = test.near.address.unwrap_or(local) == far;
-    let is_same = !test.kind.is_udp() && port > 0 && test.far.port == port && is_one_host;
+fn check_ports(test: &Test, remote: IpAddr, local: IpAddr) -> Result<(), Failure> {
+    let port = test.local.port;
+    let is_one_host = test.local.address.unwrap_or(local) == remote;
+    let is_same = !test.kind.is_udp() && port > 0 && test.remote.port == port && is_one_host;
     match is_same && !test.kind.is_connection_test() {
         true => Err(bad_parameter(
             "data_port",
             format!(
-                "data_port: {port} at both ends of one host connects the near end with itself. \
+                "data_port: {port} at both ends of one host connects the local end with itself. \
                  Mend: name two ports, {port} and another"
             ),
         )),

@@ -1,4 +1,4 @@
-//! A test as the far end is asked for it. What the near end sends, the far end receives.
+//! A test as the remote end is asked for it. What the local end sends, the remote end receives.
 
 use std::net::SocketAddr;
 
@@ -7,25 +7,25 @@ use wire::{Failure, FailureKind};
 
 use super::test::{Extent, Kind, Moves, Test};
 use crate::netperf::message::{
-    flag, words_of, Generation, Moves as FarMoves, Request, TestType, FAMILY_IPV4, FAMILY_IPV6,
+    flag, words_of, Generation, Moves as RemoteMoves, Request, TestType, FAMILY_IPV4, FAMILY_IPV6,
     KEEP, RECEIVE, SEND,
 };
 
-/// A far end's file name has so many bytes and a zero.
+/// Most bytes of a remote end's file name, without the zero.
 const FILL_BYTES_MAX: usize = 31;
 /// A congestion control's name likewise.
 const CONGESTION_BYTES_MAX: usize = 15;
 
-/// The request for `test`, to a netserver of `generation`. `near` is the address of the near
-/// end's data socket; of `far` only the family counts.
+/// The request for `test`, to a netserver of `generation`. `local` is the address of the local
+/// end's data socket; of `remote` only the family counts.
 ///
 /// # Errors
 /// `BadJob` for what cannot be said on the wire.
 pub fn request_of(
     test: &Test,
     generation: Generation,
-    near: SocketAddr,
-    far: SocketAddr,
+    local: SocketAddr,
+    remote: SocketAddr,
 ) -> Result<(TestType, Request), Failure> {
     let Some(test_type) = test.kind.test_type(generation) else {
         return Err(failure(
@@ -34,29 +34,29 @@ pub fn request_of(
         ));
     };
     let mut request = Request {
-        send: moves(&test.far.send)?,
-        receive: moves(&test.far.receive)?,
-        send_buffer: word("far.send_buffer", test.far.send_buffer)?,
-        receive_buffer: word("far.receive_buffer", test.far.receive_buffer)?,
+        send: moves(&test.remote.send)?,
+        receive: moves(&test.remote.receive)?,
+        send_buffer: word("remote.send_buffer", test.remote.send_buffer)?,
+        receive_buffer: word("remote.receive_buffer", test.remote.receive_buffer)?,
         flags: flags(test),
         length: length(test, test_type)?,
-        port: test.far.port.into(),
-        family: if far.is_ipv6() {
+        port: test.remote.port.into(),
+        family: if remote.is_ipv6() {
             FAMILY_IPV6
         } else {
             FAMILY_IPV4
         },
-        near_port: near.port().into(),
-        near_address: words_of(near.ip()),
-        far_address: test.far.address.map_or([0; 4], words_of),
-        priority: word("far.priority", test.far.priority)?,
-        tos: test.far.tos.map_or(KEEP, i32::from),
+        local_port: local.port().into(),
+        local_address: words_of(local.ip()),
+        remote_address: test.remote.address.map_or([0; 4], words_of),
+        priority: word("remote.priority", test.remote.priority)?,
+        tos: test.remote.tos.map_or(KEEP, i32::from),
         congestion: text(
-            "far.congestion",
-            test.far.congestion.as_deref(),
+            "remote.congestion",
+            test.remote.congestion.as_deref(),
             CONGESTION_BYTES_MAX,
         )?,
-        fill: text("far.fill", test.far.fill.as_deref(), FILL_BYTES_MAX)?,
+        fill: text("remote.fill", test.remote.fill.as_deref(), FILL_BYTES_MAX)?,
         ..Request::default()
     };
     if test.kind.is_udp() {
@@ -72,8 +72,8 @@ pub fn request_of(
     if test.kind.receives() {
         request.direction |= SEND;
     }
-    if let Some(pace) = test.far.pace {
-        request.burst = word("far.pace.operations", Some(pace.operations))?;
+    if let Some(pace) = test.remote.pace {
+        request.burst = word("remote.pace.operations", Some(pace.operations))?;
         request.interval_us = i32::try_from(pace.every.as_micros()).unwrap_or(i32::MAX);
     }
     if test_type != TestType::Omni {
@@ -94,9 +94,9 @@ fn flags(test: &Test) -> u32 {
     [
         (flag::NO_DELAY, test.no_delay),
         (flag::CONNECTION_TEST, test.kind.is_connection_test()),
-        (flag::MEASURE_CPU, test.far.measure_cpu),
+        (flag::MEASURE_CPU, test.remote.measure_cpu),
         (flag::ROUTING_ALLOWED, test.routing),
-        (flag::CONNECTED, test.far.connected),
+        (flag::CONNECTED, test.remote.connected),
         (flag::DEFER_ACCEPT, test.defer_accept),
         (flag::MTU_DISCOVERY, test.mtu_discovery),
         (flag::KEEP_ALIVE, test.keep_alive),
@@ -107,14 +107,14 @@ fn flags(test: &Test) -> u32 {
 }
 
 /// Seconds, or less than zero for a number of bytes or transactions. One that a word cannot hold
-/// is left to the near end, as far as that decides when there are no more.
+/// is left to the local end, as far as that decides when there are no more.
 fn length(test: &Test, test_type: TestType) -> Result<i32, Failure> {
     let count = match test.extent {
         Extent::Endless => return Ok(0),
         Extent::Seconds(seconds) => return word("seconds", Some(seconds)),
         Extent::Count(count) => count,
     };
-    let near_ends = matches!(test.kind, Kind::TcpStream | Kind::TcpSendfile | Kind::TcpRr);
+    let local_ends = matches!(test.kind, Kind::TcpStream | Kind::TcpSendfile | Kind::TcpRr);
     match (test_type, i32::try_from(count)) {
         // Classic streams know no number of bytes: taken for seconds it is time enough.
         (TestType::TcpStream, count) => Ok(count.unwrap_or(i32::MAX)),
@@ -123,7 +123,7 @@ fn length(test: &Test, test_type: TestType) -> Result<i32, Failure> {
             "count: a netserver 2.4 that sends does so for a time, not for a number of bytes",
         )),
         (_, Ok(count)) => Ok(-count),
-        (_, Err(_)) if near_ends => Ok(0),
+        (_, Err(_)) if local_ends => Ok(0),
         (_, Err(_)) => {
             let most = i32::MAX;
             let message =
@@ -133,12 +133,12 @@ fn length(test: &Test, test_type: TestType) -> Result<i32, Failure> {
     }
 }
 
-fn moves(moves: &Moves) -> Result<FarMoves, Failure> {
-    Ok(FarMoves {
-        size: word("far size", moves.size)?,
-        align: word("far align", Some(moves.align))?,
-        offset: word("far offset", Some(moves.offset))?,
-        width: word("far width", Some(moves.width.unwrap_or(0)))?,
+fn moves(moves: &Moves) -> Result<RemoteMoves, Failure> {
+    Ok(RemoteMoves {
+        size: word("remote size", moves.size)?,
+        align: word("remote align", Some(moves.align))?,
+        offset: word("remote offset", Some(moves.offset))?,
+        width: word("remote width", Some(moves.width.unwrap_or(0)))?,
     })
 }
 
@@ -179,9 +179,9 @@ mod tests {
     use super::*;
 
     fn request(test: &Test) -> Result<(TestType, Request), Failure> {
-        let near = "192.0.2.1:5000".parse().unwrap();
-        let far = "192.0.2.2:12865".parse().unwrap();
-        request_of(test, Generation::V2_7, near, far)
+        let local = "192.0.2.1:5000".parse().unwrap();
+        let remote = "192.0.2.2:12865".parse().unwrap();
+        request_of(test, Generation::V2_7, local, remote)
     }
 
     #[test]
@@ -215,8 +215,8 @@ mod tests {
         let refused = request(&test).unwrap_err();
         assert_eq!(refused.parameter.as_deref(), Some("request_size"));
         test.request_size = 1;
-        test.far.congestion = Some("a-very-long-name".to_owned());
+        test.remote.congestion = Some("a-very-long-name".to_owned());
         let refused = request(&test).unwrap_err();
-        assert_eq!(refused.parameter.as_deref(), Some("far.congestion"));
+        assert_eq!(refused.parameter.as_deref(), Some("remote.congestion"));
     }
 }

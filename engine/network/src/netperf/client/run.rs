@@ -1,4 +1,4 @@
-//! What the near end does, under the clock.
+//! What the local end does, under the clock.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,39 +8,40 @@ use kit::clock;
 use kit::histogram::Histogram;
 use kit::splitmix::SplitMix;
 
-use super::near::NearEnd;
+use super::local::LocalEnd;
+use super::outcome::local_side;
 use super::outcome::{Outcome, Side};
-use super::sides::near_side;
 use super::test::{Extent, Kind, Test};
-use crate::netperf::data::alarm::{self, Alarm, Cause, Ending, Settings, Silence};
-use crate::netperf::data::call::{named, CallError, Called};
-use crate::netperf::data::connections::{self, Dialer, Messengers, Specimen};
-use crate::netperf::data::cpu::Times;
+use crate::cpu::Mark;
+use crate::cpu::Times;
+use crate::flow::sendfile::FromFileByCalls;
+use crate::netperf::data::alarm::{self, Alarm, Ending, Settings, Silence};
+use crate::netperf::data::alarm::{Interim, Interims};
+use crate::netperf::data::connections::{self, ConnectionInfo, Dialer, Messengers};
 use crate::netperf::data::exchange::{self, Messages};
-use crate::netperf::data::interim::{Interim, Interims};
-use crate::netperf::data::link::Link;
-use crate::netperf::data::mark::Mark;
-use crate::netperf::data::stream;
+use crate::netperf::data::link::{self, Endpoint, Link};
 use crate::netperf::data::work::{Pace, Tally, Work, UNLIMITED};
+use crate::netperf::data::{named, CallError, Called};
 use crate::netperf::message::{TestType, PROC_STAT};
+use crate::watchdog::AbortReason;
 
-/// So long after its time, a far end that sends has to be done.
-const FAR_GRACE: Duration = Duration::from_secs(4);
-/// Datagrams of a far end that sends are over when none has come for so long.
-const FAR_SILENCE: Duration = Duration::from_millis(300);
-/// A test that is to end by a count has come to a halt when nothing moves for so long.
+/// So long after its time, a remote end that sends has to be done.
+const REMOTE_GRACE: Duration = Duration::from_secs(4);
+/// After this silence a remote end has sent its last datagram.
+const REMOTE_SILENCE: Duration = Duration::from_millis(300);
+/// A counted test has stalled when nothing moves for this long.
 const HALT: Duration = Duration::from_secs(60);
-/// The far end has taken everything within this.
+/// The remote end has taken everything within this.
 const DRAIN: Duration = Duration::from_secs(120);
-/// Empty datagrams that tell the end: one might be lost.
+/// Empty datagrams that mark the end; several, as one might be lost.
 const FAREWELLS: usize = 3;
 
 /// Why there is no outcome.
 pub enum Why {
     /// The kernel here refused a call.
     Call(CallError),
-    /// It is the far end's fault.
-    Far(String),
+    /// It is the remote end's fault.
+    Remote(String),
 }
 
 impl From<CallError> for Why {
@@ -57,56 +58,56 @@ struct Done {
     paced_ns: u64,
     is_complete: bool,
     link: Option<Link>,
-    specimen: Option<Specimen>,
+    info: Option<ConnectionInfo>,
 }
 
-/// Runs the test of `near`, whose far end was asked by a request of type `test_type`. The clock
+/// Runs the test of `local`, whose remote end was asked by a request of type `test_type`. The clock
 /// starts before the connect of an omni test, after that of a classic one.
 ///
 /// # Errors
-/// Why it came to nothing.
+/// Why there is no result.
 pub fn run(
-    near: &mut NearEnd,
+    local: &mut LocalEnd,
     test_type: TestType,
     control: BorrowedFd,
     observer: &mut (dyn FnMut(Interim) + Send),
 ) -> Result<Outcome, Why> {
-    let test = near.test;
+    let test = local.test;
     let settings = settings(test, control, observer);
-    let ran = alarm::under(settings, |alarm| transfer(near, test_type, alarm));
+    let ran = alarm::under(settings, |alarm| transfer(local, test_type, alarm));
     let (done, ending) = named("alarm", ran)?;
     let mut done = done?;
     judge(test, &done, &ending)?;
 
-    // What a far end sends after the end is not counted; nor is the time that it takes.
-    let is_cut = far_sends(test.kind) && ending.cause.is_some();
-    let cut = is_cut.then(|| Mark::now(test.near.measure_cpu));
-    let mut last = done.specimen.take().unwrap_or_default();
+    // What a remote end sends after the end is not counted; nor is the time that it takes.
+    let is_cut = remote_sends(test.kind) && ending.cause.is_some();
+    let cut = is_cut.then(|| Mark::now(test.local.measure_cpu));
+    let mut last = done.info.take().unwrap_or_default();
     if let Some(link) = &mut done.link {
-        last = Specimen::of(&link.socket)?;
+        last = ConnectionInfo::of(&link.socket)?;
         say_farewell(link, test.kind, test_type);
     }
     let end = ending.last_sign.or(cut);
-    let end = end.unwrap_or_else(|| Mark::now(test.near.measure_cpu));
+    let end = end.unwrap_or_else(|| Mark::now(test.local.measure_cpu));
     let elapsed_s = end.elapsed_s(&done.begin);
-    let mut side = near_side(near, &done.tally, &last);
+    let mut side = local_side(local, &done.tally, &last);
     side.elapsed_s = elapsed_s;
     side.cpus = end.cpu.as_ref().map(Times::cpus);
     side.cpu = end.cpu_use(&done.begin);
     side.cpu_method = side.cpu.map(|_| PROC_STAT as u32);
     Ok(Outcome {
-        near: side,
-        far: Side::default(),
+        local: side,
+        remote: Side::default(),
         elapsed_s,
         paced_s: done.paced_ns as f64 / 1e9,
         segment_size: last.transport.segment_size,
         latencies: done.latencies,
-        was_stopped: ending.cause == Some(Cause::Stop),
+        was_stopped: ending.cause == Some(AbortReason::Stopped),
     })
 }
 
-/// Whether it is the far end that sends, and knows when it is over.
-fn far_sends(kind: Kind) -> bool {
+/// Whether it is the remote end that sends, and knows when it is over.
+fn remote_sends(kind: Kind) -> bool {
     kind.receives() && !kind.sends()
 }
 
@@ -123,14 +124,14 @@ fn settings<'a>(
     match test.extent {
         Extent::Seconds(seconds) => {
             let length = Duration::from_secs(seconds.into());
-            settings.at = Some(if far_sends(test.kind) {
-                length + FAR_GRACE
+            settings.at = Some(if remote_sends(test.kind) {
+                length + REMOTE_GRACE
             } else {
                 length
             });
             settings.silence = (test.kind == Kind::UdpMaerts).then_some(Silence {
                 from: length,
-                lasts: FAR_SILENCE,
+                lasts: REMOTE_SILENCE,
                 from_nothing: true,
             });
         }
@@ -147,29 +148,29 @@ fn settings<'a>(
 }
 
 /// Connects, if there is something to connect, and moves the data.
-fn transfer(near: &mut NearEnd, test_type: TestType, alarm: &Alarm) -> Called<Done> {
-    let test = near.test;
+fn transfer(local: &mut LocalEnd, test_type: TestType, alarm: &Alarm) -> Called<Done> {
+    let test = local.test;
     let limit = match test.extent {
         Extent::Count(count) => count,
         Extent::Seconds(_) | Extent::Endless => UNLIMITED,
     };
     let mut work = Work::new(alarm, limit);
     work.latencies = test.latencies.then(Histogram::new);
-    let mut begin = Mark::now(test.near.measure_cpu);
+    let mut begin = Mark::now(test.local.measure_cpu);
     let mut link = None;
     if !test.kind.is_connection_test() {
-        link = Some(connect(near)?);
+        link = Some(connect(local)?);
         if test_type != TestType::Omni {
-            begin = Mark::now(test.near.measure_cpu);
+            begin = Mark::now(test.local.measure_cpu);
         }
     }
     work.pace = test
-        .near
+        .local
         .pace
         .map(|pace| Pace::new(pace.operations, pace.every));
-    let specimen = match &mut link {
-        None => call(near, &mut work)?,
-        Some(link) => move_data(near, link, &mut work).map(|()| None)?,
+    let info = match &mut link {
+        None => call(local, &mut work)?,
+        Some(link) => move_data(local, link, &mut work).map(|()| None)?,
     };
     Ok(Done {
         begin,
@@ -178,53 +179,63 @@ fn transfer(near: &mut NearEnd, test_type: TestType, alarm: &Alarm) -> Called<Do
         latencies: work.latencies,
         paced_ns: work.paced_ns,
         link,
-        specimen,
+        info,
     })
 }
 
-fn connect(near: &mut NearEnd) -> Called<Link> {
-    let taken = near.socket.take().ok_or(io::ErrorKind::NotConnected.into());
+fn connect(local: &mut LocalEnd) -> Called<Link> {
+    let taken = local
+        .socket
+        .take()
+        .ok_or(io::ErrorKind::NotConnected.into());
     let socket = named("socket", taken)?;
-    let test = near.test;
-    if test.kind.is_udp() && !test.near.connected {
-        return Ok(Link::towards(socket, near.far));
+    let test = local.test;
+    if test.kind.is_udp() && !test.local.connected {
+        return Ok(Link::towards(socket, local.remote));
     }
-    named("connect", socket.connect(&near.far.into()))?;
+    named("connect", socket.connect(&local.remote.into()))?;
     Ok(Link::connected(socket))
 }
 
-fn move_data(near: &mut NearEnd, link: &mut Link, work: &mut Work) -> Called<()> {
-    let messages = if near.test.kind.is_udp() {
+fn move_data(local: &mut LocalEnd, link: &mut Link, work: &mut Work) -> Called<()> {
+    let messages = if local.test.kind.is_udp() {
         Messages::Datagrams
     } else {
         Messages::InStream
     };
-    match (&mut near.send, &mut near.receive, &near.file) {
+    match (&mut local.send, &mut local.receive, &local.file) {
         (Some(requests), Some(responses), _) => {
-            exchange::ask(link, requests, responses, messages, near.test.burst, work)
+            exchange::ask(link, requests, responses, messages, local.test.burst, work)
         }
-        (Some(ring), None, _) => stream::send(link, ring, work),
-        (None, Some(ring), _) => stream::receive(link, ring, work),
+        (Some(ring), None, _) => link::send("send", Endpoint { link, ring }, work),
+        (None, Some(ring), _) => link::receive(Endpoint { link, ring }, work),
         (None, None, Some((file, size))) => {
-            stream::send_file(link, file.as_fd(), file.bytes, *size, work)
+            let sender = FromFileByCalls {
+                socket: link.socket.as_fd(),
+                file: file.as_fd(),
+                file_bytes: file.bytes,
+                call_bytes: u64::from(*size).min(file.bytes),
+                offset: 0,
+            };
+            link::send("sendfile", sender, work)
         }
         (None, None, None) => Ok(()),
     }
 }
 
 /// Opens one connection after the other.
-fn call(near: &mut NearEnd, work: &mut Work) -> Called<Option<Specimen>> {
-    let ports = near.test.client_ports.clone();
+fn call(local: &mut LocalEnd, work: &mut Work) -> Called<Option<ConnectionInfo>> {
+    let ports = local.test.client_ports.clone();
     let random = SplitMix::new(clock::now_ns()).below(ports.len() as u64) as u16;
     let mut dialer = Dialer {
-        far: near.far,
-        near: near.address,
+        remote: local.remote,
+        local: local.address,
         port: ports.start + random,
         ports,
-        options: &near.options,
-        retry: near.test.retry_connect,
+        options: &local.options,
+        retry: local.test.retry_connect,
     };
-    let messengers = match (&mut near.send, &mut near.receive) {
+    let messengers = match (&mut local.send, &mut local.receive) {
         (Some(requests), Some(responses)) => Some(Messengers {
             requests,
             responses,
@@ -237,26 +248,29 @@ fn call(near: &mut NearEnd, work: &mut Work) -> Called<Option<Specimen>> {
 /// Whether what was done is a test that came to its end.
 fn judge(test: &Test, done: &Done, ending: &Ending) -> Result<(), Why> {
     let what = match ending.cause {
-        Some(Cause::Vanished) => "it closed the control connection in the middle of the test",
-        Some(Cause::Silence) if matches!(test.extent, Extent::Count(_)) && !done.is_complete => {
+        Some(AbortReason::Vanished) => "it closed the control connection in the middle of the test",
+        Some(AbortReason::Silence)
+            if matches!(test.extent, Extent::Count(_)) && !done.is_complete =>
+        {
             "nothing has come or gone for a minute"
         }
-        None if !done.is_complete && !far_sends(test.kind) => {
+        None if !done.is_complete && !remote_sends(test.kind) => {
             "it closed the data socket in the middle of the test"
         }
         _ => return Ok(()),
     };
-    Err(Why::Far(what.to_owned()))
+    Err(Why::Remote(what.to_owned()))
 }
 
-/// Tells the far end that this was all. TCP waits until it has taken everything; a classic far
+/// Signals the end of data to the remote end. TCP waits until it has taken everything; a classic
+/// remote
 /// end takes a datagram without content for an error.
 fn say_farewell(link: &mut Link, kind: Kind, test_type: TestType) {
     if !kind.is_udp() {
         link.close_gracefully(DRAIN);
     } else if test_type == TestType::Omni {
         for _ in 0..FAREWELLS {
-            // A far end that does not hear any of them has a clock.
+            // A remote end that does not hear any of them has a clock.
             let _ = link.send(&[]);
         }
     }

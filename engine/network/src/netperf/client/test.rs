@@ -1,4 +1,4 @@
-//! A test, as the near end is asked for it.
+//! A test, as the local end is asked for it.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use crate::netperf::message::{Generation, TestType};
 
-/// What is done. "Near" is where this process is, "far" where the netserver is.
+/// What is done. "Near" is where this process is, "remote" where the netserver is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The near end sends over one TCP connection.
+    /// The local end sends over one TCP connection.
     TcpStream,
-    /// The far end does.
+    /// The remote end does.
     TcpMaerts,
-    /// The near end sends a file with sendfile(2).
+    /// The local end sends a file with sendfile(2).
     TcpSendfile,
     /// Requests and responses over one TCP connection.
     TcpRr,
     /// A TCP connection for every request and response.
     TcpCrr,
-    /// A TCP connection for nothing: opened, and closed by the far end.
+    /// A TCP connection for nothing: opened, and closed by the remote end.
     TcpCc,
-    /// The near end sends datagrams.
+    /// The local end sends datagrams.
     UdpStream,
-    /// The far end does.
+    /// The remote end does.
     UdpMaerts,
     /// Requests and responses in datagrams.
     UdpRr,
@@ -35,12 +35,12 @@ impl Kind {
         matches!(self, Self::UdpStream | Self::UdpMaerts | Self::UdpRr)
     }
 
-    /// Whether the near end sends.
+    /// Whether the local end sends.
     pub fn sends(self) -> bool {
         !matches!(self, Self::TcpMaerts | Self::UdpMaerts | Self::TcpCc)
     }
 
-    /// Whether the near end receives.
+    /// Whether the local end receives.
     pub fn receives(self) -> bool {
         matches!(self, Self::TcpMaerts | Self::UdpMaerts) || self.is_exchange()
     }
@@ -50,7 +50,7 @@ impl Kind {
         matches!(self, Self::TcpRr | Self::TcpCrr | Self::UdpRr)
     }
 
-    /// Whether every transaction has a connection of its own.
+    /// Whether each transaction uses a new connection.
     pub fn is_connection_test(self) -> bool {
         matches!(self, Self::TcpCrr | Self::TcpCc)
     }
@@ -128,7 +128,7 @@ pub struct Burst {
     pub every: Duration,
 }
 
-/// What one end is told for itself.
+/// Options of one end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct End {
     /// `SO_SNDBUF` in bytes; the kernel grants twice as much.
@@ -154,7 +154,7 @@ pub struct End {
     pub connected: bool,
     /// The file that buffers are filled from, and that a sendfile test sends.
     pub fill: Option<String>,
-    /// The CPU to run on. The near end is placed by the caller.
+    /// The CPU to run on. The local end is placed by the caller.
     pub cpu: Option<u32>,
     /// A pace. Far: kept only by a netserver built for it.
     pub pace: Option<Burst>,
@@ -170,34 +170,34 @@ pub struct Test {
     /// How long.
     pub extent: Extent,
     /// This end.
-    pub near: End,
+    pub local: End,
     /// The netserver's.
-    pub far: End,
+    pub remote: End,
     /// Bytes of a request.
     pub request_size: u32,
     /// Bytes of a response.
     pub response_size: u32,
     /// Requests that are on the way besides the one that is waited for.
     pub burst: u32,
-    /// Ports of the near end of connection tests.
+    /// Ports of the local end of connection tests.
     pub client_ports: Range<u16>,
     /// Whether a failed connect of a connection test is tried again.
     pub retry_connect: bool,
     /// `TCP_NODELAY` at both ends.
     pub no_delay: bool,
-    /// `TCP_CORK` at the near end.
+    /// `TCP_CORK` at the local end.
     pub cork: bool,
     /// `SO_KEEPALIVE` at both ends.
     pub keep_alive: bool,
     /// Whether packets may leave the directly attached network.
     pub routing: bool,
-    /// `TCP_DEFER_ACCEPT` at the far end.
+    /// `TCP_DEFER_ACCEPT` at the remote end.
     pub defer_accept: bool,
     /// Discovery of the path's MTU at both ends.
     pub mtu_discovery: bool,
-    /// `TCP_MAXSEG` of the near end, in bytes.
+    /// `TCP_MAXSEG` of the local end, in bytes.
     pub segment_size: Option<u32>,
-    /// `SO_MAX_PACING_RATE` of the near end, in bytes per second.
+    /// `SO_MAX_PACING_RATE` of the local end, in bytes per second.
     pub pacing_rate: Option<u64>,
     /// How long a UDP response is waited for before everything on the way is given up.
     pub patience: Option<Duration>,
@@ -215,8 +215,8 @@ impl Test {
         Self {
             kind,
             extent,
-            near: End::default(),
-            far: End::default(),
+            local: End::default(),
+            remote: End::default(),
             request_size: 1,
             response_size: 1,
             burst: 0,

@@ -25,8 +25,8 @@ const PATIENT: Patience = Patience {
 
 fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    (near, listener.accept().unwrap().0)
+    let local = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (local, listener.accept().unwrap().0)
 }
 
 fn calibrate(generation: Generation) -> Vec<u8> {
@@ -35,15 +35,15 @@ fn calibrate(generation: Generation) -> Vec<u8> {
 
 #[test]
 fn a_message_in_pieces_is_a_message() {
-    let (mut near, far) = pair();
-    let mut control = Control::adapting(far, Generation::V2_7).unwrap();
+    let (mut local, remote) = pair();
+    let mut control = Control::adapting(remote, Generation::V2_7).unwrap();
     let writer = thread::spawn(move || {
         // None of them ends where a small message would.
         for piece in calibrate(Generation::V2_7).chunks(200) {
-            near.write_all(piece).unwrap();
+            local.write_all(piece).unwrap();
             thread::sleep(Duration::from_millis(20));
         }
-        near
+        local
     });
     let message = control.receive(PATIENT).unwrap();
     assert_eq!(Type::of(message.type_word), Some(Type::Calibrate));
@@ -54,27 +54,27 @@ fn a_message_in_pieces_is_a_message() {
 
 #[test]
 fn a_small_message_and_silence_tell_the_older_generation() {
-    let (mut near, far) = pair();
-    let mut control = Control::adapting(far, Generation::V2_7).unwrap();
-    near.write_all(&calibrate(Generation::V2_4)).unwrap();
+    let (mut local, remote) = pair();
+    let mut control = Control::adapting(remote, Generation::V2_7).unwrap();
+    local.write_all(&calibrate(Generation::V2_4)).unwrap();
     control.receive(PATIENT).unwrap();
     assert_eq!(control.generation, Generation::V2_4);
     control.send(&Message::new(3, 0)).unwrap();
     let mut answer = vec![0; 256];
-    io::Read::read_exact(&mut near, &mut answer).unwrap();
+    io::Read::read_exact(&mut local, &mut answer).unwrap();
     assert_eq!(Message::from_bytes(&answer).type_word, 3);
 }
 
 #[test]
 fn what_does_not_come_in_time_is_given_up() {
-    let (mut near, far) = pair();
-    let mut control = Control::new(far, Generation::V2_7).unwrap();
+    let (mut local, remote) = pair();
+    let mut control = Control::new(remote, Generation::V2_7).unwrap();
     assert!(matches!(control.receive(NOTHING), Err(NoMessage::Silent)));
-    near.write_all(&[1; 100]).unwrap();
+    local.write_all(&[1; 100]).unwrap();
     let end = control.receive(NO_REST);
     assert!(matches!(end, Err(NoMessage::Partial(100))));
-    near.write_all(&[1; 100]).unwrap();
-    drop(near);
+    local.write_all(&[1; 100]).unwrap();
+    drop(local);
     assert!(matches!(
         control.receive(PATIENT),
         Err(NoMessage::Broken(_))
@@ -84,12 +84,12 @@ fn what_does_not_come_in_time_is_given_up() {
 /// A byte now and then does not prolong the time that a message has.
 #[test]
 fn a_slow_message_does_not_hold_the_reader() {
-    let (mut near, far) = pair();
-    let mut control = Control::new(far, Generation::V2_7).unwrap();
-    near.write_all(&[1]).unwrap();
+    let (mut local, remote) = pair();
+    let mut control = Control::new(remote, Generation::V2_7).unwrap();
+    local.write_all(&[1]).unwrap();
     let writer = thread::spawn(move || {
         // Until the reader has had enough and closes.
-        while near.write_all(&[1]).is_ok() {
+        while local.write_all(&[1]).is_ok() {
             thread::sleep(Duration::from_millis(10));
         }
     });

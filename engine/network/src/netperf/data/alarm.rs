@@ -1,36 +1,39 @@
-//! What ends a loop: a thread of its own that waits for the end of time, for the other end to
-//! vanish, for silence, or for a stop. The loop itself only looks at a flag; where it hangs in a
-//! system call, a signal gets it out of there, again and again until it has come.
+//! What ends a loop as netperf ends its own: a watch for the end of time, for the other end to
+//! vanish, for silence, and for a stop. The loop itself only looks at a flag; where it hangs in a
+//! system call, a signal gets it out of there, again and again until it has come: unlike a flow
+//! that
+//! is cut, one that ends in time keeps its connection.
 //!
 //! The same thread takes interim figures, from a counter that the loop keeps, so that the loop
 //! needs no clock for them.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::Once;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use kit::{clock, stop};
-use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
-use super::interim::{Interims, Meter};
-use super::mark::Mark;
+use crate::cpu::Mark;
+use crate::watchdog::{watch_until, AbortReason};
 
 /// Between two looks for a stop or for silence.
-const LOOK_NS: u64 = 50_000_000;
+const LOOK: Duration = Duration::from_millis(50);
 /// Between two signals to a loop that has not come yet.
-const REPEAT_NS: u64 = 2_000_000;
+const REPEAT: Duration = Duration::from_millis(2);
 
 /// Silence: the counter stands still.
 #[derive(Debug, Clone, Copy)]
 pub struct Silence {
-    /// Counts only so long after the begin.
+    /// Checked only after this time.
     pub from: Duration,
-    /// How long it must last.
+    /// Its length.
     pub lasts: Duration,
-    /// Whether it counts before anything at all was counted.
+    /// Whether it counts before the first unit.
     pub from_nothing: bool,
 }
 
@@ -47,24 +50,30 @@ pub struct Settings<'a> {
     pub interims: Option<Interims<'a>>,
 }
 
-/// Why it rang.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// The time was over.
-    Time,
-    /// The other end closed the control connection.
-    Vanished,
-    /// There was silence.
-    Silence,
-    /// SIGINT or SIGTERM.
-    Stop,
+/// What was done since the figures before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interim {
+    /// Bytes (sent, or received where the remote end sends) or transactions.
+    pub units: u64,
+    /// In how many seconds.
+    pub elapsed_s: f64,
+    /// Until when.
+    pub end: SystemTime,
+}
+
+/// Where interim figures go, and how remote apart they are.
+pub struct Interims<'a> {
+    /// Distance between two.
+    pub every: Duration,
+    /// Gets each of them, in the alarm's thread.
+    pub observer: &'a mut (dyn FnMut(Interim) + Send),
 }
 
 /// How it came out.
 #[derive(Debug, Default)]
 pub struct Ending {
     /// Why the alarm rang; `None` if the loop ended before.
-    pub cause: Option<Cause>,
+    pub cause: Option<AbortReason>,
     /// If it was for silence, the last sign of life.
     pub last_sign: Option<Mark>,
 }
@@ -82,7 +91,7 @@ impl Alarm {
         self.rang.load(Ordering::Relaxed)
     }
 
-    /// Tells how much has been done in all.
+    /// Publishes how much has been done in all.
     #[inline]
     pub fn count(&self, units: u64) {
         self.units.store(units, Ordering::Relaxed);
@@ -95,87 +104,72 @@ impl Alarm {
 /// When the kernel has no descriptor or no thread for it.
 pub fn under<R>(settings: Settings, body: impl FnOnce(&Alarm) -> R) -> io::Result<(R, Ending)> {
     install_signal();
-    let cancel = eventfd(0, EventfdFlags::CLOEXEC)?;
     let alarm = Alarm {
         rang: AtomicBool::new(false),
         units: AtomicU64::new(0),
     };
     // SAFETY: names the calling thread, which outlives the scope.
     let loop_thread = unsafe { libc::pthread_self() };
+    let (end, ended) = mpsc::channel();
     thread::scope(|scope| {
         let watch = Watch {
             alarm: &alarm,
-            cancel: cancel.as_fd(),
             settings,
-            loop_thread,
             start_ns: clock::now_ns(),
         };
         let watching = thread::Builder::new()
-            .name("alarm".to_owned())
-            .spawn_scoped(scope, move || watch.keep())?;
-        let cancelled = Cancel(&cancel);
+            .name("watchdog".to_owned())
+            .spawn_scoped(scope, move || watch.keep(&ended, loop_thread))?;
+        // Dropped when the loop panics, too.
+        let end: mpsc::Sender<()> = end;
         let result = body(&alarm);
-        drop(cancelled);
-        let ending = watching.join().expect("the alarm's thread does not panic");
+        drop(end);
+        let ending = watching.join().expect("the watchdog does not panic");
         Ok((result, ending))
     })
 }
 
-/// Ends the watch, also when the loop panics.
-struct Cancel<'a>(&'a OwnedFd);
-
-impl Drop for Cancel<'_> {
-    fn drop(&mut self) {
-        // Fails only at a counter of 2^64 - 1, and this is the first of it.
-        let _ = rustix::io::write(self.0, &1_u64.to_ne_bytes());
-    }
-}
-
-/// What the alarm's thread has.
+/// What the watching thread has.
 struct Watch<'l, 's> {
     alarm: &'l Alarm,
-    cancel: BorrowedFd<'l>,
     settings: Settings<'s>,
-    loop_thread: libc::pthread_t,
     start_ns: u64,
 }
 
 impl Watch<'_, '_> {
-    fn keep(mut self) -> Ending {
+    fn keep(mut self, ended: &mpsc::Receiver<()>, loop_thread: libc::pthread_t) -> Ending {
         let mut meter = Meter::new(self.start_ns, self.settings.interims.take());
         let mut quiet = Quiet::default();
-        let cause = loop {
-            let now_ns = clock::now_ns();
-            let due_ns = meter.due_ns().min(now_ns + LOOK_NS);
-            let due_ns = due_ns.min(self.instant_ns(self.settings.at));
-            match self.wait(due_ns.saturating_sub(now_ns)) {
-                Wake::Cancelled => break None,
-                Wake::Vanished => break Some(Cause::Vanished),
-                Wake::Timeout => {}
-            }
-            let now_ns = clock::now_ns();
+        let cause = watch_until(ended, LOOK, |now_ns| {
             meter.look(now_ns, self.units());
-            if stop::requested() {
-                break Some(Cause::Stop);
-            }
-            if now_ns >= self.instant_ns(self.settings.at) {
-                break Some(Cause::Time);
-            }
-            let silence = self.settings.silence;
-            if silence.is_some_and(|silence| {
-                now_ns >= self.instant_ns(Some(silence.from))
-                    && quiet.lasts(now_ns, self.units(), silence)
-            }) {
-                break Some(Cause::Silence);
-            }
-        };
+            self.look(now_ns, &mut quiet)?;
+            Ok(meter.due_ns().min(self.instant_ns(self.settings.at)))
+        });
         if cause.is_some() {
-            self.ring();
+            self.ring(ended, loop_thread);
         }
         meter.finish(clock::now_ns(), self.units());
         Ending {
             cause,
-            last_sign: quiet.since.filter(|_| cause == Some(Cause::Silence)),
+            last_sign: quiet.since.filter(|_| cause == Some(AbortReason::Silence)),
+        }
+    }
+
+    fn look(&self, now_ns: u64, quiet: &mut Quiet) -> Result<(), AbortReason> {
+        let silence = self.settings.silence;
+        if self.settings.control.is_some_and(is_closed) {
+            Err(AbortReason::Vanished)
+        } else if stop::requested() {
+            Err(AbortReason::Stopped)
+        } else if now_ns >= self.instant_ns(self.settings.at) {
+            Err(AbortReason::TimeUp)
+        } else if silence.is_some_and(|silence| {
+            now_ns >= self.instant_ns(Some(silence.from))
+                && quiet.lasts(now_ns, self.units(), silence)
+        }) {
+            Err(AbortReason::Silence)
+        } else {
+            Ok(())
         }
     }
 
@@ -189,42 +183,68 @@ impl Watch<'_, '_> {
         })
     }
 
-    /// Waits for the loop to end, or the control connection to be closed.
-    fn wait(&self, timeout_ns: u64) -> Wake {
-        // Without a control connection the second is never heard of.
-        let control = self.settings.control.unwrap_or(self.cancel);
-        let mut watched = [
-            PollFd::from_borrowed_fd(self.cancel, PollFlags::IN),
-            PollFd::from_borrowed_fd(control, PollFlags::RDHUP),
-        ];
-        if poll(&mut watched, Some(&timespec(timeout_ns))).is_err() {
-            return Wake::Timeout;
-        }
-        match watched.map(|fd| !fd.revents().is_empty()) {
-            [true, _] => Wake::Cancelled,
-            [false, true] => Wake::Vanished,
-            [false, false] => Wake::Timeout,
-        }
-    }
-
     /// Gets the loop out of whatever call it hangs in. It may just be on its way into one.
-    fn ring(&mut self) {
+    fn ring(&self, ended: &mpsc::Receiver<()>, loop_thread: libc::pthread_t) {
         self.alarm.rang.store(true, Ordering::Relaxed);
-        self.settings.control = None;
         loop {
             // SAFETY: the thread exists: it is in `under`, which waits for this one.
-            unsafe { libc::pthread_kill(self.loop_thread, signal()) };
-            if let Wake::Cancelled = self.wait(REPEAT_NS) {
+            unsafe { libc::pthread_kill(loop_thread, signal()) };
+            if ended.recv_timeout(REPEAT) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
         }
     }
 }
 
-enum Wake {
-    Cancelled,
-    Vanished,
-    Timeout,
+/// Whether the other end has closed its connection.
+fn is_closed(control: BorrowedFd) -> bool {
+    let mut watched = [PollFd::from_borrowed_fd(control, PollFlags::RDHUP)];
+    poll(&mut watched, Some(&timespec(0))) == Ok(1)
+}
+
+/// Takes interim figures.
+struct Meter<'a> {
+    interims: Option<Interims<'a>>,
+    last_ns: u64,
+    last_units: u64,
+}
+
+impl<'a> Meter<'a> {
+    /// From `start_ns` on the clock.
+    fn new(start_ns: u64, interims: Option<Interims<'a>>) -> Self {
+        Self {
+            interims,
+            last_ns: start_ns,
+            last_units: 0,
+        }
+    }
+
+    /// When the next figures are due.
+    fn due_ns(&self) -> u64 {
+        self.interims.as_ref().map_or(u64::MAX, |interims| {
+            self.last_ns + interims.every.as_nanos() as u64
+        })
+    }
+
+    /// Reports, if it is time, that `units` have been done in all.
+    fn look(&mut self, now_ns: u64, units: u64) {
+        if now_ns >= self.due_ns() {
+            self.finish(now_ns, units);
+        }
+    }
+
+    /// Reports what has been done since the last report, however short that was.
+    fn finish(&mut self, now_ns: u64, units: u64) {
+        let Some(interims) = &mut self.interims else {
+            return;
+        };
+        (interims.observer)(Interim {
+            units: units - self.last_units,
+            elapsed_s: (now_ns - self.last_ns) as f64 / 1e9,
+            end: SystemTime::now(),
+        });
+        (self.last_ns, self.last_units) = (now_ns, units);
+    }
 }
 
 /// Since when the counter stands still.

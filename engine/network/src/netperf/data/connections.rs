@@ -8,28 +8,27 @@ use rustix::io::Errno;
 use rustix::net::{accept_with, SocketFlags};
 use socket2::Socket;
 
-use super::call::{named, CallError, Called};
 use super::exchange::{receive_whole, send_whole, Arrival, Messages};
 use super::link::Link;
-use super::ring::Ring;
-use super::socket::{self, Options};
-use super::transport::Transport;
+use super::socket::{self, Options, Transport};
 use super::work::Work;
+use super::{named, CallError, Called};
+use crate::flow::ring::Ring;
 
 /// What a connection was like at its end; where there were many, the first, all being alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Specimen {
+pub struct ConnectionInfo {
     /// What TCP knew of it.
     pub transport: Transport,
     /// `SO_SNDBUF` and `SO_RCVBUF` before it was closed, in bytes.
     pub buffers: (u32, u32),
 }
 
-impl Specimen {
+impl ConnectionInfo {
     /// As `socket` is now.
     ///
     /// # Errors
-    /// The option that the kernel does not tell.
+    /// The option that the kernel does not report.
     pub fn of(socket: &Socket) -> Called<Self> {
         Ok(Self {
             transport: Transport::of(socket),
@@ -46,39 +45,46 @@ pub struct Messengers<'a> {
     pub responses: &'a mut Ring,
 }
 
-/// Opens connections, each from a port of its own.
+/// Opens connections, each from another port.
 pub struct Dialer<'a> {
-    /// The far end.
-    pub far: SocketAddr,
+    /// The remote end.
+    pub remote: SocketAddr,
     /// The address of this end; unspecified for any.
-    pub near: IpAddr,
+    pub local: IpAddr,
     /// Where its ports are taken from.
     pub ports: Range<u16>,
     /// The port whose turn it is.
     pub port: u16,
-    /// What each socket is told.
+    /// options of each socket.
     pub options: &'a Options,
     /// Whether a connection that fails is tried again.
     pub retry: bool,
 }
 
 impl Dialer<'_> {
-    /// The next connection; `None` if the work ended first.
+    /// The next connection; `None` if the work, or the remote end's part, ended first.
     fn dial(&mut self, work: &Work) -> Called<Option<Socket>> {
         while work.goes_on() {
-            let near = SocketAddr::new(self.near, self.next_port());
-            let socket = socket::open(self.far, false, self.options)?;
-            let bound = socket.bind(&near.into());
-            match bound.and_then(|()| socket.connect(&self.far.into())) {
+            let local = SocketAddr::new(self.local, self.next_port());
+            let socket = socket::open(self.remote, false, self.options)?;
+            let bound = socket.bind(&local.into());
+            match bound.and_then(|()| socket.connect(&self.remote.into())) {
                 Ok(()) => return Ok(Some(socket)),
                 Err(error) if self.is_passing(&error) => {}
+                // The remote end has ended its part between two connections; it reports why.
+                Err(error)
+                    if error.kind() == io::ErrorKind::ConnectionRefused
+                        && work.tally.transactions > 0 =>
+                {
+                    return Ok(None);
+                }
                 Err(error) => return named("connect", Err(error)),
             }
         }
         Ok(None)
     }
 
-    /// A port that is taken is none of the far end's business.
+    /// A port that is taken is none of the remote end's business.
     fn is_passing(&self, error: &io::Error) -> bool {
         self.retry
             || matches!(
@@ -95,7 +101,7 @@ impl Dialer<'_> {
             port + 1
         };
         // Over loopback both ends take theirs from the same numbers.
-        if port == self.far.port() && self.ports.len() > 1 {
+        if port == self.remote.port() && self.ports.len() > 1 {
             return self.next_port();
         }
         port
@@ -103,7 +109,7 @@ impl Dialer<'_> {
 }
 
 /// Opens a connection, sends a request and waits for the response, if there are any, and for the
-/// far end to close; until the end of the work.
+/// remote end to close; until the end of the work.
 ///
 /// # Errors
 /// The call that failed.
@@ -111,8 +117,8 @@ pub fn ask(
     dialer: &mut Dialer,
     mut messengers: Option<Messengers>,
     work: &mut Work,
-) -> Called<Option<Specimen>> {
-    let mut specimen = None;
+) -> Called<Option<ConnectionInfo>> {
+    let mut info = None;
     while work.goes_on() {
         let began_ns = work.begin();
         let Some(socket) = dialer.dial(work)? else {
@@ -133,8 +139,8 @@ pub fn ask(
                 break;
             }
         }
-        if specimen.is_none() {
-            specimen = Some(Specimen::of(&link.socket)?);
+        if info.is_none() {
+            info = Some(ConnectionInfo::of(&link.socket)?);
         }
         if !wait_for_close(&mut link, work)? {
             break;
@@ -143,7 +149,7 @@ pub fn ask(
         work.tally.transactions += 1;
         work.end(began_ns, 1, work.tally.transactions);
     }
-    Ok(specimen)
+    Ok(info)
 }
 
 /// `false` if the work ended first.
@@ -168,8 +174,8 @@ pub fn answer(
     listener: &Socket,
     mut messengers: Option<Messengers>,
     work: &mut Work,
-) -> Called<Option<Specimen>> {
-    let mut specimen = None;
+) -> Called<Option<ConnectionInfo>> {
+    let mut info = None;
     while work.goes_on() {
         let mut link = match accept_with(listener, SocketFlags::CLOEXEC) {
             Ok(socket) => Link::connected(socket.into()),
@@ -183,7 +189,7 @@ pub fn answer(
         {
             match receive_whole(&mut link, requests, Messages::InStream, work)? {
                 Arrival::Whole => {}
-                // Somebody who had nothing to ask.
+                // A connection without a request.
                 Arrival::Over | Arrival::Lost => continue,
                 Arrival::Cut => break,
             }
@@ -191,12 +197,12 @@ pub fn answer(
                 continue;
             }
         }
-        if specimen.is_none() {
-            specimen = Some(Specimen::of(&link.socket)?);
+        if info.is_none() {
+            info = Some(ConnectionInfo::of(&link.socket)?);
         }
         drop(link);
         work.tally.transactions += 1;
         work.end(0, 1, work.tally.transactions);
     }
-    Ok(specimen)
+    Ok(info)
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use rustix::io::Errno;
 
-use super::call::{named, CallError, Called};
 use super::link::Link;
-use super::ring::Ring;
 use super::work::Work;
+use super::{named, CallError, Called};
+use crate::flow::ring::Ring;
 
 /// How a wait for a whole message ended.
 pub(super) enum Arrival {
@@ -24,7 +24,7 @@ pub(super) enum Arrival {
 /// How a message arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Messages {
-    /// As so many bytes of a stream, in as many calls as it takes.
+    /// As bytes of a stream, in as many calls as needed.
     InStream,
     /// As a datagram, in one call.
     Datagrams,
@@ -67,7 +67,7 @@ pub fn ask(
 }
 
 /// Answers every request, until there are no more or the end of the work. `connect`: the other
-/// end of datagrams is whoever sent the first.
+/// end of datagrams is the sender of the first.
 ///
 /// # Errors
 /// Those of recv(2), send(2) and connect(2).
@@ -99,7 +99,7 @@ pub fn answer(
 
 /// Sends one message; `false` when the work, or the other end, came to its end first.
 pub(super) fn send_whole(link: &Link, ring: &mut Ring, work: &mut Work) -> Called<bool> {
-    let buffer = ring.buffer();
+    let buffer = ring.turn();
     let mut sent = 0;
     while sent < buffer.len() {
         if !work.goes_on() {
@@ -121,7 +121,6 @@ pub(super) fn send_whole(link: &Link, ring: &mut Ring, work: &mut Work) -> Calle
         }
     }
     work.tally.sends += 1;
-    ring.advance();
     Ok(true)
 }
 
@@ -131,7 +130,7 @@ pub(super) fn receive_whole(
     messages: Messages,
     work: &mut Work,
 ) -> Called<Arrival> {
-    let buffer = ring.buffer();
+    let buffer = ring.turn();
     let mut received = 0;
     while received < buffer.len() {
         if !work.goes_on() {
@@ -153,6 +152,5 @@ pub(super) fn receive_whole(
             Err(error) => return Err(CallError::new("recv", error)),
         }
     }
-    ring.advance();
     Ok(Arrival::Whole)
 }

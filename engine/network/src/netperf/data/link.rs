@@ -1,4 +1,5 @@
-//! One end of a data path: system calls on its socket, and nothing else.
+//! One end of a data path: system calls on its socket, and what the loops of [`crate::flow`] need
+//! of it.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,10 +8,14 @@ use std::time::Duration;
 use kit::{clock, stop};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{recv, recvfrom, send, sendto, RecvFlags, SendFlags, SocketAddrAny};
+use rustix::net::{self, recv, recvfrom, sendto, RecvFlags, SendFlags, SocketAddrAny};
 use socket2::Socket;
 
 use super::alarm::timespec;
+use super::work::Work;
+use super::{CallError, Called};
+use crate::flow::ring::{Ring, Shape};
+use crate::flow::stream::{self, Receive, Sender};
 
 /// Between two looks for a stop.
 const LOOK_NS: u64 = 100_000_000;
@@ -47,7 +52,7 @@ impl Link {
         }
     }
 
-    /// A UDP socket that is told its other end with every datagram.
+    /// A UDP socket that names its peer with each datagram.
     pub fn towards(socket: Socket, to: SocketAddr) -> Self {
         Self {
             socket,
@@ -71,7 +76,7 @@ impl Link {
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
         match &self.way {
-            Way::Connected => send(&self.socket, bytes, SendFlags::NOSIGNAL),
+            Way::Connected => net::send(&self.socket, bytes, SendFlags::NOSIGNAL),
             Way::To(to) | Way::Reply(_, Some(to)) => {
                 sendto(&self.socket, bytes, SendFlags::NOSIGNAL, to)
             }
@@ -135,5 +140,97 @@ impl Link {
                 Err(_) => return,
             }
         }
+    }
+}
+
+/// What buffers are filled with unless a file is named.
+const PATTERN: &[u8] = b"netperf\0";
+
+/// A ring of a shape that was checked, filled with what netperf sends, or with `content`.
+///
+/// # Errors
+/// `ENOMEM`.
+pub fn ring(shape: Shape, content: &[u8]) -> io::Result<Ring> {
+    Ring::shaped(shape, if content.is_empty() { PATTERN } else { content })
+}
+
+/// A link and the buffers of one direction. Every call is one operation, whatever part of a
+/// buffer it moved: one that moved less than all was cut short by the end of the work.
+pub struct Endpoint<'a> {
+    /// The data path.
+    pub link: &'a mut Link,
+    /// What is sent, or received into.
+    pub ring: &'a mut Ring,
+}
+
+impl Sender for Endpoint<'_> {
+    #[inline]
+    fn send(&mut self) -> io::Result<u64> {
+        Ok(self.link.send(self.ring.turn())? as u64)
+    }
+}
+
+impl Receive for Endpoint<'_> {
+    #[inline]
+    fn receive(&mut self) -> io::Result<u64> {
+        Ok(self.link.receive(self.ring.turn())? as u64)
+    }
+}
+
+/// Counts datagrams for which the host has no room.
+struct Lossy<S> {
+    sender: S,
+    failed_sends: u64,
+}
+
+impl<S: Sender> Sender for Lossy<S> {
+    #[inline]
+    fn send(&mut self) -> io::Result<u64> {
+        self.sender.send()
+    }
+
+    fn on_send_error(&mut self, error: io::Error) -> io::Result<()> {
+        match error.raw_os_error() {
+            Some(libc::ENOBUFS | libc::ENOMEM) => self.failed_sends += 1,
+            _ => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// Sends until the end of the work. That the other end has gone is an end, too: of two that end
+/// by their own clocks one is first.
+///
+/// # Errors
+/// Those of `call`.
+pub fn send(call: &'static str, sender: impl Sender, work: &mut Work) -> Called<()> {
+    let mut sender = Lossy {
+        sender,
+        failed_sends: 0,
+    };
+    let sent = stream::send(&mut sender, u64::MAX, work);
+    work.tally.failed_sends += sender.failed_sends;
+    (work.tally.sends, work.tally.sent_bytes) = work.operations();
+    unless_gone(call, sent)
+}
+
+/// Receives until the other end has sent all, or the end of the work. In datagrams, the end is
+/// one without content.
+///
+/// # Errors
+/// Those of recv(2).
+pub fn receive(mut endpoint: Endpoint, work: &mut Work) -> Called<()> {
+    let received = stream::receive(&mut endpoint, work);
+    (work.tally.receives, work.tally.received_bytes) = work.operations();
+    unless_gone("recv", received)
+}
+
+fn unless_gone(call: &'static str, done: io::Result<()>) -> Called<()> {
+    match done {
+        Err(error) => match error.raw_os_error() {
+            Some(libc::EPIPE | libc::ECONNRESET | libc::ECONNREFUSED) => Ok(()),
+            _ => Err(CallError { call, error }),
+        },
+        Ok(()) => Ok(()),
     }
 }

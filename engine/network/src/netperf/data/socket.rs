@@ -1,18 +1,18 @@
-//! Data sockets, made as an end was told to.
+//! Data sockets with the options of an end.
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::call::{named, Called};
+use super::{named, Called};
+use crate::socket::{get_value, set_value, text};
 
 /// For how long a connection without data is kept back, in seconds.
 const DEFER_ACCEPT_S: libc::c_int = 5;
 
-/// What a data socket is told. Nothing is set that is not said.
+/// Options of a data socket. What is not given is not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// `SO_SNDBUF` in bytes.
@@ -91,7 +91,7 @@ fn set_common(socket: &Socket, is_v6: bool, options: &Options) -> Called<()> {
         let set = set_int(socket, libc::SOL_SOCKET, libc::SO_DONTROUTE, 1);
         named("SO_DONTROUTE", set)?;
     }
-    // Both must be told before IP_TOS, which sets a priority of its own.
+    // IP_TOS sets a priority, so SO_PRIORITY comes after it.
     if let Some(tos) = options.tos.map(u32::from) {
         if is_v6 {
             named("IPV6_TCLASS", socket.set_tclass_v6(tos))?;
@@ -125,12 +125,7 @@ fn set_common(socket: &Socket, is_v6: bool, options: &Options) -> Called<()> {
         named("IP_MTU_DISCOVER", set_int(socket, level, name, value))?;
     }
     if let Some(rate) = options.pacing_rate {
-        let set = set(
-            socket,
-            libc::SOL_SOCKET,
-            libc::SO_MAX_PACING_RATE,
-            &rate.to_ne_bytes(),
-        );
+        let set = set_value(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate);
         named("SO_MAX_PACING_RATE", set)?;
     }
     if options.receive_timeout.is_some() {
@@ -189,24 +184,7 @@ fn set_int(
     name: libc::c_int,
     value: libc::c_int,
 ) -> io::Result<()> {
-    set(socket, level, name, &value.to_ne_bytes())
-}
-
-fn set(socket: &Socket, level: libc::c_int, name: libc::c_int, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the pointer and the length are those of `value`.
-    let status = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            value.as_ptr().cast(),
-            value.len() as libc::socklen_t,
-        )
-    };
-    match status {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    set_value(socket, level, name, value)
 }
 
 /// `SO_SNDBUF` and `SO_RCVBUF` as the kernel has them, in bytes.
@@ -216,10 +194,38 @@ pub fn buffers(socket: &Socket) -> Called<(u32, u32)> {
     Ok((send as u32, receive as u32))
 }
 
+/// What TCP knows of a connection; nothing of a UDP socket.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Transport {
+    /// `TCP_MAXSEG` in bytes.
+    pub segment_size: Option<u32>,
+    /// Segments sent again.
+    pub retransmits: Option<u64>,
+    /// Name of the congestion control.
+    pub congestion: Option<String>,
+}
+
+impl Transport {
+    /// As it is now.
+    pub fn of(socket: &Socket) -> Self {
+        Self {
+            segment_size: socket.tcp_mss().ok(),
+            retransmits: retransmits(socket),
+            congestion: socket.tcp_congestion().ok().map(|name| text(&name)),
+        }
+    }
+}
+
+fn retransmits(socket: &Socket) -> Option<u64> {
+    // SAFETY: an all-zero tcp_info is valid.
+    let info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let info = get_value(socket, libc::IPPROTO_TCP, libc::TCP_INFO, info).ok()?;
+    Some(info.tcpi_total_retrans.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netperf::data::transport::Transport;
 
     fn local() -> SocketAddr {
         "127.0.0.1:0".parse().unwrap()

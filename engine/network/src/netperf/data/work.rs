@@ -6,6 +6,7 @@ use kit::histogram::Histogram;
 use kit::{clock, pace};
 
 use super::alarm::Alarm;
+use crate::flow::stream::Meter;
 
 /// What was moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub struct Pace {
     next_ns: u64,
 }
 
-/// A pace waits so long before it looks whether the loop shall end.
+/// Longest sleep before the loop checks whether to end.
 const NAP_NS: u64 = 10_000_000;
 
 impl Pace {
@@ -72,6 +73,10 @@ pub struct Work<'a> {
     alarm: &'a Alarm,
     /// Bytes or transactions that are left to do.
     left: u64,
+    /// Operations of [`Meter`], and their bytes.
+    operations: u64,
+    bytes: u64,
+    began_ns: u64,
     /// What was moved.
     pub tally: Tally,
     /// Durations of operations, if they are kept.
@@ -91,6 +96,9 @@ impl<'a> Work<'a> {
         Self {
             alarm,
             left: limit,
+            operations: 0,
+            bytes: 0,
+            began_ns: 0,
             tally: Tally::default(),
             latencies: None,
             pace: None,
@@ -108,6 +116,11 @@ impl<'a> Work<'a> {
     #[inline]
     pub fn left(&self) -> u64 {
         self.left
+    }
+
+    /// Operations of the [`Meter`], and their bytes.
+    pub fn operations(&self) -> (u64, u64) {
+        (self.operations, self.bytes)
     }
 
     /// The instant, if durations are kept.
@@ -131,5 +144,30 @@ impl<'a> Work<'a> {
         if let Some(pace) = &mut self.pace {
             self.paced_ns += pace.step(self.alarm);
         }
+    }
+}
+
+/// Of data in one direction, whose units are bytes.
+impl Meter for Work<'_> {
+    #[inline]
+    fn goes_on(&self) -> bool {
+        Work::goes_on(self)
+    }
+
+    #[inline]
+    fn takes_more(&self) -> bool {
+        Work::goes_on(self)
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.began_ns = Work::begin(self);
+    }
+
+    #[inline]
+    fn end(&mut self, bytes: u64) {
+        self.operations += 1;
+        self.bytes += bytes;
+        Work::end(self, self.began_ns, bytes, self.bytes);
     }
 }

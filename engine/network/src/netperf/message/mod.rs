@@ -1,23 +1,20 @@
 //! The messages of netperf's control connection: of one fixed size, answered one by one, without
-//! frame or version. Word 0 is the type; word 1 is, in a request, the CPU that the far end shall
+//! frame or version. Word 0 is the type; word 1 is, in a request, the CPU that the remote end shall
 //! run on and, in an answer, an errno; the rest belongs to the type. All words are big-endian.
 //!
 //! Every layout is written once, over [`Words`], and serves for reading and for writing. Reading
 //! never fails: a message shorter than its layout reads as zeros, since what the numbers mean,
 //! and which of them are sensible, is for the ends to judge.
 
-mod address;
-mod layout;
 mod request;
-mod response;
 mod results;
 mod types;
 mod words;
 
-pub use address::{address_of, words_of};
-pub use request::{flag, Moves, Request, FAMILY_IPV4, FAMILY_IPV6, KEEP, RECEIVE, SEND};
-pub use response::Response;
-pub use results::{CpuPercent, Results, PROC_STAT};
+pub use request::{
+    address_of, flag, words_of, Moves, Request, FAMILY_IPV4, FAMILY_IPV6, KEEP, RECEIVE, SEND,
+};
+pub use results::{CpuPercent, Response, Results, PROC_STAT};
 pub use types::{TestType, Type};
 pub use words::{Reader, Words, Writer};
 
@@ -73,7 +70,7 @@ impl Message {
         }
     }
 
-    /// Asks for a test, to be run on `cpu` of the far end if one is named.
+    /// Asks for a test, to be run on `cpu` of the remote end if one is named.
     pub fn request(test: TestType, request: &Request, cpu: Option<u32>) -> Self {
         let cpu = cpu.and_then(|cpu| i32::try_from(cpu).ok());
         let mut message = Self::new(test.request(), cpu.unwrap_or(ANY_CPU));
@@ -156,7 +153,7 @@ impl Message {
         &self.data[..end.unwrap_or(self.data.len())]
     }
 
-    /// The CPU that the far end shall run on; `None` for any.
+    /// The CPU that the remote end shall run on; `None` for any.
     pub fn cpu(&self) -> Option<u32> {
         u32::try_from(self.status).ok()
     }

@@ -31,9 +31,9 @@ prop_compose! {
         let [family, socket_type, protocol, direction] = kind;
         Request {
             send, receive, send_buffer, receive_buffer, request_size, response_size,
-            flags, cpu_rate: 100.0, length, port: ports[0], near_port: ports[1],
+            flags, cpu_rate: 100.0, length, port: ports[0], local_port: ports[1],
             family, socket_type, protocol, direction, burst: pace[0], interval_us: pace[1],
-            near_address: addresses[0], far_address: addresses[1],
+            local_address: addresses[0], remote_address: addresses[1],
             priority: marks[0], tos: marks[1], congestion, fill,
         }
     }

@@ -13,7 +13,7 @@ pub enum Type {
     Calibrate,
     /// The word without which some netservers say nothing.
     Passphrase,
-    /// What the system is: no longer told.
+    /// Facts about the system: no longer filled in.
     System,
     /// A test is asked for.
     Test(TestType),
@@ -35,11 +35,11 @@ impl Type {
         if let Self::Test(test) = self {
             return test.request();
         }
-        let found = PLAIN.iter().find(|(known, _)| *known == self);
-        found.expect("every other type is in the table").1
+        let name = PLAIN.iter().find(|(known, _)| *known == self);
+        name.expect("every other type is in the table").1
     }
 
-    /// The type of a request; `None` when nobody has told us of it.
+    /// The type of a request; `None` if it is unknown.
     pub fn of(word: i32) -> Option<Self> {
         let plain = PLAIN.iter().find(|(_, known)| *known == word);
         plain.map(|(known, _)| *known).or_else(|| {
@@ -52,14 +52,14 @@ impl Type {
 }
 
 /// The tests by their requests: one of the omni kind can be any; the others, older, are what
-/// they are called. A sendfile test is a TCP stream to the far end.
+/// they are called. A sendfile test is a TCP stream to the remote end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestType {
     /// Any direction, any protocol.
     Omni,
-    /// The far end receives.
+    /// The remote end receives.
     TcpStream,
-    /// The far end sends.
+    /// The remote end sends.
     TcpMaerts,
     /// Requests and responses over one connection.
     TcpRr,
@@ -67,7 +67,7 @@ pub enum TestType {
     TcpCrr,
     /// Connections and nothing else.
     TcpCc,
-    /// The far end receives datagrams.
+    /// The remote end receives datagrams.
     UdpStream,
     /// Requests and responses in datagrams.
     UdpRr,

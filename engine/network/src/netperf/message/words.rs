@@ -37,7 +37,7 @@ pub trait Words {
         *value = u64::from(high) << 32 | u64::from(low);
     }
 
-    /// A bit of `flags` that has a word of its own.
+    /// A bit of `flags` that has a separate word.
     fn flag(&mut self, flags: &mut u32, bit: u32) {
         let mut word = i32::from(*flags & bit != 0);
         self.word(&mut word);
@@ -105,5 +105,12 @@ impl Words for Writer<'_> {
         let (place, rest) = std::mem::take(&mut self.rest).split_at_mut(length);
         place.copy_from_slice(&value[..length]);
         self.rest = rest;
+    }
+}
+
+/// Two switches for systems that could receive or send without a copy. Linux is not one.
+pub(super) fn avoid_copies<W: Words>(words: &mut W) {
+    for _ in ["receive", "send"] {
+        words.fixed(0);
     }
 }

@@ -1,13 +1,13 @@
-//! The far end: driven by a stock netperf, or ours. Every client has a control connection and,
-//! once it has said something, a thread of its own; what it asks for is held to limits before anything is allocated.
+//! The remote end: driven by a stock netperf, or ours. Every client has a control connection and,
+//! once it has said something, a thread of its own; what it asks for is held to limits before
+//! anything is allocated.
 //!
-//! A file named by a client is never opened: it would be sent back to whoever asks.
+//! A file named by a client is never opened: any client could read it.
 
-mod door;
-mod entrance;
-mod hall;
+mod acceptor;
 mod plan;
 mod session;
+mod shared;
 mod test;
 
 use std::io;
@@ -20,11 +20,11 @@ use kit::failure::failure;
 use kit::stop;
 use wire::{Failure, FailureKind};
 
-use self::entrance::Entrance;
-use self::hall::Hall;
+use self::acceptor::Acceptor;
 use self::plan::Plan;
-use super::data::ring::Shape;
+use self::shared::SharedState;
 use super::message::{Generation, Message, TestType};
+use crate::flow::ring::Shape;
 use crate::networks::Network;
 
 /// Bytes of all rings together, at most, unless it is said.
@@ -40,17 +40,17 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// The only ones whose clients are served; all, unless given.
     pub networks: Option<Vec<Network>>,
-    /// A control connection may be open so long.
+    /// Longest lifetime of a control connection.
     pub session: Duration,
-    /// A test may take so long; one that asks for more is refused.
+    /// Longest test; a request for more is refused.
     pub test: Duration,
-    /// A test may move so many bytes at this end; one that asks for more is refused.
+    /// Most bytes of a test at this end; a request for more is refused.
     pub bytes: Option<u64>,
     /// Ports for data; any, unless given.
     pub data_ports: Option<RangeInclusive<u16>>,
-    /// The word without which nobody is served.
+    /// The passphrase that clients must send first.
     pub passphrase: Option<String>,
-    /// How results are told: a netperf 2.6 cannot be told from later ones.
+    /// The format of results: a netperf 2.6 looks like a later one.
     pub generation: Generation,
 }
 
@@ -76,7 +76,7 @@ pub fn consider(test: TestType, message: &Message, limits: &Limits) -> Option<u6
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     let request = message.to_request(test);
     let plan = Plan::of(test, &request, (local.ip(), local), limits).ok()?;
-    // As large as the kernel makes them unless it is told otherwise.
+    // The kernel's default sizes.
     let [send, receive] = plan.shapes(&request, (212_992, 212_992)).ok()?;
     let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
     plan.client
@@ -84,7 +84,7 @@ pub fn consider(test: TestType, message: &Message, limits: &Limits) -> Option<u6
         .then(|| bytes.sum())
 }
 
-/// Serves whoever comes to `listeners`, until a stop is asked for.
+/// Serves the clients of `listeners` until a stop is requested.
 ///
 /// # Errors
 /// `Io` when a listener breaks.
@@ -99,15 +99,15 @@ pub fn serve(listeners: &[TcpListener], limits: &Limits) -> Result<(), Failure> 
         // One of several may have lost its client before we get to it.
         listener.set_nonblocking(true).map_err(broken)?;
     }
-    let hall = &Hall::new(limits);
-    let mut entrance = Entrance::new(hall);
+    let shared = &SharedState::new(limits);
+    let mut acceptor = Acceptor::new(shared);
     thread::scope(|scope| {
         while !stop::requested() {
-            for (stream, place) in entrance.attend(listeners).map_err(broken)? {
+            for (stream, place) in acceptor.attend(listeners).map_err(broken)? {
                 let client = thread::Builder::new().name("netperf client".to_owned());
-                // Without a thread the connection is closed, and the client told by that.
+                // Without a thread the connection is closed; the client sees that.
                 let _ = client.spawn_scoped(scope, move || {
-                    session::attend(stream, hall);
+                    session::attend(stream, shared);
                     drop(place);
                 });
             }

@@ -1,12 +1,15 @@
-//! What a request comes to, once its numbers are found to be sensible. They come from anybody.
+//! A request once its numbers were validated: they come from untrusted clients.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use socket2::Socket;
+
 use super::Limits;
-use crate::netperf::data::ring::Shape;
-use crate::netperf::data::socket::Options;
+use crate::flow::ring::Shape;
+use crate::netperf::data::socket::{self, Options};
 use crate::netperf::data::work::UNLIMITED;
+use crate::netperf::data::{named, Called};
 use crate::netperf::message::{
     address_of, flag, Moves, Request, TestType, FAMILY_IPV6, RECEIVE, SEND,
 };
@@ -14,7 +17,7 @@ use crate::netperf::message::{
 /// The longest UDP payload over IPv4, in bytes.
 const DATAGRAM_BYTES_MAX: u32 = 65_507;
 
-/// Why a request is refused, as the client is told of it.
+/// Why a request is refused, as the client is informed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
@@ -29,7 +32,7 @@ pub enum Extent {
     Endless,
 }
 
-/// A test of which this is the far end.
+/// A test of which this is the remote end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Whether it is done with UDP.
@@ -38,13 +41,13 @@ pub struct Plan {
     pub sends: bool,
     /// Whether it receives.
     pub receives: bool,
-    /// Whether every transaction has a connection of its own.
+    /// Whether each transaction uses a new connection.
     pub is_connection_test: bool,
     /// How long.
     pub extent: Extent,
-    /// What data sockets are told.
+    /// Options of the data sockets.
     pub options: Options,
-    /// Whether a UDP socket is connected to whoever sends first.
+    /// Whether a UDP socket is connected to the first sender.
     pub connects: bool,
     /// Where data are waited for; port zero for any.
     pub address: SocketAddr,
@@ -62,7 +65,7 @@ impl Plan {
     /// What `request` asks for. The client is at `peer`, and knows this end as `local`.
     ///
     /// # Errors
-    /// What the client is to be told.
+    /// The errno for the client.
     pub fn of(
         test: TestType,
         request: &Request,
@@ -252,7 +255,7 @@ fn bind_address(request: &Request, mut local: SocketAddr) -> Result<SocketAddr, 
         0 => local.is_ipv6(),
         family => family == FAMILY_IPV6,
     };
-    let given = address_of(request.family, request.far_address);
+    let given = address_of(request.family, request.remote_address);
     if given.is_none() && local.is_ipv6() == is_v6 {
         // As it is: the scope of a link-local address goes with it.
         local.set_port(port);
@@ -269,14 +272,14 @@ fn bind_address(request: &Request, mut local: SocketAddr) -> Result<SocketAddr, 
 
 /// The host that datagrams come from and go to: the client's, and nobody else on its word. The data
 /// may be of the other family of addresses only where both are of this host.
-fn data_peer(request: &Request, peer: IpAddr, own: SocketAddr) -> Result<IpAddr, Errno> {
-    let expected = match (own.is_ipv6(), peer.is_loopback()) {
+fn data_peer(request: &Request, peer: IpAddr, server: SocketAddr) -> Result<IpAddr, Errno> {
+    let expected = match (server.is_ipv6(), peer.is_loopback()) {
         (is_v6, _) if is_v6 == peer.is_ipv6() => peer,
         (true, true) => Ipv6Addr::LOCALHOST.into(),
         (false, true) => Ipv4Addr::LOCALHOST.into(),
         _ => return Err(Errno(libc::EACCES)),
     };
-    match address_of(request.family, request.near_address) {
+    match address_of(request.family, request.local_address) {
         Some(told) if told.to_canonical() != expected => Err(Errno(libc::EACCES)),
         _ => Ok(expected),
     }
@@ -284,7 +287,7 @@ fn data_peer(request: &Request, peer: IpAddr, own: SocketAddr) -> Result<IpAddr,
 
 /// Where datagrams go that are only sent.
 fn client_of(request: &Request, peer: IpAddr) -> Result<SocketAddr, Errno> {
-    match u16::try_from(request.near_port).unwrap_or(0) {
+    match u16::try_from(request.local_port).unwrap_or(0) {
         0 => Err(Errno(libc::EDESTADDRREQ)),
         port => Ok(SocketAddr::new(peer, port)),
     }
@@ -292,9 +295,9 @@ fn client_of(request: &Request, peer: IpAddr) -> Result<SocketAddr, Errno> {
 
 /// Whether the client would connect its data socket with itself: from the port of the same host
 /// that it wants to find us at.
-fn is_its_own_client(request: &Request, peer: IpAddr, own: SocketAddr) -> bool {
-    let near = address_of(request.family, request.near_address).unwrap_or(peer);
-    own.port() > 0 && request.near_port == u32::from(own.port()) && near == own.ip()
+fn is_its_own_client(request: &Request, peer: IpAddr, server: SocketAddr) -> bool {
+    let local = address_of(request.family, request.local_address).unwrap_or(peer);
+    server.port() > 0 && request.local_port == u32::from(server.port()) && local == server.ip()
 }
 
 fn pace_of(request: &Request) -> Option<(u32, Duration)> {
@@ -305,4 +308,40 @@ fn pace_of(request: &Request) -> Option<(u32, Duration)> {
         .ok()
         .filter(|&us| us > 0)?;
     Some((operations, Duration::from_micros(interval_us)))
+}
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// Opens the socket for `plan`, bound, and listening if it is for TCP.
+///
+/// # Errors
+/// The errno for the client: `EACCES` for a port that is not for data, `EADDRINUSE` when
+/// all that are, are taken.
+pub fn open_socket(plan: &Plan, limits: &Limits) -> Result<Socket, Errno> {
+    let asked = plan.address.port();
+    let allowed = match &limits.data_ports {
+        Some(ports) if asked > 0 && !ports.contains(&asked) => return Err(Errno(libc::EACCES)),
+        Some(ports) if asked == 0 => ports.clone(),
+        _ => asked..=asked,
+    };
+    for port in allowed {
+        let mut address = plan.address;
+        address.set_port(port);
+        match open_at(address, plan) {
+            Ok(socket) => return Ok(socket),
+            Err(error) if error.errno() == libc::EADDRINUSE => {}
+            Err(error) => return Err(Errno(error.errno())),
+        }
+    }
+    Err(Errno(libc::EADDRINUSE))
+}
+
+fn open_at(address: SocketAddr, plan: &Plan) -> Called<Socket> {
+    let socket = socket::open(address, plan.is_udp, &plan.options)?;
+    named("bind", socket.bind(&address.into()))?;
+    if !plan.is_udp {
+        named("listen", socket.listen(BACKLOG))?;
+    }
+    Ok(socket)
 }

@@ -7,12 +7,12 @@ use kit::{clock, place};
 use rustix::param::clock_ticks_per_second;
 use rustix::thread::CpuSet;
 
-use super::hall::Hall;
 use super::plan::Errno;
+use super::shared::SharedState;
 use super::test::run_test;
 use super::Limits;
+use crate::cpu::Times;
 use crate::netperf::control::{Control, Patience};
-use crate::netperf::data::cpu::Times;
 use crate::netperf::message::{Message, Type, Words};
 
 /// A whole message comes within this, once it has begun.
@@ -21,12 +21,12 @@ const WHOLE_MESSAGE: Duration = Duration::from_secs(5);
 const NEXT_WORD: Duration = Duration::from_secs(60);
 /// The passphrase comes within this.
 const PASSPHRASE: Duration = Duration::from_secs(20);
-/// The errno for a test that nobody has told us of.
+/// The errno for an unknown test.
 const UNKNOWN_TEST: i32 = 998;
 
 /// Serves one client until it has gone, or said what is not a message, or taken too long.
-pub fn attend(stream: TcpStream, hall: &Hall) {
-    let limits = hall.limits;
+pub fn attend(stream: TcpStream, shared: &SharedState) {
+    let limits = shared.limits;
     let begin_ns = clock::now_ns();
     let Ok(mut control) = Control::adapting(stream, limits.generation) else {
         return;
@@ -40,7 +40,7 @@ pub fn attend(stream: TcpStream, hall: &Hall) {
         let Ok(message) = control.receive(patience) else {
             return;
         };
-        if respond(&message, &mut control, hall).is_err() {
+        if respond(&message, &mut control, shared).is_err() {
             return;
         }
     }
@@ -70,18 +70,18 @@ fn knows_passphrase(control: &mut Control, limits: &Limits) -> bool {
 /// The client cannot be answered.
 struct Gone;
 
-fn respond(message: &Message, control: &mut Control, hall: &Hall) -> Result<(), Gone> {
+fn respond(message: &Message, control: &mut Control, shared: &SharedState) -> Result<(), Gone> {
     if let Some(cpu) = message
         .cpu()
         .filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPU)
     {
-        // As the original: what cannot be is not done, and not told.
+        // As the original: what is impossible is ignored silently.
         let _ = place::pin_to(cpu);
     }
     let answer = match Type::of(message.type_word) {
         Some(Type::Test(test)) => {
             let request = message.to_request(test);
-            return match run_test(test, &request, control, hall) {
+            return match run_test(test, &request, control, shared) {
                 Ok(()) => Ok(()),
                 Err(Errno(errno)) => send(control, &Message::new(test.response(), errno)),
             };
@@ -109,7 +109,7 @@ fn calibration() -> Message {
     answer
 }
 
-/// Four fields of what the system is, which the original has ceased to tell as well.
+/// Four fields about the system, which the original no longer fills in either.
 fn system() -> Message {
     let mut answer = Message::new(Type::System.word() + 1, 0);
     let mut text = *b",Deprecated,Deprecated,Deprecated,Deprecated";

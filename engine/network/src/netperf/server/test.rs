@@ -12,27 +12,26 @@ use rustix::net::{accept_with, recvfrom, RecvFlags, SocketFlags};
 use rustix::param::clock_ticks_per_second;
 use socket2::Socket;
 
-use super::door;
-use super::hall::{Hall, Share};
-use super::plan::{Errno, Extent, Plan};
+use super::plan::{self, Errno, Extent, Plan};
+use super::shared::{Share, SharedState};
 use super::Limits;
+use crate::cpu::Mark;
+use crate::cpu::{CpuUse, Times};
+use crate::flow::ring::{Ring, Shape};
 use crate::netperf::control::Control;
-use crate::netperf::data::alarm::{self, Alarm, Cause, Settings, Silence};
-use crate::netperf::data::call::{named, CallError, Called};
-use crate::netperf::data::connections::{self, Messengers, Specimen};
-use crate::netperf::data::cpu::{CpuUse, Times};
+use crate::netperf::data::alarm::{self, Alarm, Settings, Silence};
+use crate::netperf::data::connections::{self, ConnectionInfo, Messengers};
 use crate::netperf::data::exchange::{self, Messages};
-use crate::netperf::data::link::{is_from, Link};
-use crate::netperf::data::mark::Mark;
-use crate::netperf::data::ring::{Ring, Shape};
+use crate::netperf::data::link::{self, is_from, Endpoint, Link};
 use crate::netperf::data::socket;
-use crate::netperf::data::stream;
 use crate::netperf::data::work::{Pace, Tally, Work};
+use crate::netperf::data::{named, CallError, Called};
 use crate::netperf::message::{
     flag, CpuPercent, Message, Request, Response, Results, TestType, KEEP, PROC_STAT,
 };
+use crate::watchdog::AbortReason;
 
-/// The first data come within this, or the client has forgotten us.
+/// Timeout for the first data.
 const FIRST_DATA: Duration = Duration::from_secs(60);
 /// Between two looks for a stop.
 const LOOK: Timespec = Timespec {
@@ -41,7 +40,7 @@ const LOOK: Timespec = Timespec {
 };
 
 /// Everything that is ready before the client is answered.
-pub struct Stage<'a> {
+pub struct Prepared<'a> {
     /// What is to be done.
     pub plan: Plan,
     /// Bytes or transactions after which this end has done its part.
@@ -58,22 +57,22 @@ pub struct Stage<'a> {
     _share: Share<'a>,
 }
 
-/// Does this end's part of `test`, and tells the client.
+/// Does this end's part of `test`, and reports it to the client.
 ///
 /// # Errors
-/// What the client is still to be told.
+/// The errno for the client.
 pub fn run_test(
     test: TestType,
     request: &Request,
     control: &mut Control,
-    hall: &Hall,
+    shared: &SharedState,
 ) -> Result<(), Errno> {
-    let mut stage = Stage::set(test, request, control, hall)?;
-    let response = Message::response(test, &stage.response(request));
+    let mut prepared = Prepared::set(test, request, control, shared)?;
+    let response = Message::response(test, &prepared.response(request));
     control.send(&response).map_err(|_| Errno(libc::EPIPE))?;
     let mut done = Done::default();
-    if stage.has_visitor(control) {
-        let moved = transfer(&mut stage, control, hall.limits);
+    if prepared.has_visitor(control) {
+        let moved = transfer(&mut prepared, control, shared.limits);
         done = moved.map_err(|error| Errno(error.errno()))?;
     }
     let results = match done.cut {
@@ -83,26 +82,26 @@ pub fn run_test(
     control.send(&results).map_err(|_| Errno(libc::EPIPE))
 }
 
-impl<'a> Stage<'a> {
+impl<'a> Prepared<'a> {
     fn set(
         test: TestType,
         request: &Request,
         control: &Control,
-        hall: &'a Hall,
+        shared: &'a SharedState,
     ) -> Result<Self, Errno> {
-        let limits = hall.limits;
-        let told = |error: CallError| Errno(error.errno());
+        let limits = shared.limits;
+        let refusal = |error: CallError| Errno(error.errno());
         let gone = |_| Errno(libc::ENOTCONN);
         let peer = control.peer().map_err(gone)?.ip().to_canonical();
         let mut local = control.local().map_err(gone)?;
         local.set_ip(local.ip().to_canonical());
         let plan = Plan::of(test, request, (peer, local), limits)?;
-        let socket = door::open(&plan, limits)?;
-        let buffers = socket::buffers(&socket).map_err(told)?;
+        let socket = plan::open_socket(&plan, limits)?;
+        let buffers = socket::buffers(&socket).map_err(refusal)?;
         let [send, receive] = plan.shapes(request, buffers)?;
         let bytes = [send, receive].into_iter().flatten().map(Shape::bytes);
-        let share = hall.memory.take(bytes.sum()).ok_or(Errno(libc::ENOMEM))?;
-        let ring = |shape| Ring::new(shape, &[]).map_err(|_| Errno(libc::ENOMEM));
+        let share = shared.memory.take(bytes.sum()).ok_or(Errno(libc::ENOMEM))?;
+        let ring = |shape| link::ring(shape, &[]).map_err(|_| Errno(libc::ENOMEM));
         Ok(Self {
             limit: plan.limit(request, limits),
             plan,
@@ -193,18 +192,18 @@ impl<'a> Stage<'a> {
 const GRACE: Duration = Duration::from_secs(4);
 /// One that sends over TCP may have much on the way, over a slow path.
 const DRAIN_GRACE: Duration = Duration::from_secs(60);
-/// A client whose time is over, and who is silent for so long, has ended.
+/// After its time, a client that sends nothing for this long has ended.
 const SILENCE: Duration = Duration::from_millis(300);
-/// Datagrams that were counted, and of which none has come for so long, are lost.
+/// Counted datagrams that do not arrive within this are lost.
 const LOST: Duration = Duration::from_secs(1);
-/// Empty datagrams that tell the end: one might be lost.
+/// Empty datagrams that mark the end; several, as one might be lost.
 const FAREWELLS: usize = 3;
 
 /// What the loop left.
-struct Moved {
+struct TransferResult {
     tally: Tally,
     link: Option<Link>,
-    specimen: Option<Specimen>,
+    info: Option<ConnectionInfo>,
     /// As many bytes or transactions were moved as there may be.
     is_full: bool,
 }
@@ -214,7 +213,7 @@ struct Moved {
 struct Done {
     /// What it counted.
     results: Results,
-    /// Why it ended before the test did, as the client is to be told instead.
+    /// Why it ended before the test did; sent to the client instead of results.
     cut: Option<Errno>,
     /// The data path.
     _link: Option<Link>,
@@ -225,24 +224,24 @@ struct Done {
 ///
 /// # Errors
 /// The call that failed.
-fn transfer(stage: &mut Stage, control: &Control, limits: &Limits) -> Called<Done> {
-    let measures_cpu = stage.plan.measures_cpu;
+fn transfer(prepared: &mut Prepared, control: &Control, limits: &Limits) -> Called<Done> {
+    let measures_cpu = prepared.plan.measures_cpu;
     let begin = Mark::now(measures_cpu);
-    let settings = settings(&stage.plan, control, limits);
-    let ran = alarm::under(settings, |alarm| move_data(stage, alarm));
+    let settings = settings(&prepared.plan, control, limits);
+    let ran = alarm::under(settings, |alarm| move_data(prepared, alarm));
     let (moved, ending) = named("alarm", ran)?;
     let mut moved = moved?;
-    let cut = cut_of(&stage.plan, &moved, ending.cause);
+    let cut = cut_of(&prepared.plan, &moved, ending.cause);
     // For a client that fell silent, it was over when it did.
     let end = ending.last_sign;
     let end = end.unwrap_or_else(|| Mark::now(measures_cpu));
 
-    let mut last = moved.specimen.take().unwrap_or_default();
+    let mut last = moved.info.take().unwrap_or_default();
     if let Some(link) = &moved.link {
-        last = Specimen::of(&link.socket)?;
-        say_farewell(link, &stage.plan);
+        last = ConnectionInfo::of(&link.socket)?;
+        say_farewell(link, &prepared.plan);
     }
-    let mut results = results_of(stage, &moved.tally, &last);
+    let mut results = results_of(prepared, &moved.tally, &last);
     results.elapsed_s = end.elapsed_s(&begin) as f32;
     if let Some(used) = end.cpu_use(&begin) {
         count_cpu(&mut results, &used);
@@ -256,20 +255,20 @@ fn transfer(stage: &mut Stage, control: &Control, limits: &Limits) -> Called<Don
 
 /// A limit of ours that came before the end of the test: what the client would make of the shorter
 /// time is no result.
-fn cut_of(plan: &Plan, moved: &Moved, cause: Option<Cause>) -> Option<Errno> {
+fn cut_of(plan: &Plan, moved: &TransferResult, cause: Option<AbortReason>) -> Option<Errno> {
     let is_timed = matches!(plan.extent, Extent::Timed(_));
     let is_counted = matches!(plan.extent, Extent::Counted(_));
     let errno = match cause {
         _ if moved.is_full && !is_counted => libc::EFBIG,
-        Some(Cause::Stop) => libc::EINTR,
-        Some(Cause::Time) if !is_timed => libc::ETIME,
+        Some(AbortReason::Stopped) => libc::EINTR,
+        Some(AbortReason::TimeUp) if !is_timed => libc::ETIME,
         _ => return None,
     };
     Some(Errno(errno))
 }
 
 fn settings<'a>(plan: &Plan, control: &'a Control, limits: &Limits) -> Settings<'a> {
-    // TCP itself tells when all has come.
+    // TCP reports the end of the data itself.
     let ends_itself = !plan.is_udp && !plan.is_connection_test && !plan.is_exchange();
     let (at, silence) = match plan.extent {
         Extent::Timed(length) if !plan.receives && plan.sends => (length, None),
@@ -292,65 +291,65 @@ fn settings<'a>(plan: &Plan, control: &'a Control, limits: &Limits) -> Settings<
     }
 }
 
-fn move_data(stage: &mut Stage, alarm: &Alarm) -> Called<Moved> {
-    let plan = &stage.plan;
-    let mut work = Work::new(alarm, stage.limit);
+fn move_data(prepared: &mut Prepared, alarm: &Alarm) -> Called<TransferResult> {
+    let plan = &prepared.plan;
+    let mut work = Work::new(alarm, prepared.limit);
     work.pace = plan
         .pace
         .filter(|_| plan.sends)
         .map(|(operations, every)| Pace::new(operations, every));
     if plan.is_connection_test {
-        let messengers = match (&mut stage.receive, &mut stage.send) {
+        let messengers = match (&mut prepared.receive, &mut prepared.send) {
             (Some(requests), Some(responses)) => Some(Messengers {
                 requests,
                 responses,
             }),
             _ => None,
         };
-        let specimen = connections::answer(&stage.socket, messengers, &mut work)?;
-        return Ok(Moved {
+        let info = connections::answer(&prepared.socket, messengers, &mut work)?;
+        return Ok(TransferResult {
             is_full: work.left() == 0,
             tally: work.tally,
             link: None,
-            specimen,
+            info,
         });
     }
-    let mut link = link(stage, &work)?;
+    let mut link = data_path(prepared, &work)?;
     if let Some(link) = &mut link {
-        match (&mut stage.receive, &mut stage.send) {
+        match (&mut prepared.receive, &mut prepared.send) {
             (Some(requests), Some(responses)) => {
-                let messages = if stage.plan.is_udp {
+                let messages = if prepared.plan.is_udp {
                     Messages::Datagrams
                 } else {
                     Messages::InStream
                 };
-                let connects = stage.plan.connects;
+                let connects = prepared.plan.connects;
                 exchange::answer(link, requests, responses, messages, connects, &mut work)?;
             }
-            (Some(ring), None) => stream::receive(link, ring, &mut work)?,
-            (None, Some(ring)) => stream::send(link, ring, &mut work)?,
+            (Some(ring), None) => link::receive(Endpoint { link, ring }, &mut work)?,
+            (None, Some(ring)) => link::send("send", Endpoint { link, ring }, &mut work)?,
             (None, None) => {}
         }
     }
-    Ok(Moved {
+    Ok(TransferResult {
         is_full: work.left() == 0,
         tally: work.tally,
         link,
-        specimen: None,
+        info: None,
     })
 }
 
 /// The data path; `None` if the work ended before there was one.
-fn link(stage: &Stage, work: &Work) -> Called<Option<Link>> {
-    if stage.plan.is_udp {
-        let socket = named("socket", stage.socket.try_clone())?;
-        return Ok(Some(match stage.plan.client {
+fn data_path(prepared: &Prepared, work: &Work) -> Called<Option<Link>> {
+    if prepared.plan.is_udp {
+        let socket = named("socket", prepared.socket.try_clone())?;
+        return Ok(Some(match prepared.plan.client {
             Some(client) => Link::towards(socket, client),
-            None => Link::replying(socket, stage.plan.peer),
+            None => Link::replying(socket, prepared.plan.peer),
         }));
     }
     while work.goes_on() {
-        match accept_with(&stage.socket, SocketFlags::CLOEXEC) {
+        match accept_with(&prepared.socket, SocketFlags::CLOEXEC) {
             Ok(socket) => return Ok(Some(Link::connected(socket.into()))),
             Err(io::Errno::INTR | io::Errno::CONNABORTED) => {}
             Err(error) => return Err(CallError::new("accept", error)),
@@ -359,7 +358,7 @@ fn link(stage: &Stage, work: &Work) -> Called<Option<Link>> {
     Ok(None)
 }
 
-/// Lets the client know that this was all.
+/// Signals the end of data to the client.
 fn say_farewell(link: &Link, plan: &Plan) {
     if plan.is_udp && plan.sends && !plan.receives {
         for _ in 0..FAREWELLS {
@@ -372,7 +371,7 @@ fn say_farewell(link: &Link, plan: &Plan) {
     }
 }
 
-fn results_of(stage: &Stage, tally: &Tally, last: &Specimen) -> Results {
+fn results_of(prepared: &Prepared, tally: &Tally, last: &ConnectionInfo) -> Results {
     // Before any connection the buffers are as they were made.
     let known = |last: u32, initial: u32| if last > 0 { last } else { initial } as i32;
     let mut congestion = [0; 16];
@@ -383,10 +382,10 @@ fn results_of(stage: &Stage, tally: &Tally, last: &Specimen) -> Results {
     Results {
         received_bytes: tally.received_bytes,
         receives: tally.receives as u32,
-        receive_buffer: known(last.buffers.1, stage.buffers.1),
+        receive_buffer: known(last.buffers.1, prepared.buffers.1),
         sent_bytes: tally.sent_bytes,
         sends: tally.sends as u32,
-        send_buffer: known(last.buffers.0, stage.buffers.0),
+        send_buffer: known(last.buffers.0, prepared.buffers.0),
         failed_sends: tally.failed_sends as u32,
         transactions: tally.transactions as u32,
         retransmits: last

@@ -10,7 +10,7 @@ use crate::netperf::message::{flag, words_of, Message, Moves, Request, TestType,
 
 fn assert_serves(address: SocketAddr) {
     let served = run_at(site(address), &counted(Kind::TcpRr, 10)).unwrap();
-    assert_eq!(served.near.transactions, 10);
+    assert_eq!(served.local.transactions, 10);
 }
 
 /// Says it, and gives the first answer, if there is one.
@@ -46,7 +46,7 @@ prop_compose! {
         family in prop_oneof![Just(0), Just(4), Just(6), any::<i32>()],
         kind in prop_oneof![Just((1, 6)), Just((2, 17)), any::<(i32, i32)>()],
         direction in prop_oneof![0..8, any::<i32>()],
-        near_port: u32,
+        local_port: u32,
         pace: [i32; 2],
         marks: [i32; 2],
         congestion in prop::array::uniform16(any::<u8>()),
@@ -55,7 +55,7 @@ prop_compose! {
         Request {
             send, receive, send_buffer: buffers[0], receive_buffer: buffers[1],
             request_size: sizes[0], response_size: sizes[1], flags, length, port, family,
-            socket_type: kind.0, protocol: kind.1, direction, near_port,
+            socket_type: kind.0, protocol: kind.1, direction, local_port,
             burst: pace[0], interval_us: pace[1], priority: marks[0], tos: marks[1], congestion,
             ..Request::default()
         }
@@ -163,8 +163,8 @@ fn datagrams_are_not_sent_to_others() {
         protocol: libc::IPPROTO_UDP,
         family: 4,
         length: 1,
-        near_port: 9,
-        near_address: words_of("192.0.2.1".parse().unwrap()),
+        local_port: 9,
+        local_address: words_of("192.0.2.1".parse().unwrap()),
         ..Request::default()
     };
     let message = Message::request(TestType::Omni, &request, None);
@@ -213,7 +213,7 @@ fn a_client_that_would_talk_to_itself_is_told() {
     let address = server(Limits::default());
     let request = Request {
         port: 43_999,
-        near_port: 43_999,
+        local_port: 43_999,
         ..request()
     };
     let message = Message::request(
@@ -227,7 +227,7 @@ fn a_client_that_would_talk_to_itself_is_told() {
     let answer = say(address, &message.to_bytes(Generation::V2_7)).unwrap();
     assert_eq!(answer.status, libc::EADDRINUSE);
     let mut test = counted(Kind::TcpStream, 1_000);
-    (test.near.port, test.far.port) = (43_999, 43_999);
+    (test.local.port, test.remote.port) = (43_999, 43_999);
     let failure = run_at(site(address), &test).err().unwrap();
     assert!(
         failure.message.contains("with itself"),

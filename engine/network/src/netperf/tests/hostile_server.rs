@@ -147,9 +147,9 @@ fn a_lost_datagram_is_given_up_after_a_while() {
     test.patience = Some(PATIENCE);
     test.latencies = true;
     let outcome = run_at(site(address), &test).unwrap();
-    assert_eq!(outcome.near.transactions, 5);
+    assert_eq!(outcome.local.transactions, 5);
     // A machine that stands still may lose more of them.
-    let sends = outcome.near.sends;
+    let sends = outcome.local.sends;
     assert_eq!(sends, heard.recv().unwrap());
     assert!(sends >= 10, "{sends}");
     // What was given up took its time, and that is in no latency.
@@ -186,7 +186,7 @@ fn any_answer_is_an_outcome_or_a_failure() {
 #[test]
 fn numbers_that_are_none_are_refused() {
     let mut test = counted(Kind::TcpStream, 1_000);
-    test.far.measure_cpu = true;
+    test.remote.measure_cpu = true;
     let failing = |results: Results| {
         failure_with(&test, move |client| {
             let data = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -215,7 +215,7 @@ fn an_own_address_that_is_taken_is_not_the_netservers_fault() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let refused = run_at(
         Site {
-            near: Some(taken.local_addr().unwrap()),
+            local: Some(taken.local_addr().unwrap()),
             ..site(server(Limits::default()))
         },
         &counted(Kind::TcpRr, 1),
@@ -223,7 +223,7 @@ fn an_own_address_that_is_taken_is_not_the_netservers_fault() {
     let failure = refused.err().unwrap();
     assert_eq!(failure.kind, wire::FailureKind::HostLacks);
     assert!(
-        failure.message.contains("near end's own"),
+        failure.message.contains("local end's own"),
         "{}",
         failure.message
     );

@@ -10,7 +10,7 @@ use crate::netperf::message::{Message, Request, TestType, RECEIVE, SEND};
 
 fn refusal(site: Site, test: &Test) -> String {
     let refused = run_at(site, test).err().expect("a refusal");
-    assert_eq!(refused.kind, wire::FailureKind::Far);
+    assert_eq!(refused.kind, wire::FailureKind::Far, "{}", refused.message);
     refused.message
 }
 
@@ -170,9 +170,9 @@ fn data_come_in_where_they_may() {
         ..Limits::default()
     });
     let mut test = counted(Kind::TcpRr, 10);
-    test.far.port = if port == u16::MAX { 1_024 } else { port + 1 };
+    test.remote.port = if port == u16::MAX { 1_024 } else { port + 1 };
     assert!(refusal(site(address), &test).contains("denied"));
-    test.far.port = 0;
+    test.remote.port = 0;
     assert!(refusal(site(address), &test).contains("in use"));
     drop(taken);
     // For a moment it may be somebody else's again.

@@ -30,20 +30,20 @@ fn server(limits: Limits) -> SocketAddr {
     server_at("127.0.0.1:0", limits)
 }
 
-fn site(far: SocketAddr) -> Site {
+fn site(remote: SocketAddr) -> Site {
     Site {
-        far,
-        near: None,
+        remote,
+        local: None,
         passphrase: None,
         generation: Generation::default(),
     }
 }
 
 /// Of a client that has another address.
-fn site_from(near: &str, far: SocketAddr) -> Site {
+fn site_from(local: &str, remote: SocketAddr) -> Site {
     Site {
-        near: Some(SocketAddr::new(near.parse().unwrap(), 0)),
-        ..site(far)
+        local: Some(SocketAddr::new(local.parse().unwrap(), 0)),
+        ..site(remote)
     }
 }
 
@@ -61,8 +61,8 @@ fn run(test: &Test) -> Outcome {
 /// `count` bytes or transactions of `kind`, with sizes that any socket takes.
 fn counted(kind: Kind, count: u64) -> Test {
     let mut test = Test::new(kind, Extent::Count(count));
-    test.near.send.size = Some(1_000);
-    test.far.send.size = Some(1_000);
+    test.local.send.size = Some(1_000);
+    test.remote.send.size = Some(1_000);
     test.request_size = 100;
     test.response_size = 200;
     test

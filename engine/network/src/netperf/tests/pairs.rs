@@ -26,40 +26,40 @@ const KINDS: [Kind; 9] = [
 
 /// What was sent has arrived, as far as TCP or nobody else's datagrams are concerned.
 fn assert_agrees(test: &Test, outcome: &Outcome, generation: Generation) {
-    let (near, far) = (&outcome.near, &outcome.far);
+    let (local, remote) = (&outcome.local, &outcome.remote);
     let kind = test.kind;
     assert!(outcome.elapsed_s > 0.0 && !outcome.was_stopped);
     match kind {
         Kind::TcpStream | Kind::TcpSendfile => {
-            assert_eq!(near.sent_bytes, far.received_bytes, "{kind:?}");
+            assert_eq!(local.sent_bytes, remote.received_bytes, "{kind:?}");
         }
-        Kind::TcpMaerts => assert_eq!(near.received_bytes, far.sent_bytes),
-        Kind::UdpStream => assert!(far.received_bytes <= near.sent_bytes),
-        Kind::UdpMaerts => assert!(near.received_bytes <= far.sent_bytes),
+        Kind::TcpMaerts => assert_eq!(local.received_bytes, remote.sent_bytes),
+        Kind::UdpStream => assert!(remote.received_bytes <= local.sent_bytes),
+        Kind::UdpMaerts => assert!(local.received_bytes <= remote.sent_bytes),
         Kind::TcpRr | Kind::TcpCrr | Kind::UdpRr => {
             let request = u64::from(test.request_size);
             let response = u64::from(test.response_size);
             // One may have been on the way when time was over.
-            assert!(far.transactions - near.transactions <= 1, "{kind:?}");
-            assert!(near.received_bytes / response - near.transactions <= 1);
-            assert!(near.sent_bytes / request - near.transactions <= 1);
-            assert_eq!(far.received_bytes / request, far.transactions);
+            assert!(remote.transactions - local.transactions <= 1, "{kind:?}");
+            assert!(local.received_bytes / response - local.transactions <= 1);
+            assert!(local.sent_bytes / request - local.transactions <= 1);
+            assert_eq!(remote.received_bytes / request, remote.transactions);
         }
-        Kind::TcpCc => assert!(far.transactions - near.transactions <= 1),
+        Kind::TcpCc => assert!(remote.transactions - local.transactions <= 1),
     }
     let tells_sizes = generation != Generation::V2_4;
     if tells_sizes && kind.receives() && !kind.is_exchange() {
-        assert_eq!(far.send_size, Some(1_000));
+        assert_eq!(remote.send_size, Some(1_000));
     }
 }
 
 /// Bytes or transactions that the test is about.
 fn done(kind: Kind, outcome: &Outcome) -> u64 {
     match kind {
-        Kind::TcpMaerts => outcome.near.received_bytes,
-        Kind::UdpMaerts => outcome.far.sent_bytes,
-        _ if kind.counts_transactions() => outcome.near.transactions,
-        _ => outcome.near.sent_bytes,
+        Kind::TcpMaerts => outcome.local.received_bytes,
+        Kind::UdpMaerts => outcome.remote.sent_bytes,
+        _ if kind.counts_transactions() => outcome.local.transactions,
+        _ => outcome.local.sent_bytes,
     }
 }
 
@@ -124,11 +124,11 @@ fn older_generations_count_alike() {
                 ..site(address)
             };
             let mut test = counted(kind, 500);
-            test.far.measure_cpu = true;
+            test.remote.measure_cpu = true;
             let outcome = run_at(site, &test).unwrap();
             assert_agrees(&test, &outcome, generation);
-            assert!(outcome.far.cpus >= Some(1));
-            assert!(outcome.far.cpu.unwrap().busy <= 1.0);
+            assert!(outcome.remote.cpus >= Some(1));
+            assert!(outcome.remote.cpu.unwrap().busy <= 1.0);
         });
     }
 }
@@ -161,15 +161,15 @@ fn latencies_and_interim_figures_add_up() {
     let outcome = netserver
         .run(&test, &mut |interim| units.push(interim.units))
         .unwrap();
-    assert_eq!(units.iter().sum::<u64>(), outcome.near.transactions);
+    assert_eq!(units.iter().sum::<u64>(), outcome.local.transactions);
     let latencies = outcome.latencies.unwrap();
-    assert_eq!(latencies.count(), outcome.near.transactions);
+    assert_eq!(latencies.count(), outcome.local.transactions);
     // No more than four are on the way at any time.
     let busy_s = latencies.sum_ns() as f64 / 1e9;
     assert!(busy_s <= 4.0 * outcome.elapsed_s + 1e-6, "{busy_s}");
 }
 
-/// The far end answers nothing before it has all four.
+/// The remote end answers nothing before it has all four.
 #[test]
 fn all_that_are_on_the_way_take_their_time_at_once() {
     let (tell, told) = mpsc::channel();
@@ -191,7 +191,7 @@ fn all_that_are_on_the_way_take_their_time_at_once() {
     test.latencies = true;
     test.burst = 3;
     let outcome = run_at(site(address), &test).unwrap();
-    assert_eq!(outcome.near.transactions, 4);
+    assert_eq!(outcome.local.transactions, 4);
     let busy_ns = outcome.latencies.unwrap().sum_ns();
     assert!(busy_ns >= 4 * told.recv().unwrap(), "{busy_ns}");
 }
@@ -199,7 +199,7 @@ fn all_that_are_on_the_way_take_their_time_at_once() {
 #[test]
 fn a_pace_is_kept() {
     let mut test = counted(Kind::TcpRr, 40);
-    test.near.pace = Some(Burst {
+    test.local.pace = Some(Burst {
         operations: 4,
         every: Duration::from_millis(30),
     });
@@ -213,7 +213,7 @@ fn a_pace_is_kept() {
     assert!(soon(|| has_waited().then_some(())).is_some());
     test.kind = Kind::TcpMaerts;
     test.extent = Extent::Count(40_000);
-    test.far.pace = test.near.pace.take();
+    test.remote.pace = test.local.pace.take();
     let outcome = run(&test);
     assert!(outcome.elapsed_s >= 0.26, "{}", outcome.elapsed_s);
 }
@@ -221,27 +221,30 @@ fn a_pace_is_kept() {
 #[test]
 fn sockets_are_what_both_ends_were_told() {
     let mut test = counted(Kind::TcpStream, 10_000);
-    test.near.send_buffer = Some(50_000);
-    test.far.receive_buffer = Some(60_000);
-    test.near.congestion = Some("reno".to_owned());
-    test.far.congestion = Some("reno".to_owned());
-    test.far.receive.size = Some(512);
-    test.far.receive.width = Some(3);
-    test.far.tos = Some(0x10);
+    test.local.send_buffer = Some(50_000);
+    test.remote.receive_buffer = Some(60_000);
+    test.local.congestion = Some("reno".to_owned());
+    test.remote.congestion = Some("reno".to_owned());
+    test.remote.receive.size = Some(512);
+    test.remote.receive.width = Some(3);
+    test.remote.tos = Some(0x10);
     test.no_delay = true;
-    test.near.cpu = Some(0);
-    test.near.measure_cpu = true;
+    test.local.cpu = Some(0);
+    test.local.measure_cpu = true;
     let outcome = run(&test);
-    let (near, far) = (outcome.near, outcome.far);
-    assert_eq!(near.send_buffer.initial, Some(100_000));
-    assert_eq!(near.send_buffer.last, Some(100_000));
-    assert_eq!(far.receive_buffer.initial, Some(120_000));
-    assert_eq!((far.receive_size, far.receive_width), (Some(512), Some(3)));
-    assert_eq!(near.congestion.as_deref(), Some("reno"));
-    assert_eq!(far.congestion.as_deref(), Some("reno"));
-    assert_eq!(far.tos, Some(0x10));
-    assert!(near.cpu.is_some() && far.cpu.is_none());
-    assert!(near.retransmits.is_some());
+    let (local, remote) = (outcome.local, outcome.remote);
+    assert_eq!(local.send_buffer.initial, Some(100_000));
+    assert_eq!(local.send_buffer.last, Some(100_000));
+    assert_eq!(remote.receive_buffer.initial, Some(120_000));
+    assert_eq!(
+        (remote.receive_size, remote.receive_width),
+        (Some(512), Some(3))
+    );
+    assert_eq!(local.congestion.as_deref(), Some("reno"));
+    assert_eq!(remote.congestion.as_deref(), Some("reno"));
+    assert_eq!(remote.tos, Some(0x10));
+    assert!(local.cpu.is_some() && remote.cpu.is_none());
+    assert!(local.retransmits.is_some());
     assert!(outcome.segment_size > Some(0));
 }
 
@@ -250,8 +253,8 @@ fn ipv6_and_connected_datagrams() {
     let address = server_at("[::1]:0", Limits::default());
     for kind in [Kind::TcpCrr, Kind::UdpRr, Kind::UdpMaerts] {
         let mut test = counted(kind, 100);
-        test.near.connected = kind == Kind::UdpRr;
-        test.far.connected = kind == Kind::UdpRr;
+        test.local.connected = kind == Kind::UdpRr;
+        test.remote.connected = kind == Kind::UdpRr;
         let outcome = run_at(site(address), &test).unwrap();
         assert_agrees(&test, &outcome, Generation::V2_7);
     }
@@ -262,12 +265,12 @@ fn a_file_is_sent_over_and_over() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     std::io::Write::write_all(&mut file, &[7; 2_500]).unwrap();
     let mut test = counted(Kind::TcpSendfile, 10_000);
-    test.near.fill = file.path().to_str().map(str::to_owned);
+    test.local.fill = file.path().to_str().map(str::to_owned);
     let outcome = run(&test);
-    assert_eq!(outcome.near.sent_bytes, 10_000);
-    test.near.fill = Some("/dev/null".to_owned());
+    assert_eq!(outcome.local.sent_bytes, 10_000);
+    test.local.fill = Some("/dev/null".to_owned());
     let refused = run_at(site(server(Limits::default())), &test)
         .err()
         .unwrap();
-    assert_eq!(refused.parameter.as_deref(), Some("near.fill"));
+    assert_eq!(refused.parameter.as_deref(), Some("local.fill"));
 }

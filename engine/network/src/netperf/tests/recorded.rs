@@ -49,12 +49,12 @@ fn a_stock_client_asks_for_transactions() {
 fn we_ask_as_a_stock_client_does() {
     let mut test = Test::new(Kind::TcpRr, Extent::Count(100));
     (test.request_size, test.response_size) = (100, 200);
-    (test.no_delay, test.far.measure_cpu) = (true, true);
-    // It tells the far end the widths of its own rings.
-    (test.far.send.width, test.far.receive.width) = (Some(1), Some(1));
-    let near = "0.0.0.0:0".parse().unwrap();
-    let far = "127.0.0.1:12865".parse().unwrap();
-    let (test_type, request) = request_of(&test, Generation::V2_7, near, far).unwrap();
+    (test.no_delay, test.remote.measure_cpu) = (true, true);
+    // It tells the remote end the widths of its own rings.
+    (test.remote.send.width, test.remote.receive.width) = (Some(1), Some(1));
+    let local = "0.0.0.0:0".parse().unwrap();
+    let remote = "127.0.0.1:12865".parse().unwrap();
+    let (test_type, request) = request_of(&test, Generation::V2_7, local, remote).unwrap();
     assert_eq!(
         Message::request(test_type, &request, None),
         message(OMNI_REQUEST, 656)
@@ -134,10 +134,10 @@ fn a_stock_client_sends_a_file() {
     assert!(request.measures_cpu());
 
     let mut test = Test::new(Kind::TcpSendfile, Extent::Count(100_000));
-    test.far.measure_cpu = true;
-    let near = "0.0.0.0:0".parse().unwrap();
-    let far = "127.0.0.1:12865".parse().unwrap();
-    let (test_type, ours) = request_of(&test, Generation::V2_7, near, far).unwrap();
+    test.remote.measure_cpu = true;
+    let local = "0.0.0.0:0".parse().unwrap();
+    let remote = "127.0.0.1:12865".parse().unwrap();
+    let (test_type, ours) = request_of(&test, Generation::V2_7, local, remote).unwrap();
     assert_eq!(Message::request(test_type, &ours, None), asked);
 
     let response = message(

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use super::*;
-use crate::netperf::data::cpu::Times;
+use crate::cpu::Times;
 use crate::netperf::message::{Message, Type, Words};
 
 /// A control connection, spoken to by hand.

@@ -44,6 +44,42 @@ pub enum Connecting {
     Each,
 }
 
+/// Requests and responses over TCP connections that last.
+pub const TCP_RR: RequestResponse = RequestResponse {
+    name: "tcp_rr",
+    about: "requests and responses over TCP",
+    lineage: "netperf's TCP_RR by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Tcp,
+    connecting: Connecting::Once,
+};
+
+/// Requests and responses as datagrams, any of which may be lost.
+pub const UDP_RR: RequestResponse = RequestResponse {
+    name: "udp_rr",
+    about: "requests and responses over UDP",
+    lineage: "netperf's UDP_RR by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Udp,
+    connecting: Connecting::Once,
+};
+
+/// Requests and responses between two processes of one host.
+pub const UNIX_RR: RequestResponse = RequestResponse {
+    name: "unix_rr",
+    about: "requests and responses over Unix sockets of one host",
+    lineage: "netperf's STREAM_RR by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Unix,
+    connecting: Connecting::Once,
+};
+
+/// A TCP connection for each transaction.
+pub const TCP_CRR: RequestResponse = RequestResponse {
+    name: "tcp_crr",
+    about: "a TCP connection for each request and response",
+    lineage: "netperf's TCP_CRR by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Tcp,
+    connecting: Connecting::Each,
+};
+
 const TIMING: &str = "\
 transactions = responses / (t1 − t0); t0 when all flows, connected before, are told to start; t1 \
 when the last response is here as a whole, and with a rate no earlier than when the next request \

@@ -256,10 +256,10 @@ impl Params {
 
 #[cfg(test)]
 mod tests {
+    use super::super::TCP_RR;
+    use super::super::UDP_RR;
     use super::*;
     use crate::workload::plan;
-    use crate::workload::tcp_rr::TCP_RR;
-    use crate::workload::udp_rr::UDP_RR;
 
     fn parsed(parameters: Value, workload: RequestResponse) -> Result<Params, Failure> {
         plan::parse(&workload, parameters.as_object().unwrap())

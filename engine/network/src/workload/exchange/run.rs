@@ -11,11 +11,11 @@ use wire::{Failure, FarEnd, Network, Timing};
 use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Connecting, RequestResponse};
+use crate::client::{LocalPart, Measurement, ServerConnection};
 use crate::control::message::{Role, Transport, Work};
 use crate::flow::connect::{self, Connections};
 use crate::flow::exchange::{self, Rate, Requests, LOST};
 use crate::flow::Notes;
-use crate::near::{Far, Measured, Own};
 use crate::placement::Placement;
 use crate::workload::hosts::Effort;
 
@@ -34,7 +34,7 @@ pub fn run(
     end: &FarEnd,
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
-    let mut far = Far::dial(end)?;
+    let mut far = ServerConnection::open(end)?;
     let cells = params.cells();
     let threads = params.near.most_threads(&params.flows);
     let _placement = Placement::take("near", &params.near.placement(), threads)?;
@@ -66,11 +66,11 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn measure<P: Probe + Default + Send>(
         &self,
-        far: &mut Far,
+        far: &mut ServerConnection,
         ledger: &mut Ledger,
     ) -> Result<(), Failure> {
         let transport = self.workload.transport;
-        let own = Own {
+        let local = LocalPart {
             options: self.params.options(&self.params.near),
             threads: self.params.near.threads(self.cell.flows),
             finish: self.params.limit().finish(),
@@ -79,14 +79,14 @@ impl Walk<'_> {
         let measured = match self.workload.connecting {
             Connecting::Once => {
                 let requests = self.requests();
-                far.measure::<P, _>(&work, &own, |flows, member| {
+                far.measure::<P, _>(&work, &local, |flows, member| {
                     exchange::request(&requests, transport, flows, member)
                 })?
             }
             Connecting::Each => {
-                let connections = self.connections(&own);
+                let connections = self.connections(&local);
                 let connects = Mutex::new(Histogram::new());
-                let mut measured = far.measure::<P, _>(&work, &own, |flows, member| {
+                let mut measured = far.measure::<P, _>(&work, &local, |flows, member| {
                     let times = connect::request(&connections, &flows[0], member)?;
                     let mut all = connects.lock().unwrap_or_else(PoisonError::into_inner);
                     all.merge(&times);
@@ -102,7 +102,7 @@ impl Walk<'_> {
     }
 
     /// What was found, for the ledger.
-    fn tell(&self, measured: Measured, ledger: &mut Ledger) {
+    fn tell(&self, measured: Measurement, ledger: &mut Ledger) {
         let reading = &measured.near.outcome.reading;
         let Cell { size, burst, flows } = self.cell;
         let mut near = measured.near.side.clone();
@@ -160,11 +160,11 @@ impl Walk<'_> {
         }
     }
 
-    fn connections(&self, own: &Own) -> Connections {
+    fn connections(&self, local: &LocalPart) -> Connections {
         Connections {
             exchange: self.cell.size.exchange(),
             limit: self.params.limit(),
-            options: own.options.clone(),
+            options: local.options.clone(),
             local: self.local,
             ports: self.params.ports.clone().map(|ports| ports.0),
             flows: self.cell.flows,

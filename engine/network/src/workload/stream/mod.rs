@@ -55,6 +55,56 @@ impl Direction {
     }
 }
 
+/// Bytes over TCP from the near end to the far end, as fast as they go.
+pub const TCP_STREAM: Stream = Stream {
+    name: "tcp_stream",
+    about: "bulk data over TCP, from here to the far end",
+    lineage: "netperf's TCP_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Tcp,
+    direction: Direction::Outward,
+    sends_file: false,
+};
+
+/// Tcp_stream the other way round, from the far end to the near one.
+pub const TCP_MAERTS: Stream = Stream {
+    name: "tcp_maerts",
+    about: "bulk data over TCP, from the far end to here",
+    lineage: "netperf's TCP_MAERTS by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Tcp,
+    direction: Direction::Inward,
+    sends_file: false,
+};
+
+/// As tcp_stream, from a file, with sendfile(2) in place of send(2).
+pub const TCP_SENDFILE: Stream = Stream {
+    name: "tcp_sendfile",
+    about: "a file over TCP, from here to the far end, with sendfile",
+    lineage: "netperf's TCP_SENDFILE by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Tcp,
+    direction: Direction::Outward,
+    sends_file: true,
+};
+
+/// Datagrams from the near end to the far end, as fast as they go, or at a rate.
+pub const UDP_STREAM: Stream = Stream {
+    name: "udp_stream",
+    about: "datagrams over UDP, from here to the far end",
+    lineage: "netperf's UDP_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Udp,
+    direction: Direction::Outward,
+    sends_file: false,
+};
+
+/// As tcp_stream, over a Unix socket between processes of one host.
+pub const UNIX_STREAM: Stream = Stream {
+    name: "unix_stream",
+    about: "bulk data over a Unix socket, to a far end on this host",
+    lineage: "netperf's STREAM_STREAM by Rick Jones, https://github.com/HewlettPackard/netperf",
+    transport: Transport::Unix,
+    direction: Direction::Outward,
+    sends_file: false,
+};
+
 const CONNECTION_TIMING: &str = "\
 throughput = bytes that the receiving end took / (t1 − t0); t0 when all flows, connected before, \
 are told to start; t1 when the receiving end has taken the last byte and closed, and the near end \

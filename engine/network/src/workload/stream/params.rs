@@ -166,8 +166,8 @@ impl Params {
             return Ok(None);
         };
         let opened = File::open(path).and_then(|file| {
-            let found = file.metadata()?;
-            match found.is_file() && found.len() > 0 {
+            let metadata = file.metadata()?;
+            match metadata.is_file() && metadata.len() > 0 {
                 true => Ok(file),
                 false => Err(io::Error::other("it is no file, or empty")),
             }

@@ -9,9 +9,9 @@ use wire::{Failure, FarEnd, Network, Side, Timing};
 use super::measures::{self, Figures};
 use super::params::{Cell, Params};
 use super::{Direction, Stream};
+use crate::client::{LocalPart, Measurement, ServerConnection};
 use crate::control::message::{Messages, Receive, Role, Send, Transport, Work};
 use crate::flow::{part, Flow, Notes};
-use crate::near::{Far, Measured, Own};
 use crate::placement::Placement;
 use crate::socket::SocketOptions;
 use crate::workload::ends::{BufferSize, EndParams};
@@ -35,7 +35,7 @@ pub fn run(
     ledger: &mut Ledger,
 ) -> Result<(), Failure> {
     let file = params.open_file()?;
-    let mut far = Far::dial(far)?;
+    let mut far = ServerConnection::open(far)?;
     let cells = params.cells();
     let count = cells.len() as f64;
     let threads = params.near.most_threads(&params.flows);
@@ -67,7 +67,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn measure<P: Probe + Default + std::marker::Send>(
         &self,
-        far: &mut Far,
+        far: &mut ServerConnection,
         ledger: &mut Ledger,
     ) -> Result<(), Failure> {
         let (send, receive) = (self.send(), self.receive());
@@ -75,7 +75,7 @@ impl Walk<'_> {
             Direction::Outward => (Role::Receive(receive), send.limit.finish()),
             Direction::Inward => (Role::Send(send), Finish::Everyone),
         };
-        let own = Own {
+        let local = LocalPart {
             options: self.options(&self.params.near, self.stream.direction),
             threads: self.params.near.threads(self.cell.flows),
             finish,
@@ -90,13 +90,13 @@ impl Walk<'_> {
                 Direction::Outward => part::send(&send, transport, flows, member),
             }
         };
-        let measured = far.measure::<P, _>(&self.work(role), &own, work)?;
+        let measured = far.measure::<P, _>(&self.work(role), &local, work)?;
         self.tell(&measured, ledger);
         Ok(())
     }
 
     /// Everything that was measured, to the ledger.
-    fn tell(&self, measured: &Measured, ledger: &mut Ledger) {
+    fn tell(&self, measured: &Measurement, ledger: &mut Ledger) {
         let reading = &measured.near.outcome.reading;
         let mut near = measured.near.side.clone();
         let mut far = measured.far.side.clone();

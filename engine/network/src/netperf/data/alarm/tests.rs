@@ -1,16 +1,16 @@
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicUsize;
 
 use super::*;
-use crate::netperf::data::interim::Interim;
 
 /// Hangs in read(2) until the alarm gets it out.
 fn hang(alarm: &Alarm) -> u32 {
-    let (near, _far) = UnixStream::pair().unwrap();
+    let (local, _remote) = UnixStream::pair().unwrap();
     let mut interrupted = 0;
     // It may have rung before this thread came so far: it goes on until the loop has ended.
     loop {
-        let read = rustix::io::read(&near, &mut [0]);
+        let read = rustix::io::read(&local, &mut [0]);
         assert_eq!(read, Err(rustix::io::Errno::INTR));
         interrupted += 1;
         if alarm.rang() {
@@ -29,7 +29,7 @@ fn rings_in_time_and_ends_a_call_that_hangs() {
     let (interrupted, ending) = under(settings, hang).unwrap();
     assert!(clock::now_ns() - start_ns >= 30_000_000);
     assert!(interrupted >= 1);
-    assert_eq!(ending.cause, Some(Cause::Time));
+    assert_eq!(ending.cause, Some(AbortReason::TimeUp));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn rings_when_the_other_end_vanishes() {
     };
     drop(other);
     let (_, ending) = under(settings, hang).unwrap();
-    assert_eq!(ending.cause, Some(Cause::Vanished));
+    assert_eq!(ending.cause, Some(AbortReason::Vanished));
 }
 
 #[test]
@@ -56,13 +56,13 @@ fn silence_counts_only_after_a_sign_of_life() {
         ..Settings::default()
     };
     let (_, ending) = under(settings(150), hang).unwrap();
-    assert_eq!(ending.cause, Some(Cause::Time));
+    assert_eq!(ending.cause, Some(AbortReason::TimeUp));
     let (_, ending) = under(settings(300_000), |alarm| {
         alarm.count(1);
         hang(alarm)
     })
     .unwrap();
-    assert_eq!(ending.cause, Some(Cause::Silence));
+    assert_eq!(ending.cause, Some(AbortReason::Silence));
     assert!(ending.last_sign.is_some());
 }
 
