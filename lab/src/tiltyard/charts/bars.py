@@ -158,14 +158,15 @@ def _cells_panel(
         for value in one.values
     ]
     offset: Spec = {"field": "system", "type": "nominal", "sort": series(findings)}
+    legend = system_legend(findings, plot_px)
     layers: list[Spec] = [
-        *_marks(findings, {}, {"tickCount": 4}, 0.35, system_legend(findings, plot_px)),
+        *_marks(findings, {}, {"tickCount": 4}, 0.35, legend),
         {
             "data": {"values": few(blocks)},
             "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.9},
             "encoding": {
                 "x": {"field": "block", "type": "quantitative"},
-                "color": {"field": "system", "scale": system_colour(findings)},
+                "color": system_colour(findings, legend),
             },
         },
     ]
@@ -188,7 +189,7 @@ def _marks(
             "mark": {"type": "bar", "opacity": opacity},
             "encoding": {
                 "x": {**x, "field": "value"},
-                "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
+                "color": system_colour(findings, legend),
             },
         },
         {
