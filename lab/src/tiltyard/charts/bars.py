@@ -6,7 +6,7 @@ quantities of all workloads.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tiltyard.analysis.model import Cell, Findings, Index, Summary, WorkloadFindings
 from tiltyard.charts.chart import (
@@ -119,7 +119,13 @@ def cells_of(workload: WorkloadFindings) -> list[Quantity]:
 
 
 def _tests_of(findings: Findings) -> list[Quantity]:
-    return [quantity for workload in findings.workloads for quantity in quantities_of(workload)]
+    """The quantities of all workloads; where there are several, with the workload's name."""
+    several = len(findings.workloads) > 1
+    return [
+        replace(quantity, label=f"{workload.name}: {quantity.label}" if several else quantity.label)
+        for workload in findings.workloads
+        for quantity in quantities_of(workload)
+    ]
 
 
 def _draw_bars(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
