@@ -6,7 +6,7 @@ quantities of all workloads.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tiltyard.analysis.model import Cell, Findings, Index, Summary, WorkloadFindings
 from tiltyard.charts.chart import (
@@ -119,7 +119,13 @@ def cells_of(workload: WorkloadFindings) -> list[Quantity]:
 
 
 def _tests_of(findings: Findings) -> list[Quantity]:
-    return [quantity for workload in findings.workloads for quantity in quantities_of(workload)]
+    """The quantities of all workloads; where there are several, with the workload's name."""
+    several = len(findings.workloads) > 1
+    return [
+        replace(quantity, label=f"{workload.name}: {quantity.label}" if several else quantity.label)
+        for workload in findings.workloads
+        for quantity in quantities_of(workload)
+    ]
 
 
 def _draw_bars(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec | None:
@@ -158,14 +164,15 @@ def _cells_panel(
         for value in one.values
     ]
     offset: Spec = {"field": "system", "type": "nominal", "sort": series(findings)}
+    legend = system_legend(findings, plot_px)
     layers: list[Spec] = [
-        *_marks(findings, {}, {"tickCount": 4}, 0.35, system_legend(findings, plot_px)),
+        *_marks(findings, {}, {"tickCount": 4}, 0.35, legend),
         {
             "data": {"values": few(blocks)},
             "mark": {"type": "point", "filled": True, "size": 9, "opacity": 0.9},
             "encoding": {
                 "x": {"field": "block", "type": "quantitative"},
-                "color": {"field": "system", "scale": system_colour(findings)},
+                "color": system_colour(findings, legend),
             },
         },
     ]
@@ -188,7 +195,7 @@ def _marks(
             "mark": {"type": "bar", "opacity": opacity},
             "encoding": {
                 "x": {**x, "field": "value"},
-                "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
+                "color": system_colour(findings, legend),
             },
         },
         {

@@ -99,7 +99,7 @@ def _drawn(
                     }
                 )
                 blocks += [{**place, "value": value / measure.factor} for value in summary.values]
-    shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": legend}
+    shape = system_shape(findings, legend)
     names = [] if legend else named_ends(scale, ends, (plot_px, _HEIGHT_PX), shape)
     return {
         "title": {
@@ -111,7 +111,7 @@ def _drawn(
         "encoding": {
             "x": {**places.axis(plot_px), "field": "place"},
             "y": {**scale.axis(), "field": "value"},
-            "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
+            "color": system_colour(findings, legend),
         },
         "layer": [*_layers(medians, blocks, shape), *names],
     }

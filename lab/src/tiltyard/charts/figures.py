@@ -60,19 +60,19 @@ def verdict_word(verdict: Verdict, clock: Clock) -> str:
     return _OF_INSTRUCTIONS.get(verdict, verdict) if clock == "instructions" else verdict
 
 
-def ratio_text(found: Estimated) -> str:
+def ratio_text(estimate: Estimated) -> str:
     """The estimate with the digits that its interval supports: ``1.31``; a dash if none."""
-    if found.ratio is None:
+    if estimate.ratio is None:
         return "–"
-    return format_ratio(found.ratio, _half_width(found))
+    return format_ratio(estimate.ratio, _half_width(estimate))
 
 
-def interval_text(found: Estimated) -> str:
+def interval_text(estimate: Estimated) -> str:
     """The interval: ``1.24 … 1.39``; a dash before the first look."""
-    if found.low is None or found.high is None:
+    if estimate.low is None or estimate.high is None:
         return "–"
-    half_width = _half_width(found)
-    low, high = (format_ratio(bound, half_width) for bound in (found.low, found.high))
+    half_width = _half_width(estimate)
+    low, high = (format_ratio(bound, half_width) for bound in (estimate.low, estimate.high))
     return f"{low} … {high}"
 
 
@@ -92,7 +92,7 @@ def percent_better(ratio: float, direction: Direction, digits: int = 1) -> str:
 
 
 def between(comparisons: Iterable[Comparison], system: str, against: str) -> Comparison | None:
-    """The comparison of two systems, told from the first one's side; ``None`` if there is none."""
+    """The comparison of two systems, from the first one's side; ``None`` if there is none."""
     for pair in comparisons:
         if (pair.system, pair.against) == (system, against):
             return pair
@@ -115,7 +115,7 @@ def alone(unit: str) -> str:
 
 
 def against(comparisons: tuple[Comparison, ...], baseline: str) -> list[Comparison]:
-    """Every system against the baseline, turned round where the pair was stored the other way."""
+    """Every system against the baseline, reversed where the pair was stored the other way."""
     return [
         pair if pair.against == baseline else turned(pair)
         for pair in comparisons
@@ -169,13 +169,13 @@ class Measure:
 
 def measure_of(cells: Iterable[Cell | Index]) -> Measure:
     """The unit for all of some cells or indices, which have one metric: by the largest value."""
-    own = list(cells)
-    printed = {one.printed for one in own}
-    if len(printed) == 1 and (known := own[0].printed) is not None:
+    sources = list(cells)
+    printed = {source.printed for source in sources}
+    if len(printed) == 1 and (known := sources[0].printed) is not None:
         return Measure(known.unit, known.factor, known.decimals)
-    largest = max((abs(value) for one in own for value in _values(one)), default=1.0)
-    factor, unit = display_unit(largest, own[0].shown_in if own else "")
-    return Measure(unit, factor, None, digits_of(own[0].unit if own else ""))
+    largest = max((abs(value) for source in sources for value in _values(source)), default=1.0)
+    factor, unit = display_unit(largest, sources[0].shown_in if sources else "")
+    return Measure(unit, factor, None, digits_of(sources[0].unit if sources else ""))
 
 
 def head_of(label: str, measure: Measure, one: Cell | Index, *, noted: bool = True) -> str:
@@ -253,10 +253,10 @@ def in_words(spreads: Iterable[Spread | None]) -> str:
     return "; ".join(SPREADS[kind] for kind in SPREADS if kind in kinds)
 
 
-def _half_width(found: Estimated) -> float | None:
-    if found.low is None or found.high is None:
+def _half_width(estimate: Estimated) -> float | None:
+    if estimate.low is None or estimate.high is None:
         return None
-    return (found.high - found.low) / 2
+    return (estimate.high - estimate.low) / 2
 
 
 def _values(one: Cell | Index) -> Iterator[float]:

@@ -25,17 +25,17 @@ class Grid:
 
 def course(workload: WorkloadFindings) -> Course | None:
     """The dimension along which the values of a workload are drawn as lines; ``None`` for a map."""
-    found = course_of([cell.at for cell in workload.cells])
-    if found is None:
+    along = course_of([cell.at for cell in workload.cells])
+    if along is None:
         return None
-    panels = {(cell.metric, found.case(cell.at)) for cell in workload.cells}
-    return found if len(panels) <= _PANELS else None
+    panels = {(cell.metric, along.case(cell.at)) for cell in workload.cells}
+    return along if len(panels) <= _PANELS else None
 
 
 def map_of(workload: WorkloadFindings) -> Grid | None:
     """The grid of a workload that is shown as a map; a single place is none."""
-    found = None if course(workload) else grid_of(workload.cells)
-    return found if found and len(set(found.places.values())) > 1 else None
+    grid = None if course(workload) else grid_of(workload.cells)
+    return grid if grid and len(set(grid.places.values())) > 1 else None
 
 
 def grid_of(cells: tuple[Cell, ...]) -> Grid | None:

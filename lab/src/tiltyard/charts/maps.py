@@ -2,6 +2,7 @@
 
 import json
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -155,24 +156,34 @@ def _strip(strip: Strip, layout: _Layout, *, headed: bool) -> Spec:
                 "x": _band("column", grid.columns, x_axis if headed else None),
                 "y": _band("row", grid.rows, y_axis),
             },
-            "layer": [
-                {
-                    "mark": {"type": "rect", "stroke": LIGHT["paper"], "strokeWidth": 2},
-                    "encoding": {"color": colour},
-                },
-                {
-                    "mark": {"type": "text", "fontSize": SMALL_PX},
-                    "encoding": {
-                        "text": {"field": "text"},
-                        "color": {
-                            "condition": {"test": "datum.tone === 'panel'", "value": LIGHT["soft"]},
-                            "value": LIGHT["ink"],
-                        },
-                    },
-                },
-            ],
+            "layer": _layers(colour),
         },
     }
+
+
+def _layers(colour: Spec) -> list[Spec]:
+    """Tiles, and the texts on them."""
+    return [
+        {
+            "mark": {
+                "type": "rect",
+                "stroke": LIGHT["paper"],
+                "strokeWidth": 2,
+                "aria": False,
+            },
+            "encoding": {"color": colour},
+        },
+        {
+            "mark": {"type": "text", "fontSize": SMALL_PX},
+            "encoding": {
+                "text": {"field": "text"},
+                "color": {
+                    "condition": {"test": "datum.tone === 'panel'", "value": LIGHT["soft"]},
+                    "value": LIGHT["ink"],
+                },
+            },
+        },
+    ]
 
 
 def _level(tiles: Sequence[Tile], cell_px: float) -> int | None:
@@ -223,16 +234,19 @@ def _draw_values(findings: Findings, workload: WorkloadFindings, width_px: int) 
 def _strip_of_values(cells: list[Cell], grid: Grid, *, noted: bool) -> Strip:
     measure = measure_of(cells)
     summaries = [(cell, summary) for cell in cells for summary in cell.summaries]
-    edges = [edge / measure.factor for edge in edges_of(one.median for _, one in summaries)]
+    edges = edges_of(one.median for _, one in summaries)
+    texts = {str(step): measure.short(edge) for step, edge in enumerate(edges, 1)}
     tones = [LIGHT[f"amount-{step}"] for step in range(1, TONES + 1)]
-    scale: Spec = {"type": "threshold", "domain": edges, "range": tones[: len(edges) + 1]}
+    steps = list(range(1, len(edges) + 1))
+    scale: Spec = {"type": "threshold", "domain": steps, "range": tones[: len(edges) + 1]}
     legend: Spec = {
         "orient": "bottom",
         "gradientLength": _KEY_PX,
         "gradientThickness": 8,
-        "labelExpr": "isFinite(datum.value) ? format(datum.value, ',.3~r') : ''",
+        "labelExpr": f"{json.dumps(texts)}[datum.value] || ''",
         "labelFontSize": SMALL_PX,
         "labelOverlap": "greedy",
+        "labelSeparation": 8,
     }
     return Strip(
         title=head_of(cells[0].label, measure, cells[0], noted=noted),
@@ -241,12 +255,12 @@ def _strip_of_values(cells: list[Cell], grid: Grid, *, noted: bool) -> Strip:
                 one.system,
                 *grid.places[cell.at_label],
                 [write(one.median) for write in (measure.number, measure.whole, measure.short)],
-                {"value": one.median / measure.factor},
+                {"step": bisect_right(edges, one.median)},
             )
             for cell, one in summaries
         ],
         colour={
-            "field": "value",
+            "field": "step",
             "type": "quantitative",
             "scale": scale,
             "legend": legend if edges else None,

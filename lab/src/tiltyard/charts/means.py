@@ -166,8 +166,8 @@ def _data(panel: Panel, rows: Rows, scale: Scale, *, with_texts: bool) -> Iterat
 def _marks(findings: Findings, scale: Scale, legend: Spec | None) -> list[Spec]:
     """Whiskers and dots, the systems of one test below each other."""
     x = scale.axis(across=True)
-    colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": legend}
-    shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": legend}
+    colour = system_colour(findings, legend)
+    shape = system_shape(findings, legend)
     return [
         {
             "transform": [{"filter": "isValid(datum.low)"}],

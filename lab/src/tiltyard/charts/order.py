@@ -23,7 +23,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "padding": {"left": 0, "top": 2, "bottom": 2, "right": 10},
         "layer": [
             *ratio.backdrop(findings, "y"),
-            *_spoiled(findings),
+            *_disturbed(findings),
             _boundaries(findings),
             _lost([trial for trial in trials if trial.relative is None]),
             _points(findings, measured, span, width_px),
@@ -49,7 +49,7 @@ def _boundaries(findings: Findings) -> Spec:
     }
 
 
-def _spoiled(findings: Findings) -> list[Spec]:
+def _disturbed(findings: Findings) -> list[Spec]:
     """A tint behind each disturbed block."""
     if findings.spoiled is None:
         return []
@@ -57,7 +57,7 @@ def _spoiled(findings: Findings) -> list[Spec]:
     for trial in findings.trials:
         if trial.block in findings.spoiled.blocks:
             slots.setdefault(trial.block, []).append(trial.slot)
-    edges = [{"from": min(own) - 0.5, "to": max(own) + 0.5} for own in slots.values()]
+    edges = [{"from": min(slot) - 0.5, "to": max(slot) + 0.5} for slot in slots.values()]
     return [
         {
             "data": {"values": edges},
@@ -97,8 +97,8 @@ def _points(
                 "axis": {"grid": False, "tickMinStep": 1, "tickCount": 10},
             },
             "y": {"field": "relative", **ratio.axis(span, "relative to own median")},
-            "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
-            "shape": {"field": "system", "scale": system_shape(findings), "legend": legend},
+            "color": system_colour(findings, legend),
+            "shape": system_shape(findings, legend),
         },
     }
 

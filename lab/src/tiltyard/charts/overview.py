@@ -53,8 +53,8 @@ def alt(findings: Findings, workload: WorkloadFindings) -> str:
 def _marks(
     findings: Findings, axis: Spec, labels: dict[str, str], x: Spec, legend: Spec
 ) -> list[Spec]:
-    colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": legend}
-    shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": legend}
+    colour = system_colour(findings, legend)
+    shape = system_shape(findings, legend)
     place: Spec = {
         "y": {
             "field": "test",
@@ -86,12 +86,7 @@ def _marks(
                 "shape": shape,
                 "stroke": colour,
                 "fill": {
-                    "condition": {
-                        "test": "datum.decided",
-                        "field": "system",
-                        "legend": None,
-                        "scale": system_colour(findings),
-                    },
+                    "condition": {"test": "datum.decided", **system_colour(findings)},
                     "value": LIGHT["paper"],
                 },
             },

@@ -95,7 +95,7 @@ def _panel(
         for name in _ordered(s.percentiles)
     ]
     last = {s.system: s.percentiles[_ordered(s.percentiles)[-1]] / unit[0] for s in summaries}
-    shape: Spec = {"field": "system", "scale": system_shape(findings), "legend": legend}
+    shape = system_shape(findings, legend)
     return {
         "title": {
             "text": f"{with_unit(_topic(cell), unit[1])} (less is better)",
@@ -114,7 +114,7 @@ def _panel(
                 "axis": {"labelAngle": 0, "labelOverlap": "parity"},
             },
             "y": {**scale.axis(), "field": "time"},
-            "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
+            "color": system_colour(findings, legend),
         },
         "layer": [
             {"data": {"values": values}, "mark": {"type": "line", "strokeWidth": 1.5}},

@@ -33,7 +33,7 @@ def draw(findings: Findings, workload: WorkloadFindings, width_px: int) -> Spec 
         "title": None,
         "axis": named_axis(names),
     }
-    colour: Spec = {"field": "system", "scale": system_colour(findings), "legend": None}
+    colour = system_colour(findings)
     return {
         **FIT,
         "width": width_px,

@@ -36,9 +36,9 @@ def domain(findings: Findings, ratios: Iterable[float | None]) -> tuple[float, f
     return min(drawn) / air, max(drawn) * air
 
 
-def edges(found: Estimated) -> tuple[float | None, float | None, float | None]:
+def edges(estimate: Estimated) -> tuple[float | None, float | None, float | None]:
     """What is drawn of an estimate: its ends, and itself where it has no interval."""
-    return found.low, found.ratio, found.high
+    return estimate.low, estimate.ratio, estimate.high
 
 
 def ticks(span: tuple[float, float]) -> list[float]:

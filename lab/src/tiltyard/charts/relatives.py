@@ -37,8 +37,8 @@ def draw(findings: Findings, width_px: int) -> Spec | None:
         "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.9},
         "encoding": {
             "x": _x(min(share for line in lines for share in line.shares.values())),
-            "color": {"field": "system", "scale": system_colour(findings), "legend": legend},
-            "shape": {"field": "system", "scale": system_shape(findings)},
+            "color": system_colour(findings, legend),
+            "shape": system_shape(findings, legend),
         },
     }
     return {

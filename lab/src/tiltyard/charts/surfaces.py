@@ -102,7 +102,7 @@ def round_ticks(most: float, steps: int = 4) -> list[float]:
     """Round numbers from 0 to the first that is not below ``most``."""
     rough = most / steps
     decade = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
-    step = next(one * decade for one in (1, 2, 2.5, 5, 10) if one * decade >= rough)
+    step = next(unit * decade for unit in (1, 2, 2.5, 5, 10) if unit * decade >= rough)
     return [step * place for place in range(math.ceil(most / step - 1e-9) + 1)]
 
 

@@ -90,14 +90,16 @@ STRENGTHS = ((1.1, 1), (1.25, 2), (2.0, 3), (float("inf"), 4))
 """Up to which ratio of better to worse a difference has which strength of colour."""
 
 
-def system_colour(findings: Findings) -> Spec:
-    """Colour of each system, the same in every picture."""
-    return {"domain": series(findings), "range": _cycled(_SERIES, findings)}
+def system_colour(findings: Findings, legend: Spec | None = None) -> Spec:
+    """Encoding of each system's colour, the same in every picture."""
+    scale: Spec = {"domain": series(findings), "range": _cycled(_SERIES, findings)}
+    return {"field": "system", "scale": scale, "legend": legend}
 
 
-def system_shape(findings: Findings) -> Spec:
-    """Shape of each system; eight colours and five shapes make 40 that differ."""
-    return {"domain": series(findings), "range": _cycled(_SHAPES, findings)}
+def system_shape(findings: Findings, legend: Spec | None = None) -> Spec:
+    """Encoding of each system's shape; eight colours and five shapes make 40 that differ."""
+    scale: Spec = {"domain": series(findings), "range": _cycled(_SHAPES, findings)}
+    return {"field": "system", "scale": scale, "legend": legend}
 
 
 def signs(findings: Findings) -> dict[str, tuple[str, str]]:
