@@ -1,4 +1,4 @@
-"""Tell one large study in every format, each in a process of its own: time, memory, size.
+"""Report one large study in every format, each in a process of its own: time, memory, size.
 
 python -m benchmarks.analysis.report [--values 100000] [--rounds 5] [--formats html pdf]
                                      [--directory DIR]
@@ -27,7 +27,7 @@ LIMIT_S = 10.0
 """CPU time of the whole process: start, reading, analysis, composition, one form, writing."""
 LIMIT_BYTES = 3_000_000
 """Of the page."""
-TELLING = "telling_s"
+REPORTING = "reporting_s"
 """CPU time of what comes after the analysis: composition, form, writing."""
 
 Cost = dict[str, float]
@@ -48,7 +48,7 @@ def main() -> None:
         say(machine())
         costs = _costs(Path(place), options.formats, options.rounds)
     say(
-        "format     CPU time, whole process   of that the telling     elapsed      memory      size"
+        "format     CPU time, whole process   of that the report      elapsed      memory      size"
     )
     for name, own in costs.items():
         say(f"{name:10} {'   '.join(_figures(own))}")
@@ -66,14 +66,20 @@ def _costs(place: Path, names: Sequence[str], rounds: int) -> dict[str, list[Cos
     costs: dict[str, list[Cost]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in rng.sample(names, k=len(names)):
-            command = [sys.executable, "-m", "benchmarks.analysis.told", place / "study", name]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.analysis.one_report",
+                place / "study",
+                name,
+            ]
             spent, printed = timed(command, Path())
             costs[name].append({**spent, **json.loads(printed)})
     return costs
 
 
 def _figures(costs: Sequence[Cost]) -> Iterator[str]:
-    for what, width in ((CPU, 22), (TELLING, 20), (WHOLE, 20)):
+    for what, width in ((CPU, 22), (REPORTING, 20), (WHOLE, 20)):
         values = [cost[what] for cost in costs]
         spread = f"{statistics.median(values):.1f} ({min(values):.1f} … {max(values):.1f}) s"
         yield f"{spread:>{width}}"

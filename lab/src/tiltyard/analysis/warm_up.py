@@ -106,12 +106,12 @@ def values_after_warm_up(
 
 def all_series_of(trials: Iterable[TrialRecord], workload: PlannedWorkload) -> list[Series]:
     """The series of all trials of a workload that are done and have one."""
-    found = [
+    series = [
         series_of(trial, workload)
         for trial in trials
         if trial.outcome == "done" and trial.key.workload == workload.spec.name
     ]
-    return [one for one in found if one is not None]
+    return [of_trial for of_trial in series if of_trial is not None]
 
 
 def warm_up_of(series: Sequence[Series]) -> float:

@@ -79,8 +79,8 @@ class _Families:
                 bounds = {"estimate": pair.ratio, "low": pair.low, "high": pair.high}
                 for bound, value in bounds.items():
                     if value is not None:
-                        own = (workload, cell.metric, _at(cell), pair.system, pair.against, bound)
-                        family.add_metric(own, value)
+                        at = (workload, cell.metric, _at(cell), pair.system, pair.against, bound)
+                        family.add_metric(at, value)
         return family
 
 

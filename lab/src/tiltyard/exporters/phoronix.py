@@ -28,7 +28,7 @@ HARDWARE: Final = {
     "graphics": "Graphics",
     "network": "Network",
 }
-"""Fact of a host → what the suite calls it; every other fact is told as software."""
+"""Fact of a host → what the suite calls it; every other fact is listed as software."""
 SOFTWARE: Final = {
     "distribution": "OS",
     "system": "OS",
@@ -87,8 +87,8 @@ def _system(root: Element, findings: Findings, system: SystemFindings) -> None:
         root,
         "System",
         Identifier=system.name,
-        Hardware=_told(hardware, HARDWARE),
-        Software=_told(software, SOFTWARE),
+        Hardware=_listed(hardware, HARDWARE),
+        Software=_listed(software, SOFTWARE),
         TimeStamp=_time(findings),
         TestClientVersion=findings.tiltyard,
         Notes="; ".join(system.commands),
@@ -150,7 +150,7 @@ def _printed(cell: Cell) -> tuple[float, str]:
     return display_unit(min(medians, default=1.0), cell.shown_in)
 
 
-def _told(facts: Mapping[str, str], names: Mapping[str, str]) -> str:
+def _listed(facts: Mapping[str, str], names: Mapping[str, str]) -> str:
     """``Processor: …, Memory: …``; commas divide facts there, so in a fact they are semicolons."""
     return ", ".join(
         f"{names.get(name) or name[:1].upper() + name[1:]}: {text.replace(', ', '; ')}"
@@ -167,10 +167,10 @@ def _time(findings: Findings) -> str:
 
 def _add(parent: Element, tag: str, **texts: str) -> Element:
     """An element with a text element for each name."""
-    own = SubElement(parent, tag)
+    element = SubElement(parent, tag)
     for name, text in texts.items():
-        SubElement(own, name).text = _printable(text)
-    return own
+        SubElement(element, name).text = _printable(text)
+    return element
 
 
 def _printable(text: str) -> str:

@@ -67,8 +67,8 @@ def insist_on_plan(folder: StudyFolder, plan: Plan, history: History) -> None:
     Raises:
         UsageError: if a start of the run names another one.
     """
-    found = {start.plan_hash for start in history.starts}
-    if found and found != {plan.hash}:
+    hashes = {start.plan_hash for start in history.starts}
+    if hashes and hashes != {plan.hash}:
         raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
 
 

@@ -1,4 +1,4 @@
-"""A value computed anew from what it was computed from: operations, bytes, time, latencies.
+"""Recomputes a value from its operations, bytes, time and latencies.
 
 The engine sends each value with the amounts that its formula takes (rules of the instrument,
 ARCHITECTURE.md). Rates are amounts over the time of the region; a time that has a histogram is its
@@ -47,7 +47,7 @@ def _expected(sample: Sample, workload: str) -> float | None:
         return None
     if sample.unit == "1/s":
         return sample.operations / sample.elapsed_s
-    own = _OF_SEVERAL.get(workload)
-    if sample.unit == "B/s" and (own is None or sample.metric.endswith(own)):
+    computable = _OF_SEVERAL.get(workload)
+    if sample.unit == "B/s" and (computable is None or sample.metric.endswith(computable)):
         return sample.bytes / sample.elapsed_s
     return None

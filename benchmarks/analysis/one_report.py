@@ -1,6 +1,6 @@
 """Report one study folder in one format as the command does, and print the cost as a line of JSON.
 
-python -m benchmarks.analysis.told FOLDER FORMAT
+python -m benchmarks.analysis.one_report FOLDER FORMAT
 """
 
 import json
@@ -24,7 +24,7 @@ def main() -> None:
     begin_s = time.process_time()
     write_report(found, (form,))
     cost = {
-        "telling_s": time.process_time() - begin_s,
+        "reporting_s": time.process_time() - begin_s,
         "peak_memory_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         "size_bytes": sum(path.stat().st_size for path in _files(found.folder)),
     }
