@@ -11,7 +11,7 @@ says only how to print; the value stays in its base unit.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 _SIZE = re.compile(r"(\d+)\s*([kKmMgGtT]?)(i?[bB])?")
@@ -163,3 +163,8 @@ def format_number(value: float, digits: int = 3) -> str:
         return "0"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     return f"{round(value, decimals):,.{max(0, decimals)}f}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))

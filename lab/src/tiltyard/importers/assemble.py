@@ -23,6 +23,7 @@ from tiltyard.importers.cells import Cells
 from tiltyard.importers.importer import Imported, ImportedWorkload, Measured
 from tiltyard.importers.naming import levels_of, named_or_fail
 from tiltyard.importers.reading import shown
+from tiltyard.units import listed
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,9 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
     tools = tuple(dict.fromkeys(file.importer for file in files))
     uses = tuple(dict.fromkeys(workload.use for workload in workloads))
     return Collection(
-        question=options.question or f"How do {_listed(systems)} compare in {_listed(uses)}?",
+        question=options.question or f"How do {listed(systems)} compare in {listed(uses)}?",
         origin=Origin(
-            title=f"{len(files)} result file{'s' if len(files) > 1 else ''} of {_listed(tools)}",
+            title=f"{len(files)} result file{'s' if len(files) > 1 else ''} of {listed(tools)}",
             note=" ".join(_notes(files)),
             files=tuple(
                 SourceFile(name=file.name, sha256=sha256(file.data), importer=file.importer)
@@ -134,7 +135,7 @@ def _entries(file: ReadFile) -> Iterator[_Entry]:
     named = [name for name in own if name is not None]
     if file.system is not None and len(named) > 1:
         raise UsageError(
-            f"{file.name}: names its systems itself ({_listed([*map(shown, named)])}); "
+            f"{file.name}: names its systems itself ({listed([*map(shown, named)])}); "
             f'give it without "{file.system}="'
         )
     if file.system is None and None in own:
@@ -153,7 +154,7 @@ def _rounds(entries: Sequence[_Entry]) -> dict[tuple[str, str], int]:
             counts[entry.system] = counts.get(entry.system, 0) + 1
             rounds[entry.file, entry.system] = counts[entry.system]
     if len(set(counts.values())) > 1:
-        told = _listed([f"{system} has {count}" for system, count in counts.items()])
+        told = listed([f"{system} has {count}" for system, count in counts.items()])
         raise UsageError(f"--blocks wants as many files of each system as of the others: {told}")
     return rounds
 
@@ -226,7 +227,7 @@ def _refuse_other_grids(entries: Sequence[_Entry]) -> None:
 
 
 def _dimensions(entry: _Entry) -> str:
-    return _listed(list(entry.measured.at)) if entry.measured.at else "nothing"
+    return listed(list(entry.measured.at)) if entry.measured.at else "nothing"
 
 
 def _told(entries: Sequence[_Entry]) -> tuple[dict[str, str], list[str]]:
@@ -249,7 +250,7 @@ def _told(entries: Sequence[_Entry]) -> tuple[dict[str, str], list[str]]:
 
 def _by_value(holders: Mapping[str, Sequence[str]]) -> str:
     """``1.51: ext4 and xfs; not recorded: btrfs``."""
-    return "; ".join(f"{value or 'not recorded'}: {_listed(own)}" for value, own in holders.items())
+    return "; ".join(f"{value or 'not recorded'}: {listed(own)}" for value, own in holders.items())
 
 
 def _facts(
@@ -283,9 +284,3 @@ def _facts(
 def _joined(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
     """Everything once, in order."""
     return tuple(dict.fromkeys(one for group in groups for one in group))
-
-
-def _listed(words: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last

@@ -1,7 +1,6 @@
 """Numbers and lists in sentences: as many digits as the interval supports."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -142,11 +141,6 @@ def ratio(estimate: float, low: float, high: float) -> str:
 def nearest(low: float, high: float) -> float:
     """The distance from zero of the interval's nearest end; 0 where it contains zero."""
     return max(low, -high, 0.0)
-
-
-def listed(items: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(items[:-1]), items[-1])))
 
 
 def p_text(p: float) -> str:

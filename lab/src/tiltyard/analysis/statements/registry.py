@@ -38,13 +38,13 @@ from tiltyard.analysis.statements import (
 )
 from tiltyard.analysis.statements.claims import Claim
 from tiltyard.analysis.statements.evidence import ALPHA, Candidate, Evidence, Key, Result, Scene
-from tiltyard.analysis.statements.numbers import listed
 from tiltyard.analysis.statements.rules import Rule
 from tiltyard.analysis.statements.statement import Shown, Statement
 from tiltyard.analysis.workload import JudgedWorkload
 from tiltyard.plan.model import Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.stats.multiple import benjamini_hochberg, false_coverage_alpha
+from tiltyard.units import listed
 
 STATEMENTS: Final[tuple[Statement[Any, Any], ...]] = (
     *verdicts.COMPARISONS,

@@ -12,7 +12,6 @@ from tiltyard.analysis.statements.numbers import (
     compatible,
     coverage,
     is_extended,
-    listed,
     nearest_first,
     scale_of_difference,
     scale_of_doubt,
@@ -24,6 +23,7 @@ from tiltyard.plan.path_length import PATH_LENGTH
 from tiltyard.plan.prospect import earliest_difference
 from tiltyard.stats.planning import LIKELY, MANY_BLOCKS, blocks_needed
 from tiltyard.stats.sequential import LEVEL, RepeatedInterval
+from tiltyard.units import listed
 
 SAME: Final = 1e-9
 """On the log scale: an interval of no more width is of differences that are all the same."""
