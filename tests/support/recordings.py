@@ -39,7 +39,8 @@ class Difference:
     """What ours does otherwise on purpose.
 
     Attributes:
-        of: "calls", "server" (the calls of the server) or "prints".
+        of: "calls", "server" (the calls of the server), "prints", or "paths": files whose calls are
+            left out of both.
         theirs: expression over the recorded text.
         ours: what replaces each match.
         why: the reason, for the reader.
@@ -98,9 +99,15 @@ class Recording:
         """The normal form of calls of either."""
         if self.original.server:
             return exchanged(calls, is_timed=self.is_timed)
+        calls = self.compared(calls)
         if self.original.random_offsets:
             calls = without_random_offsets(calls)
         return by_file(calls) if self.by_file else in_order(calls)
+
+    def compared(self, calls: Sequence[Call]) -> list[Call]:
+        """The calls of either without those on files that are left out of both."""
+        left_out = [each.theirs for each in self.original.differences if each.of == "paths"]
+        return [call for call in calls if not any(re.search(each, call.path) for each in left_out)]
 
     def form(self, printed: str) -> str:
         """What was printed, without what changes from one execution to the next."""
