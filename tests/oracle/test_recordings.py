@@ -51,6 +51,8 @@ def test_ours(recording: Recording) -> None:
 def test_the_original(recording: Recording) -> None:
     """That what was recorded is true."""
     execution = theirs(recording)
+    if recording.original.fails_by_chance_with in execution.stderr:
+        pytest.skip(f"it failed: {recording.original.fails_by_chance_with}")
     assert execution.exit_code == recording.exit
     assert_same(recording.words(execution.calls), expand(recording.calls.splitlines()))
     assert_same(recording.words(execution.server), expand(recording.server.splitlines()))

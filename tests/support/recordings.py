@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -116,8 +117,11 @@ class Recording:
             begins = re.compile(self.original.prints_from)
             first = next((at for at, line in enumerate(lines) if begins.search(line)), len(lines))
             lines = lines[first:]
-        is_loose = bool(self.original.server)
-        return "".join(f"{_form(line, is_loose=is_loose)}\n" for line in lines)
+        forms = [_form(line, is_loose=bool(self.original.server)) for line in lines]
+        if self.is_timed:
+            # How many interim lines there are is a matter of time.
+            forms = [form for form, following in pairwise([*forms, ""]) if form != following]
+        return "".join(f"{form}\n" for form in forms)
 
     @property
     def expected_exit(self) -> int:
@@ -202,17 +206,24 @@ class Original:
         on_stderr = self.facts.get("prints_on") == "stderr"
         return execution.stderr if on_stderr else execution.stdout
 
+    @property
+    def fails_by_chance_with(self) -> str:
+        """What it prints when it fails for another reason than what it was asked to do."""
+        return str(self.facts.get("fails_by_chance_with", "\0"))
+
     def is_installed(self) -> bool:
         """Whether the version that was recorded is on PATH."""
         if shutil.which(self.program) is None:
             return False
-        done = subprocess.run(
-            shlex.split(self.facts["identify"]),
-            input="quit\n",
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        with TemporaryDirectory() as directory:
+            done = subprocess.run(
+                shlex.split(self.facts["identify"]),
+                cwd=directory,
+                input="quit\n",
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         return str(self.facts["identified_by"]) in done.stdout + done.stderr
 
 
