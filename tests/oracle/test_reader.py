@@ -35,7 +35,7 @@ def test_paths_flags_and_sizes_are_kept_addresses_and_contents_are_not() -> None
     ]
 
 
-def test_what_lies_elsewhere_is_left_out() -> None:
+def test_calls_on_other_files_are_left_out() -> None:
     assert not words(
         'write(1<pipe:[7]>, ""..., 5) = 5',
         'openat(AT_FDCWD</t>, "/proc/self/stat", O_RDONLY) = 3</proc/1/stat>',
@@ -43,11 +43,11 @@ def test_what_lies_elsewhere_is_left_out() -> None:
     )
 
 
-def test_a_short_move_is_told_from_a_whole_one() -> None:
+def test_a_short_move_is_marked() -> None:
     assert words('read(3</t/a>, ""..., 4096) = 100') == ["read a 4096 moved 100"]
 
 
-def test_a_synced_part_of_a_mapping_is_told_by_its_place_in_the_file() -> None:
+def test_a_synced_part_of_a_mapping_has_an_offset_in_the_file() -> None:
     shared = "PROT_READ|PROT_WRITE, MAP_SHARED"
     assert words(
         f"mmap(NULL, 8192, {shared}, 3</t/a>, 0) = 0x7f0000000000",
@@ -59,7 +59,7 @@ def test_a_synced_part_of_a_mapping_is_told_by_its_place_in_the_file() -> None:
     ]
 
 
-def test_looks_that_move_nothing_are_left_out_and_others_are_not() -> None:
+def test_inspections_that_move_nothing_are_left_out_and_others_are_not() -> None:
     opened = 'openat(AT_FDCWD</t>, "a", O_RDONLY|O_CLOEXEC) = 3</t/a>'
     closed = "close(3</t/a>) = 0"
     assert not words(opened, closed)
@@ -70,7 +70,7 @@ def test_looks_that_move_nothing_are_left_out_and_others_are_not() -> None:
     ]
 
 
-def test_each_request_of_a_submit_is_told() -> None:
+def test_each_request_of_a_submit_is_a_call() -> None:
     request = (
         "{aio_data=0, aio_lio_opcode=IOCB_CMD_PREAD, aio_fildes=3</t/a>, aio_buf=0x7f, "
         "aio_nbytes=4096, aio_offset=8192}"

@@ -36,7 +36,7 @@ def test_ours(recording: Recording) -> None:
     assert_same(recording.words(execution.calls), recording.expected_words)
     assert_same(recording.words(execution.server), recording.expected_server)
     assert recording.form(execution.stdout) == recording.expected_form
-    for mutation in mutations(recording, execution.calls):
+    for mutation in mutations(recording, recording.compared(execution.calls)):
         assert recording.words(mutation) != recording.expected_words
 
 
@@ -51,6 +51,8 @@ def test_ours(recording: Recording) -> None:
 def test_the_original(recording: Recording) -> None:
     """That what was recorded is true."""
     execution = theirs(recording)
+    if recording.original.fails_by_chance_with in execution.stderr:
+        pytest.skip(f"it failed: {recording.original.fails_by_chance_with}")
     assert execution.exit_code == recording.exit
     assert_same(recording.words(execution.calls), expand(recording.calls.splitlines()))
     assert_same(recording.words(execution.server), expand(recording.server.splitlines()))
@@ -82,7 +84,9 @@ def test_before_each_phase_of_children_the_file_system_is_synced(tmp_path: Path)
 @pytest.mark.parametrize("original", ORIGINALS, ids=lambda original: original.program)
 def test_every_difference_is_one(original: Original) -> None:
     """A rule that changes no recording is out of date."""
-    for index in range(len(original.differences)):
+    for index, difference in enumerate(original.differences):
+        if difference.of == "paths":
+            continue
         rules = original.facts["difference"][: index + 1]
         without = replace(original, facts={**original.facts, "difference": rules[:-1]})
         with_it = replace(original, facts={**original.facts, "difference": rules})
@@ -100,10 +104,10 @@ def assert_same(words: Sequence[str], expected: Sequence[str]) -> None:
 
 def mutations(recording: Recording, calls: Sequence[Call]) -> Iterator[list[Call]]:
     """Every kind of call changed in each way that a call can be wrong, once."""
-    seen = set()
+    seen: set[tuple[str, str, bool, str]] = set()
     is_random = recording.original.random_offsets
     for index, call in enumerate(calls):
-        kind = str(replace(call, offset=None))
+        kind = (call.name, call.detail.strip("0123456789"), call.offset is None, call.failed)
         if kind in seen:
             continue
         seen.add(kind)

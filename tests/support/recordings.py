@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -39,7 +40,8 @@ class Difference:
     """What ours does otherwise on purpose.
 
     Attributes:
-        of: "calls", "server" (the calls of the server) or "prints".
+        of: "calls", "server" (the calls of the server), "prints", or "paths": files whose calls are
+            left out of both.
         theirs: expression over the recorded text.
         ours: what replaces each match.
         why: the reason, for the reader.
@@ -98,9 +100,15 @@ class Recording:
         """The normal form of calls of either."""
         if self.original.server:
             return exchanged(calls, is_timed=self.is_timed)
+        calls = self.compared(calls)
         if self.original.random_offsets:
             calls = without_random_offsets(calls)
         return by_file(calls) if self.by_file else in_order(calls)
+
+    def compared(self, calls: Sequence[Call]) -> list[Call]:
+        """The calls of either without those on files that are left out of both."""
+        left_out = [each.theirs for each in self.original.differences if each.of == "paths"]
+        return [call for call in calls if not any(re.search(each, call.path) for each in left_out)]
 
     def form(self, printed: str) -> str:
         """What was printed, without what changes from one execution to the next."""
@@ -109,8 +117,11 @@ class Recording:
             begins = re.compile(self.original.prints_from)
             first = next((at for at, line in enumerate(lines) if begins.search(line)), len(lines))
             lines = lines[first:]
-        is_loose = bool(self.original.server)
-        return "".join(f"{_form(line, is_loose=is_loose)}\n" for line in lines)
+        forms = [_form(line, is_loose=bool(self.original.server)) for line in lines]
+        if self.is_timed:
+            # How many interim lines there are is a matter of time.
+            forms = [form for form, following in pairwise([*forms, ""]) if form != following]
+        return "".join(f"{form}\n" for form in forms)
 
     @property
     def expected_exit(self) -> int:
@@ -195,17 +206,24 @@ class Original:
         on_stderr = self.facts.get("prints_on") == "stderr"
         return execution.stderr if on_stderr else execution.stdout
 
+    @property
+    def fails_by_chance_with(self) -> str:
+        """What it prints when it fails for another reason than what it was asked to do."""
+        return str(self.facts.get("fails_by_chance_with", "\0"))
+
     def is_installed(self) -> bool:
         """Whether the version that was recorded is on PATH."""
         if shutil.which(self.program) is None:
             return False
-        done = subprocess.run(
-            shlex.split(self.facts["identify"]),
-            input="quit\n",
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        with TemporaryDirectory() as directory:
+            done = subprocess.run(
+                shlex.split(self.facts["identify"]),
+                cwd=directory,
+                input="quit\n",
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         return str(self.facts["identified_by"]) in done.stdout + done.stderr
 
 

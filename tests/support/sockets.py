@@ -19,6 +19,7 @@ _TRACED = (
     "sendto,recvfrom,sendmsg,recvmsg,sendmmsg,recvmmsg"
 )
 _LINE = re.compile(r"(?P<when>[\d.]+) (?P<name>\w+)\((?P<arguments>.*)\)\s+= (?P<result>-?\w+)")
+_CONTENT = re.compile(r'"(?:\\x[0-9a-f]{2})+"')
 _SOCKET = re.compile(r"\d+<socket:\[(?P<inode>\d+)\]>")
 _TRACER = ("strace", "-D", "-ff", "-ttt", "-y", "-x", "-s", "700", "-e", "signal=SIGTERM")
 # What these change is not what is sent: both ignore SIGPIPE, and nobody calls exec(3).
@@ -67,7 +68,7 @@ def trace_pair(
 def is_merged(call: Call) -> bool:
     """Whether how often it stands there, and what it moved, is left to chance."""
     is_last = call.name == "sendto" and call.detail == "0"
-    return call.name == "recvfrom" or is_last or bool(_CUT.match(str(call)))
+    return call.name in ("recvfrom", "bind") or is_last or bool(_CUT.match(str(call)))
 
 
 def exchanged(calls: Sequence[Call], *, is_timed: bool) -> list[str]:
@@ -76,13 +77,22 @@ def exchanged(calls: Sequence[Call], *, is_timed: bool) -> list[str]:
     Of a test that ends with its time each call is there once, in the order of first appearance.
     """
     words: list[str] = []
+    in_use = False
     for call in calls:
+        if in_use and (call.name, call.path) == ("close", "data"):
+            # Another connection still has the port: ours tries the next one with a new socket.
+            del words[max(at for at, word in enumerate(words) if word.startswith("socket ")) :]
+            in_use = False
+            continue
+        in_use = call.name == "bind" and call.failed == "EADDRINUSE"
         received = re.fullmatch(r"(\d+)(?: moved [1-9]\d*)?", call.detail)
         if call.name == "recvfrom" and call.path == "data" and received and call.failed == "":
             word = f"recvfrom data {received[1]}"
         elif call.name == "sendto" and call.detail == "0":
             # The empty datagrams that end a test; the last ones may find nobody.
             word = "sendto data 0"
+        elif in_use:
+            word = f"bind {call.path}"
         else:
             word = str(call)
             words += [] if is_timed and _CUT.match(word) else [word]
@@ -130,7 +140,7 @@ def _read(tasks: Sequence[str], port: int) -> list[Call]:
         match = _LINE.match(line)
         if match is None:
             continue
-        arguments = split_arguments(match["arguments"])
+        arguments = split_arguments(_CONTENT.sub('""', match["arguments"]))
         name, result = match["name"], match["result"]
         if name == "socket":
             created = _SOCKET.search(line)

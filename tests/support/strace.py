@@ -20,7 +20,7 @@ _SYNCS = "sync,syncfs,fsync,fdatasync,sync_file_range"
 _TRACED = f"{_NAMES},{_MOVES},{_SYNCS}"
 
 _LINE = re.compile(r"(?P<when>[\d.]+) (?P<name>\w+)\((?P<arguments>.*)\)\s+= (?P<result>-?\w+)")
-_DESCRIPTOR = re.compile(r"\d+<(?P<path>/[^>]*)>")
+_DESCRIPTOR = re.compile(r"(?:\d+|AT_FDCWD)<(?P<path>/[^>]*)>")
 _REQUEST = re.compile(
     r"aio_lio_opcode=IOCB_CMD_(?P<what>\w+).*?aio_fildes=\d+<(?P<path>[^>]*)>"
     r".*?aio_nbytes=(?P<size>\d+), aio_offset=(?P<offset>\d+)"
@@ -139,7 +139,10 @@ def _about(name: str, arguments: list[str], result: str, directory: Path) -> Cal
         return Call(name, "", f"{arguments[1]} to {arguments[2]}: {result}")
     if name in _OPENING or name in _BY_NAME:
         is_at = name.rstrip("2").endswith("at") and name != "creat"
-        path = _inside(arguments[1 if is_at else 0].strip('"'), directory)
+        base = _DESCRIPTOR.fullmatch(arguments[0]) if is_at else None
+        start = Path(base["path"]) if base else directory
+        given = arguments[1 if is_at else 0].strip('"')
+        path = _inside(start / given, directory)
         return None if path is None else _named(name, path, arguments[2 if is_at else 1 :])
     handle = arguments[4] if name == "mmap" and len(arguments) > 4 else arguments[0]
     descriptor = _DESCRIPTOR.fullmatch(handle)
@@ -205,7 +208,7 @@ def _without_inspections(calls: Iterator[Call]) -> Iterator[Call]:
     yield from pending
 
 
-def _inside(path: str, directory: Path) -> str | None:
+def _inside(path: str | Path, directory: Path) -> str | None:
     """A path relative to the directory; nothing for what lies elsewhere."""
     absolute = Path(os.path.normpath(directory / path))
     return str(absolute.relative_to(directory)) if absolute.is_relative_to(directory) else None
