@@ -18,7 +18,7 @@ from tiltyard.cli.restore import restore as restore_verb
 from tiltyard.errors import ExitCode
 from tiltyard.host.changes import MadeFile
 from tiltyard.host.ledger import Ledger, recover, restore
-from tiltyard.host.ledger_file import read_ledger
+from tiltyard.host.recovery import read_ledger
 
 DIES_LEAVING = """
 import os, signal, sys

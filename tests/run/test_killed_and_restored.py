@@ -22,7 +22,7 @@ from support.snapshots import assert_same, processes_of, snapshot
 from tiltyard.folder import StudyFolder
 from tiltyard.host.changes import Change, SetQueue
 from tiltyard.host.devices import loops, throttles
-from tiltyard.host.ledger_file import read_ledger
+from tiltyard.host.recovery import read_ledger
 from tiltyard.plan.model import Plan
 from tiltyard.run.read import read_run
 from tiltyard.study.model import SystemSpec, WorkloadSpec

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltyard.host import ledger
-from tiltyard.host.ledger_file import append
+from tiltyard.host.recovery import append
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site
 

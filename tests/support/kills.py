@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from support.patience import wait_until
-from tiltyard.host.ledger_file import Content, read_ledger
+from tiltyard.host.recovery import Content, read_ledger
 
 Wanted = Callable[[Content], bool]
 _AFTER_S = 0.05

@@ -28,7 +28,7 @@ from tiltyard.host import calibrations
 from tiltyard.host.changes import MadeFile
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.ledger import Ledger, restore
-from tiltyard.host.ledger_file import read_ledger
+from tiltyard.host.recovery import read_ledger
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.journal import Journal, Stopped, read_journal
 from tiltyard.run.lock import hold_lock, running_pid

@@ -22,10 +22,9 @@ from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
 from tiltyard.host.changes.change import PREFIX
-from tiltyard.host.ledger_file import append, read_ledger, told_of_broken
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process
-from tiltyard.host.recovery import PutBack, put_back
+from tiltyard.host.recovery import PutBack, append, put_back, read_ledger, told_of_broken
 from tiltyard.ownership import insist_ours
 
 C = TypeVar("C", bound=Change)

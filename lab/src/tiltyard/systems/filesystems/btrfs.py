@@ -1,8 +1,8 @@
 """Btrfs."""
 
 from tiltyard.host.packages import Tool
+from tiltyard.systems.filesystems.driver import KernelDriver
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
-from tiltyard.systems.filesystems.kernel import KernelDriver
 
 BTRFS = Filesystem(
     name="btrfs",

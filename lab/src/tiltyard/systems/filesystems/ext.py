@@ -1,8 +1,8 @@
 """The ext family: one tool, one set of rules, and one driver in most kernels of today."""
 
 from tiltyard.host.packages import Tool
+from tiltyard.systems.filesystems.driver import KernelDriver
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
-from tiltyard.systems.filesystems.kernel import KernelDriver
 
 AT_ONCE = "nodiscard,lazy_itable_init=0,lazy_journal_init=0"
 _SYNONYMS = {"barrier=0": "nobarrier", "barrier=1": "", "barrier": ""}

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 
 from tiltyard.host.packages import Tool
-from tiltyard.systems.filesystems.driver import Driver
-from tiltyard.systems.filesystems.kernel import KernelDriver
+from tiltyard.systems.filesystems.driver import Driver, KernelDriver
 
 MIB = 2**20
 

@@ -1,9 +1,8 @@
 """NTFS: one format and two drivers, Paragon's in the kernel (since 5.15) and one by FUSE."""
 
 from tiltyard.host.packages import Tool
-from tiltyard.systems.filesystems.driver import Driver
+from tiltyard.systems.filesystems.driver import Driver, KernelDriver
 from tiltyard.systems.filesystems.filesystem import MIB, Filesystem
-from tiltyard.systems.filesystems.kernel import KernelDriver
 from tiltyard.systems.filesystems.server import ServerDriver
 
 _SERVER = ServerDriver(
