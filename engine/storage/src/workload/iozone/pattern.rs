@@ -183,14 +183,18 @@ fn at_position<F: File, W: Watch, H: RecordHooks<F>>(
     work: Work,
 ) -> Result<u64, Fault> {
     use Pattern::*;
-    let pattern = match pattern {
-        SequentialWrite => return pump.run::<AtPosition>(SequentialWrite.steps(work)),
-        SequentialRead => return pump.run::<AtPosition>(SequentialRead.steps(work)),
-        RandomRead => return pump.run::<AtPosition>(RandomRead.steps(work)),
-        RandomWrite => return pump.run::<AtPosition>(RandomWrite.steps(work)),
-        other => other,
-    };
-    pump.run::<AtPosition>(pattern.steps(work))
+    match pattern {
+        SequentialWrite => pump.run::<AtPosition>(SequentialWrite.steps(work)),
+        SequentialRead => pump.run::<AtPosition>(SequentialRead.steps(work)),
+        RandomRead => pump.run::<AtPosition>(RandomRead.steps(work)),
+        RandomWrite => pump.run::<AtPosition>(RandomWrite.steps(work)),
+        BackwardRead => pump.run::<AtPosition>(BackwardRead.steps(work)),
+        RecordRewrite => pump.run::<AtPosition>(RecordRewrite.steps(work)),
+        StrideRead => pump.run::<AtPosition>(StrideRead.steps(work)),
+        PositionalWrite | PositionalRead | VectorWrite | VectorRead => {
+            unreachable!("a stream has no positional calls")
+        }
+    }
 }
 
 /// As [`at_position`], and the patterns that need calls with an offset.
