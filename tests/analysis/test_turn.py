@@ -84,7 +84,7 @@ def plan_of_one(plan: Plan) -> Plan:
 
 
 def spoiled(blocks: Sequence[int], kept: bool = False) -> tuple[Plan, RunRecord]:
-    """Ten blocks, of which these are spoiled; the last three of them are spares."""
+    """Ten blocks, of which these are disturbed; the last three of them are spares."""
     plan, run = synthetic_study(("ext4", "xfs"), ("postmark",), blocks=10, effects={"xfs": 1.2})
     gates = GATES.model_copy(update={"spoiled": "keep"}) if kept else GATES
     rules = {"blocks": plan.blocks[:7], "spares": plan.blocks[7:10], "gates": gates}
@@ -141,7 +141,7 @@ def test_blocks_are_complete_without_what_a_look_has_left_out() -> None:
 def test_where_no_block_counts_there_is_no_verdict_and_no_advice_to_go_on() -> None:
     plan, run = spoiled((1, 2, 3, 4))
     begun = tuple(trial for trial in run.trials if trial.key.block <= 4)
-    ended = run.model_copy(update={"trials": begun, "stopped": "4 of 4 blocks are spoiled"})
+    ended = run.model_copy(update={"trials": begun, "stopped": "4 of 4 blocks are disturbed"})
     found = analyse(plan, ended)
     assert found.trials_kept == 8
     assert found.workloads[0].answer == (

@@ -25,7 +25,7 @@ SPOILED = tuple(
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: Path) -> tuple[StudyFolder, Plan]:
-    """A study of which the second block is spoiled."""
+    """A study of which the second block is disturbed."""
     del state
     monkeypatch.setattr(settle, "_LIMIT_S", 0.0)
     monkeypatch.setattr(block, "check_block", lambda _h, _p, n, _r: SPOILED if n == 2 else ())

@@ -1,4 +1,4 @@
-"""Gates on known interference (acceptance C5): hit blocks are spoiled, clean ones are not.
+"""Gates on known interference (acceptance C5): hit blocks are disturbed, clean ones are not.
 
 The live test makes its own interference in 30 % of the blocks, and needs a host on which nothing
 else runs; the smoke test has the same plan with telemetry that is drawn.
@@ -102,9 +102,9 @@ def hit_blocks(rng: np.random.Generator) -> frozenset[int]:
 
 def insist(hit: int, hit_spoiled: int, clean: int, clean_spoiled: int) -> None:
     """The shares that C5 asks for."""
-    assert hit_spoiled >= LEAST_HIT * hit, f"{hit_spoiled} of {hit} hit blocks are spoiled"
+    assert hit_spoiled >= LEAST_HIT * hit, f"{hit_spoiled} of {hit} hit blocks are disturbed"
     assert clean_spoiled <= MOST_CLEAN * clean, (
-        f"{clean_spoiled} of {clean} clean blocks are spoiled"
+        f"{clean_spoiled} of {clean} clean blocks are disturbed"
     )
 
 

@@ -126,13 +126,13 @@ def test_a_broken_line_hides_no_other(
     owner, a, b, c = path.read_bytes().splitlines(keepends=True)
     half = b[:30] + (b"\n" if whole == "before" else b"")
     path.write_bytes(owner + a + half + c)
-    told = f"{path}:3: 1 broken line: what is told there may still be changed on this host"
+    told = f"{path}:3: 1 broken line: what they record may still be changed on this host"
     assert restore_verb() == ExitCode.NOT_RESTORED
     said = capsys.readouterr()
     assert [file.exists() for file in files] == [False, True, False]
     assert said.out.count("an earlier run was killed: removed") == 2
     assert said.err.startswith(told)
-    assert "Mend: look at what is left of the line" in said.err
+    assert "Fix: look at what is left of the line" in said.err
     assert [line.startswith(told) for line in recover()] == [True], (
         "it is named until it is seen to"
     )

@@ -1,4 +1,4 @@
-"""What the judging found is on the page: levels, ranks, effects, observations, spoiled blocks."""
+"""What the judging found is on the page: levels, ranks, effects, observations, disturbed blocks."""
 
 import pytest
 

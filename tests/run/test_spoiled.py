@@ -101,7 +101,7 @@ def test_a_spare_takes_the_place_of_a_spoiled_block(
     assert [told for told in watcher.told if told.startswith("block ")] == [
         "block 1/2",
         "block 2/2",
-        "block 2 is spoiled: the hypervisor took 10 %; it is kept, and another one counts in its "
+        "block 2 is disturbed: the hypervisor took 10 %; it is kept, and another one counts in its "
         "place",
         "block 3/3",
         "block 4/4",
@@ -133,7 +133,7 @@ def test_more_spoiled_blocks_than_spares_end_the_run(
     spoil(1, 3)
     reason = run_study(folder, plan, engine, go_on, Watcher())
     assert reason.startswith(
-        "2 of 3 blocks are spoiled, and a plan of 4 may replace no more than 1. Quieten the host"
+        "2 of 3 blocks are disturbed, and a plan of 4 may replace no more than 1. Quieten the host"
     )
     assert blocks_of(folder, plan) == [1, 1, 2, 2, 3, 3]
     assert looks_of(folder) == [1]
@@ -145,7 +145,7 @@ def test_even_when_it_is_the_last_of_all_blocks(
     folder, plan = study(tmp_path, blocks=2, spares=1)
     spoil(1, 3)
     reason = run_study(folder, plan, engine, go_on, Watcher())
-    assert reason.startswith("2 of 3 blocks are spoiled")
+    assert reason.startswith("2 of 3 blocks are disturbed")
 
 
 def test_where_they_are_kept_they_count(tmp_path: Path, engine: Engine, spoil: Spoil) -> None:

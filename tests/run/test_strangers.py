@@ -41,7 +41,7 @@ def test_a_link_in_a_study_folder_is_refused_by_every_verb(tmp_path: Path, name:
     link = folder.root / name
     link.parent.mkdir(exist_ok=True)
     link.symlink_to(victim)
-    with pytest.raises(RefusedError, match=f"{link}: a link, .* Mend: remove it"):
+    with pytest.raises(RefusedError, match=f"{link}: a link, .* Fix: remove it"):
         StudyFolder.of(folder.root)
     with pytest.raises(RefusedError, match="a link"), hold_lock(folder):
         pass
@@ -111,7 +111,7 @@ def test_root_writes_to_no_folder_of_others(
 ) -> None:
     folder = a_study(tmp_path / "study")
     spoil(folder.root)
-    with pytest.raises(RefusedError, match=f"study: not used: {told}. Mend: name another"):
+    with pytest.raises(RefusedError, match=f"study: not used: {told}. Fix: name another"):
         folder.insist_own()
     if spoil is theirs:
         monkeypatch.setenv("SUDO_UID", str(NOBODY))
@@ -236,7 +236,7 @@ def test_a_state_directory_or_ledger_of_others_is_refused(
     for spoiled in (ledger, state):
         spoil(spoiled)
         for use in (restore, Ledger):
-            with pytest.raises(RefusedError, match=f"^{spoiled}: not used: .* Mend: "):
+            with pytest.raises(RefusedError, match=f"^{spoiled}: not used: .* Fix: "):
                 use()
         os.chown(spoiled, 0, 0)
         spoiled.chmod(0o700)

@@ -160,5 +160,5 @@ def test_a_journal_on_a_disk_that_fills_and_frees_keeps_each_line_that_it_took(
 def test_a_damaged_line_of_a_journal_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"{}\n{}\n")
-    with pytest.raises(Exception, match=r"jsonl:1: .* Mend: put the journal back .* \(head -n 0\)"):
+    with pytest.raises(Exception, match=r"jsonl:1: .* Fix: put the journal back .* \(head -n 0\)"):
         read_journal(path)

@@ -1,4 +1,4 @@
-"""What the judging adds to findings, made by hand: effects, ranks, observations, spoiled blocks."""
+"""What the judging adds to findings, made by hand: effects, ranks, statements, disturbed blocks."""
 
 from collections.abc import Sequence
 

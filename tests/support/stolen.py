@@ -1,4 +1,4 @@
-"""A test whose processors were taken away is asked once more, as a spoiled block is.
+"""A test whose processors were taken away is asked once more, as a disturbed block is.
 
 A hypervisor that lends its cores to somebody else makes a machine stand still in the middle of a
 system call, and what is measured or waited for meanwhile is not the program's doing. The kernel

@@ -246,7 +246,7 @@ def open_to_change(path: Path) -> int:
         return file
     os.close(file)
     raise RefusedError(
-        f"{path}: not written to: it has another name elsewhere. Mend: put a copy in its place"
+        f"{path}: not written to: it has another name elsewhere. Fix: put a copy in its place"
     )
 
 

@@ -45,7 +45,7 @@ def insist_ours(directory: Path, mend: str, *, others: int = stat.S_IWOTH) -> No
         else:
             continue
         where = "" if is_last else f"{at} "
-        raise RefusedError(f"{directory}: not used: {where}{fault}. Mend: {mend}")
+        raise RefusedError(f"{directory}: not used: {where}{fault}. Fix: {mend}")
 
 
 def insist_plain(path: Path, *, is_directory: bool = False) -> None:
@@ -61,7 +61,7 @@ def insist_plain(path: Path, *, is_directory: bool = False) -> None:
     if stat.S_ISDIR(mode) if is_directory else stat.S_ISREG(mode):
         return
     what = "a link" if stat.S_ISLNK(mode) else f"no {'directory' if is_directory else 'file'}"
-    raise RefusedError(f"{path}: {what}, in a place that Tiltyard writes to. Mend: remove it")
+    raise RefusedError(f"{path}: {what}, in a place that Tiltyard writes to. Fix: remove it")
 
 
 def insist_plain_inside(directory: Path) -> None:

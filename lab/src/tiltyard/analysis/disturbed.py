@@ -1,7 +1,7 @@
-"""Blocks that gates have spoiled: how many, why, whose, and what they would have changed.
+"""Disturbed blocks: how many, why, of which systems, and the verdicts with them included.
 
-Where too many are spoiled there is no verdict on anything: a session of which more than a fifth was
-disturbed says more of the disturbances than of the systems.
+Where more than a fifth of a session is disturbed there is no verdict: such a session says more
+about the disturbances than about the systems.
 """
 
 from collections import Counter
@@ -90,7 +90,7 @@ def withhold(judged: Sequence[JudgedWorkload], withheld: Withheld) -> list[Judge
 
 
 def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines) -> Spoiled | None:
-    """Everything to be said of spoiled blocks; ``None`` where there is none.
+    """Everything to be said of disturbed blocks; ``None`` where there is none.
 
     Args:
         run: everything, replaced blocks included.
@@ -167,7 +167,7 @@ def _worst(reasons: Sequence[Reason]) -> tuple[str, ...]:
 def _sensitivity(
     without: Mapping[str, Judged], put_back: Mapping[str, Judged]
 ) -> tuple[SensitivityLine, ...]:
-    """Each headline comparison both ways; a workload that was only in spoiled blocks has none."""
+    """Each headline comparison both ways; a workload that was only in disturbed blocks has none."""
     return tuple(
         SensitivityLine(
             label=f"{one.system} against {one.against}, {one.quantity.topic}",
@@ -190,7 +190,7 @@ def _short(contrast: Contrast) -> str:
 
 
 def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, *, replaced: bool) -> str:
-    """How many, what became of them, and what spoiled them."""
+    """How many, what became of them, and what disturbed them."""
     gates = Counter(
         gate
         for reasons in spoiled.values()

@@ -233,7 +233,7 @@ class Replication(Frozen):
 
 
 class SensitivityLine(Frozen):
-    """A headline comparison with the spoiled blocks put back."""
+    """A headline comparison with the disturbed blocks put back."""
 
     label: str
     without: str
@@ -429,7 +429,7 @@ class Findings(Frozen):
     drifts: tuple[Drift, ...]
     notices: tuple[Notice, ...]
     spoiled: Spoiled | None = None
-    """``None`` where no block was spoiled."""
+    """``None`` where no block was disturbed."""
     sessions: Sessions | None = Field(None, exclude_if=lambda sessions: sessions is None)
     """``None`` for a study of one session."""
     calibration: CalibrationNote | None = None

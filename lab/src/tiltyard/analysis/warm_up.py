@@ -115,7 +115,7 @@ def all_series_of(trials: Iterable[TrialRecord], workload: PlannedWorkload) -> l
 
 
 def warm_up_of(series: Sequence[Series]) -> float:
-    """The warm-up to freeze: 1.5 times the longest in any trial, in s; 0 where none can be told."""
+    """The warm-up to freeze: 1.5 times the longest in any trial, in s; 0 where none is known."""
     found_s = [
         float(one.ends_s[cut - 1])
         for one in series

@@ -9,7 +9,7 @@ HEAD_BYTES: Final = 64 * 2**10
 TAIL_BYTES: Final = 64 * 2**10
 """Kept of the end."""
 MESSAGE: Final = 500
-"""Characters of a line that are told."""
+"""Characters of a line that are printed."""
 _CHUNK = 1 << 16
 
 

@@ -70,7 +70,7 @@ class ExternalWatch:
         )
 
     def _ours_s(self, now: Mapping[int, CpuUse], cpus: set[int]) -> float:
-        """What we used, on these CPUs as far as that can be told."""
+        """What we used, on these CPUs as far as that is known."""
         mine = _descended(now.values(), os.getpid()) | self._servers
         return sum(
             max(0.0, use.used_s - (old.used_s if (old := self._processes.get(pid)) else 0.0))

@@ -58,7 +58,7 @@ class Content:
     kept_for: str | None = None
     """The study folder of a run that will go on with it after a boot."""
     broken: list[int] = field(default_factory=list)
-    """Numbers of the lines of which a part is missing: what they told of is not known."""
+    """Numbers of the lines of which a part is missing: their contents are not known."""
 
 
 def append(file: int, path: Path, line: dict[str, object]) -> None:
@@ -98,11 +98,11 @@ def read_ledger(path: Path) -> Content:
 
 
 def told_of_broken(path: Path, broken: Sequence[int]) -> str:
-    """What a person is told of broken lines, and should do."""
+    """What is printed about broken lines: what they mean, and the fix."""
     lines = "1 broken line" if len(broken) == 1 else f"{len(broken)} broken lines"
     return (
-        f"{path}:{broken[0]}: {lines}: what is told there may still be changed on this host; every "
-        "whole line is put back. Mend: look at what is left of the line, put that back by hand, "
+        f"{path}:{broken[0]}: {lines}: what they record may still be changed on this host; every "
+        "whole line is put back. Fix: look at what is left of the line, put that back by hand, "
         f"then remove {path}"
     )
 

@@ -24,7 +24,7 @@ SEED_BELOW = 2**32
 """Seeds that are drawn stay below it: ten digits at most, to be typed again."""
 
 MAX_SPOILED_SHARE = 0.2
-"""With a larger share of spoiled blocks a session says more of its disturbances than of systems."""
+"""With a larger share of disturbed blocks a session says more about these than about systems."""
 
 _ROUNDING = 1e-9
 """More than the error of a quotient of small numbers, less than any share of a block."""
@@ -45,7 +45,7 @@ def freeze(
     """The plan of a study: systems, effective parameters, constants, and the order of all trials.
 
     Blocks are drawn up to the last look; a run may stop at an earlier one. Spares are drawn after
-    them from the same seed, for blocks that are spoiled or in which trials fail: as many as keep
+    them from the same seed, for blocks that are disturbed or in which trials fail: as many as keep
     the share of such blocks at :data:`MAX_SPOILED_SHARE` or below.
 
     Args:

@@ -177,7 +177,7 @@ class Plan(Frozen):
     """Blocks that take the place of spoiled ones and make up for failed trials, in order; their
     numbers go on from the last."""
     gates: GatesSpec | None = Field(None, exclude_if=lambda gates: gates is None)
-    """``None`` in older plans: nothing spoils a block."""
+    """``None`` in older plans: no block is disturbed."""
     scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
     """``None``: the study is carried out as it was written."""
     session: int = Field(1, exclude_if=lambda session: session == 1)

@@ -51,7 +51,7 @@ class PilotWorkload(Frozen):
     trials: int
     """The cheapest number of trials in a turn (Kalibera and Jones)."""
     warm_up_s: float = 0.0
-    """1.5 times the longest warm-up in any trial (MSER-5); 0 where none can be told."""
+    """1.5 times the longest warm-up in any trial (MSER-5); 0 where none is known."""
     cells: tuple[CellTime, ...] = Field((), exclude_if=lambda cells: not cells)
     """Of the headline, medians over trials; none in older pilots."""
 

@@ -49,7 +49,7 @@ def _nothing_came_up(block: Block, reasons: list[str]) -> str:
 
 
 def _check(context: Context, block: Block) -> None:
-    """What spoils a block is written down before anybody looks at its values."""
+    """Why a block is disturbed is written down before its values are read."""
     plan = context.plan
     if plan.gates is None or block.number in context.history.checked:
         return
@@ -66,9 +66,9 @@ def _check(context: Context, block: Block) -> None:
 
 
 def _told(context: Context, block: Block, why: str) -> str:
-    """What a person reads of a spoiled block."""
+    """What a person reads of a disturbed block."""
     replaced = block.number in context.course.replaced
     fate = (
         "it is kept, and another one counts in its place" if replaced else "it counts all the same"
     )
-    return f"block {block.number} is spoiled: {why}; {fate}"
+    return f"block {block.number} is disturbed: {why}; {fate}"

@@ -24,7 +24,7 @@ class Context:
     engine: Engine
     journal: Journal
     history: History
-    """What the journal says now: it is told each line."""
+    """What the journal says now: it receives each line."""
     ledger: Ledger
     interrupt: Interrupt
     observer: Observer

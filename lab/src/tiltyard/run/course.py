@@ -1,10 +1,10 @@
 """How far a plan is carried out: what each block still has to run, and which blocks count.
 
-A run departs from the order of the plan in two ways, both told by the journal: a look leaves out
-what it has decided, and spares follow: one for each spoiled block that is replaced, and, after the
-last planned block, as many as comparisons lack whose trials failed. Everything else (what is next,
-when to look, how long it takes, what the verdicts rest on) is derived from that here, so that a
-run that goes on after a kill, its display and the analysis cannot disagree.
+A run departs from the order of the plan in two ways, both in the journal: a look leaves out what
+it has decided, and replacement blocks follow: one for each disturbed block that is replaced, and,
+after the last planned block, as many as comparisons lack whose trials failed. Everything else
+(what is next, when to look, how long it takes, what the verdicts rest on) is derived from that
+here, so that a run resumed after a kill, its display and the analysis cannot disagree.
 """
 
 from bisect import bisect_left, insort
@@ -47,7 +47,7 @@ class Ahead:
 class PlanProgress:
     """A plan, and what has become of it.
 
-    Trials that end and blocks that are spoiled are told to it: each costs the same, however long
+    Trials that end and blocks that are disturbed are told to it: each costs the same, however long
     the run has lasted.
     """
 
@@ -108,7 +108,7 @@ class PlanProgress:
                 ahead.add(number, (key.system, key.workload), -1)
 
     def spoil(self, number: int) -> None:
-        """A gate has spoiled a block."""
+        """A block is beyond a noise limit."""
         if not self._replaces or number in self.replaced:
             return
         self.replaced.add(number)
@@ -152,7 +152,7 @@ class PlanProgress:
         return len(self.plan.sequence) - len(self.counted) - len(self.replaced)
 
     def ahead(self, look: int) -> Ahead:
-        """What is still to do before a look, if no further block is spoiled.
+        """What is still to do before a look, if no further block is disturbed.
 
         Args:
             look: blocks that count by then; replaced ones before it are a part of the way.

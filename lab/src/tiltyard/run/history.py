@@ -99,7 +99,7 @@ class History:
         self.canaries: list[CanaryRun] = []
         """Every canary, in order."""
         self.checked: dict[int, tuple[Reason, ...]] = {}
-        """Number of each block that was held against the gates → what spoils it, if anything."""
+        """Number of each block compared with the noise limits → why it is disturbed, if it is."""
         self.active_pairs: dict[int, frozenset[tuple[str, str]]] = {}
         """Number of the block after a look → (system, workload) that are run from it on."""
         self.stopped: str | None = None
@@ -216,7 +216,7 @@ class History:
 
     @property
     def spoiled(self) -> dict[int, tuple[Reason, ...]]:
-        """Number of each block that a gate has spoiled, with the reasons."""
+        """Number of each disturbed block, with the reasons."""
         return {block: reasons for block, reasons in self.checked.items() if reasons}
 
     def course(self, plan: Plan) -> PlanProgress:

@@ -121,7 +121,7 @@ class BlockChecked(Frozen):
     type: Literal["block_checked"] = "block_checked"
     block: int
     reasons: tuple[Reason, ...]
-    """Empty where nothing spoiled it."""
+    """Empty if it is not disturbed."""
 
 
 class Looked(Frozen):
@@ -309,11 +309,11 @@ def _unreadable(path: Path, number: int, error: ValueError) -> str:
     if isinstance(error, BrokenChainError):
         return (
             f"{where}: {error}: this line, or one before it, was changed, moved or taken out. "
-            "Mend: put the journal back from a copy"
+            "Fix: put the journal back from a copy"
         )
     what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
     return (
-        f"{where}: not a line of a journal: {what}. Mend: put the journal back from a copy; or cut "
+        f"{where}: not a line of a journal: {what}. Fix: put the journal back from a copy; or cut "
         f"it off before that line (head -n {number - 1}), move the trials that it then lacks out "
-        "of trials/, and run again: what was cut off is measured anew"
+        "of trials/, and run again: what was cut off is measured again"
     )

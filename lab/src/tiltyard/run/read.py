@@ -149,6 +149,6 @@ def read_trial(
     if finished.outcome == "done" and stream.outcome[0] != "done":
         raise UsageError(
             f"{path}: was changed after the trial, and the journal with it: {stream.outcome[1]}. "
-            "Mend: put both back from a copy"
+            "Fix: put both back from a copy"
         )
     return stream.record(finished, table)

@@ -94,7 +94,7 @@ class TrialRecord(Frozen):
 
 
 class Reason(Frozen):
-    """Why a block is spoiled: a signal beyond its limit. Nothing here comes from a result."""
+    """Why a block is disturbed: a signal beyond its limit. Nothing here comes from a result."""
 
     gate: str
     """Field of :class:`tiltyard.study.model.GatesSpec`, or ``swap``, ``throttled``, ``clock``,
@@ -157,7 +157,7 @@ class RunRecord(Frozen):
     resumed_blocks: tuple[int, ...]
     """Blocks whose trials were not all made in one go."""
     spoiled: dict[int, tuple[Reason, ...]] = Field(default_factory=dict)
-    """Number of each block that a gate has spoiled, with the reasons."""
+    """Number of each disturbed block, with the reasons."""
     active_pairs: dict[int, frozenset[tuple[str, str]]] = Field(default_factory=dict)
     """Number of a block → (system, workload) that are run from it on: a look has decided the
     others."""

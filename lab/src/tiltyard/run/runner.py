@@ -87,13 +87,13 @@ def ending_of(course: PlanProgress) -> str:
 
 
 def _too_many_spoiled(course: PlanProgress) -> str | None:
-    """More spoiled blocks than spares: their share is too large whatever the other blocks do."""
+    """More disturbed blocks than spares: their share is too large whatever the other blocks do."""
     spoiled, spares = len(course.replaced), len(course.plan.spares)
     if spoiled <= spares:
         return None
     run = spoiled + len(course.counted)
     return (
-        f"{spoiled} of {run} blocks are spoiled, and a plan of "
+        f"{spoiled} of {run} blocks are disturbed, and a plan of "
         f"{len(course.plan.blocks)} may replace no more than {spares}. Quieten the host and begin "
         'a new folder, or let such blocks count: [noise] disturbed = "keep"'
     )

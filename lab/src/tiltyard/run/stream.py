@@ -71,7 +71,7 @@ class Stream:
 
 
 def read_stream(data: bytes) -> Stream:
-    """Read a trial's file as far as it can be read; a flaw is told, not raised."""
+    """Read a trial's file as far as it can be read; a flaw is reported, not raised."""
     *lines, rest = data.split(b"\n")
     events: list[Event] = []
     workload = ""

@@ -230,14 +230,14 @@ def _limit_s(history: History, plan: Plan, workload: str) -> tuple[float, str]:
     if longest_s := history.longest_done_s.get(workload):
         return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * longest_s), "far longer than before"
     if told_s := _told_s(plan.workload(workload)):
-        return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * told_s), "far longer than it was told to take"
+        return max(_LEAST_LIMIT_S, _LIMIT_FACTOR * told_s), "far longer than it should take"
     if budget_s := plan.budget_s:
         return max(_LEAST_LIMIT_S, budget_s), "longer than the budget of the whole study"
     return FIRST_LIMIT_S, "nothing is known of how long it takes, and that is the longest"
 
 
 def _told_s(workload: PlannedWorkload) -> float | None:
-    """How long a workload over a network is told to take; others lay their files out before."""
+    """How long a workload over a network should take; others lay their files out before."""
     effective = workload.effective
     seconds = effective.get("seconds")
     instead = effective.get("bytes") or effective.get("transactions")

@@ -111,7 +111,7 @@ class Bringing:
         more = f" and {len(others)} more" if others else ""
         raise RefusedError(
             f"{root}: {first.key}: this study brings programs, or options that start them, and "
-            f"nothing of them was executed: {first.what}{more}. Mend: look at what "
+            f"nothing of them was executed: {first.what}{more}. Fix: look at what "
             f'"tiltyard check" names, then give the same command with --trust'
         )
 

@@ -35,7 +35,7 @@ class Residuals:
 
     values: FloatArray
     weights: FloatArray
-    """How much a difference of 1 adds to each value; zero or less where nothing can be told."""
+    """How much a difference of 1 adds to each value; zero or less where nothing is known."""
 
 
 def residuals(differences: FloatArray, covariates: FloatArray) -> Residuals:

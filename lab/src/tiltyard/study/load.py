@@ -128,7 +128,7 @@ def read_text(path: Path) -> str:
         if len(text) > BYTES_MAX:
             raise UsageError(
                 f"{path}: larger than {format_size(BYTES_MAX)}: no study is, and reading it takes "
-                "minutes. Mend: leave out what is not the study"
+                "minutes. Fix: leave out what is not the study"
             )
         return text.decode()
     except UnicodeDecodeError as error:

@@ -33,7 +33,7 @@ class SystemSpec(Frozen):
     settings: dict[str, JsonValue]
     """What that kind needs, as its ``Settings`` model reads it."""
     redraws: str = Field("", exclude_if=lambda redraws: not redraws)
-    """What each turn makes anew, in words; empty: nothing that matters, or not known."""
+    """What each turn makes again, in words; empty: nothing that matters, or not known."""
     clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
     """The same for all systems of a study."""
 

@@ -114,7 +114,7 @@ def _qdiscs(typed: object) -> object:
 
 
 def _schema(value: dict[str, Any], *, table: bool) -> WithJsonSchema:
-    """What an editor is told: a value, or a table of two."""
+    """What an editor shows: a value, or a table of two."""
     two: dict[str, Any] = {"type": "object", "properties": dict.fromkeys(ENDS, value)}
     if table:
         return WithJsonSchema({**two, **value})

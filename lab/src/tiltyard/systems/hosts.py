@@ -149,7 +149,7 @@ def _resolved(name: str) -> str:
 
 
 def _way_to(address: str) -> dict[str, str]:
-    """The device of this host that leads to an address, as far as that can be told."""
+    """The device of this host that leads to an address, as far as that is known."""
     if find_program("ip") is None:
         return {}
     (route,) = json.loads(commands.run(("ip", "-j", "route", "get", address)).stdout)

@@ -72,7 +72,7 @@ class KindSettings(BaseModel):
 
 
 class SystemSettings(KindSettings):
-    """Base of the settings of a whole system: what every kind can be told."""
+    """Base of the settings of a whole system: for every kind."""
 
     inject_ns: int = Field(
         0,
@@ -97,7 +97,7 @@ class SystemSettings(KindSettings):
     tuning_strict: bool = Field(
         False,
         description="Whether a system does not come up where its profile cannot be set whole; "
-        "otherwise what the host lacks is skipped, and told.",
+        "otherwise what the host lacks is skipped and reported.",
     )
     drop_caches: bool = Field(
         False,
@@ -270,7 +270,7 @@ class Kind(Generic[S]):
     open: Callable[[str, S, Site], System]
     """Makes the system of that name; nothing is touched until it is brought up."""
     redraws: Callable[[S], str] = lambda _: ""
-    """What each turn makes anew, in words; what varies with it is the noise between turns."""
+    """What each turn makes again, in words; what varies with it is the noise between turns."""
     clock: Callable[[S], Clock] = lambda _: "time"
     """What the clock of its systems counts."""
     brings: Callable[[S, Path], Iterable[Brought]] = lambda _settings, _root: ()

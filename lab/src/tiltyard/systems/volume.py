@@ -101,7 +101,7 @@ class VolumeSettings(SystemSettings):
     reset: Literal["none", "remount", "mkfs", "reboot"] = Field(
         default="mkfs",
         description="What happens before each turn: format anew (mkfs), boot this host and then "
-        "format anew (reboot), or let the file system age and mount it anew (remount) or leave it "
+        "format anew (reboot), or let the file system age and mount it again (remount) or leave it "
         "mounted (none).",
     )
     scheduler: str | None = Field(
@@ -357,7 +357,7 @@ class SetQueue(Step):
 
 
 def redraws(settings: VolumeSettings) -> str:
-    """What each turn makes anew, in words."""
+    """What each turn makes again, in words."""
     words = {"mkfs": "a fresh format", "reboot": "a boot, a fresh format", "remount": "a remount"}
     return words.get(settings.reset, "")
 

@@ -1,1 +1,1 @@
-"""Tuning profiles: what a host is told before a system is measured, and put back after it."""
+"""Tuning profiles: settings of a host, set before a system is measured and restored after it."""

@@ -31,7 +31,7 @@ class LackError(Exception):
 
 
 class Setting(ABC):
-    """One thing that is set. Settings of one name (each CPU's governor) are told as one."""
+    """One thing that is set. Settings of one name (each CPU's governor) are reported as one."""
 
     name: str
     """As a person calls it: ``vm.dirty_ratio``, ``loop0 scheduler``."""

@@ -17,7 +17,7 @@ _MEMORY = "/proc/meminfo"
 
 @dataclass(frozen=True)
 class Amount:
-    """A value as the kernel is told it, or a rule."""
+    """A value as the kernel takes it, or a rule."""
 
     text: str
     """The value; of a rule, what it is called in a message."""

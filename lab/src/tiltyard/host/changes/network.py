@@ -91,7 +91,7 @@ class StartedServer(HostChange):
         return f"ended a far end, process {ended}" if ended else None
 
     def _processes(self) -> list[int]:
-        """Processes that were told of the secret file; a zombie has no arguments."""
+        """Processes that were given the secret file; a zombie has no arguments."""
         wanted = os.fsencode(self.secret_file)
         return [
             int(entry.name)

@@ -57,7 +57,7 @@ def looked_at(file: int, size_bytes: int) -> list[Part]:
 
 
 def data_of(file: int) -> list[Part] | None:
-    """Of a loop device what its file has no hole for; ``None`` where that cannot be told."""
+    """Of a loop device what its file has no hole for; ``None`` where that is not known."""
     number = os.fstat(file).st_rdev
     place = f"{os.major(number)}:{os.minor(number)}"
     behind = range_of(place)

@@ -26,7 +26,7 @@ _STEP_S = 0.1
 
 @dataclass(frozen=True)
 class Wanted:
-    """The device that a person means, and how it can be told from others."""
+    """The device that a person means, and how it is distinguished from others."""
 
     given: Path
     size_bytes: int

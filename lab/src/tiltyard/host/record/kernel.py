@@ -68,7 +68,7 @@ def _print_config(seen: Seen) -> Command:
 
 
 def _preemption(config: str) -> str:
-    """The model it was built for; a dynamic one can be told another at boot."""
+    """The model it was built for; a dynamic one can be changed at boot."""
     if not config:
         return ABSENT
     found = _PREEMPT.search(config)

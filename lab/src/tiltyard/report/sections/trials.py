@@ -74,7 +74,7 @@ RELATED = 0.01
 
 
 def spoiled(findings: Findings) -> tuple[Block, ...]:
-    """Everything about spoiled blocks; nothing where none was."""
+    """Everything about disturbed blocks; nothing where none was."""
     found = findings.spoiled
     if found is None:
         return ()

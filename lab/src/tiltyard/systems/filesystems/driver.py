@@ -48,7 +48,7 @@ class Driver(ABC):
         """What this host lacks to mount it; changes nothing."""
 
     def made_on(self, device: str) -> tuple[str, ...]:
-        """How mkfs is told where."""
+        """How mkfs gets the place."""
         return (device,)
 
     def prepare(self, mounter: Mounter, device: str) -> Iterable[Step]:  # noqa: ARG002

@@ -36,7 +36,7 @@ def take_mount_options(
 
 
 class MountSettings(SystemSettings):
-    """What every kind that mounts can be told."""
+    """Settings of every kind that mounts."""
 
     mount: tuple[str, ...] = Field(
         default=(), description='Mount options, one word each: ["noatime"].'

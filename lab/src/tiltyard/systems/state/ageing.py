@@ -56,7 +56,7 @@ def layout_of(directory: Path) -> Layout:
 
 
 def _size_and_pieces(path: str) -> tuple[int, int]:
-    """Size of a file, and the pieces that it lies in; 0 where that is not told."""
+    """Size of a file, and the pieces that it lies in; 0 where that is not known."""
     file = os.open(path, os.O_RDONLY)
     try:
         found, expected = 0, None

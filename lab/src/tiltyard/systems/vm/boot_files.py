@@ -70,7 +70,7 @@ def fetch_boot_files(disk: Path, kernel: Path, initramfs: Path) -> str:
         raise HostLacksError("no ext4 of it has /etc/os-release: it is no root")
     if not any(_has_one(volume, _SYSTEMD) for volume in volumes):
         raise HostLacksError(
-            "no ext4 of it has /usr/lib/systemd/systemd, which would start the engine. Mend: an "
+            "no ext4 of it has /usr/lib/systemd/systemd, which would start the engine. Fix: an "
             "image whose init is systemd"
         )
     volume, *sources = pair

@@ -127,7 +127,7 @@ class Guest:
         return self._process is not None and self._process.poll() is not None
 
     def _last_words(self) -> str:
-        """Why it ended, as far as this boot has told."""
+        """Why it ended, as far as this boot has said."""
         with self._console.open("rb") as console:
             size_bytes = console.seek(0, os.SEEK_END)
             console.seek(max(self._said_before, size_bytes - _TAIL_BYTES))

@@ -157,7 +157,7 @@ def _require_whole(image: Path, form: str) -> None:
         if error.status in _NOT_DAMAGED:
             return
         raise HostLacksError(
-            f"{image} is damaged or cut off: {error.complaint}. Mend: copy or make it again"
+            f"{image} is damaged or cut off: {error.complaint}. Fix: copy or make it again"
         ) from None
 
 

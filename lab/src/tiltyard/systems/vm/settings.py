@@ -1,4 +1,4 @@
-"""What a virtual machine can be told."""
+"""Settings of a virtual machine."""
 
 from pathlib import Path
 from typing import Literal, Self

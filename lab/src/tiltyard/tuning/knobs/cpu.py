@@ -1,4 +1,4 @@
-"""Table ``[cpu]``: how fast the CPUs run, as cpufreq and its drivers are told."""
+"""Table ``[cpu]``: how fast the CPUs run, in the terms of cpufreq and its drivers."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -63,11 +63,11 @@ class Backend(ABC):
 
     @abstractmethod
     def boots(self, kernel: Path) -> bool:
-        """Whether that is the sort of file that it boots; told by its first bytes."""
+        """Whether that is the sort of file that it boots; recognised by its first bytes."""
 
     @abstractmethod
     def release(self, kernel: Path) -> str | None:
-        """The kernel's release, as its modules' directory is called; ``None`` if not told."""
+        """The kernel's release, as its modules' directory is called; ``None`` if not known."""
 
     @abstractmethod
     def problems(self, clock: Literal["time", "instructions"], vcpus: int) -> list[Problem]:
