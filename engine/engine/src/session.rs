@@ -4,11 +4,11 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
 
+use kit::event_sink::Totals;
 use kit::failure::failure;
 use kit::gauges::Gauges;
-use kit::ledger::Totals;
 use kit::place::Place;
-use kit::{clock, inject, program, settling, stop, Device, Ledger, Trial};
+use kit::{clock, inject, program, settling, stop, Device, EventSink, Trial};
 use wire::{
     Conditions, End, Event, Failure, FailureKind, Floor, Hello, Job, Network, Outcome, Usage,
     PROTOCOL,
@@ -136,24 +136,24 @@ fn execute(job: &Job, trial: Box<dyn Trial>, record: Record, emit: &mut dyn FnMu
     let started_ns = clock::now_ns();
 
     let mut pass_on = |event| emit(&event);
-    let mut ledger = Ledger::new(&mut pass_on);
+    let mut event_sink = EventSink::new(&mut pass_on);
     let armed = job.conditions.inject.as_ref().map(inject::arm);
     settling::set(job.conditions.settle);
     // A defect must not leave files behind either: unwinding removes them.
-    let result = catch_unwind(AssertUnwindSafe(|| trial.run(&mut ledger)))
+    let result = catch_unwind(AssertUnwindSafe(|| trial.run(&mut event_sink)))
         .unwrap_or_else(|_| Err(failure(FailureKind::Internal, "the engine has a defect")));
 
     if let Some(armed) = armed {
         let delays = ("InjectedDelays".to_owned(), armed.delays());
-        ledger.totals.counters.extend([delays]);
+        event_sink.totals.counters.extend([delays]);
     }
     let (floor, usage) = recorded.map_or_else(Default::default, |(floor, gauges)| {
         let mut usage = gauges.usage_until_now();
-        usage.foreign_s = foreign_s(usage.foreign_s, ledger.totals.network.as_ref());
+        usage.foreign_s = foreign_s(usage.foreign_s, event_sink.totals.network.as_ref());
         (floor, usage)
     });
     let elapsed_s = (clock::now_ns() - started_ns) as f64 / 1e9;
-    end(result.err(), ledger.totals, elapsed_s, floor, usage)
+    end(result.err(), event_sink.totals, elapsed_s, floor, usage)
 }
 
 /// CPU time of others: a far end on this host is no stranger.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use wire::{Failure, Timing};
 
-use crate::Ledger;
+use crate::EventSink;
 
 /// A workload with its parameters resolved, ready to be executed once.
 pub trait Trial {
@@ -27,11 +27,11 @@ pub trait Trial {
         Ok(())
     }
 
-    /// Prepares, executes and checks. Timed regions lie inside; the ledger is used between
+    /// Prepares, executes and checks. Timed regions lie inside; the event sink is used between
     /// them. All files made are removed again and all connections closed, however it ends.
     ///
     /// # Errors
     /// Whatever kept the work from being done as declared. What was measured until then is in
-    /// the ledger.
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure>;
+    /// the event sink.
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure>;
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{run, workload, Served};
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Value};
 use testing::Taken;
 use wire::{FailureKind, FarEnd};
@@ -157,7 +157,7 @@ fn a_far_end_that_is_stopped_ends_the_trial() {
             drop(served);
         });
         let began = Instant::now();
-        let failure = trial.run(&mut Ledger::new(&mut |_| {})).unwrap_err();
+        let failure = trial.run(&mut EventSink::new(&mut |_| {})).unwrap_err();
         stopper.join().unwrap();
         assert_eq!(failure.kind, FailureKind::Far, "{name}: {failure:?}");
         assert!(began.elapsed() < PATIENCE, "{name}");

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use kit::device::Counters;
 use kit::failure::{bad_parameter, failure};
-use kit::{cache, proc, program, Device, Ledger, Size};
+use kit::{cache, proc, program, Device, EventSink, Size};
 use rustix::fs::OFlags;
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
 
@@ -230,10 +230,10 @@ impl Evidence {
     pub fn end_trial(
         self,
         outcome: Result<(), Failure>,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<(), Failure> {
-        ledger.totals.counters.extend(self.warm.counter());
-        let access = ledger.totals.access.insert(self.conclude());
+        event_sink.totals.counters.extend(self.warm.counter());
+        let access = event_sink.totals.access.insert(self.conclude());
         outcome?;
         match access.verdict {
             AccessVerdict::Contradicted => Err(refuted(access.declared, &access.reason)),

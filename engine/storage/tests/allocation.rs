@@ -1,7 +1,7 @@
 //! Nothing is allocated in a timed region: a counting allocator looks on while whole trials are
 //! executed, small ones and large ones.
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Value};
 use storage::workload::compilebench::Compilebench;
 use storage::workload::iozone::Iozone;
@@ -19,7 +19,7 @@ fn allocations_of_a_trial(workload: &dyn Workload, parameters: &Value) -> u64 {
     let trial = trial.unwrap();
     let mut emit = drop;
     let before = allocations::of_this_thread();
-    trial.run(&mut Ledger::new(&mut emit)).unwrap();
+    trial.run(&mut EventSink::new(&mut emit)).unwrap();
     allocations::of_this_thread() - before
 }
 

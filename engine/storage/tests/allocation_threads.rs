@@ -1,7 +1,7 @@
 //! Nothing is allocated while threads work: a counting allocator looks on, over all threads. It
 //! is the only test of this file, because others beside it would be counted too.
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Value};
 use storage::workload::aio_stress::AioStress;
 use storage::workload::fdtree::Fdtree;
@@ -23,7 +23,7 @@ fn allocations_of_a_trial(workload: &dyn Workload, parameters: &Value) -> u64 {
     let trial = trial.unwrap();
     let mut emit = drop;
     let before = allocations::of_all_threads();
-    trial.run(&mut Ledger::new(&mut emit)).unwrap();
+    trial.run(&mut EventSink::new(&mut emit)).unwrap();
     allocations::of_all_threads() - before
 }
 

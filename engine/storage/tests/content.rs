@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use storage::workload::{Workload, ALL};
 use wire::{Failure, FailureKind};
@@ -30,11 +30,11 @@ fn execute(
     let mut parameters: Map<String, Value> = smoke.as_object().unwrap().clone();
     parameters.extend(changes.as_object().unwrap().clone());
     let mut emit = |_| {};
-    let mut ledger = Ledger::new(&mut emit);
+    let mut event_sink = EventSink::new(&mut emit);
     workload
         .plan(&parameters, directory)?
-        .run(&mut ledger)
-        .map(|()| ledger.totals.counters)
+        .run(&mut event_sink)
+        .map(|()| event_sink.totals.counters)
 }
 
 /// In memory, so that what others read from a disk does not contradict the declared access.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kit::ledger::Totals;
-use kit::{Ledger, Trial};
+use kit::event_sink::Totals;
+use kit::{EventSink, Trial};
 use serde_json::Value;
 use wire::{Card, Event, Failure, Sample};
 
@@ -23,9 +23,9 @@ impl Taken {
     pub fn of(trial: Box<dyn Trial>) -> Result<Self, Failure> {
         let mut events = Vec::new();
         let mut emit = |event| events.push(event);
-        let mut ledger = Ledger::new(&mut emit);
-        trial.run(&mut ledger)?;
-        let totals = ledger.totals;
+        let mut event_sink = EventSink::new(&mut emit);
+        trial.run(&mut event_sink)?;
+        let totals = event_sink.totals;
         Ok(Self { events, totals })
     }
 

@@ -7,7 +7,7 @@ use wire::{Failure, FailureKind};
 
 use super::{Content, Shares, PAGE_BYTES};
 use crate::failure::{failure, no_memory};
-use crate::Ledger;
+use crate::EventSink;
 
 /// Two periods and more, so that what repeats is seen.
 const SAMPLE_BYTES: usize = 8 << 20;
@@ -17,7 +17,7 @@ const EXTENT_BYTES: usize = 128 << 10;
 /// the first of each duplicate is none.
 const TOLERANCE: f64 = 0.03;
 
-/// Measures the shares of `content`, hands them to the ledger, and holds them against `asked`.
+/// Measures the shares of `content`, hands them to the event sink, and holds them against `asked`.
 ///
 /// # Errors
 /// `HostLacks` memory; `Verification`, naming the share that is off.
@@ -25,7 +25,7 @@ pub fn check(
     content: &Content,
     asked: Shares,
     record_bytes: usize,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
     let found = measure(&sample(content, record_bytes).map_err(no_memory)?);
     for (name, asked, found) in [
@@ -34,7 +34,7 @@ pub fn check(
     ] {
         let counter = format!("content_{name}_permille");
         let permille = (found * 1_000.0).round() as u64;
-        ledger.totals.counters.insert(counter, permille);
+        event_sink.totals.counters.insert(counter, permille);
         if (found - asked).abs() > TOLERANCE {
             let message = format!(
                 "parameter \"content\": of what would be written, {found:.3} is {name}, not \
@@ -97,11 +97,11 @@ mod tests {
             };
             let content = Content::mixed(record_bytes, asked).unwrap();
             let mut emit = |_| {};
-            let mut ledger = Ledger::new(&mut emit);
-            check(&content, asked, record_bytes, &mut ledger).unwrap_or_else(|failure| {
+            let mut event_sink = EventSink::new(&mut emit);
+            check(&content, asked, record_bytes, &mut event_sink).unwrap_or_else(|failure| {
                 panic!("{asked:?}: {}", failure.message);
             });
-            assert_eq!(ledger.totals.counters.len(), 2);
+            assert_eq!(event_sink.totals.counters.len(), 2);
         }
     }
 
@@ -119,7 +119,8 @@ mod tests {
             ),
         ] {
             let mut emit = |_| {};
-            let failure = check(&content, asked, 4_096, &mut Ledger::new(&mut emit)).unwrap_err();
+            let failure =
+                check(&content, asked, 4_096, &mut EventSink::new(&mut emit)).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Verification);
             assert!(failure.message.contains(share), "{}", failure.message);
         }

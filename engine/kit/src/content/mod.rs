@@ -16,7 +16,7 @@ pub use self::stamped::Stamped;
 use crate::buffers::Buffer;
 use crate::failure::no_memory;
 use crate::mt64::Mt64;
-use crate::Ledger;
+use crate::EventSink;
 
 /// One word per page is what classic verification looks at.
 pub const PAGE_BYTES: usize = 4_096;
@@ -123,17 +123,17 @@ impl Content {
     }
 
     /// As [`Content::mixed`]; the shares are measured in a sample of it, and what was found goes
-    /// to the ledger.
+    /// to the event sink.
     ///
     /// # Errors
     /// `HostLacks` memory; `Verification` when the shares are not what they should be.
     pub fn checked(
         record_bytes: usize,
         shares: Shares,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<Self, Failure> {
         let content = Self::mixed(record_bytes, shares).map_err(no_memory)?;
-        check::check(&content, shares, record_bytes, ledger)?;
+        check::check(&content, shares, record_bytes, event_sink)?;
         Ok(content)
     }
 

@@ -13,7 +13,7 @@ use wire::Failure;
 
 use super::{Content, Stamped};
 use crate::failure::no_memory;
-use crate::Ledger;
+use crate::EventSink;
 
 /// Shares of what is written, 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,19 +70,19 @@ impl<F: Copy> Filling<F> {
     }
 
     /// The content of records of `record_bytes`, those with a name made by `named`. Shares are
-    /// measured in a sample of it, and what was found goes to the ledger.
+    /// measured in a sample of it, and what was found goes to the event sink.
     ///
     /// # Errors
     /// `HostLacks` memory; `Verification` when the shares are not what they should be.
     pub fn content(
         self,
         record_bytes: usize,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
         named: impl FnOnce(F) -> io::Result<Content>,
     ) -> Result<Content, Failure> {
         match self {
             Self::Named(fill) => named(fill).map_err(no_memory),
-            Self::Shares(shares) => Content::checked(record_bytes, shares, ledger),
+            Self::Shares(shares) => Content::checked(record_bytes, shares, event_sink),
         }
     }
 }

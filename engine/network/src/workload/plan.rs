@@ -1,6 +1,6 @@
 //! From parameters to a trial, for workloads that share parameters and the way they are executed.
 
-use kit::{params, Ledger, Trial};
+use kit::{params, EventSink, Trial};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
@@ -31,7 +31,12 @@ pub trait Family: Copy + 'static {
     ///
     /// # Errors
     /// See [`Trial::run`].
-    fn run(&self, params: &Self::Params, far: &FarEnd, ledger: &mut Ledger) -> Result<(), Failure>;
+    fn run(
+        &self,
+        params: &Self::Params,
+        far: &FarEnd,
+        event_sink: &mut EventSink,
+    ) -> Result<(), Failure>;
 }
 
 /// The schema of the parameters that mean something to `workload`.
@@ -97,8 +102,8 @@ impl<F: Family> Trial for Plan<F> {
         F::most_threads(&self.params) as usize
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        self.workload.run(&self.params, &self.far, ledger)
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
+        self.workload.run(&self.params, &self.far, event_sink)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use kit::histogram::Histogram;
-use kit::{Ledger, OperationProbe, PassProbe, Probe};
+use kit::{EventSink, OperationProbe, PassProbe, Probe};
 use wire::{Failure, FarEnd, Network, Timing};
 
 use super::measures::{self, Figures};
@@ -32,7 +32,7 @@ pub fn run(
     workload: RequestResponse,
     params: &Params,
     end: &FarEnd,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
     let mut far = ServerConnection::open(end)?;
     let cells = params.cells();
@@ -40,7 +40,7 @@ pub fn run(
     let _placement = Placement::take("near", &params.near.placement(), threads)?;
     let count = cells.len() as f64;
     for (done, cell) in cells.into_iter().enumerate() {
-        ledger.progress(done as f64 / count, cell.label());
+        event_sink.progress(done as f64 / count, cell.label());
         let walk = Walk {
             workload,
             params,
@@ -48,8 +48,8 @@ pub fn run(
             local: end.local,
         };
         match params.timing {
-            Timing::Pass => walk.measure::<PassProbe>(&mut far, ledger)?,
-            Timing::Operation => walk.measure::<OperationProbe>(&mut far, ledger)?,
+            Timing::Pass => walk.measure::<PassProbe>(&mut far, event_sink)?,
+            Timing::Operation => walk.measure::<OperationProbe>(&mut far, event_sink)?,
         }
     }
     Ok(())
@@ -67,7 +67,7 @@ impl Walk<'_> {
     fn measure<P: Probe + Default + Send>(
         &self,
         far: &mut ServerConnection,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<(), Failure> {
         let transport = self.workload.transport;
         let local = LocalPart {
@@ -97,12 +97,12 @@ impl Walk<'_> {
                 measured
             }
         };
-        self.tell(measured, ledger);
+        self.tell(measured, event_sink);
         Ok(())
     }
 
-    /// What was found, for the ledger.
-    fn tell(&self, measured: Measurement, ledger: &mut Ledger) {
+    /// What was found, for the event sink.
+    fn tell(&self, measured: Measurement, event_sink: &mut EventSink) {
         let reading = &measured.near.outcome.reading;
         let Cell { size, burst, flows } = self.cell;
         let mut near = measured.near.side.clone();
@@ -126,18 +126,18 @@ impl Walk<'_> {
             },
         };
         for sample in measures::samples(&figures) {
-            ledger.sample(sample);
+            event_sink.sample(sample);
         }
-        self.weigh_pace(reading, ledger);
+        self.weigh_pace(reading, event_sink);
         let connections = [measured.near.connections, measured.far.connections].concat();
-        ledger.add_network(reading, Network { near, far }, connections);
+        event_sink.add_network(reading, Network { near, far }, connections);
     }
 
     /// Requests that were due and never sent have no latency: that must be said.
-    fn weigh_pace(&self, reading: &kit::Reading, ledger: &mut Ledger) {
+    fn weigh_pace(&self, reading: &kit::Reading, event_sink: &mut EventSink) {
         let reached = reading.operations_per_s();
         match self.params.rate {
-            Some(rate) if reached < KEPT_MIN * rate => ledger.warning(
+            Some(rate) if reached < KEPT_MIN * rate => event_sink.warning(
                 "rate-not-kept",
                 format!("{rate} requests per second were due, {reached:.1} were answered"),
                 Some("the latencies are those of an overloaded system; use a lower rate"),

@@ -10,7 +10,7 @@ mod measures;
 mod params;
 mod run;
 
-use kit::{Ledger, Trial};
+use kit::{EventSink, Trial};
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, FarEnd, TargetKind, Timing};
 
@@ -148,8 +148,13 @@ impl Family for Stream {
         params.near.most_threads(&params.flows)
     }
 
-    fn run(&self, params: &Params, far: &FarEnd, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(*self, params, far, ledger)
+    fn run(
+        &self,
+        params: &Params,
+        far: &FarEnd,
+        event_sink: &mut EventSink,
+    ) -> Result<(), Failure> {
+        run::run(*self, params, far, event_sink)
     }
 }
 

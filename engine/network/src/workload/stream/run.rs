@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use kit::team::{Finish, Member};
-use kit::{Ledger, OperationProbe, PassProbe, Probe};
+use kit::{EventSink, OperationProbe, PassProbe, Probe};
 use wire::{Failure, FarEnd, Network, Side, Timing};
 
 use super::measures::{self, Figures};
@@ -32,7 +32,7 @@ pub fn run(
     stream: Stream,
     params: &Params,
     far: &FarEnd,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
     let file = params.open_file()?;
     let mut far = ServerConnection::open(far)?;
@@ -41,7 +41,7 @@ pub fn run(
     let threads = params.near.most_threads(&params.flows);
     let _placement = Placement::take("near", &params.near.placement(), threads)?;
     for (done, cell) in cells.into_iter().enumerate() {
-        ledger.progress(done as f64 / count, cell.label());
+        event_sink.progress(done as f64 / count, cell.label());
         let walk = Walk {
             stream,
             params,
@@ -49,8 +49,8 @@ pub fn run(
             file: file.as_ref(),
         };
         match params.timing {
-            Timing::Pass => walk.measure::<PassProbe>(&mut far, ledger)?,
-            Timing::Operation => walk.measure::<OperationProbe>(&mut far, ledger)?,
+            Timing::Pass => walk.measure::<PassProbe>(&mut far, event_sink)?,
+            Timing::Operation => walk.measure::<OperationProbe>(&mut far, event_sink)?,
         }
     }
     Ok(())
@@ -68,7 +68,7 @@ impl Walk<'_> {
     fn measure<P: Probe + Default + std::marker::Send>(
         &self,
         far: &mut ServerConnection,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<(), Failure> {
         let (send, receive) = (self.send(), self.receive());
         let (role, finish) = match self.stream.direction {
@@ -91,12 +91,12 @@ impl Walk<'_> {
             }
         };
         let measured = far.measure::<P, _>(&self.work(role), &local, work)?;
-        self.tell(&measured, ledger);
+        self.tell(&measured, event_sink);
         Ok(())
     }
 
-    /// Everything that was measured, to the ledger.
-    fn tell(&self, measured: &Measurement, ledger: &mut Ledger) {
+    /// Everything that was measured, to the event sink.
+    fn tell(&self, measured: &Measurement, event_sink: &mut EventSink) {
         let reading = &measured.near.outcome.reading;
         let mut near = measured.near.side.clone();
         let mut far = measured.far.side.clone();
@@ -135,12 +135,12 @@ impl Walk<'_> {
                 work: receiver.received_bytes,
             },
         };
-        self.weigh_pace(&figures, ledger);
+        self.weigh_pace(&figures, event_sink);
         for sample in measures::samples(&figures) {
-            ledger.sample(sample);
+            event_sink.sample(sample);
         }
         let connections = [&measured.near.connections[..], &measured.far.connections].concat();
-        ledger.add_network(reading, Network { near, far }, connections);
+        event_sink.add_network(reading, Network { near, far }, connections);
     }
 
     /// One call may have moved several datagrams; all have one size.
@@ -150,10 +150,10 @@ impl Walk<'_> {
         side.receives = side.received_bytes / message;
     }
 
-    fn weigh_pace(&self, figures: &Figures, ledger: &mut Ledger) {
+    fn weigh_pace(&self, figures: &Figures, event_sink: &mut EventSink) {
         let reached = figures.sender.sent_bytes as f64 / figures.effort.elapsed_s;
         match self.params.rate {
-            Some(rate) if reached < KEPT_MIN * rate => ledger.warning(
+            Some(rate) if reached < KEPT_MIN * rate => event_sink.warning(
                 "rate-not-kept",
                 format!("{rate} bytes per second were to be sent, {reached:.1} were"),
                 Some("the path or this host is slower than that; use a lower rate"),

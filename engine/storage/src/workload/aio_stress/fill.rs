@@ -3,7 +3,7 @@
 
 use kit::content::{Filling, Stamped};
 use kit::failure::no_memory;
-use kit::{Buffer, Content, Ledger};
+use kit::{Buffer, Content, EventSink};
 use wire::Failure;
 
 use super::params::Fill;
@@ -29,7 +29,7 @@ impl Pattern {
     pub fn new(
         content: Filling<Fill>,
         record_bytes: usize,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<Self, Failure> {
         let size_bytes = PERIOD_BYTES + record_bytes;
         let mut memory = Buffer::new(size_bytes).map_err(no_memory)?;
@@ -38,7 +38,7 @@ impl Pattern {
             Filling::Named(Fill::Zeroes) => {}
             Filling::Named(Fill::Letter) => memory.fill(LETTER),
             Filling::Shares(shares) => {
-                mixed = Some(Content::checked(record_bytes, shares, ledger)?);
+                mixed = Some(Content::checked(record_bytes, shares, event_sink)?);
             }
             Filling::Named(Fill::Random) => {
                 let period = Content::random(PERIOD_BYTES).map_err(no_memory)?;
@@ -80,7 +80,7 @@ mod tests {
         Pattern::new(
             Filling::Named(fill),
             record_bytes,
-            &mut Ledger::new(&mut emit),
+            &mut EventSink::new(&mut emit),
         )
         .unwrap()
     }

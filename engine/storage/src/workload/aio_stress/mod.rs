@@ -25,7 +25,7 @@ mod worker;
 
 use std::path::{Path, PathBuf};
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Timing};
 
@@ -118,17 +118,17 @@ impl Trial for Plan {
         self.params.threads as usize
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
         if self.idle_threads > 0 {
             let used = self.params.threads;
             let asked = used + self.idle_threads;
-            ledger.warning(
+            event_sink.warning(
                 "threads-left-out",
                 format!("threads share neither files nor contexts; {used} of {asked} work"),
                 Some("use more files or contexts"),
             );
         }
-        run::run(&self.params, &self.directory, ledger)
+        run::run(&self.params, &self.directory, event_sink)
     }
 }
 

@@ -8,7 +8,7 @@ use kit::failure::{failure, interrupted, no_memory};
 use kit::histogram::Histogram;
 use kit::mt64::Mt64;
 use kit::team::{self, Finish};
-use kit::{stop, Ledger, OperationProbe};
+use kit::{stop, EventSink, OperationProbe};
 use rustix::fs::{Mode, OFlags};
 use wire::{Failure, FailureKind};
 
@@ -30,15 +30,15 @@ use crate::workload::region::{BoundaryCalls, Phase};
 ///
 /// # Errors
 /// See [`crate::workload::Trial::run`].
-pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+pub fn run(params: &Params, directory: &Path, event_sink: &mut EventSink) -> Result<(), Failure> {
     match params.backend {
         BackendName::Libaio => {
             let mut evidence = Evidence::new(params.access, directory);
             let some = Some(&mut evidence);
-            let walked = walk::<_, Context>(&Sync, params, directory, some, ledger);
-            evidence.end_trial(walked, ledger)
+            let walked = walk::<_, Context>(&Sync, params, directory, some, event_sink);
+            evidence.end_trial(walked, event_sink)
         }
-        BackendName::Null => walk::<_, Nowhere>(&Null, params, directory, None, ledger),
+        BackendName::Null => walk::<_, Nowhere>(&Null, params, directory, None, event_sink),
     }
 }
 
@@ -47,7 +47,7 @@ fn walk<B: Backend, D: Disk>(
     params: &Params,
     directory: &Path,
     mut evidence: Option<&mut Evidence>,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
     let cells = params.cells();
     let stages = (cells.len() * params.stages.len()) as f64;
@@ -62,7 +62,7 @@ fn walk<B: Backend, D: Disk>(
             files[0].settle_file_system()?;
         }
         // Declared before the workers, whose requests may be in flight until they are dropped.
-        let pattern = Pattern::new(params.content, cell.record.bytes() as usize, ledger)?;
+        let pattern = Pattern::new(params.content, cell.record.bytes() as usize, event_sink)?;
         let reads = params.stages.iter().any(|stage| !stage.is_write());
         let complete = || {
             let mut numbered = (0..).zip(&files).filter(|_| reads);
@@ -75,10 +75,16 @@ fn walk<B: Backend, D: Disk>(
         for &phase in params.stages.iter() {
             let Cell { record, depth } = cell;
             let what = format!("{}, record {record}, depth {depth}", phase.region().label);
-            ledger.progress(done / stages, what);
+            event_sink.progress(done / stages, what);
             let stage = stage(params, cell, phase, &pattern);
             let paths = files.iter().map(Scratch::path);
-            measure((&stage, paths), cell, &mut workers, &mut evidence, ledger)?;
+            measure(
+                (&stage, paths),
+                cell,
+                &mut workers,
+                &mut evidence,
+                event_sink,
+            )?;
             if phase == Phase::Write && stage.finish == Finish::Stonewall {
                 complete()?;
             }
@@ -204,7 +210,7 @@ fn measure<'p, D: Disk>(
     cell: Cell,
     workers: &mut [Worker<D>],
     evidence: &mut Option<&mut Evidence>,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
     let is_write = stage.phase.is_write();
     let outcome = Evidence::around(
@@ -227,9 +233,9 @@ fn measure<'p, D: Disk>(
         assert_eq!(reading.operations, requests);
     }
     assert_eq!(reading.bytes, reading.operations * cell.record.bytes());
-    ledger.add(reading);
+    event_sink.add(reading);
     let parts = || outcome.shares.iter().map(|share| &share.value);
-    let submits = sum_up(phase, parts(), ledger);
+    let submits = sum_up(phase, parts(), event_sink);
     let mut calls = BoundaryCalls::new();
     parts().for_each(|part| calls.merge(&part.calls));
     let drained_ns = parts().map(|part| part.drained_ns).max().unwrap_or(0);
@@ -241,7 +247,7 @@ fn measure<'p, D: Disk>(
         submits: &submits.to_wire().expect("every stage submits something"),
     };
     for sample in samples(cell, &measured) {
-        ledger.sample(sample);
+        event_sink.sample(sample);
     }
     Ok(())
 }
@@ -250,16 +256,16 @@ fn measure<'p, D: Disk>(
 fn sum_up<'a>(
     phase: Phase,
     parts: impl Iterator<Item = &'a Part>,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Histogram {
     let mut submits = Histogram::new();
     for part in parts {
         submits.merge(&part.submits);
-        let sum = &mut ledger.totals.checksum;
+        let sum = &mut event_sink.totals.checksum;
         *sum = sum.wrapping_add(part.checksum);
     }
     let counter = format!("{}_submits", phase.region().name);
-    *ledger.totals.counters.entry(counter).or_default() += submits.count();
+    *event_sink.totals.counters.entry(counter).or_default() += submits.count();
     submits
 }
 

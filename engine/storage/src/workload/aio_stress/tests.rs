@@ -1,6 +1,6 @@
 //! The workload as the engine sees it, on a real directory.
 
-use kit::ledger::Totals;
+use kit::event_sink::Totals;
 use serde_json::json;
 use wire::{Event, FailureKind, Sample};
 
@@ -29,9 +29,9 @@ fn taken(parameters: Value) -> Taken {
         _ => {}
     };
     let plan = AioStress.plan(parameters.as_object().unwrap(), directory.path());
-    let mut ledger = Ledger::new(&mut emit);
-    plan.unwrap().run(&mut ledger).unwrap();
-    let totals = ledger.totals;
+    let mut event_sink = EventSink::new(&mut emit);
+    plan.unwrap().run(&mut event_sink).unwrap();
+    let totals = event_sink.totals;
     assert_eq!(directory.path().read_dir().unwrap().count(), 0);
     Taken {
         samples,
@@ -109,7 +109,7 @@ fn what_a_stonewall_left_unwritten_is_there_when_it_is_read() {
             _ => {}
         };
         let plan = AioStress.plan(parameters.as_object().unwrap(), directory.path());
-        plan.unwrap().run(&mut Ledger::new(&mut emit)).unwrap();
+        plan.unwrap().run(&mut EventSink::new(&mut emit)).unwrap();
         for name in ["a", "b"] {
             let kept = directory.path().join(name).metadata().unwrap();
             assert_eq!(kept.len(), FILE_BYTES, "{name}");
@@ -160,7 +160,7 @@ fn the_files_of_the_last_cell_are_kept_where_that_is_asked_for() {
         "stages": "write",
     });
     let plan = AioStress.plan(parameters.as_object().unwrap(), directory.path());
-    plan.unwrap().run(&mut Ledger::new(&mut |_| {})).unwrap();
+    plan.unwrap().run(&mut EventSink::new(&mut |_| {})).unwrap();
     for name in ["a", "b"] {
         let kept = directory.path().join(name).metadata().unwrap();
         assert_eq!(kept.len(), 64 << 10);

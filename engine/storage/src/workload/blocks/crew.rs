@@ -8,7 +8,7 @@ use kit::failure::{interrupted, no_memory};
 use kit::pace::Pace;
 use kit::place::unshare_descriptors;
 use kit::team::{self, Finish, Member};
-use kit::{stop, Content, Ledger, Probe, Reading, Size};
+use kit::{stop, Content, EventSink, Probe, Reading, Size};
 use rustix::fs::{Mode, OFlags};
 use wire::{AccessKind, Failure};
 
@@ -83,12 +83,12 @@ where
         files: Files,
         cell: Cell,
         evidence: &mut Option<&mut Evidence>,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<Self, Failure> {
         let block_bytes = cell.block.bytes() as usize;
         let content = files
             .content
-            .content(block_bytes, ledger, |fill| match fill {
+            .content(block_bytes, event_sink, |fill| match fill {
                 Fill::Zeroes => Content::uniform(block_bytes, 0),
                 Fill::Random => Content::random(block_bytes),
             })?;
@@ -142,7 +142,7 @@ where
     }
 
     /// All threads execute `task`, each with its own `steps`; evidence is gathered
-    /// around it, and the sums go to the ledger.
+    /// around it, and the sums go to the event sink.
     ///
     /// # Errors
     /// The first failure of a thread; `Access`.
@@ -151,7 +151,7 @@ where
         task: &Task,
         steps: impl Fn(usize) -> S + Sync,
         evidence: &mut Option<&mut Evidence>,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<Outcome, Failure>
     where
         C: Channel,
@@ -172,7 +172,7 @@ where
                 },
             )?;
             let parts = outcome.shares.iter().map(|share| &share.value);
-            Ok(self.sum_up(outcome.reading, parts, ledger))
+            Ok(self.sum_up(outcome.reading, parts, event_sink))
         };
         Evidence::around(evidence, files, work, |outcome| {
             [Some(outcome.reads.bytes), Some(outcome.writes.bytes)]
@@ -183,7 +183,7 @@ where
         &self,
         all: Reading,
         parts: impl Iterator<Item = &'p Part<P>>,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Outcome {
         let mut directed = Directed::<P>::default();
         directed.start_at(0);
@@ -191,11 +191,11 @@ where
         for part in parts {
             directed.merge(&part.probe);
             calls.merge(&part.calls);
-            let sum = &mut ledger.totals.checksum;
+            let sum = &mut event_sink.totals.checksum;
             *sum = sum.wrapping_add(part.checksum);
-            count_grants(&part.granted, &mut missing, ledger);
+            count_grants(&part.granted, &mut missing, event_sink);
         }
-        warn_of(&missing, ledger);
+        warn_of(&missing, event_sink);
         let outcome = Outcome {
             reads: directed.reads.finish_at(all.elapsed_ns),
             writes: directed.writes.finish_at(all.elapsed_ns),
@@ -208,15 +208,19 @@ where
         assert_eq!(reads.operations + writes.operations, all.operations);
         assert_eq!(reads.bytes + writes.bytes, all.bytes);
         assert_eq!(all.bytes, all.operations * self.cell.block.bytes());
-        ledger.add(all);
+        event_sink.add(all);
         outcome
     }
 }
 
 /// How many queues were granted what, and what some of them were not.
-fn count_grants(granted: &[Grant], missing: &mut BTreeSet<&str>, ledger: &mut Ledger) {
+fn count_grants(granted: &[Grant], missing: &mut BTreeSet<&str>, event_sink: &mut EventSink) {
     for &(name, is_granted) in granted {
-        let counter = ledger.totals.counters.entry(name.to_owned()).or_default();
+        let counter = event_sink
+            .totals
+            .counters
+            .entry(name.to_owned())
+            .or_default();
         *counter += u64::from(is_granted);
         if !is_granted {
             missing.insert(name);
@@ -224,12 +228,12 @@ fn count_grants(granted: &[Grant], missing: &mut BTreeSet<&str>, ledger: &mut Le
     }
 }
 
-fn warn_of(missing: &BTreeSet<&str>, ledger: &mut Ledger) {
+fn warn_of(missing: &BTreeSet<&str>, event_sink: &mut EventSink) {
     if missing.is_empty() {
         return;
     }
     let names: Vec<&str> = missing.iter().copied().collect();
-    ledger.warning(
+    event_sink.warning(
         "not-granted",
         format!("this host did not grant {}", names.join(", ")),
         Some("a newer kernel, or a higher limit of locked memory, would make it faster"),

@@ -10,7 +10,7 @@ pub mod params;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use kit::{Ledger, OperationProbe, PassProbe, Probe};
+use kit::{EventSink, OperationProbe, PassProbe, Probe};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use wire::{Failure, Timing};
@@ -88,34 +88,34 @@ impl<P: Primitive> Trial for Plan<P> {
     }
 
     /// The one switch: from the names of backend and timing to the loops compiled for them.
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
         match self.params.common().backend {
-            BackendName::Sync => self.observed::<Single<Sync>>(ledger),
-            BackendName::Mmap => self.observed::<Single<Mmap>>(ledger),
-            BackendName::Libaio => self.observed::<Queued<Libaio>>(ledger),
-            BackendName::Uring => self.observed::<Queued<Uring>>(ledger),
-            BackendName::Null => self.timed::<_, Single<Null>>(&Null, None, ledger),
+            BackendName::Sync => self.observed::<Single<Sync>>(event_sink),
+            BackendName::Mmap => self.observed::<Single<Mmap>>(event_sink),
+            BackendName::Libaio => self.observed::<Queued<Libaio>>(event_sink),
+            BackendName::Uring => self.observed::<Queued<Uring>>(event_sink),
+            BackendName::Null => self.timed::<_, Single<Null>>(&Null, None, event_sink),
         }
     }
 }
 
 impl<P: Primitive> Plan<P> {
     /// With evidence for the declared access.
-    fn observed<C: Channel>(&self, ledger: &mut Ledger) -> Result<(), Failure> {
+    fn observed<C: Channel>(&self, event_sink: &mut EventSink) -> Result<(), Failure> {
         let mut evidence = Evidence::new(self.params.common().access, &self.directory);
-        let walked = self.timed::<_, C>(&Sync, Some(&mut evidence), ledger);
-        evidence.end_trial(walked, ledger)
+        let walked = self.timed::<_, C>(&Sync, Some(&mut evidence), event_sink);
+        evidence.end_trial(walked, event_sink)
     }
 
     fn timed<B: Backend + std::marker::Sync, C: Channel>(
         &self,
         backend: &B,
         evidence: Option<&mut Evidence>,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<(), Failure> {
         match self.params.common().timing {
-            Timing::Pass => self.walk::<B, C, PassProbe>(backend, evidence, ledger),
-            Timing::Operation => self.walk::<B, C, OperationProbe>(backend, evidence, ledger),
+            Timing::Pass => self.walk::<B, C, PassProbe>(backend, evidence, event_sink),
+            Timing::Operation => self.walk::<B, C, OperationProbe>(backend, evidence, event_sink),
         }
     }
 
@@ -125,7 +125,7 @@ impl<P: Primitive> Plan<P> {
         &self,
         backend: &B,
         mut evidence: Option<&mut Evidence>,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<(), Failure>
     where
         B: Backend + std::marker::Sync,
@@ -142,7 +142,7 @@ impl<P: Primitive> Plan<P> {
         };
         for (index, cell) in cells.into_iter().enumerate() {
             let directory = &self.directory;
-            let crew = Crew::new(backend, directory, files, cell, &mut evidence, ledger)?;
+            let crew = Crew::new(backend, directory, files, cell, &mut evidence, event_sink)?;
             if self.params.lays_out() {
                 crew.lay_out()?;
             }
@@ -153,7 +153,7 @@ impl<P: Primitive> Plan<P> {
                 done: (index * self.params.regions()) as f64 / regions,
                 each: 1.0 / regions,
                 evidence: &mut evidence,
-                ledger,
+                event_sink,
                 loops: PhantomData,
             })?;
         }
@@ -171,7 +171,7 @@ pub struct Site<'s, 'e, 'l, B: Backend, C, P> {
     each: f64,
     evidence: &'s mut Option<&'e mut Evidence>,
     /// Takes samples and warnings.
-    pub ledger: &'s mut Ledger<'l>,
+    pub event_sink: &'s mut EventSink<'l>,
     loops: PhantomData<(C, P)>,
 }
 
@@ -214,9 +214,10 @@ where
         task: &Task,
         steps: impl Fn(usize) -> S + std::marker::Sync,
     ) -> Result<Outcome, Failure> {
-        self.ledger.progress(self.done, label);
+        self.event_sink.progress(self.done, label);
         self.done += self.each;
-        let (evidence, ledger) = (&mut *self.evidence, &mut *self.ledger);
-        self.crew.perform::<C, P, S>(task, steps, evidence, ledger)
+        let (evidence, event_sink) = (&mut *self.evidence, &mut *self.event_sink);
+        self.crew
+            .perform::<C, P, S>(task, steps, evidence, event_sink)
     }
 }

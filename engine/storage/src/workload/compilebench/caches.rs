@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kit::device::Counters;
 use kit::failure::{failure, io_failure};
-use kit::{program, Device, Ledger};
+use kit::{program, Device, EventSink};
 use wire::{Failure, FailureKind};
 
 use super::params::{BackendName, Fill, Params};
@@ -45,7 +45,11 @@ impl Caches {
     ///
     /// # Errors
     /// `HostLacks` when they may not.
-    pub fn new(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<Self, Failure> {
+    pub fn new(
+        params: &Params,
+        directory: &Path,
+        event_sink: &mut EventSink,
+    ) -> Result<Self, Failure> {
         let mut caches = Self {
             directory: None,
             device: None,
@@ -67,7 +71,7 @@ impl Caches {
             let granted = OpenOptions::new().write(true).open(DROP_CACHES);
             granted
                 .map(drop)
-                .or_else(|error| caches.refused(&error, ledger))?;
+                .or_else(|error| caches.refused(&error, event_sink))?;
         }
         Ok(caches)
     }
@@ -91,7 +95,7 @@ impl Caches {
     ///
     /// # Errors
     /// Those of syncfs(2); `HostLacks` when caches cannot be dropped.
-    pub fn settle(&mut self, settle: Settle, ledger: &mut Ledger) -> Result<(), Failure> {
+    pub fn settle(&mut self, settle: Settle, event_sink: &mut EventSink) -> Result<(), Failure> {
         if settle != Settle::AsIs {
             self.sync()?;
         }
@@ -102,7 +106,7 @@ impl Caches {
                     program::fetch();
                     self.dropped += 1;
                 }
-                Err(error) => self.refused(&error, ledger)?,
+                Err(error) => self.refused(&error, event_sink)?,
             }
         }
         Ok(())
@@ -122,7 +126,7 @@ impl Caches {
         step: &Step,
         bytes: u64,
         around: [Option<Counters>; 2],
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<(), Failure> {
         let [Some(before), Some(after)] = around else {
             self.reads.unverified += 1;
@@ -147,14 +151,14 @@ impl Caches {
             step.tree
         );
         if self.is_tolerant {
-            ledger.warning("warm_read", message, None);
+            event_sink.warning("warm_read", message, None);
             return Ok(());
         }
         Err(failure(FailureKind::Access, message))
     }
 
     /// Says what was granted and found.
-    pub fn report(&self, ledger: &mut Ledger) {
+    pub fn report(&self, event_sink: &mut EventSink) {
         let Reads {
             from_device,
             from_cache,
@@ -166,7 +170,7 @@ impl Caches {
             ("trees_read_from_cache", from_cache),
             ("trees_read_unverified", unverified),
         ] {
-            ledger.totals.counters.insert(name.to_owned(), count);
+            event_sink.totals.counters.insert(name.to_owned(), count);
         }
         if self.is_dropping && unverified > 0 {
             let reason = match self.device {
@@ -177,16 +181,16 @@ impl Caches {
                 "caches were dropped, but {unverified} reads of trees cannot be confirmed to have \
                  come from the device: {reason}"
             );
-            ledger.warning("cold_read_unverified", message, None);
+            event_sink.warning("cold_read_unverified", message, None);
         }
     }
 
     /// Caches cannot be dropped: the end, or, as in the original, said once and not tried again.
-    fn refused(&mut self, error: &io::Error, ledger: &mut Ledger) -> Result<(), Failure> {
+    fn refused(&mut self, error: &io::Error, event_sink: &mut EventSink) -> Result<(), Failure> {
         self.is_dropping = false;
         let message = format!("the caches of this host cannot be dropped ({DROP_CACHES}: {error})");
         if self.is_tolerant {
-            ledger.warning("warm_caches", message, Some("run as root"));
+            event_sink.warning("warm_caches", message, Some("run as root"));
             return Ok(());
         }
         let message = format!(

@@ -34,7 +34,7 @@ mod worker;
 
 use std::path::{Path, PathBuf};
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Timing};
 
@@ -132,8 +132,8 @@ impl Trial for Plan {
         Timing::Operation
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(&self.params, self.sets, &self.directory, ledger)
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
+        run::run(&self.params, self.sets, &self.directory, event_sink)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kit::failure::failure;
 use kit::gauges::own_cpu;
-use kit::{clock, Ledger, OperationProbe, Probe, Reading};
+use kit::{clock, EventSink, OperationProbe, Probe, Reading};
 use wire::{Failure, FailureKind};
 
 use super::caches::Caches;
@@ -31,15 +31,15 @@ pub fn run(
     params: &Params,
     sets: Sets,
     directory: &Path,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
     match params.backend {
         BackendName::Stdio => {
             let streams = Stdio { buffer_bytes: None };
-            conduct::<_, OnDisk>(streams, params, sets, directory, ledger)
+            conduct::<_, OnDisk>(streams, params, sets, directory, event_sink)
         }
-        BackendName::Sync => conduct::<_, OnDisk>(Sync, params, sets, directory, ledger),
-        BackendName::Null => conduct::<_, Imagined>(Null, params, sets, directory, ledger),
+        BackendName::Sync => conduct::<_, OnDisk>(Sync, params, sets, directory, event_sink),
+        BackendName::Null => conduct::<_, Imagined>(Null, params, sets, directory, event_sink),
     }
 }
 
@@ -48,12 +48,12 @@ fn conduct<B: Backend, N: NameSpace>(
     params: &Params,
     mut sets: Sets,
     directory: &Path,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
-    let caches = Caches::new(params, directory, ledger)?;
+    let caches = Caches::new(params, directory, event_sink)?;
     let mut worker = Worker::<B, N>::new(backend, &sets, params, directory)?;
     if B::File::MOVES_DATA {
-        ledger.progress(0.0, "finding the order of files");
+        event_sink.progress(0.0, "finding the order of files");
         order::arrange(&mut worker, &mut sets, directory)?;
     }
     let mut choices = Choices::seeded(params.seed);
@@ -68,13 +68,13 @@ fn conduct<B: Backend, N: NameSpace>(
         tallies: Tallies::new(),
         probe: OperationProbe::new(),
     };
-    let outcome = site.perform_all(&steps, ledger);
-    site.report(ledger);
+    let outcome = site.perform_all(&steps, event_sink);
+    site.report(event_sink);
     outcome?;
     for sample in site.tallies.samples() {
-        ledger.sample(sample);
+        event_sink.sample(sample);
     }
-    ledger.progress(1.0, "removing trees");
+    event_sink.progress(1.0, "removing trees");
     site.trees.clear()
 }
 
@@ -91,18 +91,18 @@ struct Site<B, N> {
 }
 
 impl<B: Backend, N: NameSpace> Site<B, N> {
-    fn perform_all(&mut self, steps: &[Step], ledger: &mut Ledger) -> Result<(), Failure> {
+    fn perform_all(&mut self, steps: &[Step], event_sink: &mut EventSink) -> Result<(), Failure> {
         for (index, step) in steps.iter().enumerate() {
             let label = step.stage.description().label;
-            ledger.progress(index as f64 / steps.len() as f64, label);
-            self.perform(step, ledger)?;
+            event_sink.progress(index as f64 / steps.len() as f64, label);
+            self.perform(step, event_sink)?;
         }
         Ok(())
     }
 
-    fn perform(&mut self, step: &Step, ledger: &mut Ledger) -> Result<(), Failure> {
+    fn perform(&mut self, step: &Step, event_sink: &mut EventSink) -> Result<(), Failure> {
         let name = name_of(step.tree);
-        self.caches.settle(step.settle, ledger)?;
+        self.caches.settle(step.settle, event_sink)?;
         if step.action == Action::Create {
             if B::File::MOVES_DATA {
                 self.trees.make(&name)?;
@@ -114,7 +114,7 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
         self.worker.name_space.expect(contents, &self.sets);
         let before = self.caches.counters();
         let cpu = own_cpu();
-        let reading = self.region(step, &name, ledger)?;
+        let reading = self.region(step, &name, event_sink)?;
         self.tallies.spend(step.stage, own_cpu_since(cpu));
         check(step, &reading, expected)?;
         let latencies = self.probe.histogram();
@@ -122,13 +122,18 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
             .add(step.stage, &reading, expected.bytes, latencies);
         if step.action == Action::Read && B::File::MOVES_DATA {
             let around = [before, self.caches.counters()];
-            self.caches.weigh(step, reading.bytes, around, ledger)?;
+            self.caches.weigh(step, reading.bytes, around, event_sink)?;
         }
         self.follow(step, &name)
     }
 
-    /// One timed region. It ends in the ledger even if it fails.
-    fn region(&mut self, step: &Step, name: &str, ledger: &mut Ledger) -> Result<Reading, Failure> {
+    /// One timed region. It ends in the event sink even if it fails.
+    fn region(
+        &mut self,
+        step: &Step,
+        name: &str,
+        event_sink: &mut EventSink,
+    ) -> Result<Reading, Failure> {
         let (probe, caches, sets) = (&mut self.probe, &self.caches, &self.sets);
         let (outcome, reading) = self.worker.within(name, |worker| {
             // Not settled: there are thousands of regions, and only their sum is reported.
@@ -139,7 +144,7 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
             }
             Ok((outcome, probe.finish()))
         })?;
-        ledger.add(&reading);
+        event_sink.add(&reading);
         outcome.map(|()| reading)
     }
 
@@ -158,10 +163,10 @@ impl<B: Backend, N: NameSpace> Site<B, N> {
     }
 
     /// What can be said however the trial ended.
-    fn report(&self, ledger: &mut Ledger) {
-        ledger.totals.checksum ^= self.worker.checksum();
-        ledger.totals.counters.extend(self.tallies.counters());
-        self.caches.report(ledger);
+    fn report(&self, event_sink: &mut EventSink) {
+        event_sink.totals.checksum ^= self.worker.checksum();
+        event_sink.totals.counters.extend(self.tallies.counters());
+        self.caches.report(event_sink);
     }
 }
 

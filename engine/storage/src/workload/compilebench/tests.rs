@@ -26,10 +26,10 @@ fn execute_in(directory: &Path, changes: Value) -> Result<Done, Failure> {
             samples.push(sample);
         }
     };
-    let mut ledger = Ledger::new(&mut emit);
+    let mut event_sink = EventSink::new(&mut emit);
     let plan = Compilebench.plan(object, directory)?;
-    plan.run(&mut ledger)?;
-    let totals = ledger.totals;
+    plan.run(&mut event_sink)?;
+    let totals = event_sink.totals;
     Ok(Done {
         samples,
         counters: totals.counters,

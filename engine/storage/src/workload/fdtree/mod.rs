@@ -22,7 +22,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Timing};
 
@@ -105,8 +105,8 @@ impl Trial for Plan {
         Timing::Operation
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(&self.params, &self.root, ledger)
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
+        run::run(&self.params, &self.root, event_sink)
     }
 }
 

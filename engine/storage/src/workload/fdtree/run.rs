@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kit::{Ledger, OperationProbe, Probe};
+use kit::{EventSink, OperationProbe, Probe};
 use rustix::time::{clock_gettime, ClockId};
 use wire::Failure;
 
@@ -17,15 +17,21 @@ use crate::backend::{Null, Sync};
 ///
 /// # Errors
 /// See [`crate::workload::Trial::run`].
-pub fn run(params: &Params, root: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+pub fn run(params: &Params, root: &Path, event_sink: &mut EventSink) -> Result<(), Failure> {
     match (params.mode, params.backend) {
-        (Mode::InProcess, BackendName::Sync) => {
-            walk(SyscallExecutor::new(Sync, params)?, params, root, ledger)
-        }
-        (Mode::InProcess, BackendName::Null) => {
-            walk(SyscallExecutor::new(Null, params)?, params, root, ledger)
-        }
-        (Mode::Spawn, _) => walk(ProgramExecutor::find(params)?, params, root, ledger),
+        (Mode::InProcess, BackendName::Sync) => walk(
+            SyscallExecutor::new(Sync, params)?,
+            params,
+            root,
+            event_sink,
+        ),
+        (Mode::InProcess, BackendName::Null) => walk(
+            SyscallExecutor::new(Null, params)?,
+            params,
+            root,
+            event_sink,
+        ),
+        (Mode::Spawn, _) => walk(ProgramExecutor::find(params)?, params, root, event_sink),
     }
 }
 
@@ -33,7 +39,7 @@ fn walk<H: Executor>(
     mut executor: H,
     params: &Params,
     root: &Path,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
     let all: u64 = params.chosen().map(|phase| params.operations(phase)).sum();
     let mut tree = Tree {
@@ -45,14 +51,14 @@ fn walk<H: Executor>(
     let begun_s = now_s();
     let mut done = 0;
     for phase in params.chosen() {
-        ledger.progress(done as f64 / all as f64, phase.label());
+        event_sink.progress(done as f64 / all as f64, phase.label());
         let in_s = now_s() - begun_s;
         probe.start();
         let outcome = tree.perform(phase, &mut executor, &mut probe);
         let reading = probe.finish();
         let out_s = now_s() - begun_s;
-        ledger.add(&reading);
-        let counters = &mut ledger.totals.counters;
+        event_sink.add(&reading);
+        let counters = &mut event_sink.totals.counters;
         for (what, count) in [
             ("", reading.operations as i64),
             ("_in_s", in_s),
@@ -70,7 +76,7 @@ fn walk<H: Executor>(
             calendar_s: u64::try_from(out_s - in_s).unwrap_or_default(),
         };
         for sample in samples(&measured) {
-            ledger.sample(sample);
+            event_sink.sample(sample);
         }
     }
     tree.is_ours &= params.phases != Phases::Create;

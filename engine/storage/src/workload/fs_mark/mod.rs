@@ -25,7 +25,7 @@ mod worker;
 
 use std::path::{Path, PathBuf};
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Timing};
 
@@ -105,8 +105,8 @@ impl Trial for Plan {
         self.params.threads as usize
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(&self.params, &self.directory, ledger)
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
+        run::run(&self.params, &self.directory, event_sink)
     }
 }
 

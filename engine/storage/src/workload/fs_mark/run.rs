@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kit::failure::failure;
 use kit::team::{self, Finish, Outcome};
-use kit::{Content, Ledger, OperationProbe, Reading};
+use kit::{Content, EventSink, OperationProbe, Reading};
 use wire::{Failure, FailureKind};
 
 use super::measures::{self, Loop};
@@ -16,10 +16,10 @@ use crate::backend::{self, Backend, Null};
 ///
 /// # Errors
 /// See [`crate::workload::Trial::run`].
-pub fn run(params: &Params, target: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+pub fn run(params: &Params, target: &Path, event_sink: &mut EventSink) -> Result<(), Failure> {
     match params.backend {
-        BackendName::Sync => walk(&backend::Sync, params, target, ledger),
-        BackendName::Null => walk(&Null, params, target, ledger),
+        BackendName::Sync => walk(&backend::Sync, params, target, event_sink),
+        BackendName::Null => walk(&Null, params, target, event_sink),
     }
 }
 
@@ -27,12 +27,12 @@ fn walk<B: Backend + Sync>(
     backend: &B,
     params: &Params,
     target: &Path,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
     let block_bytes = params.write_block.bytes() as usize;
     let content = params
         .content
-        .content(block_bytes, ledger, |fill| match fill {
+        .content(block_bytes, event_sink, |fill| match fill {
             Fill::Zeroes => Content::uniform(block_bytes, 0),
             Fill::Random => Content::random(block_bytes),
         })?;
@@ -43,8 +43,8 @@ fn walk<B: Backend + Sync>(
             break;
         }
         let is_done = |done: u32| f64::from(done) / f64::from(params.loops.max(done + 1));
-        ledger.progress(is_done(number - 1), format!("loop {number}"));
-        match perform(&mut site, params, number, ledger) {
+        event_sink.progress(is_done(number - 1), format!("loop {number}"));
+        match perform(&mut site, params, number, event_sink) {
             Ok(rate) => rates.push(rate),
             // Filling the file system up was asked for.
             Err(end) if params.loops == 0 && number > 1 && end.kind == FailureKind::NoSpace => {
@@ -53,7 +53,7 @@ fn walk<B: Backend + Sync>(
             Err(failure) => return Err(failure),
         }
     }
-    count(&site, params, &rates, ledger)?;
+    count(&site, params, &rates, event_sink)?;
     match params.keep {
         Keep::Never | Keep::UntilEnd => site.clear(),
         Keep::ForGood => {
@@ -68,7 +68,7 @@ fn perform<B: Backend + Sync>(
     site: &mut Site<B>,
     params: &Params,
     number: u32,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<f64, Failure> {
     if params.backend == BackendName::Sync && !site.has_room()? {
         let message = format!(
@@ -85,8 +85,8 @@ fn perform<B: Backend + Sync>(
         OperationProbe::new,
         |worker, member| worker.create_all(member, number),
     )?;
-    hand_over(&creation, params, "files_created", ledger);
-    let removal = remove(site, params, ledger)?;
+    hand_over(&creation, params, "files_created", event_sink);
+    let removal = remove(site, params, event_sink)?;
     let done = Loop {
         number,
         creation: &creation,
@@ -94,7 +94,7 @@ fn perform<B: Backend + Sync>(
         calls: site.workers.iter().map(|worker| &worker.calls).collect(),
     };
     for sample in measures::samples(&done) {
-        ledger.sample(sample);
+        event_sink.sample(sample);
     }
     Ok(measures::classic_rate(&creation))
 }
@@ -102,7 +102,7 @@ fn perform<B: Backend + Sync>(
 fn remove<B: Backend + Sync>(
     site: &mut Site<B>,
     params: &Params,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<Option<Reading>, Failure> {
     if params.keep != Keep::Never {
         return Ok(None);
@@ -113,15 +113,15 @@ fn remove<B: Backend + Sync>(
         OperationProbe::new,
         |worker, member| worker.remove_all(member),
     )?;
-    hand_over(&removal, params, "files_removed", ledger);
+    hand_over(&removal, params, "files_removed", event_sink);
     Ok(Some(removal.reading))
 }
 
 /// Adds a region to the sums, all files of the loop having been worked on.
-fn hand_over(outcome: &Outcome<()>, params: &Params, counter: &str, ledger: &mut Ledger) {
+fn hand_over(outcome: &Outcome<()>, params: &Params, counter: &str, event_sink: &mut EventSink) {
     assert_eq!(outcome.reading.operations, params.files_per_loop());
-    ledger.add(&outcome.reading);
-    let counters = &mut ledger.totals.counters;
+    event_sink.add(&outcome.reading);
+    let counters = &mut event_sink.totals.counters;
     *counters.entry(counter.to_owned()).or_default() += outcome.reading.operations;
 }
 
@@ -132,9 +132,9 @@ fn count<B: Backend>(
     site: &Site<B>,
     params: &Params,
     rates: &[f64],
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
-    let counters = &mut ledger.totals.counters;
+    let counters = &mut event_sink.totals.counters;
     if params.backend == BackendName::Sync {
         counters.insert("used_percent".to_owned(), site.used_percent()?);
     }

@@ -25,11 +25,11 @@ fn execute_in(directory: &Path, parameters: &Value) -> Result<Done, Failure> {
             samples.push(sample);
         }
     };
-    let mut ledger = Ledger::new(&mut emit);
+    let mut event_sink = EventSink::new(&mut emit);
     FsMark
         .plan(parameters.as_object().unwrap(), directory)?
-        .run(&mut ledger)?;
-    let totals = ledger.totals;
+        .run(&mut event_sink)?;
+    let totals = event_sink.totals;
     Ok(Done {
         samples,
         counters: totals.counters,

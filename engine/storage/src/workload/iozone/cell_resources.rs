@@ -1,6 +1,6 @@
 //! What the passes of a cell share: contents, orders, and the backends that fit the parameters.
 
-use kit::{Content, Ledger};
+use kit::{Content, EventSink};
 use wire::Failure;
 
 use super::async_io::AsyncIo;
@@ -159,13 +159,13 @@ impl<'a> CellResources<'a> {
         params: &'a Params,
         cell: Cell,
         needs: Needs,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<Self, Failure> {
         let record_bytes = cell.record.bytes() as usize;
         let call_bytes = params.call_bytes(cell) as usize;
         let content = params
             .content
-            .content(call_bytes, ledger, |fill| match fill {
+            .content(call_bytes, event_sink, |fill| match fill {
                 // Diagnostic records are made one by one; this is only where they are not.
                 Fill::Classic | Fill::Diagnostic => Content::marked(record_bytes, params.pattern),
                 Fill::Uniform => Content::uniform(record_bytes, params.pattern),

@@ -4,9 +4,9 @@
 use std::hint::black_box;
 use std::io::{self, SeekFrom};
 
+use crate::workload::libc_random::Rand;
 use kit::content::{Filling, Stamped, PAGE_BYTES};
 use kit::failure::no_memory;
-use crate::workload::libc_random::Rand;
 use kit::{buffers, clock, content, Buffer, Content};
 use wire::{AccessKind, Failure};
 

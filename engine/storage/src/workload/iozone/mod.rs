@@ -35,7 +35,7 @@ mod throughput;
 use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Direction, Failure, MetricCard, Role, TargetKind, Timing, Unit};
 
@@ -170,9 +170,9 @@ fn metrics() -> Vec<MetricCard> {
         .collect()
 }
 
-fn warn_of_depth(params: &Params, ledger: &mut Ledger) {
+fn warn_of_depth(params: &Params, event_sink: &mut EventSink) {
     if !params.is_deep() {
-        ledger.warning(
+        event_sink.warning(
             "depth-not-reached",
             "the kernel moves records of libaio one after the other unless access is direct",
             Some("use access direct, or depth 1"),
@@ -196,26 +196,26 @@ impl Trial for Plan {
         self.params.clock_reading()
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        self.warn(ledger);
-        run::run(&self.params, &self.directory, ledger)
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
+        self.warn(event_sink);
+        run::run(&self.params, &self.directory, event_sink)
     }
 }
 
 impl Plan {
-    fn warn(&self, ledger: &mut Ledger) {
+    fn warn(&self, event_sink: &mut EventSink) {
         if !self.left_out.is_empty() {
-            ledger.warning(
+            event_sink.warning(
                 "tests-left-out",
                 "fwrite and fread use C streams, which ignore direct access: left out",
                 Some("measure them with access in-cache"),
             );
         }
-        warn_of_depth(&self.params, ledger);
-        self.warn_of_stride(ledger);
+        warn_of_depth(&self.params, event_sink);
+        self.warn_of_stride(event_sink);
     }
 
-    fn warn_of_stride(&self, ledger: &mut Ledger) {
+    fn warn_of_stride(&self, event_sink: &mut EventSink) {
         let stride = self.params.stride;
         let is_classic = self.params.stride_order == StrideOrder::Classic;
         if !is_classic || !self.params.tests.contains(&Test::Stride) {
@@ -224,7 +224,7 @@ impl Plan {
         let cells = self.params.cells();
         if let Some(cell) = cells.iter().find(|cell| cell.records() <= stride) {
             let Cell { file, record } = cell;
-            ledger.warning(
+            event_sink.warning(
                 "stride-degenerate",
                 format!(
                     "with no more than {stride} records, as in file {file} record {record}, \

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use kit::failure::{interrupted, no_memory};
-use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe, Reading};
+use kit::{stop, Buffer, EventSink, OperationProbe, PassProbe, Probe, Reading};
 use rustix::fs::OFlags;
 use wire::{AccessKind, Direction, Failure, Native, Sample, Timing, Unit};
 
@@ -26,19 +26,19 @@ use crate::scratch::Scratch;
 ///
 /// # Errors
 /// See [`crate::workload::Trial::run`].
-pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+pub fn run(params: &Params, directory: &Path, event_sink: &mut EventSink) -> Result<(), Failure> {
     match params.backend {
-        BackendName::Sync => timed(params, directory, ledger, CALLS),
-        BackendName::Mmap => timed(params, directory, ledger, mapped(params.msync)),
-        BackendName::Libaio => timed(params, directory, ledger, queued(params, 1)?),
-        BackendName::Null => timed(params, directory, ledger, NOTHING),
+        BackendName::Sync => timed(params, directory, event_sink, CALLS),
+        BackendName::Mmap => timed(params, directory, event_sink, mapped(params.msync)),
+        BackendName::Libaio => timed(params, directory, event_sink, queued(params, 1)?),
+        BackendName::Null => timed(params, directory, event_sink, NOTHING),
     }
 }
 
 fn timed<B, S>(
     params: &Params,
     directory: &Path,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
     backends: Backends<B, S>,
 ) -> Result<(), Failure>
 where
@@ -46,15 +46,21 @@ where
     S: Backend<File: Dispatch>,
 {
     match params.timing {
-        Timing::Pass => walk(params, directory, ledger, backends, PassProbe::new()),
-        Timing::Operation => walk(params, directory, ledger, backends, OperationProbe::new()),
+        Timing::Pass => walk(params, directory, event_sink, backends, PassProbe::new()),
+        Timing::Operation => walk(
+            params,
+            directory,
+            event_sink,
+            backends,
+            OperationProbe::new(),
+        ),
     }
 }
 
 fn walk<B, S, P>(
     params: &Params,
     directory: &Path,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
     backends: Backends<B, S>,
     probe: P,
 ) -> Result<(), Failure>
@@ -80,7 +86,7 @@ where
         evidence,
         bytes_done: 0,
         bytes_all: cells.iter().map(|cell| cell.bytes()).sum::<u64>() * passes as u64,
-        ledger,
+        event_sink,
     };
     let last = cells.len() - 1;
     let walked = cells
@@ -88,7 +94,7 @@ where
         .enumerate()
         .try_for_each(|(index, cell)| walk.cell(cell, index == last));
     match walk.evidence.take() {
-        Some(evidence) => evidence.end_trial(walked, ledger),
+        Some(evidence) => evidence.end_trial(walked, event_sink),
         None => walked,
     }
 }
@@ -99,7 +105,7 @@ struct Walk<'a, 'l, B, S, P> {
     backends: Backends<B, S>,
     probe: P,
     evidence: Option<Evidence>,
-    ledger: &'a mut Ledger<'l>,
+    event_sink: &'a mut EventSink<'l>,
     bytes_done: u64,
     bytes_all: u64,
 }
@@ -117,7 +123,7 @@ where
             random: params.tests.contains(&Test::Random),
             groups: params.tests.iter().any(|test| test.is_vectored()),
         };
-        let resources = CellResources::new(params, cell, needs, self.ledger)?;
+        let resources = CellResources::new(params, cell, needs, self.event_sink)?;
         let mut buffer = Buffer::new(
             resources
                 .buffer_bytes(false)
@@ -154,7 +160,7 @@ where
             cell,
             bytes_done: &mut self.bytes_done,
             bytes_all: self.bytes_all,
-            ledger: self.ledger,
+            event_sink: self.event_sink,
         };
         for &test in params.tests.iter() {
             for pass in params.passes(test) {
@@ -274,12 +280,12 @@ fn operations(cell: Cell, test: Test) -> u64 {
     }
 }
 
-/// The ledger's view of a cell.
+/// The event sink's view of a cell.
 struct Progress<'a, 'l> {
     cell: Cell,
     bytes_done: &'a mut u64,
     bytes_all: u64,
-    ledger: &'a mut Ledger<'l>,
+    event_sink: &'a mut EventSink<'l>,
 }
 
 impl Progress<'_, '_> {
@@ -287,7 +293,7 @@ impl Progress<'_, '_> {
         let done = *self.bytes_done as f64 / self.bytes_all as f64;
         let Cell { file, record } = self.cell;
         let what = format!("{}, file {file}, record {record}", pass.label);
-        self.ledger.progress(done, what);
+        self.event_sink.progress(done, what);
     }
 
     fn hand_over(&mut self, pass: &Pass, params: &Params, part: Part, reading: &Reading) {
@@ -295,14 +301,14 @@ impl Progress<'_, '_> {
         let Some(metric) = pass.metric else {
             return;
         };
-        let sum = &mut self.ledger.totals.checksum;
+        let sum = &mut self.event_sink.totals.checksum;
         *sum = sum.wrapping_add(part.checksum);
-        self.ledger.add(reading);
+        self.event_sink.add(reading);
         let timed = Timed {
             reading,
             thought_ns: part.thought_ns,
         };
-        self.ledger
+        self.event_sink
             .sample(sample(metric, self.cell, timed, params.native));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kit::ledger::Totals;
+use kit::event_sink::Totals;
 use wire::{Event, FailureKind, Sample};
 
 use super::*;
@@ -25,10 +25,10 @@ pub fn execute(workload: &dyn Workload, parameters: Value, directory: &Path) -> 
         Event::Warning(warning) => warnings.push(warning.code),
         _ => {}
     };
-    let mut ledger = Ledger::new(&mut emit);
+    let mut event_sink = EventSink::new(&mut emit);
     let trial = workload.plan(parameters.as_object().unwrap(), directory);
-    let result = trial.and_then(|trial| trial.run(&mut ledger));
-    let totals = ledger.totals;
+    let result = trial.and_then(|trial| trial.run(&mut event_sink));
+    let totals = event_sink.totals;
     Taken {
         samples,
         warnings,

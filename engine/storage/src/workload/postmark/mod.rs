@@ -34,7 +34,7 @@ mod thread;
 use std::path::{Path, PathBuf};
 
 use kit::failure::{bad_parameter, failure, io_failure};
-use kit::{Ledger, OperationProbe, PassProbe, Probe};
+use kit::{EventSink, OperationProbe, PassProbe, Probe};
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, FailureKind, TargetKind, Timing};
 
@@ -142,22 +142,25 @@ impl Trial for Plan {
         })
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
         match self.params.timing {
-            Timing::Pass => self.run_with::<PassProbe>(ledger),
-            Timing::Operation => self.run_with::<OperationProbe>(ledger),
+            Timing::Pass => self.run_with::<PassProbe>(event_sink),
+            Timing::Operation => self.run_with::<OperationProbe>(event_sink),
         }
     }
 }
 
 impl Plan {
-    fn run_with<P: Probe + Default + Send>(&self, ledger: &mut Ledger) -> Result<(), Failure> {
+    fn run_with<P: Probe + Default + Send>(
+        &self,
+        event_sink: &mut EventSink,
+    ) -> Result<(), Failure> {
         match (self.params.backend, self.params.buffering) {
-            (Backend::Null, _) => self.run_on::<_, P>(Null, Opening::CALLS, ledger),
-            (Backend::Real, false) => self.run_on::<_, P>(Sync, Opening::CALLS, ledger),
+            (Backend::Null, _) => self.run_on::<_, P>(Null, Opening::CALLS, event_sink),
+            (Backend::Real, false) => self.run_on::<_, P>(Sync, Opening::CALLS, event_sink),
             (Backend::Real, true) => {
                 let streams = Stdio { buffer_bytes: None };
-                self.run_on::<_, P>(streams, Opening::STREAMS, ledger)
+                self.run_on::<_, P>(streams, Opening::STREAMS, event_sink)
             }
         }
     }
@@ -166,9 +169,9 @@ impl Plan {
         &self,
         backend: B,
         opening: Opening,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<(), Failure> {
-        run::run::<B, P>(backend, opening, &self.threads, &self.directory, ledger)
+        run::run::<B, P>(backend, opening, &self.threads, &self.directory, event_sink)
     }
 }
 

@@ -7,7 +7,7 @@ use kit::content::Filling;
 use kit::failure::failure;
 use kit::probe::Reading;
 use kit::team::{self, Finish, Member};
-use kit::{Content, Ledger, Probe, Size};
+use kit::{Content, EventSink, Probe, Size};
 use wire::{Failure, FailureKind};
 
 use super::call::{self, CallsOfRun};
@@ -30,9 +30,9 @@ pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
     opening: Opening,
     params: &[Params],
     directory: &Path,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure> {
-    let mixed = mixed(&params[0], ledger)?;
+    let mixed = mixed(&params[0], event_sink)?;
     let working_dir = Arc::new(WorkingDirGuard::enter(directory));
     let threads = (0..).zip(params).map(|(index, params)| {
         let way = (backend, opening);
@@ -42,12 +42,12 @@ pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
         threads: threads.collect::<Result<_, _>>()?,
         probe: P::default(),
     };
-    let outcome = run.measure(&params[0], ledger);
+    let outcome = run.measure(&params[0], event_sink);
     for thread in &run.threads {
-        ledger.totals.checksum ^= thread.checksum();
+        event_sink.totals.checksum ^= thread.checksum();
     }
     let tally: Tally = run.threads.iter().map(|thread| *thread.tally()).sum();
-    ledger.totals.counters.extend(tally.counters());
+    event_sink.totals.counters.extend(tally.counters());
     let times = outcome?;
     run.threads
         .iter_mut()
@@ -65,18 +65,18 @@ pub fn run<B: Backend + Copy + Send, P: Probe + Default + Send>(
     }
     let rates = measures::samples(&tally, &times).into_iter();
     for sample in rates.chain(call::samples(&calls)) {
-        ledger.sample(sample);
+        event_sink.sample(sample);
     }
     Ok(())
 }
 
 /// What is written in place of the text, where that is asked for.
-fn mixed(params: &Params, ledger: &mut Ledger) -> Result<Option<Content>, Failure> {
+fn mixed(params: &Params, event_sink: &mut EventSink) -> Result<Option<Content>, Failure> {
     match params.content {
         Filling::Named(Fill::Text) => Ok(None),
         Filling::Shares(shares) => {
             let block = params.write_block.min(Size(params.size.largest.into()));
-            Content::checked(block.bytes() as usize, shares, ledger).map(Some)
+            Content::checked(block.bytes() as usize, shares, event_sink).map(Some)
         }
     }
 }
@@ -111,7 +111,11 @@ struct Run<'a, B: Backend, P: Probe> {
 }
 
 impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
-    fn measure(&mut self, params: &Params, ledger: &mut Ledger) -> Result<PhaseTimes, Failure> {
+    fn measure(
+        &mut self,
+        params: &Params,
+        event_sink: &mut EventSink,
+    ) -> Result<PhaseTimes, Failure> {
         self.threads
             .iter_mut()
             .try_for_each(Thread::make_directories)?;
@@ -119,13 +123,13 @@ impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
         let [files, transactions] = [params.files, params.transactions].map(f64::from);
         let share = |done: f64| done / (files + transactions + files);
 
-        ledger.progress(0.0, "creating files");
+        event_sink.progress(0.0, "creating files");
         let begun_s = calendar_s();
-        let (creation, created_s) = self.region(Region::Creation, ledger)?;
-        ledger.progress(share(files), "performing transactions");
-        let (transacting, transacted_s) = self.region(Region::Transactions, ledger)?;
-        ledger.progress(share(files + transactions), "deleting files");
-        let (deletion, deleted_s) = self.region(Region::Deletion, ledger)?;
+        let (creation, created_s) = self.region(Region::Creation, event_sink)?;
+        event_sink.progress(share(files), "performing transactions");
+        let (transacting, transacted_s) = self.region(Region::Transactions, event_sink)?;
+        event_sink.progress(share(files + transactions), "deleting files");
+        let (deletion, deleted_s) = self.region(Region::Deletion, event_sink)?;
         let calendar_s = [begun_s, created_s, transacted_s, deleted_s];
         Ok(PhaseTimes {
             creation,
@@ -136,7 +140,11 @@ impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
     }
 
     /// One region, and the second in which it ended.
-    fn region(&mut self, region: Region, ledger: &mut Ledger) -> Result<(Reading, u64), Failure> {
+    fn region(
+        &mut self,
+        region: Region,
+        event_sink: &mut EventSink,
+    ) -> Result<(Reading, u64), Failure> {
         match &mut self.threads[..] {
             [thread] => {
                 let mut alone = Alone(&mut self.probe);
@@ -144,8 +152,8 @@ impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
                 let outcome = region.perform(thread, &mut alone);
                 let reading = self.probe.finish();
                 let ended_s = calendar_s();
-                // What was done until it failed is in the ledger too.
-                ledger.add(&reading);
+                // What was done until it failed is in the event sink too.
+                event_sink.add(&reading);
                 outcome.map(|()| (reading, ended_s))
             }
             several => {
@@ -159,7 +167,7 @@ impl<B: Backend + Copy + Send, P: Probe + Default + Send> Run<'_, B, P> {
                     },
                 )?;
                 let ended_s = calendar_s();
-                ledger.add(&outcome.reading);
+                event_sink.add(&outcome.reading);
                 Ok((outcome.reading, ended_s))
             }
         }

@@ -20,7 +20,7 @@ fn a_run_finds_that_files_run_out_as_validating_foresees_it() {
     let given = json!({"files": 20, "bias_create": 0});
     let directory = tempfile::tempdir().expect("a directory");
     let plan = plan(given.clone(), directory.path());
-    let failure = plan.and_then(|plan| plan.run(&mut Ledger::new(&mut |_| {})));
+    let failure = plan.and_then(|plan| plan.run(&mut EventSink::new(&mut |_| {})));
     assert_eq!(failure.expect_err("done").message, refusal(given).message);
     assert!(directory
         .path()
@@ -92,12 +92,12 @@ fn fewer_than_ten_transactions_are_welcome() {
     let directory = tempfile::tempdir().expect("a directory");
     let plan = plan(json!({"transactions": 3, "files": 5}), directory.path());
     let mut emit = |_| {};
-    let mut ledger = Ledger::new(&mut emit);
-    let done = plan.and_then(|plan| plan.run(&mut ledger));
+    let mut event_sink = EventSink::new(&mut emit);
+    let done = plan.and_then(|plan| plan.run(&mut event_sink));
     assert!(done.is_ok());
     assert_eq!(
-        ledger.totals.counters["files_deleted"],
-        ledger.totals.counters["files_created"]
+        event_sink.totals.counters["files_deleted"],
+        event_sink.totals.counters["files_created"]
     );
 }
 

@@ -13,7 +13,7 @@ mod params;
 use std::path::Path;
 
 use kit::splitmix::SplitMix;
-use kit::{Ledger, Probe};
+use kit::{EventSink, Probe};
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Unit};
 
@@ -145,13 +145,13 @@ impl Primitive for Params {
         let [_, writes] = KINDS;
         for (kind, reading) in KINDS.into_iter().zip([&outcome.reads, &outcome.writes]) {
             for sample in kind.samples(cell, reading) {
-                site.ledger.sample(sample);
+                site.event_sink.sample(sample);
             }
         }
         if let Some(sample) = writes.fsync_sample(cell, &outcome.calls) {
-            site.ledger.sample(sample);
+            site.event_sink.sample(sample);
         }
-        self.weigh_pace(&outcome, site.ledger);
+        self.weigh_pace(&outcome, site.event_sink);
         Ok(())
     }
 }
@@ -168,10 +168,10 @@ impl Params {
     }
 
     /// Operations that were due and never begun have no latency: that must be said.
-    fn weigh_pace(&self, outcome: &Outcome, ledger: &mut Ledger) {
+    fn weigh_pace(&self, outcome: &Outcome, event_sink: &mut EventSink) {
         let reached = outcome.all.operations_per_s();
         match self.rate {
-            Some(rate) if reached < KEPT_MIN * rate => ledger.warning(
+            Some(rate) if reached < KEPT_MIN * rate => event_sink.warning(
                 "rate-not-kept",
                 format!("{rate} operations per second were due, {reached:.1} were done"),
                 Some("the latencies are those of an overloaded system; use a lower rate"),

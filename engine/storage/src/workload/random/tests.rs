@@ -21,9 +21,9 @@ fn execute(parameters: Value) -> Result<Taken, Failure> {
         _ => {}
     };
     let plan = Random.plan(parameters.as_object().unwrap(), directory.path());
-    let mut ledger = Ledger::new(&mut emit);
-    plan?.run(&mut ledger)?;
-    let checksum = ledger.totals.checksum;
+    let mut event_sink = EventSink::new(&mut emit);
+    plan?.run(&mut event_sink)?;
+    let checksum = event_sink.totals.checksum;
     assert_eq!(directory.path().read_dir().unwrap().count(), 0);
     Ok(Taken {
         samples,
@@ -156,7 +156,7 @@ fn a_batch_of_which_all_fail_ends_the_trial() {
                 let file = std::fs::OpenOptions::new().write(true).open(&path);
                 file.unwrap().set_len(0).unwrap();
             });
-            plan.unwrap().run(&mut Ledger::new(&mut |_| {}))
+            plan.unwrap().run(&mut EventSink::new(&mut |_| {}))
         });
         let message = failure.err().unwrap().message;
         assert!(message.ends_with("only 0 bytes were moved"), "{message}");

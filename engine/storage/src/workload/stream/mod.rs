@@ -108,7 +108,7 @@ impl Primitive for Params {
             let outcome = site.perform(label, &task, steps)?;
             let fsync = kind.fsync_sample(cell, &outcome.calls);
             for sample in kind.samples(cell, &outcome.all).into_iter().chain(fsync) {
-                site.ledger.sample(sample);
+                site.event_sink.sample(sample);
             }
         }
         Ok(())

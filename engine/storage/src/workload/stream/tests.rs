@@ -1,6 +1,6 @@
 //! The workload as the engine sees it, on a real directory.
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::json;
 use wire::{Event, Sample};
 
@@ -16,10 +16,10 @@ fn execute(parameters: Value) -> (Vec<Sample>, u64) {
             samples.push(sample);
         }
     };
-    let mut ledger = Ledger::new(&mut emit);
+    let mut event_sink = EventSink::new(&mut emit);
     let plan = Stream.plan(parameters.as_object().unwrap(), directory.path());
-    plan.unwrap().run(&mut ledger).unwrap();
-    let checksum = ledger.totals.checksum;
+    plan.unwrap().run(&mut event_sink).unwrap();
+    let checksum = event_sink.totals.checksum;
     assert_eq!(directory.path().read_dir().unwrap().count(), 0);
     (samples, checksum)
 }

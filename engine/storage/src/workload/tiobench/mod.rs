@@ -22,7 +22,7 @@ mod version;
 
 use std::path::{Path, PathBuf};
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Timing};
 
@@ -111,8 +111,8 @@ impl Trial for Plan {
         self.params.threads_max() as usize
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
-        run::run(&self.params, &self.directory, ledger)
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
+        run::run(&self.params, &self.directory, event_sink)
     }
 }
 

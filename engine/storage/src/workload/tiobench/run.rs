@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::workload::libc_random::RandR;
 use kit::content::Stamped;
 use kit::failure::{interrupted, no_memory};
 use kit::gauges::own_cpu;
-use crate::workload::libc_random::RandR;
 use kit::team::{self, Finish, Member};
-use kit::{clock, Buffer, Content, Ledger, OperationProbe, Probe};
+use kit::{clock, Buffer, Content, EventSink, OperationProbe, Probe};
 use rustix::fs::Mode;
 use wire::Failure;
 
@@ -28,7 +28,7 @@ use crate::workload::region::{BoundaryCall, BoundaryCalls, Phase};
 ///
 /// # Errors
 /// See [`crate::workload::Trial::run`].
-pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+pub fn run(params: &Params, directory: &Path, event_sink: &mut EventSink) -> Result<(), Failure> {
     match params.backend {
         BackendName::Sync => {
             let mut evidence = Evidence::new(params.access, directory);
@@ -37,11 +37,11 @@ pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(),
                 params,
                 directory,
                 Some(&mut evidence),
-                ledger,
+                event_sink,
             );
-            evidence.end_trial(walked, ledger)
+            evidence.end_trial(walked, event_sink)
         }
-        BackendName::Null => walk(&Null, params, directory, None, ledger),
+        BackendName::Null => walk(&Null, params, directory, None, event_sink),
     }
 }
 
@@ -55,7 +55,7 @@ fn walk<B>(
     params: &Params,
     directory: &Path,
     mut evidence: Option<&mut Evidence>,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure>
 where
     B: Backend + Sync,
@@ -65,7 +65,7 @@ where
     let phases = (cells.len() * params.phases.len()) as f64;
     let mut done = 0.0;
     for cell in cells {
-        let mut stage = Stage::new(backend, params, directory, cell, ledger)?;
+        let mut stage = Stage::new(backend, params, directory, cell, event_sink)?;
         if let Some(evidence) = evidence.as_deref_mut() {
             stage.check_access(evidence)?;
         }
@@ -84,8 +84,8 @@ where
                 "{}, {threads} × {file}, block {block}",
                 phase.region().label
             );
-            ledger.progress(done / phases, what);
-            stage.measure(phase, &mut evidence, ledger)?;
+            event_sink.progress(done / phases, what);
+            stage.measure(phase, &mut evidence, event_sink)?;
             done += 1.0;
         }
     }
@@ -111,12 +111,12 @@ where
         params: &'a Params,
         directory: &Path,
         cell: Cell,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<Self, Failure> {
         let block_bytes = cell.block.bytes() as usize;
         let content = params
             .content
-            .content(block_bytes, ledger, |fill| match fill {
+            .content(block_bytes, event_sink, |fill| match fill {
                 Fill::Zeroes => Content::uniform(block_bytes, 0),
                 Fill::Random => Content::random(block_bytes),
             })?;
@@ -149,18 +149,18 @@ where
         &mut self,
         phase: Phase,
         evidence: &mut Option<&mut Evidence>,
-        ledger: &mut Ledger,
+        event_sink: &mut EventSink,
     ) -> Result<(), Failure> {
         let process_cpu = own_cpu();
         let outcome = self.perform(phase, evidence)?;
         for ((now, before), mode) in own_cpu().iter().zip(process_cpu).zip(["user", "system"]) {
             let counter = format!("{}_{mode}_us", phase.region().name);
             let used_us = now.saturating_sub(before).as_micros() as u64;
-            *ledger.totals.counters.entry(counter).or_default() += used_us;
+            *event_sink.totals.counters.entry(counter).or_default() += used_us;
         }
         let parts = || outcome.shares.iter().map(|share| &share.value);
         for part in parts() {
-            let sum = &mut ledger.totals.checksum;
+            let sum = &mut event_sink.totals.checksum;
             *sum = sum.wrapping_add(part.checksum);
         }
         let reading = &outcome.reading;
@@ -168,7 +168,7 @@ where
         let operations = self.params.operations(phase, cell) * u64::from(cell.threads);
         assert_eq!(reading.operations, operations);
         assert_eq!(reading.bytes, operations * cell.block.bytes());
-        ledger.add(reading);
+        event_sink.add(reading);
         let mut calls = BoundaryCalls::new();
         parts().for_each(|part| calls.merge(&part.calls));
         let cpu = Duration::from_nanos(parts().map(|part| part.cpu_ns).sum());
@@ -179,7 +179,7 @@ where
             calls: &calls,
         };
         for sample in samples(self.params, cell, &measured) {
-            ledger.sample(sample);
+            event_sink.sample(sample);
         }
         Ok(())
     }

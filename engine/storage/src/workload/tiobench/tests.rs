@@ -15,7 +15,7 @@ fn samples(parameters: Value) -> Vec<Sample> {
         }
     };
     let plan = Tiobench.plan(parameters.as_object().unwrap(), directory.path());
-    plan.unwrap().run(&mut Ledger::new(&mut emit)).unwrap();
+    plan.unwrap().run(&mut EventSink::new(&mut emit)).unwrap();
     assert_eq!(directory.path().read_dir().unwrap().count(), 0);
     samples
 }

@@ -34,16 +34,16 @@ fn weighed(caches: Caches, step: &Step, delivered: Option<u64>) -> (bool, Vec<u6
             codes.push(warning.code);
         }
     };
-    let mut ledger = Ledger::new(&mut emit);
+    let mut event_sink = EventSink::new(&mut emit);
     let mut caches = caches;
     let at = |read_bytes| Counters {
         read_bytes,
         written_bytes: 0,
     };
     let around = [delivered.map(|_| at(7)), delivered.map(|read| at(7 + read))];
-    let outcome = caches.weigh(step, 1_000, around, &mut ledger);
-    caches.report(&mut ledger);
-    let counters = ledger.totals.counters.into_values().collect();
+    let outcome = caches.weigh(step, 1_000, around, &mut event_sink);
+    caches.report(&mut event_sink);
+    let counters = event_sink.totals.counters.into_values().collect();
     (outcome.is_ok(), counters, codes)
 }
 
@@ -90,15 +90,15 @@ fn a_read_that_was_not_declared_cold_is_counted_only() {
 fn caches_that_cannot_be_dropped_are_never_passed_over() {
     let mut warnings = 0;
     let mut emit = |event| warnings += u32::from(matches!(event, Event::Warning(_)));
-    let mut ledger = Ledger::new(&mut emit);
+    let mut event_sink = EventSink::new(&mut emit);
     let error = io::Error::from_raw_os_error(libc::EACCES);
     let strict = caches(false, false)
-        .refused(&error, &mut ledger)
+        .refused(&error, &mut event_sink)
         .unwrap_err();
     assert_eq!(strict.kind, FailureKind::HostLacks);
     assert_eq!(strict.parameter.as_deref(), Some("cold"));
     let mut tolerant = caches(true, false);
-    tolerant.refused(&error, &mut ledger).unwrap();
+    tolerant.refused(&error, &mut event_sink).unwrap();
     assert!(!tolerant.is_dropping);
     assert_eq!(warnings, 1);
 }

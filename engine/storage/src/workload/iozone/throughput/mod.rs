@@ -26,7 +26,7 @@ mod shared_state;
 
 use std::path::{Path, PathBuf};
 
-use kit::Ledger;
+use kit::EventSink;
 use serde_json::{json, Map, Value};
 use wire::{Card, Failure, TargetKind, Timing};
 
@@ -134,16 +134,16 @@ impl Trial for Plan {
         self.params.children_max() as usize
     }
 
-    fn run(self: Box<Self>, ledger: &mut Ledger) -> Result<(), Failure> {
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
         if !self.left_out.is_empty() {
-            ledger.warning(
+            event_sink.warning(
                 "phases-left-out",
                 "fwrite and fread use C streams, which ignore direct access: left out",
                 Some("measure them with access in-cache"),
             );
         }
-        warn_of_depth(&self.params.shared, ledger);
-        run::run(&self.params, &self.directory, ledger)
+        warn_of_depth(&self.params.shared, event_sink);
+        run::run(&self.params, &self.directory, event_sink)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kit::failure::{interrupted, no_memory};
 use kit::team::{self, Outcome};
-use kit::{stop, Buffer, Ledger, OperationProbe, PassProbe, Probe};
+use kit::{stop, Buffer, EventSink, OperationProbe, PassProbe, Probe};
 use rustix::fs::OFlags;
 use wire::{AccessKind, Failure, Timing};
 
@@ -29,16 +29,16 @@ use crate::scratch::Scratch;
 ///
 /// # Errors
 /// See [`crate::workload::Trial::run`].
-pub fn run(params: &Params, directory: &Path, ledger: &mut Ledger) -> Result<(), Failure> {
+pub fn run(params: &Params, directory: &Path, event_sink: &mut EventSink) -> Result<(), Failure> {
     let shared = &params.shared;
     match shared.backend {
-        BackendName::Null => walk(params, directory, &NOTHING, None, ledger),
-        BackendName::Sync => observed(params, directory, &CALLS, ledger),
+        BackendName::Null => walk(params, directory, &NOTHING, None, event_sink),
+        BackendName::Sync => observed(params, directory, &CALLS, event_sink),
         BackendName::Libaio => {
             let backends = queued(shared, params.children_max())?;
-            observed(params, directory, &backends, ledger)
+            observed(params, directory, &backends, event_sink)
         }
-        BackendName::Mmap => observed(params, directory, &mapped(shared.msync), ledger),
+        BackendName::Mmap => observed(params, directory, &mapped(shared.msync), event_sink),
     }
 }
 
@@ -47,15 +47,15 @@ fn observed<B, S>(
     params: &Params,
     directory: &Path,
     backends: &Backends<B, S>,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure>
 where
     B: Backend<File: Dispatch> + Sync,
     S: Backend<File: Dispatch>,
 {
     let mut evidence = Evidence::new(params.shared.access, directory);
-    let walked = walk(params, directory, backends, Some(&mut evidence), ledger);
-    evidence.end_trial(walked, ledger)
+    let walked = walk(params, directory, backends, Some(&mut evidence), event_sink);
+    evidence.end_trial(walked, event_sink)
 }
 
 fn walk<B, S>(
@@ -63,7 +63,7 @@ fn walk<B, S>(
     directory: &Path,
     backends: &Backends<B, S>,
     mut evidence: Option<&mut Evidence>,
-    ledger: &mut Ledger,
+    event_sink: &mut EventSink,
 ) -> Result<(), Failure>
 where
     B: Backend<File: Dispatch> + Sync,
@@ -79,14 +79,14 @@ where
             },
             groups: false,
         };
-        let resources = CellResources::new(&params.shared, point.cell, needs, ledger)?;
+        let resources = CellResources::new(&params.shared, point.cell, needs, event_sink)?;
         let mut bench = Bench::new(params, directory, point, backends, &resources)?;
         bench.prepare(evidence.as_deref_mut())?;
         for (nth, &phase) in params.own.phases.iter().enumerate() {
             let done = (index * phases + nth) as f64 / (points.len() * phases) as f64;
-            ledger.progress(done, bench.announcement(phase));
+            event_sink.progress(done, bench.announcement(phase));
             let outcome = bench.execute(phase, &mut evidence)?;
-            bench.hand_over(phase, &outcome, ledger);
+            bench.hand_over(phase, &outcome, event_sink);
             bench.write_logs(phase, &outcome)?;
             if stop::requested() {
                 return Err(interrupted());
@@ -295,7 +295,7 @@ where
         (task, &mut self.slots)
     }
 
-    fn hand_over(&self, phase: Phase, outcome: &Outcome<Part>, ledger: &mut Ledger) {
+    fn hand_over(&self, phase: Phase, outcome: &Outcome<Part>, event_sink: &mut EventSink) {
         let (reading, point, own) = (&outcome.reading, self.point, &self.params.own);
         let records = point.cell.records() * u64::from(point.children);
         match self.params.finish(phase) {
@@ -309,25 +309,25 @@ where
             reading.operations * point.cell.record.bytes()
         );
         for share in &outcome.shares {
-            let sum = &mut ledger.totals.checksum;
+            let sum = &mut event_sink.totals.checksum;
             *sum = sum.wrapping_add(share.value.checksum);
         }
-        ledger.add(reading);
+        event_sink.add(reading);
         let figures = Figures::new(outcome);
         figures.count(
             phase,
             point,
             own.child_counters,
-            &mut ledger.totals.counters,
+            &mut event_sink.totals.counters,
         );
         if figures.idle() > 0 {
-            warn_of_idle(phase, point, figures.idle(), ledger);
+            warn_of_idle(phase, point, figures.idle(), event_sink);
         }
         for mut sample in figures.samples(phase, point, self.params.shared.native) {
             if is_quoted(&sample, phase) {
                 sample.latency_ns.clone_from(&reading.latency);
             }
-            ledger.sample(sample);
+            event_sink.sample(sample);
         }
     }
 
@@ -407,9 +407,9 @@ where
     }
 }
 
-fn warn_of_idle(phase: Phase, point: Point, idle: usize, ledger: &mut Ledger) {
+fn warn_of_idle(phase: Phase, point: Point, idle: usize, event_sink: &mut EventSink) {
     let (label, children) = (phase.pass().label, point.children);
-    ledger.warning(
+    event_sink.warning(
         "idle-children",
         format!(
             "{label}: {idle} of {children} children had not moved a record when the first was \

@@ -149,7 +149,7 @@ fn latencies_belong_to_the_figure_that_is_quoted() {
         }
     };
     let trial = Throughput.plan(job.as_object().unwrap(), directory.path());
-    trial.unwrap().run(&mut Ledger::new(&mut emit)).unwrap();
+    trial.unwrap().run(&mut EventSink::new(&mut emit)).unwrap();
     assert_eq!(counts["read"], Some(32));
     assert_eq!(counts["read_parent"], None);
 }

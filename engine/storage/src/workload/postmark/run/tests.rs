@@ -63,9 +63,9 @@ fn outcome_by<P: Probe + Default + Send>(
     let tally = threads.iter().map(rehearsed).sum();
     let mut events = Vec::new();
     let mut emit = |event| events.push(event);
-    let mut ledger = Ledger::new(&mut emit);
-    let result = run::<_, P>(backend, opening, &threads, at, &mut ledger);
-    let totals = ledger.totals;
+    let mut event_sink = EventSink::new(&mut emit);
+    let result = run::<_, P>(backend, opening, &threads, at, &mut event_sink);
+    let totals = event_sink.totals;
     Outcome {
         result,
         events,

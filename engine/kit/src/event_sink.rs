@@ -1,4 +1,4 @@
-//! The ledger: where a trial hands over what it found. It passes events on as they come and
+//! The event sink: where a trial hands over what it found. It passes events on as they come and
 //! keeps the sums that the last line must show.
 
 use std::collections::BTreeMap;
@@ -27,14 +27,14 @@ pub struct Totals {
 }
 
 /// Takes events and sums; used between timed regions only.
-pub struct Ledger<'a> {
+pub struct EventSink<'a> {
     emit: &'a mut dyn FnMut(Event),
     /// The sums so far.
     pub totals: Totals,
 }
 
-impl<'a> Ledger<'a> {
-    /// An empty ledger that passes its events to `emit`.
+impl<'a> EventSink<'a> {
+    /// An empty event_sink that passes its events to `emit`.
     pub fn new(emit: &'a mut dyn FnMut(Event)) -> Self {
         Self {
             emit,
@@ -70,7 +70,7 @@ impl<'a> Ledger<'a> {
         (self.emit)(Event::Sample(sample));
     }
 
-    /// Adds one timed region between two ends: its reading as [`Ledger::add`] does, what both ends
+    /// Adds one timed region between two ends: its reading as [`EventSink::add`] does, what both ends
     /// saw, and how the kernel saw the connections, on the time axis of the intervals.
     pub fn add_network(
         &mut self,
@@ -160,7 +160,7 @@ mod tests {
                 times_s.push(connection.t_s);
             }
         };
-        let mut ledger = Ledger::new(&mut emit);
+        let mut event_sink = EventSink::new(&mut emit);
         for (elapsed_ns, busy, count) in [(1_000_000_000, 0.2, 1), (3_000_000_000, 0.6, 5)] {
             let mut reading = PassProbe::new().finish_at(0);
             (reading.elapsed_ns, reading.slices) = (elapsed_ns, Vec::new());
@@ -168,9 +168,9 @@ mod tests {
                 near: side(busy, count),
                 far: side(0.0, 0),
             };
-            ledger.add_network(&reading, network, [connection(0.5)]);
+            event_sink.add_network(&reading, network, [connection(0.5)]);
         }
-        let near = ledger.totals.network.unwrap().near;
+        let near = event_sink.totals.network.unwrap().near;
         let sum = Side {
             user_s: 1.0,
             system_s: 0.5,
@@ -185,14 +185,14 @@ mod tests {
     fn intervals_of_all_regions_sum_to_the_totals_on_one_time_axis() {
         let mut events = Vec::new();
         let mut emit = |event| events.push(event);
-        let mut ledger = Ledger::new(&mut emit);
+        let mut event_sink = EventSink::new(&mut emit);
         let mut probe = PassProbe::new();
         for _ in 0..3 {
             probe.start();
             probe.operation(10);
-            ledger.add(&probe.finish());
+            event_sink.add(&probe.finish());
         }
-        let (operations, bytes) = (ledger.totals.operations, ledger.totals.bytes);
+        let (operations, bytes) = (event_sink.totals.operations, event_sink.totals.bytes);
         assert_eq!((operations, bytes), (3, 30));
         let intervals: Vec<Interval> = events
             .into_iter()
