@@ -10,4 +10,4 @@ pub mod watch;
 
 pub use self::hooks::{Check, NoHooks, Range, RecordHooks};
 pub use self::pipeline::{Pipeline, Refill};
-pub use self::pump::{AtPosition, Positional, Pump, Step, Transport};
+pub use self::pump::{AtPosition, Operation, Positional, Pump, Step, Transport};

@@ -1,6 +1,7 @@
 //! The synchronous pump: one record at a time.
 
 use std::io::{self, SeekFrom};
+use std::marker::PhantomData;
 
 use super::watch::Watch;
 use super::{Range, RecordHooks};
@@ -76,6 +77,27 @@ impl<F: Positioned> Transport<F> for Positional {
     }
 }
 
+/// What a pump does for each step. A call around the system call costs a fifth of a cached read of
+/// 4 KiB where returns are not predicted, so that `perform` is always inlined; a function that is
+/// passed as an argument would not be.
+pub trait Operation<F, W, H> {
+    /// Does it once.
+    ///
+    /// # Errors
+    /// The fault.
+    fn perform(pump: &mut Pump<F, W, H>, step: Step) -> Result<(), Fault>;
+}
+
+/// Moves one record.
+pub struct OneRecord<T>(PhantomData<T>);
+
+impl<F: File, W: Watch, H: RecordHooks<F>, T: Transport<F>> Operation<F, W, H> for OneRecord<T> {
+    #[inline(always)]
+    fn perform(pump: &mut Pump<F, W, H>, step: Step) -> Result<(), Fault> {
+        pump.transfer::<T>(step)
+    }
+}
+
 /// One pass over one file.
 pub struct Pump<'a, F, W, H> {
     /// The file.
@@ -105,15 +127,14 @@ impl<F: File, W: Watch, H: RecordHooks<F>> Pump<'_, F, W, H> {
         &mut self,
         steps: impl Iterator<Item = Step>,
     ) -> Result<u64, Fault> {
-        self.repeat(steps, Self::transfer::<T>)
+        self.repeat::<OneRecord<T>>(steps)
     }
 
-    /// Does `operation` for each of `steps`, as [`Pump::run`].
+    /// Does the operation `O` for each of `steps`, as [`Pump::run`].
     #[inline(always)]
-    pub fn repeat(
+    pub fn repeat<O: Operation<F, W, H>>(
         &mut self,
         steps: impl Iterator<Item = Step>,
-        operation: impl Fn(&mut Self, Step) -> Result<(), Fault>,
     ) -> Result<u64, Fault> {
         let mut done = 0;
         for step in steps {
@@ -133,7 +154,7 @@ impl<F: File, W: Watch, H: RecordHooks<F>> Pump<'_, F, W, H> {
                     self.watch.begin_operation();
                 }
             }
-            operation(self, step)?;
+            O::perform(self, step)?;
             match step.seek_after {
                 Some(to @ SeekFrom::Current(_)) => drop(self.file.seek(to)),
                 Some(to) => self.file.seek(to).map_err(refused)?,

@@ -18,7 +18,7 @@ use crate::backend::sync::SyncFile;
 use crate::backend::{File, Positioned};
 use crate::fault::Fault;
 use crate::io::watch::Watch;
-use crate::io::{AtPosition, Positional, Pump, RecordHooks, Step};
+use crate::io::{AtPosition, Operation, Positional, Pump, RecordHooks, Step};
 
 /// Records that one vectored call moves at most, and their bytes.
 pub const GROUP_RECORDS: u64 = 16;
@@ -207,12 +207,33 @@ pub fn any_call<F: Positioned, W: Watch, H: RecordHooks<F>>(
     match pattern {
         PositionalWrite => pump.run::<Positional>(PositionalWrite.steps(work)),
         PositionalRead => pump.run::<Positional>(PositionalRead.steps(work)),
-        VectorWrite => pump.repeat(VectorWrite.steps(work), write_group),
-        VectorRead => pump.repeat(VectorRead.steps(work), read_group),
+        VectorWrite => pump.repeat::<WriteGroup>(VectorWrite.steps(work)),
+        VectorRead => pump.repeat::<ReadGroup>(VectorRead.steps(work)),
         along => at_position(pump, along, work),
     }
 }
 
+/// Writes neighbouring records by one call.
+enum WriteGroup {}
+
+impl<F: Positioned, W: Watch, H: RecordHooks<F>> Operation<F, W, H> for WriteGroup {
+    #[inline(always)]
+    fn perform(pump: &mut Pump<F, W, H>, group: Step) -> Result<(), Fault> {
+        write_group(pump, group)
+    }
+}
+
+/// Reads neighbouring records by one call.
+enum ReadGroup {}
+
+impl<F: Positioned, W: Watch, H: RecordHooks<F>> Operation<F, W, H> for ReadGroup {
+    #[inline(always)]
+    fn perform(pump: &mut Pump<F, W, H>, group: Step) -> Result<(), Fault> {
+        read_group(pump, group)
+    }
+}
+
+#[inline(always)]
 fn write_group<F: Positioned, W: Watch, H: RecordHooks<F>>(
     pump: &mut Pump<F, W, H>,
     group: Step,
@@ -240,6 +261,7 @@ fn write_group<F: Positioned, W: Watch, H: RecordHooks<F>>(
     }
 }
 
+#[inline(always)]
 fn read_group<F: Positioned, W: Watch, H: RecordHooks<F>>(
     pump: &mut Pump<F, W, H>,
     group: Step,
