@@ -100,7 +100,7 @@ def hit_blocks(rng: np.random.Generator) -> frozenset[int]:
     return frozenset(chosen.tolist())
 
 
-def insist(hit: int, hit_spoiled: int, clean: int, clean_spoiled: int) -> None:
+def require(hit: int, hit_spoiled: int, clean: int, clean_spoiled: int) -> None:
     """The shares that C5 asks for."""
     assert hit_spoiled >= LEAST_HIT * hit, f"{hit_spoiled} of {hit} hit blocks are disturbed"
     assert clean_spoiled <= MOST_CLEAN * clean, (
@@ -133,7 +133,7 @@ def test_what_is_hit_is_spoiled_and_what_is_not_is_not(program: str, tmp_path: P
     with stopped_at_the_end(saboteur):
         run_study(folder, plan, engine, go_on, saboteur)
     spoiled = set(read_run(folder, plan).spoiled)
-    insist(len(hit), len(spoiled & hit), BLOCKS - len(hit), len(spoiled - hit))
+    require(len(hit), len(spoiled & hit), BLOCKS - len(hit), len(spoiled - hit))
 
 
 def drawn(rng: np.random.Generator, block: int, system: str, kind: str | None) -> Evidence:
@@ -171,4 +171,4 @@ def test_the_same_with_telemetry_that_is_drawn(kind: str) -> None:
             ]
             counts[block in hit] += any(check_evidence(trials, GATES))
     hits = round(HIT_SHARE * BLOCKS) * studies
-    insist(hits, counts[True], BLOCKS * studies - hits, counts[False])
+    require(hits, counts[True], BLOCKS * studies - hits, counts[False])

@@ -5,12 +5,49 @@ import re
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE_LINES_MAX = 450
 FUNCTION_LINES_MAX = 70
+
+IDENTIFIERS: Final = {
+    "Laden": "FullHooks",
+    "Conduct": "RecordHooks",
+    "Standstill": "StallDetector",
+    "Hands": "Executor",
+    "OwnHands": "SyscallExecutor",
+    "Lifeline": "Watchdog",
+    "bear_floods": "set_tcp_user_timeout",
+    "endure": "on_send_error",
+    "Meeting": "Rendezvous",
+    "Played": "TransferResult",
+    "Specimen": "ConnectionInfo",
+    "Teller": "ComparisonBuilder",
+    "oddest": "max_outlier",
+    "unmake": "undo_temporarily",
+    "Said": "ImportOptions",
+    "UntoldError": "a step's named output",
+    "workshop": "scratch_dir",
+}
+"""Names of things in the code, and the field's."""
+PHRASES: Final = {
+    r"kept and told": "kept and reported",
+    r"Mend:": "Fix:",
+    r"spoiled blocks?": "disturbed block",
+    r"who is ahead": "ranking",
+    r"[Ww]hat a sceptic would ask": "limitations",
+    r"differences that count as none": "equivalence margin",
+    r"files that live shortly": "short-lived files",
+    r"equal heights are equal ratios": "log scale",
+    r"[Dd]arker by day": "darker = higher",
+    r"see ghosts": "A/A test",
+    r"what else the data show": "further findings",
+    r"intervals hold together": "simultaneous confidence intervals",
+}
+"""What a reader sees, and what it says instead."""
 
 
 def tracked(*suffixes: str) -> list[Path]:
@@ -109,3 +146,31 @@ def test_every_room_has_an_entry_in_the_architecture() -> None:
     crates = [path.name for path in (ROOT / "engine").iterdir() if path.is_dir()]
     missing = [room for room in rooms + crates if room != "__pycache__" and f"{room}/" not in text]
     assert not missing
+
+
+@pytest.mark.parametrize("word", IDENTIFIERS)
+def test_a_thing_has_the_name_of_the_field(word: str) -> None:
+    defined = re.compile(
+        rf"\b(?:def|class|fn|struct|enum|trait|mod|type|const|static) {word}\b|^{word}\s*[:=]", re.M
+    )
+    found = [
+        str(path.relative_to(ROOT))
+        for path in tracked(".py", ".rs")
+        if defined.search(path.read_text())
+    ]
+    assert not found, f"{word} is {IDENTIFIERS[word]}: {found}"
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_a_reader_meets_the_words_of_the_field(phrase: str) -> None:
+    """Decisions and the changelog say what was; everything else says what is."""
+    said = re.compile(phrase)
+    found = [
+        str(path.relative_to(ROOT))
+        for path in tracked(".py", ".rs", ".md", ".toml", ".j2")
+        if path != Path(__file__)
+        and not {"decisions", "fixtures", "published", "recorded"}.intersection(path.parts)
+        and path.name != "CHANGELOG.md"
+        and said.search(path.read_text())
+    ]
+    assert not found, f'"{phrase}" is "{PHRASES[phrase]}": {found}'

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from support.runs import Watcher, directory_system, go_on, place, plan_of
 from support.unchained import unchained
-from tiltyard.app.report import STYLES, findings_of, insist_on_seal
+from tiltyard.app.report import STYLES, findings_of, require_seal
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256, write_whole
@@ -113,12 +113,12 @@ def test_a_study_that_is_not_what_its_seal_names_is_refused(
     """An unkeyed chain can be made anew: only a seal that was kept tells."""
     folder = StudyFolder(Path(shutil.copytree(run[0].root, tmp_path / "copy")))
     findings = findings_of(folder.root)
-    insist_on_seal(folder.root, findings, findings.seal.upper())
+    require_seal(folder.root, findings, findings.seal.upper())
     with pytest.raises(UsageError, match="is no seal: 64 hexadecimal digits"):
-        insist_on_seal(folder.root, findings, findings.seal[:12])
+        require_seal(folder.root, findings, findings.seal[:12])
     folder.journal.write_bytes(b"".join(unchained(folder.journal)).replace(b"Which", b"Whose"))
     with pytest.raises(UsageError, match=r"journal\.jsonl: its seal is \w+, not \w+"):
-        insist_on_seal(folder.root, findings_of(folder.root), "0" * 64)
+        require_seal(folder.root, findings_of(folder.root), "0" * 64)
 
 
 def test_a_finished_study_of_a_version_without_a_chain_still_reports(

@@ -18,7 +18,7 @@ from tiltyard.cli.restore import restore
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.folder import StudyFolder, create_file, open_to_change, write_together
 from tiltyard.host.ledger import Ledger
-from tiltyard.ownership import insist_ours
+from tiltyard.ownership import require_ours
 from tiltyard.run.lock import hold_lock
 
 FILES = ("plan.json", "findings.json", "journal.jsonl", ".lock", "pilot.json", "resumed.log",
@@ -112,10 +112,10 @@ def test_root_writes_to_no_folder_of_others(
     folder = a_study(tmp_path / "study")
     spoil(folder.root)
     with pytest.raises(RefusedError, match=f"study: not used: {told}. Fix: name another"):
-        folder.insist_own()
+        folder.require_own()
     if spoil is theirs:
         monkeypatch.setenv("SUDO_UID", str(NOBODY))
-        folder.insist_own()
+        folder.require_own()
 
 
 @needs_root
@@ -130,13 +130,13 @@ def test_root_writes_to_no_folder_that_others_can_exchange(
     spoil(above)
     for root in (folder.root, link, link / ".." / "study"):
         with pytest.raises(RefusedError, match=f"not used: {above} "):
-            StudyFolder(root).insist_own()
+            StudyFolder(root).require_own()
     above.chmod(0o1777)
     os.chown(above, 0, 0)
-    StudyFolder(link).insist_own()
+    StudyFolder(link).require_own()
     os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
     with pytest.raises(RefusedError, match=f"not used: {link} belongs to user nobody"):
-        StudyFolder(link).insist_own()
+        StudyFolder(link).require_own()
 
 
 @needs_root
@@ -151,7 +151,7 @@ def test_an_ordinary_user_writes_to_his_own_folder_and_to_no_other_users() -> No
             with hold_lock(own):
                 pass
             with pytest.raises(RefusedError, match="belongs to user daemon"):
-                StudyFolder(foreign).insist_own()
+                StudyFolder(foreign).require_own()
             (own.root / "report").symlink_to(home)
             with pytest.raises(RefusedError, match="a link"):
                 StudyFolder.of(own.root)
@@ -257,7 +257,7 @@ def test_a_state_directory_that_is_to_be_made_below_one_of_others_is_refused(
 
 
 def test_what_is_not_there_may_be_made(tmp_path: Path) -> None:
-    insist_ours(tmp_path / "a/b/c", "nothing")
+    require_ours(tmp_path / "a/b/c", "nothing")
 
 
 def test_a_run_in_a_folder_with_a_link_ends_before_anything_is_made(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_file_that_is_too_large_is_not_read_and_not_copied(tmp_path: Path) -> 
     path = tmp_path / "large.toml"
     path.write_text(HEAD + "#\n" * (bounds.BYTES_MAX // 2))
     for reads in (lambda: load_study(path, CATALOGUE, KINDS), lambda: open_study(path, None)):
-        with pytest.raises(UsageError, match=r"large\.toml: larger than 1 MiB: .* Mend:"):
+        with pytest.raises(UsageError, match=r"large\.toml: larger than 1 MiB: .* Fix:"):
             reads()
     assert list(tmp_path.iterdir()) == [path]
 

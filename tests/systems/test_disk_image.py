@@ -171,7 +171,7 @@ def test_an_image_that_was_cut_off_is_refused_with_the_reason(site: Site, tmp_pa
     image = as_qcow2(root_image(tmp_path / "disk.img", "6.1"), tmp_path / "disk.qcow2")
     with image.open("r+b") as file:
         file.truncate(image.stat().st_size - 2**17)
-    with pytest.raises(HostLacksError, match=r"disk\.qcow2 is damaged or cut off: .*Mend:"):
+    with pytest.raises(HostLacksError, match=r"disk\.qcow2 is damaged or cut off: .*Fix:"):
         ready(site, image)
     assert site.ledger.outstanding == ()
     shutil.rmtree(site.work / "turn")

@@ -78,7 +78,7 @@ pub struct ServeArguments {
 /// The line that says where it listens.
 #[derive(Serialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
-enum Said {
+enum Announcement {
     Listening {
         addresses: Vec<SocketAddr>,
         engine: &'static str,
@@ -114,12 +114,12 @@ fn speak_netperf(
 ) -> Result<(), Failure> {
     let allowed = &arguments.allow;
     if arguments.bind.is_empty() {
-        let message = "--netperf: the address to serve is missing. Mend: add --bind ADDRESS";
+        let message = "--netperf: the address to serve is missing. Fix: add --bind ADDRESS";
         return Err(bad_parameter("bind", message));
     }
     if let (Some(address), true) = (listen::open_to_others(&config.bind), allowed.is_empty()) {
         let message = format!(
-            "--bind {address}: whoever reaches that address could use this netserver. Mend: add \
+            "--bind {address}: whoever reaches that address could use this netserver. Fix: add \
              --allow NETWORK, such as --allow 10.0.0.0/8, or bind a loopback address"
         );
         return Err(bad_parameter("bind", message));
@@ -141,7 +141,7 @@ fn speak_netperf(
 }
 
 fn tell(addresses: Vec<SocketAddr>, output: &mut Output) {
-    output.line(&Said::Listening {
+    output.line(&Announcement::Listening {
         addresses,
         engine: VERSION,
         protocol: PROTOCOL,

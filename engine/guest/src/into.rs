@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use wire::{Failure, FailureKind};
 
-use crate::message::{Ask, Line, Request, Said};
+use crate::message::{Ask, Line, Reply, Request};
 
 /// A guest that has not begun after that time never will.
 const BEGINS: Duration = Duration::from_secs(60);
@@ -120,7 +120,7 @@ impl Lines {
             }
             while let Some(line) = self.next_line() {
                 match said(&line) {
-                    Some(Said::Ended {
+                    Some(Reply::Ended {
                         id: of,
                         status,
                         said,
@@ -141,8 +141,8 @@ impl Lines {
         while Instant::now() < give_up {
             while let Some(line) = self.next_line() {
                 match said(&line) {
-                    Some(Said::Begun { id: of }) if of == id => return Ok(()),
-                    Some(Said::Refused { id: of, message }) if of == id => {
+                    Some(Reply::Begun { id: of }) if of == id => return Ok(()),
+                    Some(Reply::Refused { id: of, message }) if of == id => {
                         return Err(io::Error::other(message));
                     }
                     _ => {}
@@ -224,7 +224,7 @@ fn ended() -> io::Error {
 }
 
 /// What the guest itself says in a line; `None` if the line is the engine's.
-fn said(line: &[u8]) -> Option<Said> {
+fn said(line: &[u8]) -> Option<Reply> {
     let own = line.starts_with(OWN).then_some(line)?;
     serde_json::from_slice(own)
         .ok()

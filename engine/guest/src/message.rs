@@ -1,8 +1,8 @@
 //! What passes through the channel between lab and guest: JSON, one document a line.
 //!
-//! The guest speaks first: [`Said::Hello`]. Then it is asked, one [`Request`] after the other, and
+//! The guest speaks first: [`Reply::Hello`]. Then it is asked, one [`Request`] after the other, and
 //! answers each with the request's own id, so that whoever reads can pass over what was meant for
-//! another. Between [`Said::Begun`] and [`Said::Ended`] stand the lines of the engine, as they are.
+//! another. Between [`Reply::Begun`] and [`Reply::Ended`] stand the lines of the engine, as they are.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,10 +33,10 @@ pub enum Ask {
     Unmount { directory: PathBuf },
     /// Write everything out and drop what the guest's page cache holds.
     DropCaches,
-    /// Run the engine on a job, given as the text of its document. Answered by [`Said::Begun`]
-    /// and [`Said::Ended`].
+    /// Run the engine on a job, given as the text of its document. Answered by [`Reply::Begun`]
+    /// and [`Reply::Ended`].
     Run { job: String },
-    /// Ask the engine that runs to end, as a signal would. The answer is its [`Said::Ended`].
+    /// Ask the engine that runs to end, as a signal would. The answer is its [`Reply::Ended`].
     Stop,
     /// Unmount everything and switch the machine off.
     PowerOff,
@@ -59,12 +59,12 @@ pub struct Mount {
 /// One line of the guest's own; the engine's lines have no such key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    pub guest: Said,
+    pub guest: Reply,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum Reply {
     /// First line: the guest is ready.
     Hello {
         version: u32,

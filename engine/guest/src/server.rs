@@ -10,7 +10,7 @@ use rustix::event::{poll, PollFd, PollFlags};
 use rustix::fs::sync;
 use rustix::io::Errno;
 
-use crate::message::{Ask, Line, Request, Said, VERSION};
+use crate::message::{Ask, Line, Reply, Request, VERSION};
 use crate::mounts;
 use crate::running::Running;
 
@@ -47,7 +47,7 @@ impl<I: Read + AsFd, O: Write> Server<I, O> {
     /// # Errors
     /// Those of the channel.
     pub fn serve(&mut self, engine_version: &str, troubles: Vec<String>) -> io::Result<()> {
-        self.say(Said::Hello {
+        self.say(Reply::Hello {
             version: VERSION,
             engine: engine_version.to_owned(),
             troubles,
@@ -91,7 +91,7 @@ impl<I: Read + AsFd, O: Write> Server<I, O> {
         if let Some(ended) = running.ended(&mut self.output)? {
             let id = std::mem::take(&mut running.id);
             self.running = None;
-            self.say(Said::Ended {
+            self.say(Reply::Ended {
                 id,
                 status: ended.status,
                 said: ended.said,
@@ -121,7 +121,7 @@ impl<I: Read + AsFd, O: Write> Server<I, O> {
             Err(error) => {
                 let id = String::new();
                 let message = format!("not a request: {error}");
-                self.say(Said::Refused { id, message })?;
+                self.say(Reply::Refused { id, message })?;
                 return Ok(true);
             }
         };
@@ -148,8 +148,8 @@ impl<I: Read + AsFd, O: Write> Server<I, O> {
             }
         };
         self.say(match done {
-            Ok(found) => Said::Done { id, found },
-            Err(message) => Said::Refused { id, message },
+            Ok(found) => Reply::Done { id, found },
+            Err(message) => Reply::Refused { id, message },
         })?;
         Ok(true)
     }
@@ -157,18 +157,18 @@ impl<I: Read + AsFd, O: Write> Server<I, O> {
     fn run(&mut self, id: String, job: &str) -> io::Result<()> {
         match Running::start(&self.engine, id.clone(), job) {
             Ok(running) => {
-                self.say(Said::Begun { id })?;
+                self.say(Reply::Begun { id })?;
                 self.running = Some(running);
                 Ok(())
             }
-            Err(error) => self.say(Said::Refused {
+            Err(error) => self.say(Reply::Refused {
                 id,
                 message: format!("cannot start the engine: {error}"),
             }),
         }
     }
 
-    fn say(&mut self, said: Said) -> io::Result<()> {
+    fn say(&mut self, said: Reply) -> io::Result<()> {
         let mut line = serde_json::to_vec(&Line { guest: said })?;
         line.push(b'\n');
         self.output.write_all(&line)?;
@@ -177,8 +177,8 @@ impl<I: Read + AsFd, O: Write> Server<I, O> {
 }
 
 /// Nothing was asked for but that it be done.
-fn done(id: String) -> Said {
-    Said::Done {
+fn done(id: String) -> Reply {
+    Reply::Done {
         id,
         found: BTreeMap::new(),
     }

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from tiltyard.errors import RefusedError, UsageError
-from tiltyard.ownership import insist_ours, insist_plain, insist_plain_inside
+from tiltyard.ownership import require_ours, require_plain, require_plain_inside
 
 PARTIAL: Final = ".partial"
 """What the name of a file ends in that is not whole yet."""
@@ -119,7 +119,7 @@ class StudyFolder:
         """What a run says that goes on by itself after a boot of the host."""
         return self.root / "resumed.log"
 
-    def insist_plain(self) -> None:
+    def require_plain(self) -> None:
         """Refuse a folder where links or devices lie in the place of what we write.
 
         Raises:
@@ -127,29 +127,29 @@ class StudyFolder:
         """
         files = (self.plan, self.journal, self.findings, self.pilot_findings, self.lock)
         for file in (*files, self.resumed):
-            insist_plain(file)
+            require_plain(file)
         folders = (self.trials, self.report, self.work, self.pilot.root, self.sessions)
         for directory in folders:
-            insist_plain(directory, is_directory=True)
+            require_plain(directory, is_directory=True)
         for directory in (self.trials, self.report):
-            insist_plain_inside(directory)
+            require_plain_inside(directory)
         if self.pilot.root.exists():
-            self.pilot.insist_plain()
+            self.pilot.require_plain()
         if self.sessions.exists():
             for folder in self.sessions.iterdir():
-                insist_plain(folder, is_directory=True)
-                StudyFolder(folder).insist_plain()
+                require_plain(folder, is_directory=True)
+                StudyFolder(folder).require_plain()
 
-    def insist_own(self) -> None:
+    def require_own(self) -> None:
         """Refuse to write to a folder in which another user has a hand.
 
         Raises:
-            RefusedError: if it is another user's, or :meth:`insist_plain` raises it.
+            RefusedError: if it is another user's, or :meth:`require_plain` raises it.
         """
         mend = "name another folder with --folder or --output, or make it yours: chown, chmod o-w"
         # For an ordinary user names that nobody guesses, and no links, are enough.
-        insist_ours(self.root, mend, others=0 if os.geteuid() else stat.S_IWOTH)
-        self.insist_plain()
+        require_ours(self.root, mend, others=0 if os.geteuid() else stat.S_IWOTH)
+        self.require_plain()
 
     @classmethod
     def of(cls, path: Path) -> "StudyFolder":
@@ -166,7 +166,7 @@ class StudyFolder:
                 f"{path}: no study here. A study is a folder with a file study.toml; "
                 f'"tiltyard new {root / "my-study"}" makes one'
             )
-        folder.insist_plain()
+        folder.require_plain()
         return folder
 
 
@@ -237,7 +237,7 @@ def open_to_change(path: Path) -> int:
         RefusedError: if it is a link, no file, or has a second name somewhere else.
         OSError: with the file's name.
     """
-    insist_plain(path)
+    require_plain(path)
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with named_in_errors(path):
         file = os.open(path, flags, 0o644)

@@ -20,7 +20,7 @@ _LINKS_MAX: Final = 40
 """As many links as the kernel follows on one way: path_resolution(7)."""
 
 
-def insist_ours(directory: Path, mend: str, *, others: int = stat.S_IWOTH) -> None:
+def require_ours(directory: Path, mend: str, *, others: int = stat.S_IWOTH) -> None:
     """Refuse a directory in which another user has a hand; one that is not there may be made.
 
     Trusted are the user, root, and who called sudo(8).
@@ -48,7 +48,7 @@ def insist_ours(directory: Path, mend: str, *, others: int = stat.S_IWOTH) -> No
         raise RefusedError(f"{directory}: not used: {where}{fault}. Fix: {mend}")
 
 
-def insist_plain(path: Path, *, is_directory: bool = False) -> None:
+def require_plain(path: Path, *, is_directory: bool = False) -> None:
     """Refuse what lies in the place of a file or directory of ours and is none.
 
     Raises:
@@ -64,16 +64,16 @@ def insist_plain(path: Path, *, is_directory: bool = False) -> None:
     raise RefusedError(f"{path}: {what}, in a place that Tiltyard writes to. Fix: remove it")
 
 
-def insist_plain_inside(directory: Path) -> None:
+def require_plain_inside(directory: Path) -> None:
     """The same for all that is in a directory, which need not be there."""
     if not directory.is_dir():
         return
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                insist_plain_inside(Path(entry.path))
+                require_plain_inside(Path(entry.path))
             elif not entry.is_file(follow_symlinks=False):
-                insist_plain(Path(entry.path))
+                require_plain(Path(entry.path))
 
 
 def _trusted() -> frozenset[int]:

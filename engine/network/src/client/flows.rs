@@ -20,7 +20,7 @@ use crate::socket::{self, SocketOptions};
 
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long datagrams may be lost before we give up.
-const INSIST: Duration = Duration::from_secs(15);
+const INTRODUCE_MAX: Duration = Duration::from_secs(15);
 /// Between an introduction and the first repetition; each takes twice as long to follow.
 const REPEAT: Duration = Duration::from_millis(100);
 
@@ -77,9 +77,14 @@ pub fn connect(
 ///
 /// # Errors
 /// `Far` when nothing is heard, or the server's host sends back that nobody is there.
-pub fn insist(flows: &[Flow], ready: &Ready, place: Place, control: &Line) -> Result<(), Failure> {
+pub fn introduce_until_heard(
+    flows: &[Flow],
+    ready: &Ready,
+    place: Place,
+    control: &Line,
+) -> Result<(), Failure> {
     let introduction = Introduction::of(&ready.token);
-    let until = Instant::now() + INSIST;
+    let until = Instant::now() + INTRODUCE_MAX;
     let mut pause = REPEAT;
     while Instant::now() < until && !control.is_stopped() {
         let sent = flows

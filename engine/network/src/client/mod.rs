@@ -152,7 +152,7 @@ impl ServerConnection {
             .map_err(|failure| self.caused(FailureKind::Far, failure))?;
         flow::share_memory(&mut flows, MEMORY_BYTES);
         if part.transport == Transport::Udp {
-            flows::insist(&flows, &ready, place, self.control.line())?;
+            flows::introduce_until_heard(&flows, &ready, place, self.control.line())?;
         }
         self.expect(|answer| matches!(answer, ToClient::Connected))?;
         let mut near = self.flow(part, local, &flows, work)?;

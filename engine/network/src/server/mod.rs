@@ -59,7 +59,7 @@ impl Server {
     pub fn bind(config: ServerConfig) -> Result<Self, Failure> {
         if let (Some(address), None) = (listen::open_to_others(&config.bind), &config.secret) {
             let message = format!(
-                "--bind {address}: whoever reaches that address could use this server. Mend: add \
+                "--bind {address}: whoever reaches that address could use this server. Fix: add \
                  --secret-file FILE, or bind a loopback address"
             );
             return Err(bad_parameter("bind", message));

@@ -178,7 +178,7 @@ def judge(
         design: the rules of the plan.
         adjust: p-values to adjusted ones, e.g. Benjamini–Hochberg's.
         level: adjusted p-values up to this one are rejections.
-        together: intervals hold together, as fits Holm's adjustment; else those of differences
+        together: intervals are simultaneous, as fits Holm's adjustment; else those of differences
             are corrected for having been selected. See :mod:`tiltyard.stats.family`.
         to_come: blocks that may still be made; if not given, those up to the last look.
         covariates: what to adjust each quantity for, shape (blocks, systems, covariates); none:
@@ -220,7 +220,7 @@ def judge_rows(
         design: as :func:`judge` takes it, like the rest.
         adjust: p-values to adjusted ones.
         level: adjusted p-values up to this one are rejections.
-        together: intervals hold together.
+        together: intervals are simultaneous.
         to_come: blocks that may still be made.
         covariates: differences of what to adjust for, shape (family, blocks, covariates).
     """

@@ -1,4 +1,4 @@
-"""What a sceptic would ask about counts of instructions: do they repeat, and what they mean."""
+"""Checks of instruction counts: are they repeatable, and what do they mean."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -33,7 +33,7 @@ def place_collection(folder: Path, collection: Collection, files: Mapping[str, b
         UsageError: if another collection, or anything else, is in the folder.
     """
     if is_collected(folder):
-        StudyFolder(folder).insist_own()
+        StudyFolder(folder).require_own()
         if read_collection(folder).hash != collection.hash:
             raise UsageError(
                 f"{folder}: other results are in this folder. Name another one, or remove it first"

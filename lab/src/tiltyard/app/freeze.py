@@ -81,7 +81,7 @@ def place_study(folder: StudyFolder, text: bytes) -> None:
         UsageError: if another study is there.
         RefusedError: if another user has a hand in the folder.
     """
-    folder.insist_own()
+    folder.require_own()
     if not folder.study.exists():
         write_whole(folder.study, text)
     elif read_text(folder.study).encode() != text:

@@ -61,11 +61,11 @@ def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
     if output is not None or folder is None:
         target = free_folder(output or Path(study.resolve().name))
         return Concluded(findings_of(study), chosen, target, target)
-    folder.insist_own()
+    folder.require_own()
     return Concluded(findings_of(study), chosen, folder.root, folder.report)
 
 
-def insist_on_seal(study: Path, findings: Findings, seal: str) -> None:
+def require_seal(study: Path, findings: Findings, seal: str) -> None:
     """The journal and the trials are those that a seal was printed for.
 
     Raises:

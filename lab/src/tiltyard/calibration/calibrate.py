@@ -66,7 +66,7 @@ def calibrate(
         InterruptedRunError: after Ctrl-C; the same call goes on.
         HostLacksError: if this host cannot run a workload.
     """
-    _insist_on_same(root, wanted)
+    _require_same(root, wanted)
     bench = Bench(root, engine, observer, wanted.gates)
     placed = [(subject, place_of(subject, wanted.kinds)) for subject in wanted.subjects]
     benches = [SubjectBench(bench, subject, place) for subject, place in placed if place]
@@ -98,7 +98,7 @@ def calibrate(
     )
 
 
-def _insist_on_same(root: Path, wanted: Wanted) -> None:
+def _require_same(root: Path, wanted: Wanted) -> None:
     """A folder holds one calibration of one host.
 
     Raises:

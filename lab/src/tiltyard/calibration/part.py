@@ -57,7 +57,7 @@ class Outcome:
         gates = self.plan.gates
         return frozenset(self.run.spoiled if gates and gates.spoiled == "replace" else ())
 
-    def insist_on_calm(self) -> None:
+    def require_calm(self) -> None:
         """Make sure that enough blocks count.
 
         Raises:
@@ -105,5 +105,5 @@ def carry_out(root: Path, part: Part, engine: Engine, observer: Observer) -> Out
     plan = read_plan(folder)
     run_whole(folder, plan, engine, observer, "all blocks are done")
     outcome = Outcome(plan, read_run(folder, plan))
-    outcome.insist_on_calm()
+    outcome.require_calm()
     return outcome

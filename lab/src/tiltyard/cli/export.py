@@ -54,7 +54,7 @@ def export(
         home, name = Path(), exporter.file
     else:
         folder = folder_of(study)
-        folder.insist_own()
+        folder.require_own()
         home, name = folder.root, f"{folder.report.name}/{exporter.file}"
     write_together(home, {name: exporter.render(findings_of(study))})
     say(str(home / name))

@@ -41,14 +41,14 @@ def report(
         seal: The seal that a run or a report of this study has printed: refuse to report if the
             journal or a trial is not what it was then.
     """
-    from tiltyard.app.report import concluded, formats_of, insist_on_seal, write_report
+    from tiltyard.app.report import concluded, formats_of, require_seal, write_report
     from tiltyard.cli.console import emit_json, show
     from tiltyard.report.terminal import verdicts
 
     formats = formats_of(format)
     found = concluded(study, style, output)
     if seal is not None:
-        insist_on_seal(study, found.findings, seal)
+        require_seal(study, found.findings, seal)
     pages = write_report(found, formats)
     if json:
         emit_json(found.findings.model_dump_json(indent=2))

@@ -25,7 +25,7 @@ from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import Process
 from tiltyard.host.recovery import PutBack, append, put_back, read_ledger, told_of_broken
-from tiltyard.ownership import insist_ours
+from tiltyard.ownership import require_ours
 
 C = TypeVar("C", bound=Change)
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -52,9 +52,9 @@ def own_state_directory(state: Path | None = None) -> Path:
     """
     directory = state or state_directory()
     mend = f"chown and chmod go-w {directory}, or name another one: TILTYARD_STATE"
-    insist_ours(directory, mend, others=_OTHERS)
+    require_ours(directory, mend, others=_OTHERS)
     for path in directory.glob("*.jsonl"):
-        insist_ours(path, f"look what it says, then remove it: {path}", others=_OTHERS)
+        require_ours(path, f"look what it says, then remove it: {path}", others=_OTHERS)
     return directory
 
 

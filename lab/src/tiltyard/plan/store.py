@@ -16,7 +16,7 @@ def write_plan(folder: StudyFolder, plan: Plan) -> None:
         RefusedError: if there is a plan, on which trials may rest; or if another user has a hand in
             the folder.
     """
-    folder.insist_own()
+    folder.require_own()
     if folder.plan.exists():
         raise RefusedError(
             f"{folder.plan}: this study has a plan already, and a plan is frozen once. "

@@ -17,7 +17,7 @@ def hold_lock(folder: StudyFolder) -> Iterator[None]:
         RefusedError: if another run holds it, the message names its process; or if another user
             has a hand in the folder.
     """
-    folder.insist_own()
+    folder.require_own()
     file = open_to_change(folder.lock)
     try:
         try:

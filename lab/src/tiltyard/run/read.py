@@ -56,12 +56,12 @@ def read_history(folder: StudyFolder, plan: Plan) -> History:
         UsageError: if it was changed, belongs to another plan, or lacks lines.
     """
     history = History.read(folder.journal)
-    insist_on_plan(folder, plan, history)
-    _insist_on_checked_blocks(folder, plan, history)
+    require_plan(folder, plan, history)
+    _require_checked_blocks(folder, plan, history)
     return history
 
 
-def insist_on_plan(folder: StudyFolder, plan: Plan, history: History) -> None:
+def require_plan(folder: StudyFolder, plan: Plan, history: History) -> None:
     """A journal goes with one plan.
 
     Raises:
@@ -72,7 +72,7 @@ def insist_on_plan(folder: StudyFolder, plan: Plan, history: History) -> None:
         raise UsageError(f"{folder.journal}: belongs to another plan than {folder.plan}")
 
 
-def _insist_on_checked_blocks(folder: StudyFolder, plan: Plan, history: History) -> None:
+def _require_checked_blocks(folder: StudyFolder, plan: Plan, history: History) -> None:
     """A block is held against the gates when all of its trials have ended."""
     course = history.course(plan)
     for block in plan.sequence:

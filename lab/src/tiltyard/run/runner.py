@@ -29,7 +29,7 @@ from tiltyard.run.journal import Interrupted, Isolated, Journal, Looked, Started
 from tiltyard.run.lock import hold_lock
 from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.patience import WAIT_S, patiently
-from tiltyard.run.read import insist_on_plan, read_run
+from tiltyard.run.read import read_run, require_plan
 from tiltyard.run.record import CalibrationNote, IsolationNote
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.systems.kind import System
@@ -173,7 +173,7 @@ def run_study(
         with journal:
             for note in (*recovered, *_torn_note(folder, torn)):
                 observer.note(note)
-            insist_on_plan(folder, plan, history)
+            require_plan(folder, plan, history)
             if history.stopped is not None:
                 _tell_unmeasured(history, folder, observer)
                 return history.stopped

@@ -246,7 +246,7 @@ fn dial(site: &Site) -> Result<TcpStream, Failure> {
 fn own_end(local: SocketAddr, error: &io::Error) -> Failure {
     let message = format!(
         "the local end's own address {local} of the control connection cannot be used: {error}. \
-         Mend: name another port or address of this host, none, or wait a minute"
+         Fix: name another port or address of this host, none, or wait a minute"
     );
     failure(FailureKind::HostLacks, message)
 }
@@ -262,7 +262,7 @@ fn check_ports(test: &Test, remote: IpAddr, local: IpAddr) -> Result<(), Failure
             "data_port",
             format!(
                 "data_port: {port} at both ends of one host connects the local end with itself. \
-                 Mend: name two ports, {port} and another"
+                 Fix: name two ports, {port} and another"
             ),
         )),
         false => Ok(()),

@@ -58,9 +58,9 @@ pub fn accept_flows(
         let mut silent = Vec::new();
         for mut peer in peers {
             match peer.listen(introduction) {
-                Said::Nothing => silent.push(peer),
-                Said::Wrong => {}
-                Said::Number(number) => {
+                Introduced::Nothing => silent.push(peer),
+                Introduced::Wrong => {}
+                Introduced::Number(number) => {
                     let socket = peer.socket;
                     socket
                         .set_nonblocking(false)
@@ -102,7 +102,7 @@ struct PendingPeer {
 }
 
 /// What it said.
-enum Said {
+enum Introduced {
     Nothing,
     Number(u32),
     Wrong,
@@ -110,20 +110,20 @@ enum Said {
 
 impl PendingPeer {
     /// Listens, and takes nothing that follows the introduction.
-    fn listen(&mut self, introduction: &Introduction) -> Said {
+    fn listen(&mut self, introduction: &Introduction) -> Introduced {
         let missing = introduction.bytes() - self.words.len();
         match (&self.socket)
             .take(missing as u64)
             .read_to_end(&mut self.words)
         {
-            Err(error) if error.kind() != ErrorKind::WouldBlock => Said::Wrong,
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Introduced::Wrong,
             _ if self.words.len() == introduction.bytes() => introduction
                 .number(&self.words)
-                .map_or(Said::Wrong, Said::Number),
+                .map_or(Introduced::Wrong, Introduced::Number),
             // It ended before it had said it.
-            Ok(_) => Said::Wrong,
-            Err(_) if self.came.elapsed() > NAMING => Said::Wrong,
-            Err(_) => Said::Nothing,
+            Ok(_) => Introduced::Wrong,
+            Err(_) if self.came.elapsed() > NAMING => Introduced::Wrong,
+            Err(_) => Introduced::Nothing,
         }
     }
 }

@@ -156,7 +156,7 @@ def ranked_table(
         index: of a workload, or of one of its metrics.
         id: of the table.
         title: of the table.
-        together: whether its intervals hold together, as those of workloads do.
+        together: whether its intervals are simultaneous, as those of workloads are.
     """
     if not index.standings:
         return ()
