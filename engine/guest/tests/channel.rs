@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use guest::into::{Ended, Guest};
-use guest::message::{Ask, Line, Mount, Request, Said};
+use guest::message::{Ask, Line, Mount, Request, Reply};
 use guest::server::Server;
 use rustix::fs::{mknodat, FileType, Mode, CWD};
 use rustix::process::Pid;
@@ -60,7 +60,7 @@ impl Served {
             server,
             _directory: directory,
         };
-        let hello = Said::Hello {
+        let hello = Reply::Hello {
             version: guest::message::VERSION,
             engine: "1.2.3".to_owned(),
             troubles: vec!["no module".to_owned()],
@@ -83,14 +83,14 @@ impl Served {
         line
     }
 
-    fn said(&mut self) -> Said {
+    fn said(&mut self) -> Reply {
         let line = self.line();
         serde_json::from_str::<Line>(&line).unwrap().guest
     }
 
     fn switch_off(mut self) {
         self.ask("off", Ask::PowerOff);
-        assert!(matches!(self.said(), Said::Done { id, .. } if id == "off"));
+        assert!(matches!(self.said(), Reply::Done { id, .. } if id == "off"));
         self.server.join().unwrap();
     }
 }
@@ -106,7 +106,7 @@ fn what_can_be_read_is_found_and_the_rest_left_out() {
         .map(PathBuf::from)
         .to_vec();
     guest.ask("1", Ask::Read { paths });
-    let Said::Done { found, .. } = guest.said() else {
+    let Reply::Done { found, .. } = guest.said() else {
         panic!("not done")
     };
     assert_eq!(
@@ -120,7 +120,7 @@ fn what_can_be_read_is_found_and_the_rest_left_out() {
 fn what_cannot_be_done_is_refused_and_the_guest_goes_on() {
     let mut guest = Served::new(ECHO);
     writeln!(guest.asks, "what?").unwrap();
-    assert!(matches!(guest.said(), Said::Refused { message, .. } if message.contains("request")));
+    assert!(matches!(guest.said(), Reply::Refused { message, .. } if message.contains("request")));
     let directory = TempDir::new().unwrap();
     let mount = Mount {
         device: PathBuf::from("none"),
@@ -129,7 +129,7 @@ fn what_cannot_be_done_is_refused_and_the_guest_goes_on() {
         options: Vec::new(),
     };
     guest.ask("2", Ask::Mount(mount));
-    let Said::Refused { id: of, message } = guest.said() else {
+    let Reply::Refused { id: of, message } = guest.said() else {
         panic!("not refused")
     };
     assert_eq!(of, "2");
@@ -146,10 +146,10 @@ fn the_engines_lines_pass_as_they_are_and_its_end_is_told() {
             job: id("{\"a\":\"b\"}\n"),
         },
     );
-    assert_eq!(guest.said(), Said::Begun { id: id("3") });
+    assert_eq!(guest.said(), Reply::Begun { id: id("3") });
     assert_eq!(guest.line(), "{\"a\":\"b\"}\n");
     assert_eq!(guest.line(), "torn\n");
-    let ended = Said::Ended {
+    let ended = Reply::Ended {
         id: id("3"),
         status: 3,
         said: id("for people\n"),
@@ -162,11 +162,11 @@ fn the_engines_lines_pass_as_they_are_and_its_end_is_told() {
 fn an_engine_can_be_stopped() {
     let mut guest = Served::new(WAIT);
     guest.ask("4", Ask::Run { job: id("") });
-    assert_eq!(guest.said(), Said::Begun { id: id("4") });
+    assert_eq!(guest.said(), Reply::Begun { id: id("4") });
     assert_eq!(guest.line(), "begun\n");
     guest.ask("4", Ask::Stop);
     assert_eq!(guest.line(), "asked to stop\n");
-    assert!(matches!(guest.said(), Said::Ended { status: 0, .. }));
+    assert!(matches!(guest.said(), Reply::Ended { status: 0, .. }));
     guest.switch_off();
 }
 
@@ -174,7 +174,7 @@ fn an_engine_can_be_stopped() {
 fn whoever_asks_for_something_else_has_given_up_on_the_engine() {
     let mut guest = Served::new(WAIT);
     guest.ask("5", Ask::Run { job: id("") });
-    assert_eq!(guest.said(), Said::Begun { id: id("5") });
+    assert_eq!(guest.said(), Reply::Begun { id: id("5") });
     assert_eq!(guest.line(), "begun\n");
     guest.ask(
         "6",
@@ -182,7 +182,7 @@ fn whoever_asks_for_something_else_has_given_up_on_the_engine() {
             directory: PathBuf::from("/no/such"),
         },
     );
-    assert!(matches!(guest.said(), Said::Refused { id, .. } if id == "6"));
+    assert!(matches!(guest.said(), Reply::Refused { id, .. } if id == "6"));
     guest.switch_off();
 }
 
@@ -265,7 +265,7 @@ fn a_guest_that_ends_or_has_ended_is_told_with_its_last_words() {
         BufReader::new(&mut input).read_line(&mut request).unwrap();
         let id = serde_json::from_str::<Request>(&request).unwrap().id;
         let begun = serde_json::to_vec(&Line {
-            guest: Said::Begun { id },
+            guest: Reply::Begun { id },
         })
         .unwrap();
         output.write_all(&[&begun[..], b"\n"].concat()).unwrap();
