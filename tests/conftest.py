@@ -23,8 +23,12 @@ OF_THE_HOST: Final = frozenset(
 """Rooms whose tests change this host or compare its state; one process runs them in order."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With ``-n 2`` the rooms of the host are one group; elsewhere a module is one."""
+    """With ``-n 2`` the rooms of the host are one group; elsewhere a module is one.
+
+    First, because the plugin reads the groups in its own hook.
+    """
     for item in items:
         room = item.path.parent.relative_to(item.config.rootpath / "tests").parts[:1]
         group = "host" if OF_THE_HOST.intersection(room) else item.path.name

@@ -85,7 +85,7 @@ def test_both_are_told_from_either_side_and_in_words() -> None:
     assert found.beside.verdict in found.beside.sentence
     assert "on the CPUs that measure explains 100 % of the variance" in found.beside.sentence
     sentence = analyse(planned(plan, "unadjusted"), run).design_sentence
-    assert "Named as the verdict before the first trial: unadjusted." in sentence
+    assert "Declared as the verdict before the first trial: unadjusted." in sentence
 
 
 def test_where_nothing_is_known_of_others_there_is_one_analysis() -> None:

@@ -115,7 +115,7 @@ def run(study: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Path]:
     """A study in a directory that everybody may look into."""
-    opened = [one for one in (tmp_path, *tmp_path.parents[:2]) if not one.stat().st_mode & 0o005]
+    opened = [one for one in (tmp_path, *tmp_path.parents[:-2]) if not one.stat().st_mode & 0o005]
     modes = [one.stat().st_mode for one in opened]
     for one in opened:
         one.chmod(0o755)

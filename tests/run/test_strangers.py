@@ -195,7 +195,7 @@ def test_who_swaps_names_while_root_writes_gains_nothing(tmp_path: Path) -> None
     victim, folder = tmp_path / "victim", tmp_path / "theirs"
     victim.mkdir()
     (victim / "index.html").write_text("precious")
-    for above in (tmp_path, *tmp_path.parents[:2]):
+    for above in (tmp_path, *tmp_path.parents[:-2]):
         above.chmod(0o711)
     folder.mkdir()
     theirs(folder)

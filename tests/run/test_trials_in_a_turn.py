@@ -96,7 +96,7 @@ def test_a_system_that_cannot_be_refreshed_fails_the_rest_of_its_turn(
     study: tuple[StudyFolder, Plan], engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: Directory) -> None:
-        if self._name == "a":
+        if self._given.name == "a":
             raise TiltyardError("busy")
 
     monkeypatch.setattr(Directory, "refresh", refuse)

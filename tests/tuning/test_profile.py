@@ -71,7 +71,7 @@ WRONG = (
     ('about = "x"\n[interrupts]\ncpus = []', ":3: interrupts.cpus: is too short: at least 1"),
     (
         'about = "x"\n[interrupts]\ncpus = [0]\nof = "some"',
-        ':4: interrupts.of: "some" is not an of. One of: all, devices.',
+        ':4: interrupts.of: "some" is not a value of of. One of: all, devices.',
     ),
     (
         'about = "x"\n[network]\nring = { rx = "max" }',

@@ -107,8 +107,8 @@ CHART = Chart(
     name="order",
     places=("order",),
     title="Order of trials",
-    caption="Each point is a trial over its system's median: 1× is typical. Disturbed blocks are "
-    "tinted.",
+    caption="Each point is a trial over its system's median: 1× is typical. A tinted block "
+    "was disturbed.",
     draw=draw,
     alt=alt,
 )
