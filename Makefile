@@ -17,7 +17,7 @@ demo: setup ## compare ext4, XFS and btrfs on this machine (without root: direct
 
 test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 25 minutes)
 	cargo test --workspace --locked --quiet
-	$(PYTHON) -m pytest -n 2 --dist loadgroup
+	$(PYTHON) -m pytest -n 2 --dist loadscope
 
 check: setup-dev ## formatters, linters, types, import direction
 	cargo fmt --all --check

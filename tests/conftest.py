@@ -4,6 +4,8 @@ from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 pytest_plugins: Final = ["pytester", "support.stolen"]
 
@@ -23,13 +25,15 @@ OF_THE_HOST: Final = frozenset(
 """Rooms whose tests change this host or compare its state; one process runs them in order."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With ``-n 2`` the rooms of the host are one group; elsewhere a module is one.
+class Rooms(LoadScopeScheduling):  # type: ignore[misc]
+    """With ``-n 2`` one process runs the tests of the host in order; the other has the rest."""
 
-    First, because the plugin reads the groups in its own hook.
-    """
-    for item in items:
-        room = item.path.parent.relative_to(item.config.rootpath / "tests").parts[:1]
-        group = "host" if OF_THE_HOST.intersection(room) else item.path.name
-        item.add_marker(pytest.mark.xdist_group(group))
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "host" if OF_THE_HOST.intersection(file.split("/")[1:2]) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Rooms:
+    """How tests are shared out between processes."""
+    return Rooms(config, log)
