@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use guest::into::{Ended, Guest};
-use guest::message::{Ask, Line, Mount, Request, Reply};
+use guest::message::{Ask, Line, Mount, Reply, Request};
 use guest::server::Server;
 use rustix::fs::{mknodat, FileType, Mode, CWD};
 use rustix::process::Pid;
