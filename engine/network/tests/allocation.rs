@@ -1,4 +1,4 @@
-//! Nothing is allocated while data flow: however many messages there are, a thread of the near end
+//! Nothing is allocated while data flow: however many messages there are, a thread of the client
 //! allocates the same.
 
 mod common;
@@ -18,7 +18,7 @@ use testing::{allocations, Counting};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What the near end does.
+/// What the client does.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Send,
@@ -38,7 +38,7 @@ const ACTS: [(Transport, Act); 7] = [
     (Transport::Tcp, Act::Receive),
 ];
 
-/// Allocations of a thread of the near end that moves so many messages.
+/// Allocations of a thread of the client that moves so many messages.
 fn allocations_of<P: Probe + Default + std::marker::Send>(
     transport: Transport,
     act: Act,

@@ -39,7 +39,7 @@ fn both_ends_count_the_same_over_both_families() {
 }
 
 #[test]
-fn the_far_end_ends_when_the_near_end_is_done() {
+fn the_server_ends_when_the_client_is_done() {
     let served = Served::at("127.0.0.1");
     let began = Instant::now();
     let done = run("tcp_crr", &json!({"seconds": 0.1}), &served.far()).unwrap();
@@ -48,7 +48,7 @@ fn the_far_end_ends_when_the_near_end_is_done() {
 }
 
 #[test]
-fn a_port_is_free_again_at_once_since_the_far_end_closes_first() {
+fn a_port_is_free_again_at_once_since_the_server_closes_first() {
     let served = Served::at("127.0.0.1");
     let parameters = json!({"ports": "28500-28503", "flows": 2, "transactions": 50});
     let done = run("tcp_crr", &parameters, &served.far()).unwrap();

@@ -145,7 +145,7 @@ fn a_pace_that_was_not_kept_is_told() {
 }
 
 #[test]
-fn a_far_end_that_is_stopped_ends_the_trial() {
+fn a_server_that_is_stopped_ends_the_trial() {
     for name in ["tcp_rr", "udp_rr", "unix_rr", "tcp_crr"] {
         let served = Served::at("127.0.0.1");
         let far = served.far();

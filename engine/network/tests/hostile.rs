@@ -1,4 +1,4 @@
-//! Whatever comes to a far end, it neither crashes nor hangs, serves honest clients meanwhile, and
+//! Whatever comes to a server, it neither crashes nor hangs, serves honest clients meanwhile, and
 //! takes no more memory than it has to.
 
 mod common;
@@ -17,14 +17,14 @@ use socket2::{Domain, Socket, Type};
 use testing::{allocations, Counting};
 use wire::FarEnd;
 
-/// More than all tests of this file need together; a far end that believed one announced length
+/// More than all tests of this file need together; a server that believed one announced length
 /// would need 4 GiB.
 const MEMORY_MAX: usize = 48 << 20;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Longer than a far end takes for any answer on a busy machine; whatever waits so long hangs.
+/// Longer than a server takes for any answer on a busy machine; whatever waits so long hangs.
 /// Strangers that were waited for one by one would take longer, too.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -73,7 +73,7 @@ impl Stranger {
     fn read(&mut self, buffer: &mut [u8]) -> Option<()> {
         match self.0.read_exact(buffer) {
             Ok(()) => Some(()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("the far end hangs"),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("the server hangs"),
             Err(_) => None,
         }
     }
@@ -94,7 +94,7 @@ impl Stranger {
     }
 }
 
-/// Work that a far end does.
+/// Work that a server does.
 fn work() -> Value {
     json!({"open": {
         "transport": "tcp", "role": {"receive": {"messages": {"bytes": 1_024}}},
@@ -112,7 +112,7 @@ fn measure(far: &FarEnd) -> Duration {
     began.elapsed()
 }
 
-/// The far end is as it was.
+/// The server is as it was.
 fn assert_unharmed(served: &Served) {
     measure(&served.far());
     allocations::assert_counted();
@@ -379,7 +379,7 @@ fn a_connection_from_elsewhere_is_no_flow() {
     let mut third = TcpStream::from(third);
     third.set_read_timeout(Some(PATIENCE)).unwrap();
     third.write_all(&words).unwrap();
-    // Turned away, while the far end waits on for its flow.
+    // Turned away, while the server waits on for its flow.
     let said = third.read(&mut [0]);
     assert!(
         matches!(&said, Ok(0)) || said.is_err_and(|error| error.kind() != ErrorKind::WouldBlock)

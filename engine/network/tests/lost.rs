@@ -1,4 +1,4 @@
-//! Datagrams that do not come: a far end of the test's own loses some, and answers others late or
+//! Datagrams that do not come: a server of the test's own loses some, and answers others late or
 //! twice.
 
 use std::net::UdpSocket;
@@ -50,7 +50,7 @@ fn requests(transactions: u64) -> Requests {
     }
 }
 
-/// The near end against a far end that answers in its own way.
+/// The client against a server that answers in its own way.
 fn exchange<P: Probe + Default + Send>(
     part: &Requests,
     answer: impl FnMut(&UdpSocket, u64, &[u8]) + Send,

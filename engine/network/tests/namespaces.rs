@@ -13,7 +13,7 @@ use serde_json::{json, Value};
 use testing::Taken;
 use wire::{Failure, FailureKind, FarEnd, Network, Side};
 
-/// Executes a trial at the near end of `pair`.
+/// Executes a trial at the client of `pair`.
 fn run_at(
     pair: &Pair,
     name: &'static str,
@@ -213,7 +213,7 @@ fn a_host_that_falls_silent_is_noticed_at_both_ends() {
         "{:?}",
         began.elapsed()
     );
-    // The far end has noticed it as well when it serves the next one.
+    // The server has noticed it as well when it serves the next one.
     pair.near_ip("link set veth0 up");
     while run_at(&pair, "tcp_stream", json!({"bytes": "10k"}), &served.end()).is_err() {
         assert!(

@@ -88,7 +88,7 @@ fn datagrams_need_no_connection() {
     }
 }
 
-/// Does the work of [`send`] while somebody else sends to the far end's socket, too.
+/// Does the work of [`send`] while somebody else sends to the server's socket, too.
 fn send_among_strangers(flows: &[Flow], member: &mut Member<PassProbe>) -> Result<Notes, Failure> {
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
     for flow in flows {

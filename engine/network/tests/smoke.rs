@@ -1,4 +1,4 @@
-//! Every workload in the list, at the smoke size of its card, against a far end in this process:
+//! Every workload in the list, at the smoke size of its card, against a server in this process:
 //! sums add up, every metric is given at every point of the grid, and both ends agree.
 
 mod common;

@@ -106,7 +106,7 @@ fn so_many_buffers_as_are_asked_for_take_turns() {
 }
 
 #[test]
-fn the_far_end_is_asked_for_as_many_buffers() {
+fn the_server_is_asked_for_as_many_buffers() {
     let served = Served::at("127.0.0.1");
     for name in ["tcp_stream", "tcp_maerts"] {
         let asked = json!({"message": "1M", "receive": "1M", "buffers": 2_000});
@@ -243,7 +243,7 @@ fn a_file_is_sent_again_and_again() {
 }
 
 #[test]
-fn each_receive_of_the_near_end_can_be_timed() {
+fn each_receive_of_the_client_can_be_timed() {
     let (taken, network) = stream("127.0.0.1", "tcp_maerts", json!({"timing": "operation"}));
     let found = taken.samples_of("throughput");
     let latency = found[0].latency_ns.as_ref().unwrap();

@@ -318,7 +318,7 @@ fn what_is_printed_without_a_test() {
             .lines()
             .next()
             .unwrap(),
-        "netserver: the far end of netperf, for any number of clients"
+        "netserver: the remote end of netperf, for any number of clients"
     );
 }
 

@@ -1,4 +1,4 @@
-//! A far end as a process: how it begins and ends, what happens when either end is killed, and
+//! A server as a process: how it begins and ends, what happens when either end is killed, and
 //! what its limits say.
 
 use std::fs::{self, Permissions};
@@ -16,7 +16,7 @@ use crate::common::{command, end, run, scratch_directory, start};
 /// Longer than any ending may take here.
 pub const SOON: Duration = Duration::from_secs(50);
 
-/// A far end at any port; killed when it is dropped.
+/// A server at any port; killed when it is dropped.
 pub struct Far {
     pub child: Child,
     pub port: u16,
@@ -104,7 +104,7 @@ fn signal(child: &Child, name: &str) {
     assert!(status.unwrap().success());
 }
 
-/// A near end that is in the middle of a long measurement.
+/// A client that is in the middle of a long measurement.
 fn near_in_the_middle(far: &Far) -> Child {
     let near = start(&["run"], &far.job(json!({"seconds": 60.0, "flows": 2})));
     let until = Instant::now() + SOON;
@@ -129,7 +129,7 @@ fn connections_to(pid: u32) -> usize {
     sockets.count().saturating_sub(listeners)
 }
 
-/// How a near end ended that was in the middle, and soon did.
+/// How a client ended that was in the middle, and soon did.
 fn failure_soon(near: Child) -> Failure {
     let began = Instant::now();
     let output = near.wait_with_output().unwrap();
@@ -208,23 +208,21 @@ fn clients_follow_each_other_closely() {
 }
 
 #[test]
-fn a_far_end_that_is_stopped_says_so() {
+fn a_server_that_is_stopped_says_so() {
     let mut far = Far::start(&[]);
     let near = near_in_the_middle(&far);
     signal(&far.child, "-TERM");
     assert_eq!(far.wait(), Some(0));
     let failure = failure_soon(near);
     assert!(
-        failure
-            .message
-            .ends_with("refused: the far end was stopped"),
+        failure.message.ends_with("refused: the server was stopped"),
         "{}",
         failure.message
     );
 }
 
 #[test]
-fn a_far_end_that_is_killed_is_missed() {
+fn a_server_that_is_killed_is_missed() {
     let mut far = Far::start(&[]);
     let near = near_in_the_middle(&far);
     far.child.kill().unwrap();
@@ -233,7 +231,7 @@ fn a_far_end_that_is_killed_is_missed() {
 }
 
 #[test]
-fn a_near_end_that_is_killed_leaves_the_far_end_free() {
+fn a_client_that_is_killed_leaves_the_server_free() {
     let far = Far::start(&[]);
     let mut near = near_in_the_middle(&far);
     near.kill().unwrap();
@@ -242,7 +240,7 @@ fn a_near_end_that_is_killed_leaves_the_far_end_free() {
 }
 
 #[test]
-fn a_near_end_that_is_interrupted_leaves_the_far_end_free() {
+fn a_client_that_is_interrupted_leaves_the_server_free() {
     let far = Far::start(&[]);
     let near = near_in_the_middle(&far);
     signal(&near, "-INT");

@@ -1,4 +1,4 @@
-//! What a far end lets others ask for, and take.
+//! What a server lets others ask for, and take.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use serde_json::{json, Value};
 use crate::common::end;
 use crate::serve::{Far, SOON};
 
-/// Why the far end did not do it.
+/// Why the server did not do it.
 fn refusal(far: &Far, parameters: Value) -> String {
     let output = far.run(parameters);
     assert_eq!(output.status.code(), Some(5), "{output:?}");

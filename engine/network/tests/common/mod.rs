@@ -1,4 +1,4 @@
-//! A far end in this process, and trials against it.
+//! A server in this process, and trials against it.
 
 // Each test uses a part of this.
 #![allow(dead_code)]
@@ -23,7 +23,7 @@ pub struct Served {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a far end at `ip` offers by default, at any port.
+/// What a server at `ip` offers by default, at any port.
 pub fn config(ip: &str) -> ServerConfig {
     ServerConfig {
         engine: "0".to_owned(),
@@ -79,7 +79,7 @@ pub fn run(name: &str, parameters: &Value, far: &FarEnd) -> Result<Taken, Failur
     attempt(workload(name), parameters.as_object().unwrap(), far)
 }
 
-/// A far end that nobody ever talks to.
+/// A server that nobody ever talks to.
 pub fn nowhere() -> FarEnd {
     FarEnd {
         address: "192.0.2.1".to_owned(),
@@ -110,7 +110,7 @@ pub fn execute(workload: &dyn Workload, parameters: &Map<String, Value>, far: &F
         .unwrap_or_else(|failure| panic!("{}: {failure:?}", workload.card().name))
 }
 
-/// `workload` with a far end.
+/// `workload` with a server.
 pub fn subject<'a>(workload: &'a dyn Workload, far: &'a FarEnd) -> Subject<'a> {
     Subject::new(workload.card(), move |parameters| {
         workload.plan(parameters, far)

@@ -13,12 +13,12 @@ use wire::FarEnd;
 
 use super::config;
 
-/// What a far end wants to hear that others could reach.
+/// What a server wants to hear that others could reach.
 const SECRET: &str = "in the lists";
 
-/// Address of the near end.
+/// Address of the client.
 pub const NEAR: &str = "10.77.0.1";
-/// Address of the far end.
+/// Address of the server.
 pub const FAR: &str = "10.77.0.2";
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -57,17 +57,17 @@ impl Pair {
         Some(pair)
     }
 
-    /// Executes `ip` on the near end.
+    /// Executes `ip` on the client.
     pub fn near_ip(&self, line: &str) {
         ip(&format!("-n {} {line}", self.near));
     }
 
-    /// Executes `tc` on the near end.
+    /// Executes `tc` on the client.
     pub fn near_tc(&self, line: &str) {
         execute("tc", &format!("-n {} {line}", self.near));
     }
 
-    /// Does something in the namespace of the near end.
+    /// Does something in the namespace of the client.
     pub fn near<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -75,7 +75,7 @@ impl Pair {
         within(&self.near, work)
     }
 
-    /// Does something in the namespace of the far end.
+    /// Does something in the namespace of the server.
     pub fn far<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -83,7 +83,7 @@ impl Pair {
         within(&self.far, work)
     }
 
-    /// A far end there.
+    /// A server there.
     pub fn serve(&self) -> FarThere {
         let server = self
             .far(|| {
@@ -114,7 +114,7 @@ impl Drop for Pair {
     }
 }
 
-/// A far end in its namespace, until it is dropped.
+/// A server in its namespace, until it is dropped.
 pub struct FarThere {
     address: SocketAddr,
     stop: Stop,
