@@ -89,7 +89,8 @@ def test_a_function_does_one_thing() -> None:
 
 def test_no_path_or_address_of_a_build_machine() -> None:
     home = re.compile(r"(?<![\w.)])/(?:root|home)/[\w.]")
-    registry = re.compile(r"https?://[\w.-]*(?:pypi|pythonhosted|npmjs|crates\.io|golang)", re.I)
+    hosts = r"pypi|pythonhosted|npmjs|crates\.io|golang|deb\.debian"
+    registry = re.compile(rf"https?://[\w.-]*(?:{hosts})", re.I)
     found = [
         f"{path.relative_to(ROOT)}: {match[0]}"
         for path in tracked(".py", ".rs", ".md", ".toml", ".lock", ".txt", "")

@@ -1,6 +1,7 @@
 """Ours beside what was recorded of the originals, and the recordings beside the originals."""
 
 import difflib
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -79,6 +80,13 @@ def test_before_each_phase_of_children_the_file_system_is_synced(tmp_path: Path)
     synced = [line for line in log.read_text().splitlines() if "sync" in line]
     assert len(synced) == 5
     assert all("syncfs(" in line for line in synced)
+
+
+@pytest.mark.parametrize("original", ORIGINALS, ids=lambda original: original.program)
+def test_a_recording_names_its_origin(original: Original) -> None:
+    """The hash is of the source file, or of the package that Debian signs."""
+    assert all(original.facts[name] for name in ("version", "source", "machine"))
+    assert re.fullmatch("[0-9a-f]{64}", original.facts["sha256"])
 
 
 @pytest.mark.parametrize("original", ORIGINALS, ids=lambda original: original.program)
