@@ -19,7 +19,7 @@ COMPACT = {"Sample"}
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 FEW = 40
 """Characters of a description, with its quotes and indent, that say no more than the name."""
-SCALARS_ABSENT = {"str": "", "int": 0, "float": 0.0}
+SCALARS_ABSENT = {"str": "", "int": 0, "float": 0.0, "bool": False}
 HEAD = '''"""Generated from `schema/wire.schema.json` by `make docs`; do not edit."""
 
 from dataclasses import field
@@ -109,7 +109,8 @@ def _default(schema: Schema, kind: str, compact: bool) -> str:
         return "field(default_factory=dict)" if compact else "{}"
     if kind.startswith("list"):
         return "[]"
-    return json.dumps(schema.get("default", SCALARS_ABSENT[kind]))
+    default = schema.get("default", SCALARS_ABSENT[kind])
+    return repr(default) if kind == "bool" else json.dumps(default)
 
 
 def _type(schema: Schema, place: tuple[str, str]) -> str:

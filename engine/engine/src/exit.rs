@@ -14,6 +14,7 @@ pub fn code(kind: FailureKind) -> ExitCode {
         FailureKind::NoSpace
         | FailureKind::Io
         | FailureKind::Far
+        | FailureKind::Program
         | FailureKind::Verification
         | FailureKind::Access => 5,
         FailureKind::Interrupted => 130,

@@ -79,6 +79,11 @@ pub enum Unit {
     /// Seconds of CPU time per byte.
     #[serde(rename = "s/B")]
     SecondPerByte,
+    #[serde(rename = "B")]
+    Byte,
+    /// Events of any sort: page faults, context switches.
+    #[serde(rename = "count")]
+    Count,
     /// A share or another ratio; 1 is the whole.
     #[serde(rename = "1")]
     One,

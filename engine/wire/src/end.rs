@@ -74,6 +74,8 @@ pub enum FailureKind {
     Io,
     /// The far end cannot be reached, refused, or vanished (5).
     Far,
+    /// A program did not start, or did not end or print as is expected of it (5).
+    Program,
     /// Data read back were not the data written (5).
     Verification,
     /// The cache state was not the declared one (5).

@@ -1,5 +1,7 @@
 //! What the engine says while it works.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,6 +22,10 @@ pub enum Event {
     Sample(Sample),
     /// How the kernel sees a connection at an instant.
     Connection(Connection),
+    /// What a program printed, once for each different content.
+    Output(Output),
+    /// One execution of a program.
+    Execution(Execution),
     /// Something the reader of the result should know.
     Warning(Warning),
     /// Last line: how it went, sums and evidence.
@@ -126,6 +132,83 @@ pub enum WhichEnd {
     Near,
     /// Where `serve` is.
     Far,
+}
+
+/// What a program printed on one stream, or wrote to a file that was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Output {
+    /// SHA-256 (hex) of all that was printed; executions name it.
+    pub sha256: String,
+    /// Bytes that were printed.
+    pub bytes: u64,
+    /// What was kept, where it is UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What was kept in base64, where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base64: Option<String>,
+    /// Whether less was kept than was printed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// What a command of a program workload was executed for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Once in a trial, before its first execution.
+    Setup,
+    /// Before each execution, untimed.
+    Prepare,
+    /// An execution that is thrown away.
+    Warmup,
+    /// What is measured.
+    #[default]
+    Measure,
+    /// After each execution, untimed.
+    Conclude,
+    /// Once in a trial, after its last execution.
+    Cleanup,
+}
+
+/// One execution of a command, with all processes that it started. What the kernel does not
+/// count is absent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Execution {
+    pub step: Step,
+    /// Number among those of its step, from 1.
+    pub number: u32,
+    /// Seconds from the start of the command to its end.
+    pub elapsed_s: f64,
+    /// CPU time in user mode.
+    pub user_s: f64,
+    /// CPU time in the kernel.
+    pub system_s: f64,
+    /// Largest resident set of one of its processes, in bytes.
+    pub peak_memory_bytes: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    /// Bytes that its processes caused to be read from devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
+    /// Bytes that its processes caused to be written to devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
+    /// Exit code; absent where a signal ended the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    /// Name of the signal that ended it: SIGSEGV.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// SHA-256 (hex) of what it printed on standard output, see [`Output`].
+    pub stdout: String,
+    /// The same of standard error.
+    pub stderr: String,
+    /// Files that it wrote and that were asked for: path → SHA-256 (hex), see [`Output`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 /// One measured value with what it was computed from.

@@ -1,5 +1,6 @@
 //! What the lab asks of the engine.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -37,6 +38,9 @@ pub struct Target {
     /// Where `tiltyard-engine serve` listens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far: Option<FarEnd>,
+    /// Values of the system under test that stand in commands as `{name}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
 }
 
 impl Target {
@@ -44,15 +48,15 @@ impl Target {
     pub fn directory(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: Some(directory.into()),
-            far: None,
+            ..Self::default()
         }
     }
 
     /// The far end `far`.
     pub fn far(far: FarEnd) -> Self {
         Self {
-            directory: None,
             far: Some(far),
+            ..Self::default()
         }
     }
 }

@@ -19,8 +19,8 @@ pub use end::{
     Pressure, Usage,
 };
 pub use event::{
-    Conditions, Connection, Event, Hello, Interval, Latency, Native, Progress, Sample, Timing,
-    Warning, WhichEnd,
+    Conditions, Connection, Event, Execution, Hello, Interval, Latency, Native, Output, Progress,
+    Sample, Step, Timing, Warning, WhichEnd,
 };
 pub use job::{Call, ConditionsWanted, FarEnd, Inject, Job, Target, FAR_PORT, LONGEST_DELAY_NS};
 pub use network::{Network, Side};

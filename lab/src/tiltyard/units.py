@@ -1,9 +1,9 @@
 """One way to read and to print a number with its unit.
 
-Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s, s/B; 1 for shares; instr/op for
-path lengths). Size *suffixes* typed by a person are binary (``64k`` = 65536 B), as in every tool
-of the field; *printed* rates are decimal and say so by their prefix (``1.21 GB/s`` = 1.21e9 B/s),
-sizes binary (``64 KiB``).
+Inside Tiltyard every value is in SI base units (B, s, B/s, 1/s, s/B; 1 for shares, count for
+events; instr/op for path lengths). Size *suffixes* typed by a person are binary (``64k`` =
+65536 B), as in every tool of the field; *printed* rates are decimal and say so by their prefix
+(``1.21 GB/s`` = 1.21e9 B/s), sizes binary (``64 KiB``).
 
 Of a network people read throughput in bits and latency in µs: :func:`reading_unit`. Such a unit
 says only how to print; the value stays in its base unit.
@@ -24,6 +24,8 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "µs": ((1e-6, "µs"),),
     "1/s": ((1.0, "/s"),),
     "s/B": ((1e-6 / 1024, "µs/KB"),),
+    "B": ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1.0, "B")),
+    "count": ((1.0, ""),),
     "instr/op": ((1.0, "instr/op"),),
     "instr": ((1.0, "instr"),),
     "1": ((0.01, "%"),),

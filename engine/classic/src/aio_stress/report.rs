@@ -103,7 +103,7 @@ impl Printer for Report {
                 String::new()
             }
             Event::Progress(_) | Event::End(_) => self.stage(),
-            Event::Connection(_) | Event::Interval(_) | Event::Warning(_) => String::new(),
+            _ => String::new(),
         }
     }
 }

@@ -162,7 +162,7 @@ impl Printer for Report {
                 self.samples.insert(sample.metric.clone(), found);
             }
             Event::End(end) if end.failure.is_none() => return self.phases(end),
-            Event::End(_) | Event::Connection(_) | Event::Interval(_) | Event::Warning(_) => {}
+            _ => {}
         }
         String::new()
     }

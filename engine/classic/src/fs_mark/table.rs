@@ -149,7 +149,7 @@ impl Printer for Table {
                 String::new()
             }
             Event::End(end) => self.last_row(end),
-            Event::Connection(_) | Event::Interval(_) | Event::Warning(_) => String::new(),
+            _ => String::new(),
         };
         self.text += &text;
         text

@@ -151,7 +151,7 @@ impl Printer for Blocks<'_> {
                     .map(|phase| self.block(phase))
                     .collect();
             }
-            Event::Connection(_) | Event::Progress(_) | Event::Interval(_) | Event::Warning(_) => {}
+            _ => {}
         }
         String::new()
     }

@@ -145,11 +145,7 @@ impl Printer for Table {
             Event::Hello(_) => std::mem::take(&mut self.banner),
             Event::Sample(sample) => self.add(sample),
             // A row may be the work of several jobs.
-            Event::End(_)
-            | Event::Connection(_)
-            | Event::Progress(_)
-            | Event::Interval(_)
-            | Event::Warning(_) => String::new(),
+            _ => String::new(),
         }
     }
 

@@ -49,7 +49,7 @@ impl Printer for Report {
                 };
                 return text.to_owned();
             }
-            Event::Connection(_) | Event::Interval(_) | Event::Warning(_) => {}
+            _ => {}
         }
         String::new()
     }

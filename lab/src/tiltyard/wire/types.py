@@ -12,7 +12,7 @@ Timing = Literal["pass", "operation"]
 Call = Literal["read", "write", "sync", "create", "open", "remove", "send", "receive", "connect"]
 """A sort of call that a workload makes of the system."""
 
-Unit = Literal["B/s", "1/s", "s", "s/B", "1", "instr/op", "instr"]
+Unit = Literal["B/s", "1/s", "s", "B", "s/B", "count", "1", "instr/op", "instr"]
 """SI base units only."""
 
 Direction = Literal["higher", "lower"]
@@ -20,6 +20,9 @@ Direction = Literal["higher", "lower"]
 
 WhichEnd = Literal["near", "far"]
 """An end of a path."""
+
+Step = Literal["setup", "prepare", "warmup", "measure", "conclude", "cleanup"]
+"""What a command of a program workload was executed for."""
 
 Outcome = Literal["done", "failed", "interrupted"]
 
@@ -30,6 +33,7 @@ FailureKind = Literal[
     "no_space",
     "io",
     "far",
+    "program",
     "verification",
     "access",
     "interrupted",
@@ -172,6 +176,51 @@ class Connection(Message):
     """Bytes per second that the path delivered most recently."""
     acknowledged_bytes: int | None = None
     """Bytes that the other end has acknowledged."""
+
+
+class Output(Message):
+    """What a program printed on one stream, or wrote to a file that was asked for."""
+
+    sha256: str
+    """SHA-256 (hex) of all that was printed; executions name it."""
+    bytes: int
+    text: str | None = None
+    """What was kept, where it is UTF-8."""
+    base64: str | None = None
+    """What was kept in base64, where it is not."""
+    truncated: bool = False
+    """Whether less was kept than was printed."""
+
+
+class Execution(Message):
+    """One execution of a command, with all processes that it started."""
+
+    step: Step
+    number: int
+    """Number among those of its step, from 1."""
+    elapsed_s: float
+    """Seconds from the start of the command to its end."""
+    user_s: float
+    system_s: float
+    peak_memory_bytes: int
+    """Largest resident set of one of its processes, in bytes."""
+    minor_faults: int
+    major_faults: int
+    voluntary_switches: int
+    involuntary_switches: int
+    stdout: str
+    """SHA-256 (hex) of what it printed on standard output, see [`Output`]."""
+    stderr: str
+    read_bytes: int | None = None
+    """Bytes that its processes caused to be read from devices."""
+    written_bytes: int | None = None
+    """Bytes that its processes caused to be written to devices."""
+    exit: int | None = None
+    """Exit code; absent where a signal ended the command."""
+    signal: str | None = None
+    """Name of the signal that ended it: SIGSEGV."""
+    files: dict[str, str] = {}
+    """Files that it wrote and that were asked for: path → SHA-256 (hex), see [`Output`]."""
 
 
 class WarningNote(Message):
@@ -366,6 +415,20 @@ class ConnectionEvent(Message):
     data: Connection
 
 
+class OutputEvent(Message):
+    """What a program printed, once for each different content."""
+
+    type: Literal["output"]
+    data: Output
+
+
+class ExecutionEvent(Message):
+    """One execution of a program."""
+
+    type: Literal["execution"]
+    data: Execution
+
+
 class WarningEvent(Message):
     """Something the reader of the result should know."""
 
@@ -386,6 +449,8 @@ Event = Annotated[
     | IntervalEvent
     | SampleEvent
     | ConnectionEvent
+    | OutputEvent
+    | ExecutionEvent
     | WarningEvent
     | EndEvent,
     Field(discriminator="type"),
