@@ -4,7 +4,7 @@ The engine's ``program`` workload starts, times and counts (see ``tiltyard workl
 what it captured is read by the lab, by the keys here.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
@@ -69,3 +69,6 @@ class MetricTable(Frozen):
 
 Metrics = dict[Printed, BuiltIn | MetricTable]
 """Name → what is measured of every execution, or where the program prints it."""
+
+PROGRAM: Final = "program"
+"""The engine's name of the workload that executes a program."""
