@@ -5,26 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from support.catalogue import CATALOGUE
+from support.catalogue import WITH_PROGRAM
 from tiltyard.cli.commands import Commands, understood
 from tiltyard.errors import UsageError
 from tiltyard.study.compare import TypedCommands, compare_study
-from tiltyard.wire import Card
-
-PROGRAM = Card(
-    name="program",
-    target="directory",
-    about="any program",
-    lineage="",
-    timing="",
-    description="",
-    parameters={"type": "object", "properties": {}},
-    metrics=[],
-    grid=[],
-    usual={},
-    smoke={},
-)
-ENGINE = CATALOGUE.model_copy(update={"workloads": [*CATALOGUE.workloads, PROGRAM]})
 
 
 def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> TypedCommands:
@@ -35,7 +19,7 @@ def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> Ty
 
 def study(*command: str, systems: tuple[str, ...] = (), **options: object) -> dict[str, object]:
     commands = typed(*command, systems=systems, **options)
-    text = compare_study(systems, (), ENGINE, ("ext4", "xfs"), commands=commands, seed=7)
+    text = compare_study(systems, (), WITH_PROGRAM, ("ext4", "xfs"), commands=commands, seed=7)
     return tomllib.loads(text)
 
 
@@ -44,8 +28,8 @@ def test_words_are_passed_on_without_a_shell() -> None:
     assert found["question"] == "Which is faster: old or new?"
     assert found["factors"] == {
         "command": {
-            "old": {"command": ["grep", "-e", "a b", "f"]},
-            "new": {"command": ["grep", "-F", "foo", "f"]},
+            "old": ["grep", "-e", "a b", "f"],
+            "new": ["grep", "-F", "foo", "f"],
         }
     }
     assert found["workload"] == [
@@ -56,6 +40,7 @@ def test_words_are_passed_on_without_a_shell() -> None:
             "env": {"A": "1"},
             "pass": ["B"],
             "warmup": 2,
+            "keep": "64k",
         }
     ]
     assert found["noise"] == {"disturbed": "keep"}
@@ -67,7 +52,8 @@ def test_one_command_on_several_systems() -> None:
     assert found["factors"] == {"filesystem": ["ext4", "xfs"]}
     (workload,) = found["workload"]  # type: ignore[misc]
     assert workload == {
-        "use": "program", "command": ["ls", "-l"], "setup": ["cp", "-a", "/src/.", "."]
+        "use": "program", "command": ["ls", "-l"], "setup": ["cp", "-a", "/src/.", "."],
+        "keep": "64k",
     }  # fmt: skip
 
 
@@ -85,7 +71,7 @@ def test_parameters_are_crossed_with_commands() -> None:
         parameter_step_size="0.5",
     )
     factors = found["factors"]
-    assert factors["m"] == {"m=1M": {"m": "1M"}, "m=2M": {"m": "2M"}}  # type: ignore[index]
+    assert factors["m"] == {"m=1M": "1M", "m=2M": "2M"}  # type: ignore[index]
     assert [*factors["n"]] == ["n=1.0", "n=1.5", "n=2.0"]  # type: ignore[index]
 
 
@@ -119,7 +105,7 @@ def test_runs_are_blocks_first(runs: int, blocks: int, executions: int) -> None:
     assert (found.blocks, found.workload["executions"]) == (blocks, executions)
     assert blocks * executions >= runs
     with pytest.raises(UsageError, match="--runs and --blocks"):
-        compare_study((), (), ENGINE, (), commands=found, blocks=7)
+        compare_study((), (), WITH_PROGRAM, (), commands=found, blocks=7)
 
 
 def test_the_least_number_of_runs_is_there_at_the_first_look() -> None:
@@ -130,10 +116,12 @@ def test_the_least_number_of_runs_is_there_at_the_first_look() -> None:
 def test_each_command_may_have_its_own_preparation() -> None:
     found = typed("a=ls", "b=true", prepare=("sync; true", "sync"))
     assert found.workload["prepare"] == ["{prepare}"]
-    assert [level["prepare"] for level in found.factors["command"].values()] == [
-        ["sh", "-c", "sync; true"],
-        ["sync"],
-    ]
+    assert found.factors == {
+        "commands": {
+            "a": {"command": ["ls"], "prepare": ["sh", "-c", "sync; true"]},
+            "b": {"command": ["true"], "prepare": ["sync"]},
+        }
+    }
     with pytest.raises(UsageError, match="once for all of them, or once for each"):
         typed("a=ls", "b=true", "c=ls -l", prepare=("sync", "sync"))
 
@@ -141,8 +129,10 @@ def test_each_command_may_have_its_own_preparation() -> None:
 def test_braces_of_others_stay() -> None:
     found = typed("awk '{print}{ x }' {dir}/f", "echo ${HOME} {n}", shell=True,
                   parameter_list=(("n", "1,2"),))  # fmt: skip
-    lines = [level["command"] for level in found.factors["command"].values()]
-    assert lines == [["awk '{{print}}{ x }' {dir}/f"], ["echo ${HOME} {n}"]]
+    assert [*found.factors["command"].values()] == [
+        ["awk '{{print}}{ x }' {dir}/f"],
+        ["echo ${HOME} {n}"],
+    ]
     assert found.workload["shell"] is True
 
 
@@ -185,6 +175,11 @@ def test_what_cannot_be_is_said(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         typed(*commands, **options)
+
+
+def test_any_exit_code_can_be_right() -> None:
+    expected = typed("true", "false", ignore_failure=True, same_output=True).workload["expect"]
+    assert expected == {"exit": list(range(256)), "stdout": "same"}
 
 
 def test_one_command_alone_is_no_comparison() -> None:

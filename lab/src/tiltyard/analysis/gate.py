@@ -80,20 +80,24 @@ class Gate(Frozen):
     @property
     def sentence(self) -> str:
         """The whole in one sentence."""
-        count, margin = len(self.headlines), f"{100 * self.within:g} %"
-        of = f"of {count} headlines"
+        margin, all_of = f"{100 * self.within:g} %", _counted(len(self.headlines))
         if self.result == "regression":
-            return f"{len(self.having('regression'))} {of} worse by more than {margin}"
+            return f"{len(self.having('regression'))} of {all_of} worse by more than {margin}"
         if self.result == "undecided":
-            return f"{len(self.having('undecided'))} {of} undecided at a margin of {margin}"
+            return f"{len(self.having('undecided'))} of {all_of} undecided at a margin of {margin}"
         if self.trials_failed:
             return f"invalid: {self.trials_failed} trials failed"
         if self.result == "invalid":
-            return f"{len(self.having('invalid'))} {of} invalid" if count else "nothing to compare"
+            invalid = len(self.having("invalid"))
+            return f"{invalid} of {all_of} invalid" if self.headlines else "nothing to compare"
         better = len(self.having("improvement"))
-        return f"no regression beyond {margin} in {count} headlines" + (
+        return f"no regression beyond {margin} in {all_of}" + (
             f", {better} improved" if better else ""
         )
+
+
+def _counted(headlines: int) -> str:
+    return f"{headlines} headline{'' if headlines == 1 else 's'}"
 
 
 def gate(findings: Findings, within: float) -> Gate:

@@ -7,7 +7,8 @@ from tiltyard.folder import StudyFolder
 from tiltyard.plan.store import read_plan
 from tiltyard.run.read import read_history
 from tiltyard.run.stream import read_stream
-from tiltyard.wire import Execution, ExecutionEvent
+from tiltyard.study.compare import COMMANDS
+from tiltyard.wire import Execution
 
 
 def contestants(folder: StudyFolder) -> list[Contestant]:
@@ -20,19 +21,15 @@ def contestants(folder: StudyFolder) -> list[Contestant]:
     executions: dict[str, list[Execution]] = {system.name: [] for system in plan.systems}
     for finished in read_history(folder, plan).finished.values():
         if finished.outcome == "done":
-            events = read_stream((folder.root / finished.file).read_bytes()).events
-            executions[finished.key.system] += (
-                event.data
-                for event in events
-                if isinstance(event, ExecutionEvent) and event.data.step == "measure"
-            )
+            stream = read_stream((folder.root / finished.file).read_bytes())
+            executions[finished.key.system] += stream.executions
     return [
         Contestant(
             name=system.name,
             parameters={
                 factor: level.removeprefix(f"{factor}=")
                 for factor, level in system.levels.items()
-                if factor != "command"
+                if factor not in ("command", COMMANDS)
             },
             executions=executions[system.name],
         )

@@ -13,12 +13,14 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from tiltyard.errors import UsageError
-from tiltyard.study.compare import Levels, TypedCommands
+from tiltyard.study.compare import COMMANDS, Levels, TypedCommands
 from tiltyard.study.program import PROGRAM
 from tiltyard.study.toml import TomlValue
 
 RUNS_MIN: Final = 6
 """Fewer runs of a command are too few blocks for a verdict."""
+KEPT: Final = "64k"
+"""Of each output: nothing is read of it, and all of it is hashed."""
 _RUNS_IN_BLOCKS: Final = range(10, 21)
 _VALUES_MAX: Final = 1000
 _LABEL_MAX: Final = 40
@@ -116,15 +118,15 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
             f"--prepare is given {len(prepares)} times for {len(words)} commands. Fix: give it "
             "once for all of them, or once for each"
         )
-    if len(words) > 1:
-        levels: dict[str, dict[str, TomlValue]] = {
-            name: {"command": own} for name, own in zip(names, words, strict=True)
+    if len(words) > 1 and own_prepares:
+        factors[COMMANDS] = {
+            name: {"command": own, "prepare": before}
+            for name, own, before in zip(names, words, prepares, strict=True)
         }
-        for level, own in zip(levels.values(), prepares if own_prepares else (), strict=False):
-            level["prepare"] = own
-        factors["command"] = levels
+    elif len(words) > 1:
+        factors["command"] = dict(zip(names, words, strict=True))
     for name, values in parameters.items():
-        factors[name] = {f"{name}={value}": {name: value} for value in values}
+        factors[name] = {f"{name}={value}": value for value in values}
     blocks, executions = _amounts(typed)
     once = {
         "setup": typed.setup,
@@ -146,6 +148,7 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
         "executions": executions,
         "warmup": typed.warmup or None,
         "expect": _expected(typed),
+        "keep": KEPT,
     }
     given_only = {key: value for key, value in table.items() if value is not None}
     return TypedCommands(names, given_only, factors, blocks)

@@ -70,6 +70,8 @@ def gate(
         margin = parse_percent(within)
     except ValueError as error:
         raise UsageError(f"--within: {error}") from None
+    if not 0 < margin < 1:
+        raise UsageError(f"--within {within}: is more than 0% and less than 100%, as in 3%")
     target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
     remark(f"Study    {target.root}/")
     found = judged(carried_out(target, trust=trust, within=margin), margin)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tiltyard.errors import UsageError
 from tiltyard.study.problems import not_a, one_of
@@ -15,8 +16,10 @@ from tiltyard.wire import Card, Catalogue
 
 Table = dict[str, TomlValue | None]
 """A table of a study; what is ``None`` is not written."""
-Levels = Mapping[str, Mapping[str, TomlValue]]
-"""Name of each level → the variables that it sets."""
+Levels = Mapping[str, TomlValue]
+"""Name of each level → its value, or the variables that it sets."""
+COMMANDS: Final = "commands"
+"""The factor of commands that have more of their own than their words."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def _of_commands(
             "two systems: tiltyard compare ext4 xfs -c 'make -j2'"
         )
     contestants = labels if len(labels) > 1 else [*next(iter(commands.factors.values()))]
-    on = commands.names if "command" not in commands.factors or len(labels) > 1 else labels
+    on = labels if len(labels) < 2 and len(commands.names) > 1 else commands.names
     precision, noise = (dict(tables)[name] for name in ("[precision]", "[noise]"))
     if commands.blocks and precision["blocks"]:
         raise UsageError("--runs and --blocks: give one of them")

@@ -43,7 +43,9 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     flaws: list[Flaw] = []
     known = names_of(kinds)
     programs = list(_programs(file.workload or ()))
-    variables = set().union(*map(placeholders, programs)) - known
+    # The words of a list stand in commands, so values of systems may stand in them.
+    of_systems = (file.factors, file.systems.settings) if programs else ()
+    variables = set().union(*map(placeholders, (*programs, *of_systems))) - known
     combinations = combine(file, known, variables, flaws)
     settings = [combination.settings for combination in combinations]
     fitting = sorted(kinds, key=lambda kind: kind.name != HOST) if programs else kinds
