@@ -1,6 +1,6 @@
 """Is something worse than a margin allows? Non-inferiority at every look, for a whole family.
 
-Each interval is a repeated confidence interval; those of a family hold together, over all looks
+Each interval is a repeated confidence interval; those of a family are simultaneous, over all looks
 (Bonferroni: coverage 1 - 0.05/m each). So an answer may be given at whichever look comes first, and
 the rate of families with any false answer is at most 5 %.
 
@@ -76,5 +76,5 @@ def against_margin(
 
 
 def level_of(family: int) -> float:
-    """Error rate of each interval of a family whose intervals hold together with 95 %."""
+    """Error rate of each of the simultaneous 95 % confidence intervals of a family."""
     return LEVEL / max(1, family)
