@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Access, Connection, Event, Interval, Network, Progress, Sample, Side, Warning};
+use wire::{
+    Access, Connection, Event, Interval, Network, Programs, Progress, Sample, Side, Warning,
+};
 
 use crate::probe::Reading;
 
@@ -24,6 +26,8 @@ pub struct Totals {
     pub access: Option<Access>,
     /// What both ends of the network saw, over all timed regions.
     pub network: Option<Network>,
+    /// How programs were started and held.
+    pub programs: Option<Programs>,
 }
 
 /// Takes events and sums; used between timed regions only.
@@ -63,6 +67,11 @@ impl<'a> EventSink<'a> {
         self.totals.timed_ns += reading.elapsed_ns;
         self.totals.operations += reading.operations;
         self.totals.bytes += reading.bytes;
+    }
+
+    /// Emits an event of the workload's own kind.
+    pub fn event(&mut self, event: Event) {
+        (self.emit)(event);
     }
 
     /// Emits one measured value.

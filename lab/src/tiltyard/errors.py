@@ -12,7 +12,7 @@ class ExitCode(IntEnum):
     HOST_LACKS = 3, "the host lacks something: the message says what to install or do"
     REFUSED = 4, "refused for safety"
     TRIALS_FAILED = 5, "trials failed: the study is incomplete"
-    UNDECIDED = 6, "precision not reached in the budget (with --require-decision)"
+    UNDECIDED = 6, "undecided within the budget: gate, and others with --require-decision"
     REGRESSION = 7, "gate: regression"
     NOT_RESTORED = 8, "something on the host could not be put back: each is named"
     BOOTING = 9, "the host is being booted; the run goes on by itself after that"

@@ -5,7 +5,7 @@ from tiltyard.analysis.findings import analyse
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
-from tiltyard.run.observer import Observer
+from tiltyard.run.observer import Decide, Observer
 from tiltyard.run.runner import run_study
 from tiltyard.run.sessions import Session
 
@@ -15,11 +15,21 @@ def run_until_decided(
     engine: Engine,
     observer: Observer,
     *,
+    decide: Decide | None = None,
     stop_on_failure: bool = False,
     allow_reboot: bool = False,
     wait_s: float | None = None,
 ) -> str:
     """Carry one session out, or go on with it; each look judges what is there.
+
+    Args:
+        session: what is carried out.
+        engine: measures.
+        observer: sees what goes on.
+        decide: says at each look whether to go on; by default while a comparison is open.
+        stop_on_failure: end at the first failed trial.
+        allow_reboot: boot the host where the study asks for it.
+        wait_s: how long to wait for what others hold.
 
     Returns:
         Why it ended.
@@ -28,7 +38,7 @@ def run_until_decided(
         session.folder,
         session.plan,
         engine,
-        lambda record: decision(analyse(session.plan, record)),
+        decide or (lambda record: decision(analyse(session.plan, record))),
         observer,
         stop_on_failure=stop_on_failure,
         allow_reboot=allow_reboot,

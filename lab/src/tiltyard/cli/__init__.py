@@ -20,6 +20,7 @@ from tiltyard.cli.compare import compare
 from tiltyard.cli.console import out, remark
 from tiltyard.cli.doctor import doctor
 from tiltyard.cli.export import export
+from tiltyard.cli.gate import gate
 from tiltyard.cli.import_ import import_
 from tiltyard.cli.new import new
 from tiltyard.cli.plan import plan
@@ -36,6 +37,7 @@ from tiltyard.printable import one_line, visible
 
 VERBS: tuple[Callable[..., int | None], ...] = (
     compare,
+    gate,
     new,
     check,
     plan,

@@ -1,9 +1,16 @@
 """``tiltyard compare``: the whole job in one command."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+
+from tiltyard.cli.commands import NONE, Commands
+
+if TYPE_CHECKING:
+    from tiltyard.analysis.model import Findings
+    from tiltyard.folder import StudyFolder
 
 
 def compare(
@@ -17,10 +24,18 @@ def compare(
     ] = None,
     folder: Path | None = None,
     scale: str | None = None,
+    require_decision: bool = False,
+    export_json: Path | None = None,
+    export_markdown: Path | None = None,
+    export_csv: Path | None = None,
+    commands: Commands = NONE,
 ) -> int:
-    """Compare file systems, directories or network settings, without writing a study file first.
+    """Compare commands, file systems, directories or network settings, without a study file.
 
     ```
+    tiltyard compare -c old='./rg-13 foo tree' -c new='./rg-14 foo tree'
+    tiltyard compare -c 'sort --parallel={n} big' --parameter-list n 1,2,4
+    tiltyard compare ext4 xfs -c 'make -j2' --setup 'cp -a /src/project/. .'
     tiltyard compare ext4 xfs btrfs --workload postmark
     tiltyard compare ext4 xfs -w iozone -w postmark --budget "20 min"
     tiltyard compare /mnt/old /mnt/new          # directories: no root needed
@@ -29,38 +44,69 @@ def compare(
     ```
 
     A study folder is written, named after the workloads and systems; the same command again goes
-    on with it. What is typed here, such as a tuning profile, is trusted as it is typed.
+    on with it. Commands that have been compared to the end are measured again, in a new folder;
+    without systems they are executed in this directory, one after the other in random order. What
+    is typed here, such as a tuning profile, is trusted as it is typed.
 
     Args:
         systems: File systems (made on a fresh loop-backed image in each block; needs root),
             existing directories, or a setting of a pair of network namespaces with its value
-            (made fresh in each block; needs root).
+            (made fresh in each block; needs root). Commands need none.
         workload: A workload to run (see `tiltyard workloads`); may be given again. By default
             postmark, and tcp_stream over a network.
         blocks: Exactly so many blocks; by default 7 to 20, until everything is decided.
         budget: Begin no further block after this time: "45 min".
         seed: Seed of the random order; by default drawn.
         disturbed: What becomes of a block in which other programs used the host: "replace" (the
-            default) runs a replacement block for it, "keep" lets it count.
+            default) runs a replacement block for it, "keep" (the default of commands) lets it
+            count.
         folder: The study folder; by default named after the question.
         scale: Make sizes, counts and durations smaller by this fraction: more than 0, at most 1, as
             "1/8" or "0.125". Plan and report say what became of them.
+        require_decision: Exit with code 6 if a comparison has no decision at the end.
+        export_json: Write the times of all executions as hyperfine does, here.
+        export_markdown: Write a table as hyperfine does, with intervals, here.
+        export_csv: The same as CSV.
+        commands: Options of commands.
     """
     from tiltyard.app.compare import typed_study
+    from tiltyard.cli.commands import understood
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carry_out
+    from tiltyard.errors import UsageError
     from tiltyard.study.scaling import parse_scale
 
     fraction = None if scale is None else parse_scale(scale)
+    typed = understood(commands, systems)
+    exports = {"json": export_json, "markdown": export_markdown, "csv": export_csv}
+    files = {form: path for form, path in exports.items() if path is not None}
+    if files and typed is None:
+        raise UsageError(f"--export-{next(iter(files))} goes with --command (-c); others: export")
     target = typed_study(
         systems,
         workload,
         folder,
         fraction,
+        commands=typed,
         blocks=blocks,
         budget=budget,
         seed=seed,
         disturbed=disturbed,
     )
     remark(f"Study    {target.root}/")
-    return carry_out(target, scale=fraction)
+    also = (lambda found: _of_executions(target, found, files)) if typed else None
+    return carry_out(target, also, scale=fraction, require_decision=require_decision)
+
+
+def _of_executions(
+    folder: "StudyFolder", findings: "Findings", files: Mapping[str, Path]
+) -> "list[tuple[str, str]]":
+    """Write the executions to files; what they printed, in lines for the end."""
+    from tiltyard.app.executions import contestants, output_lines
+    from tiltyard.exporters.hyperfine import FILES
+    from tiltyard.folder import write_whole
+
+    found = contestants(folder)
+    for form, path in files.items():
+        write_whole(path, FILES[form](found, findings))
+    return list(output_lines(found))

@@ -1,7 +1,8 @@
 """``tiltyard run``: carry a study out, or go on with it."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -10,6 +11,20 @@ if TYPE_CHECKING:
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
     from tiltyard.run.sessions import Session
+
+
+class RunOptions(TypedDict, total=False):
+    """How a study is carried out; options of the verb `run`, but for `within`."""
+
+    scale: "Fraction | None"
+    stop_on_failure: bool
+    require_decision: bool
+    allow_reboot: bool
+    wait_s: float | None
+    new_session: bool
+    trust: bool
+    within: float
+    """The margin of the gate, whose answer is then what the run goes on for."""
 
 
 def run(
@@ -80,16 +95,32 @@ def run(
 
 def carry_out(
     folder: "StudyFolder",
-    *,
-    scale: "Fraction | None" = None,
-    stop_on_failure: bool = False,
-    require_decision: bool = False,
-    allow_reboot: bool = False,
-    wait_s: float | None = None,
-    new_session: bool = False,
-    trust: bool = False,
+    also: "Callable[[Findings], Sequence[tuple[str, str]]] | None" = None,
+    **options: Unpack[RunOptions],
 ) -> int:
     """Run a placed study to its end, show the verdicts, write findings and report.
+
+    Args:
+        folder: the study.
+        also: gives lines to show beside the answer, as head and text.
+        options: how it is carried out.
+
+    Raises:
+        RefusedError: if what the study brings is not trusted.
+        HostLacksError: if the study folder cannot be written any more.
+    """
+    from tiltyard.cli.console import show
+    from tiltyard.report.terminal import verdicts
+
+    require_decision = options.pop("require_decision", False)
+    findings = carried_out(folder, **options)
+    lines = also(findings) if also else ()
+    show(verdicts(findings, folder.report / "index.html", also=lines))
+    return _exit_code(findings, require_decision)
+
+
+def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findings":
+    """Run a placed study to its end, write findings and report.
 
     Raises:
         RefusedError: if what the study brings is not trusted.
@@ -97,17 +128,16 @@ def carry_out(
     """
     from tiltyard.app.freeze import planned
     from tiltyard.app.report import conclude
-    from tiltyard.cli.console import remark, show
+    from tiltyard.cli.console import remark
     from tiltyard.errors import HostLacksError
     from tiltyard.executors.engine import Engine
-    from tiltyard.report.terminal import verdicts
     from tiltyard.run.sessions import next_session
 
     try:
         engine = Engine.find()
-        planned(folder, engine, scale, trust=trust)
-        session = next_session(folder, new=new_session)
-        _run_session(session, engine, stop_on_failure, allow_reboot, wait_s)
+        planned(folder, engine, options.get("scale"), trust=options.get("trust", False))
+        session = next_session(folder, new=options.get("new_session", False))
+        _run_session(session, engine, options)
         findings = conclude(folder)
         if coming := _next(findings):
             remark(f"Session  {coming}: tiltyard run {folder.root}")
@@ -118,23 +148,18 @@ def carry_out(
             f"{error.filename or folder.root}: {error.strerror}. Everything finished is kept. "
             f"Go on with: tiltyard run {folder.root}"
         ) from error
-    show(verdicts(findings, folder.report / "index.html"))
-    return _exit_code(findings, require_decision)
+    return findings
 
 
-def _run_session(
-    session: "Session",
-    engine: "Engine",
-    stop_on_failure: bool,
-    allow_reboot: bool,
-    wait_s: float | None,
-) -> None:
+def _run_session(session: "Session", engine: "Engine", options: RunOptions) -> None:
     """One session, with the display of a person."""
+    from tiltyard.app.gate import until_gated
     from tiltyard.app.run import run_until_decided
     from tiltyard.cli.console import remark
     from tiltyard.cli.display import LiveDisplay
 
     plan = session.plan
+    within = options.get("within")
     if plan.scaled:
         remark(f"Scale    {plan.scaled.sentence}")
     if max(plan.session, plan.design.sessions) > 1:
@@ -144,9 +169,10 @@ def _run_session(
             session,
             engine,
             display,
-            stop_on_failure=stop_on_failure,
-            allow_reboot=allow_reboot,
-            wait_s=wait_s,
+            decide=None if within is None else until_gated(plan, within),
+            stop_on_failure=options.get("stop_on_failure", False),
+            allow_reboot=options.get("allow_reboot", False),
+            wait_s=options.get("wait_s"),
         )
     if reason != display.decision:
         remark(f"Ended    {reason}")

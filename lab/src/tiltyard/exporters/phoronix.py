@@ -6,7 +6,6 @@ KB of 1024 B, MiB/s where nothing was printed, because ``MB/s`` is 1024² B in s
 1000² B in others.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 from xml.etree import ElementTree
@@ -14,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from tiltyard.analysis.model import Cell, Findings, Summary, SystemFindings, WorkloadFindings
 from tiltyard.analysis.values import cells_of
-from tiltyard.exporters.exporter import Exporter
+from tiltyard.exporters.exporter import Exporter, xml_text
 from tiltyard.units import display_unit
 
 HARDWARE: Final = {
@@ -53,8 +52,6 @@ SCALES: Final = {
 }
 """Base unit and what a printed one is worth in it → a name that means nothing else."""
 _MIB: Final = (2.0**20, "MiB/s")
-_NOT_XML: Final = re.compile(r"[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML cannot hold at all: control characters, halves of characters, two that are none."""
 
 
 def render(findings: Findings) -> bytes:
@@ -169,13 +166,8 @@ def _add(parent: Element, tag: str, **texts: str) -> Element:
     """An element with a text element for each name."""
     element = SubElement(parent, tag)
     for name, text in texts.items():
-        SubElement(element, name).text = _printable(text)
+        SubElement(element, name).text = xml_text(text)
     return element
-
-
-def _printable(text: str) -> str:
-    """Without what XML cannot hold."""
-    return _NOT_XML.sub("", text)
 
 
 EXPORTER = Exporter(

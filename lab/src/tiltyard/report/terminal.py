@@ -24,11 +24,14 @@ from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
 from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables
 from tiltyard.study.model import Clock
+from tiltyard.study.program import PROGRAM
 from tiltyard.units import digits_of, display_unit, format_number, format_value
 
 _SYSTEMS_ABREAST = 3
 _SENTENCES = 3
 """As many effects and observations are printed of each workload; the report has them all."""
+_OF_PROGRAMS = ("user", "system", "peak_memory")
+"""Of what the engine counts of programs, what is printed here; the report has it all."""
 _STYLES: dict[Verdict, str] = {
     "faster": f"bold {TERMINAL['better']}",
     "slower": TERMINAL["worse"],
@@ -38,19 +41,22 @@ _STYLES: dict[Verdict, str] = {
 }
 
 
-def verdicts(findings: Findings, *reports: Path) -> RenderableType:
+def verdicts(
+    findings: Findings, *reports: Path, also: Sequence[tuple[str, str]] = ()
+) -> RenderableType:
     """What a person reads when a study ends.
 
     Args:
         findings: what the analysis states.
         reports: where the full report lies, in each of its formats; the last lines.
+        also: more lines beside the answer, as head and text.
     """
     parts: list[RenderableType] = []
     for workload in findings.workloads:
         parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
         if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
             parts += [_by_line(workload, findings), Text()]
-    return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports))
+    return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports, also))
 
 
 def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
@@ -82,9 +88,10 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
 
 
 def _counted_beside(workload: WorkloadFindings, findings: Findings) -> Iterator[Text]:
-    """What is counted beside the path lengths, a row each: it is no part of the ranking."""
-    if findings.clock == "instructions":
-        for cell in workload.details:
+    """What is counted beside path lengths and times of programs, a row each: it is not ranked."""
+    counted = findings.clock == "instructions"
+    for cell in workload.details:
+        if counted or (workload.use == PROGRAM and cell.metric in _OF_PROGRAMS):
             values = ", ".join(
                 f"{own.system} {format_value(own.median, cell.unit)}" for own in cell.summaries
             )
@@ -144,9 +151,11 @@ def _counts(findings: Findings) -> str:
     )
 
 
-def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[RenderableType]:
+def _closing(
+    findings: Findings, reports: Sequence[Path], also: Sequence[tuple[str, str]]
+) -> Iterator[RenderableType]:
     """Answer and warnings with hanging indents; paths in one piece, to be copied or searched."""
-    lines = list(_lines(findings))
+    lines = [*_lines(findings), *also]
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

@@ -3,13 +3,36 @@
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tiltyard.errors import UsageError
 from tiltyard.study.problems import not_a, one_of
+from tiltyard.study.program import PROGRAM
 from tiltyard.study.toml import TomlValue, toml_key, toml_value
 from tiltyard.wire import Card, Catalogue
+
+Table = dict[str, TomlValue | None]
+"""A table of a study; what is ``None`` is not written."""
+Levels = Mapping[str, TomlValue]
+"""Name of each level → its value, or the variables that it sets."""
+COMMANDS: Final = "commands"
+"""The factor of commands that have more of their own than their words."""
+
+
+@dataclass(frozen=True)
+class TypedCommands:
+    """Commands that were typed, as parts of a study."""
+
+    names: tuple[str, ...]
+    workload: Mapping[str, TomlValue]
+    """The ``[[workload]]`` table."""
+    factors: Mapping[str, Levels]
+    """Factors of several commands, and of parameters."""
+    blocks: int | None
+    """As many as the number of runs that was asked for takes."""
 
 
 def compare_study(
@@ -19,6 +42,8 @@ def compare_study(
     filesystems: Collection[str],
     settings: Collection[str] = (),
     *,
+    commands: TypedCommands | None = None,
+    within: str | None = None,
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
@@ -28,14 +53,17 @@ def compare_study(
 
     A name of a file system means that file system; a directory of the same name is written
     ``./ext4``. ``mtu=9000`` means a pair of network namespaces with that setting. A name given
-    twice is compared with itself (A/A): ``ext4-a`` and ``ext4-b``.
+    twice is compared with itself (A/A): ``ext4-a`` and ``ext4-b``. Commands are compared with each
+    other, or one of them on several systems.
 
     Args:
         names: File systems, paths of existing directories, or settings with a value each.
-        workloads: Names in the catalogue.
+        workloads: Names in the catalogue; none with commands.
         catalogue: What the engine can run.
         filesystems: Names of the file systems that can be made.
         settings: Names of the settings that can be compared.
+        commands: Commands that were typed.
+        within: Systems that differ by less are equivalent, as it is typed: ``2%``.
         blocks: Exactly so many blocks; by default the standard profile.
         budget: Wall time as it is typed: ``45 min``.
         seed: Seed of the random order; by default drawn.
@@ -44,23 +72,66 @@ def compare_study(
     Raises:
         UsageError: if a name is none of these, sorts are mixed, or a workload is unknown.
     """
+    head: Table = {"seed": seed}
+    tables: list[tuple[str, Table]] = [
+        ("[precision]", {"equivalent_within": within, "blocks": blocks, "budget": budget}),
+        ("[noise]", {"disturbed": disturbed}),
+    ]
+    if commands:
+        return _of_commands(names, commands, catalogue, filesystems, settings, head, tables)
     if len(names) < 2:
         raise UsageError("comparing needs two names or more: tiltyard compare ext4 xfs")
     cards = [_card(workload, catalogue) for workload in workloads]
     setting, values = _values(names, filesystems, settings)
     labels = _labels(names)
-    head: dict[str, TomlValue | None] = {"question": _question(labels, workloads), "seed": seed}
-    precision: dict[str, TomlValue | None] = {"blocks": blocks, "budget": budget}
-    noise: dict[str, TomlValue | None] = {"disturbed": disturbed}
-    parts = [
-        _pairs(head),
-        f"[factors]\n{setting} = {_factor(labels, values)}",
-        *(f"[[workload]]\n{_pairs({'use': card.name, **card.usual})}" for card in cards),
-    ]
-    for table, values_of in (("precision", precision), ("noise", noise)):
-        if pairs := _pairs(values_of):
-            parts.append(f"[{table}]\n{pairs}")
-    return "\n\n".join(parts) + "\n"
+    tables_of = [("[[workload]]", {"use": card.name, **card.usual}) for card in cards]
+    return _text(
+        {"question": _question(labels, workloads), **head},
+        [f"[factors]\n{setting} = {_factor(labels, values)}"],
+        [*tables_of, *tables],
+    )
+
+
+def _of_commands(
+    names: Sequence[str],
+    commands: TypedCommands,
+    catalogue: Catalogue,
+    filesystems: Collection[str],
+    settings: Collection[str],
+    head: Table,
+    tables: Sequence[tuple[str, Table]],
+) -> str:
+    """The text of a study of commands: on this host, on one system or on several."""
+    _card(PROGRAM, catalogue)
+    factors, systems, labels = [], dict[str, TomlValue | None](), _labels(names)
+    if names:
+        setting, values = _values(names, filesystems, settings)
+        if len(names) > 1:
+            factors.append(f"[factors]\n{setting} = {_factor(labels, values)}")
+        else:
+            systems = {setting: tomllib.loads(f"value = {values[0]}")["value"]}
+    for factor, levels in commands.factors.items():
+        lines = (f"{toml_key(level)} = {toml_value(sets)}" for level, sets in levels.items())
+        factors.append("\n".join((f"[factors.{factor}]", *lines)))
+    if not factors:
+        raise UsageError(
+            "one command alone is compared with nothing. Fix: give --command (-c) again, or name "
+            "two systems: tiltyard compare ext4 xfs -c 'make -j2'"
+        )
+    contestants = labels if len(labels) > 1 else [*next(iter(commands.factors.values()))]
+    on = labels if len(labels) < 2 and len(commands.names) > 1 else commands.names
+    precision, noise = (dict(tables)[name] for name in ("[precision]", "[noise]"))
+    if commands.blocks and precision["blocks"]:
+        raise UsageError("--runs and --blocks: give one of them")
+    precision["blocks"] = commands.blocks or precision["blocks"]
+    # A desktop and a CI runner are never idle: what others do widens the interval instead of ending
+    # in "no verdict".
+    noise["disturbed"] = noise["disturbed"] or "keep"
+    return _text(
+        {"question": _question(contestants, on), **head},
+        factors,
+        [("[systems]", systems), ("[[workload]]", {**commands.workload}), *tables],
+    )
 
 
 def _card(workload: str, catalogue: Catalogue) -> Card:
@@ -139,12 +210,18 @@ def _factor(labels: Sequence[str], values: Sequence[str]) -> str:
 def _question(labels: Sequence[str], workloads: Sequence[str]) -> str:
     """``Which is faster in postmark: ext4, xfs or btrfs?``."""
     *first, last = labels
-    *others, final = workloads
+    *others, final = workloads or ("",)
     where = f"{', '.join(others)} and {final}" if others else final
-    return f"Which is faster in {where}: {', '.join(first)} or {last}?"
+    return f"Which is faster{where and f' in {where}'}: {', '.join(first)} or {last}?"
 
 
-def _pairs(values: dict[str, TomlValue | None]) -> str:
+def _text(head: Table, factors: Sequence[str], tables: Sequence[tuple[str, Table]]) -> str:
+    """A study file; tables in which nothing is given are left out."""
+    filled = (f"{header}\n{pairs}" for header, table in tables if (pairs := _pairs(table)))
+    return "\n\n".join((_pairs(head), *factors, *filled)) + "\n"
+
+
+def _pairs(values: Table) -> str:
     """One line for each value that is given."""
     given = ((key, value) for key, value in values.items() if value is not None)
-    return "\n".join(f"{key} = {toml_value(value)}" for key, value in given)
+    return "\n".join(f"{toml_key(key)} = {toml_value(value)}" for key, value in given)

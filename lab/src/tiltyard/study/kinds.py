@@ -148,11 +148,16 @@ class Kind(Protocol):
     def clock(self, settings: Any, /) -> Clock:
         """What the clock of a system with these settings counts."""
 
+    def programs(self, settings: Any, /) -> str:
+        """Why no program can be executed on a system with these settings; empty: it can be."""
+
     @property
     def Settings(self) -> type[BaseModel]:  # noqa: N802  it is a class
         """The model of its settings; fields carry descriptions."""
 
 
+HOST: Final = "host"
+"""The kind of systems that nothing is set of, where programs are executed."""
 KIND: Final = "kind"
 """Stands among the settings, and says which kind's they are."""
 

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-TomlValue = str | int | float | bool | Sequence["TomlValue"]
+TomlValue = str | int | float | bool | Sequence["TomlValue"] | Mapping[str, "TomlValue"]
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -15,6 +15,9 @@ def toml_value(value: TomlValue) -> str:
     Raises:
         ValueError: if text holds half a surrogate pair (a file name that is not UTF-8).
     """
+    if isinstance(value, Mapping):
+        pairs = (f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items())
+        return f"{{ {', '.join(pairs)} }}"
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     text.encode()
     return text

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from html import escape
 from itertools import chain
 from typing import Final, assert_never
 
 from tiltyard.analysis.model import Findings
 from tiltyard.charts.figures import MARKS, with_unit
 from tiltyard.charts.svg import to_file
-from tiltyard.printable import visible
+from tiltyard.printable import html, markdown, visible
 from tiltyard.report.document import (
     Block,
     Callout,
@@ -35,20 +34,12 @@ ALERTS: Final = {
 }
 """Kind of callout → what GitHub calls it; elsewhere it is a quotation with that word."""
 
-_MARKUP = re.compile(r"[\\`*_{}\[\]|~$#@]|^(?:[-+]|\d+[.)](?=\s))")
-_SPACE = re.compile(r"\s+")
-
 
 def render(document: Document, _findings: Findings) -> dict[str, bytes]:
     """One text and one file a figure."""
     lines = chain.from_iterable((*chunk, "") for chunk in _Writer(document).chunks())
     figures = {_path(one): to_file(one.wide, one.alt).encode() for one in document.figures()}
     return {"report.md": visible("\n".join(lines)).encode(), **figures}
-
-
-def escaped(text: str) -> str:
-    """Text in one line that Markdown, HTML and GitHub's formulas and mentions leave alone."""
-    return _MARKUP.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", _html(text))
 
 
 def _path(figure: Figure) -> str:
@@ -64,17 +55,17 @@ class _Writer:
     def chunks(self) -> Iterator[list[str]]:
         """The whole document."""
         document = self._document
-        yield [f"# {escaped(document.title)}"]
-        yield from ([escaped(text)] for text in (document.subtitle, document.byline) if text)
+        yield [f"# {markdown(document.title)}"]
+        yield from ([markdown(text)] for text in (document.subtitle, document.byline) if text)
         yield from self._blocks(document.front)
         for letter, section in document.lettered():
             title = f"Appendix {letter}: {section.title}" if letter else section.title
             yield from self._section(section, "##", title)
         yield ["---"]
-        yield [f"- {escaped(name)}: {escaped(value)}" for name, value in document.colophon]
+        yield [f"- {markdown(name)}: {markdown(value)}" for name, value in document.colophon]
 
     def _section(self, section: Section, marks: str, title: str) -> Iterator[list[str]]:
-        yield [f"{marks} {escaped(title)}"]
+        yield [f"{marks} {markdown(title)}"]
         yield from self._blocks(section.blocks)
         for part in section.sections:
             yield from self._section(part, f"{marks}#"[:6], part.title)
@@ -86,10 +77,10 @@ class _Writer:
     def _block(self, block: Block) -> Iterator[list[str]]:
         match block:
             case Paragraph():
-                text = escaped(block.text)
+                text = markdown(block.text)
                 yield [f"**{text}**" if block.role == "lead" else text]
             case Sentences():
-                yield [f"- {escaped(item)}" for item in block.items]
+                yield [f"- {markdown(item)}" for item in block.items]
             case Facts():
                 yield from _facts(block)
             case Commands():
@@ -98,13 +89,13 @@ class _Writer:
             case Table():
                 yield from self._table(block)
             case Figure():
-                yield [f"**{escaped(block.title)}**"]
-                yield [f"![{escaped(block.alt)}]({_path(block)})"]
-                yield [escaped(block.caption)]
+                yield [f"**{markdown(block.title)}**"]
+                yield [f"![{markdown(block.alt)}]({_path(block)})"]
+                yield [markdown(block.caption)]
             case Callout():
                 yield list(self._callout(block))
             case Fold():
-                yield ["<details>", f"<summary>{_html(block.summary)}</summary>"]
+                yield ["<details>", f"<summary>{html(block.summary)}</summary>"]
                 yield from self._blocks(block.blocks)
                 yield ["</details>"]
             case _:
@@ -112,13 +103,13 @@ class _Writer:
 
     def _callout(self, callout: Callout) -> Iterator[str]:
         yield f"> [!{ALERTS[callout.kind]}]"
-        yield f"> **{escaped(callout.title)}**"
+        yield f"> **{markdown(callout.title)}**"
         for chunk in self._blocks(callout.blocks):
             yield ">"
             yield from (f"> {line}" for line in chunk)
 
     def _table(self, table: Table) -> Iterator[list[str]]:
-        yield [f"**{escaped(table.title)}**"]
+        yield [f"**{markdown(table.title)}**"]
         closing = len(table.rows) - table.closing
         yield [
             _line(map(_head, table.columns)),
@@ -129,22 +120,22 @@ class _Writer:
             ),
         ]
         if table.caption:
-            yield [escaped(table.caption)]
+            yield [markdown(table.caption)]
 
     def _entry(self, entry: Entry, *, closing: bool) -> str:
-        text = escaped(entry.text)
+        text = markdown(entry.text)
         if entry.kind == "system" and entry.text in self._document.signs:
             text = f"{self._document.signs[entry.text][0]} {text}"
         if entry.verdict is not None:
             text = f"{MARKS[entry.verdict]} {text}"
         if text and (entry.strong or closing):
             text = f"**{text}**"
-        return f"{text}<br>{escaped(entry.beneath)}" if entry.beneath else text
+        return f"{text}<br>{markdown(entry.beneath)}" if entry.beneath else text
 
 
 def _head(column: Column) -> str:
-    head = escaped(with_unit(column.head, column.unit))
-    return f"{escaped(column.under)}<br>{head}" if column.under else head
+    head = markdown(with_unit(column.head, column.unit))
+    return f"{markdown(column.under)}<br>{head}" if column.under else head
 
 
 def _facts(facts: Facts) -> Iterator[list[str]]:
@@ -152,16 +143,16 @@ def _facts(facts: Facts) -> Iterator[list[str]]:
     if facts.large and facts.rows:
         names, values = zip(*facts.rows, strict=True)
         yield [
-            _line(map(escaped, names)),
+            _line(map(markdown, names)),
             _line("---" for _ in names),
-            _line(f"**{escaped(value)}**" for value in values),
+            _line(f"**{markdown(value)}**" for value in values),
         ]
     else:
-        yield [f"- {escaped(name)}: {escaped(value)}" for name, value in facts.rows]
+        yield [f"- {markdown(name)}: {markdown(value)}" for name, value in facts.rows]
 
 
 def _titled(title: str) -> list[list[str]]:
-    return [[f"**{escaped(title)}**"]] if title else []
+    return [[f"**{markdown(title)}**"]] if title else []
 
 
 def _code(lines: Sequence[str]) -> list[str]:
@@ -173,11 +164,6 @@ def _code(lines: Sequence[str]) -> list[str]:
 
 def _line(cells: "Iterator[str] | map[str]") -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _html(text: str) -> str:
-    """Inside of an HTML tag, where Markdown is not read."""
-    return escape(_SPACE.sub(" ", text).strip(), quote=False)
 
 
 FORMAT = Format(

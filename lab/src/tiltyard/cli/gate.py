@@ -1,0 +1,172 @@
+"""``tiltyard gate``: does a change make anything worse than a margin allows?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tiltyard.cli.commands import NONE, Commands
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tiltyard.analysis.gate import Gate
+    from tiltyard.folder import StudyFolder
+
+
+def gate(
+    study: Path | None = None,
+    /,
+    *,
+    within: str,
+    blocks: int | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    disturbed: Literal["replace", "keep"] | None = None,
+    folder: Path | None = None,
+    trust: bool = False,
+    json: bool = False,
+    junit: Path | None = None,
+    markdown: Path | None = None,
+    commands: Commands = NONE,
+) -> int:
+    """Fail where a change is worse than the baseline by more than a margin: for CI.
+
+    ```
+    tiltyard gate -c base='./base/rg foo tree' -c head='./head/rg foo tree' --within 3%
+    tiltyard gate benchmarks/suite.toml --within 3% --junit gate.xml --markdown gate.md
+    ```
+
+    Exit code 0: each headline is within the margin or better. 7: one is worse than the margin
+    allows. 6: neither within the blocks and the budget. 5: trials failed, or a comparison is
+    invalid. Intervals are simultaneous over all headlines; the first command, or the baseline of a
+    study, is what the others are compared with.
+
+    Args:
+        study: A study folder or a study file; none with commands. A study that has been run is
+            judged; one that has not, or not far enough, is run first.
+        within: The margin: "3%" allows a time of 1.03 times the baseline's, a rate of 1/1.03.
+        blocks: Exactly so many blocks of commands; by default 7 to 20, until all is decided.
+        budget: Begin no further block of commands after this time: "10 min".
+        seed: Seed of the random order of commands; by default drawn.
+        disturbed: What becomes of a block of commands in which other programs used the host:
+            "keep" (the default) lets it count, "replace" runs a replacement block for it.
+        folder: The study folder; by default that of the study, or one named after the commands.
+        trust: Let what the study brings be executed, as `tiltyard check` names it.
+        json: Print the result as JSON.
+        junit: Write JUnit XML here: a test case for each headline.
+        markdown: Append Markdown for a pull request to this file, "$GITHUB_STEP_SUMMARY" for
+            example: one line where nothing moved, else eight.
+        commands: Options of commands.
+    """
+    from tiltyard.analysis.gate import gate as judged
+    from tiltyard.cli.console import emit_json, remark, show
+    from tiltyard.cli.run import carried_out
+    from tiltyard.errors import UsageError
+    from tiltyard.exporters.junit import junit as as_junit
+    from tiltyard.exporters.pull_request import pull_request
+    from tiltyard.folder import write_whole
+    from tiltyard.units import parse_percent
+
+    try:
+        margin = parse_percent(within)
+    except ValueError as error:
+        raise UsageError(f"--within: {error}") from None
+    if not 0 < margin < 1:
+        raise UsageError(f"--within {within}: is more than 0% and less than 100%, as in 3%")
+    target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
+    remark(f"Study    {target.root}/")
+    found = judged(carried_out(target, trust=trust, within=margin), margin)
+    if json:
+        emit_json(found.model_dump_json(indent=1))
+    else:
+        show(_table(found))
+        remark(f"Report   {target.report / 'index.html'}")
+    if junit is not None:
+        write_whole(junit, as_junit(found))
+    if markdown is not None:
+        with markdown.open("ab") as file:
+            file.write(pull_request(found))
+    return _exit_code(found)
+
+
+def _target(
+    study: Path | None,
+    commands: Commands,
+    within: str,
+    blocks: int | None,
+    budget: str | None,
+    seed: int | None,
+    disturbed: str | None,
+    folder: Path | None,
+) -> "StudyFolder":
+    """The folder of the study, or of the study that commands make."""
+    from tiltyard.app.compare import typed_study
+    from tiltyard.app.freeze import open_study
+    from tiltyard.cli.commands import understood
+    from tiltyard.errors import UsageError
+
+    typed = understood(commands, ())
+    if (study is None) == (typed is None):
+        raise UsageError(
+            "name a study, or two commands: tiltyard gate -c base='./a' -c head='./b' --within 3%"
+        )
+    options = {"blocks": blocks, "budget": budget, "seed": seed, "disturbed": disturbed}
+    if typed is not None:
+        return typed_study(
+            (),
+            (),
+            folder,
+            commands=typed,
+            within=within,
+            verb="gate",
+            blocks=blocks,
+            budget=budget,
+            seed=seed,
+            disturbed=disturbed,
+        )
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"--{name} is for commands; a study says it in its file")
+    assert study is not None
+    return open_study(study, folder)
+
+
+def _table(gate: "Gate") -> "RenderableType":
+    """Each headline a row; the answer last."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from tiltyard.charts.figures import interval_text, ratio_text
+    from tiltyard.report.sections.entries import interval_head
+
+    several = len({line.system for line in gate.headlines}) > 1
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table.add_column("metric", overflow="fold")
+    table.add_column("ratio", justify="right", no_wrap=True)
+    table.add_column(interval_head([gate.level]), justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for line in gate.headlines:
+        name = f"{line.name}, {line.system}" if several else line.name
+        table.add_row(Text(name), ratio_text(line), interval_text(line), line.outcome)
+    reasons = [Text(line.why) for line in gate.having("invalid")[:3]]
+    together = [Text("simultaneous 95 % confidence intervals", style="dim")]
+    answer = f"{gate.sentence} ({gate.blocks} blocks)"
+    return Group(
+        table,
+        *(together if len(gate.headlines) > 1 else ()),
+        Text(),
+        *reasons,
+        Text(f"Gate     {answer[:1].upper()}{answer[1:]}", style="bold"),
+    )
+
+
+def _exit_code(gate: "Gate") -> int:
+    """What the result means to a script."""
+    from tiltyard.errors import ExitCode
+
+    return {
+        "passed": ExitCode.DONE,
+        "regression": ExitCode.REGRESSION,
+        "undecided": ExitCode.UNDECIDED,
+        "invalid": ExitCode.TRIALS_FAILED,
+    }[gate.result]

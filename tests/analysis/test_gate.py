@@ -1,0 +1,132 @@
+"""The gate: which side of the margin each headline lies on, and what the family comes to."""
+
+import math
+
+import pytest
+
+from support.synthetic import synthetic_study
+from tiltyard.analysis.disturbed import too_many_disturbed
+from tiltyard.analysis.findings import analyse
+from tiltyard.analysis.gate import Gate, gate, gate_decision
+from tiltyard.analysis.model import Findings
+from tiltyard.plan.model import TrialKey
+from tiltyard.run.course import course_of
+
+SYSTEMS = ("base", "head")
+
+
+def found(effect: float = 1.0, noise: float = 0.01, **rules: object) -> Findings:
+    study = synthetic_study(SYSTEMS, effects={"head": effect}, noise=noise, **rules)  # type: ignore[arg-type]
+    return analyse(*study)
+
+
+@pytest.mark.parametrize(
+    ("effect", "noise", "outcome", "result"),
+    [
+        (1.0, 0.01, "within", "passed"),
+        (1.3, 0.02, "improvement", "passed"),
+        (0.7, 0.02, "regression", "regression"),
+        (0.97, 0.1, "undecided", "undecided"),
+    ],
+)
+def test_the_side_of_the_margin_decides(
+    effect: float, noise: float, outcome: str, result: str
+) -> None:
+    """Transactions: more is better."""
+    judged = gate(found(effect, noise), 0.03)
+    (line,) = judged.headlines
+    assert (line.outcome, judged.result) == (outcome, result)
+    assert line.direction == "higher"
+    assert line.low is not None
+    assert line.high is not None
+    assert line.ratio is not None
+    assert line.low <= line.ratio <= line.high
+    assert (line.system, line.against) == ("head", "base")
+
+
+def test_a_time_is_worse_when_it_is_longer() -> None:
+    """The same data as a time: the ratio is turned, the outcome with it."""
+    findings = found(1.3, 0.02)
+    (workload,) = findings.workloads
+    (cell,) = workload.cells
+    time = cell.model_copy(update={"direction": "lower"})
+    changed = findings.model_copy(
+        update={"workloads": (workload.model_copy(update={"cells": (time,)}),)}
+    )
+    assert gate(changed, 0.03).result == "regression"
+    assert gate(changed, 0.5).result == "passed"
+    lines = [gate(one, 0.03).headlines[0] for one in (findings, changed)]
+    assert (lines[0].low, lines[0].high) == pytest.approx((lines[1].low, lines[1].high))
+
+
+def test_intervals_of_a_family_are_wider_and_hold_together() -> None:
+    findings = analyse(*synthetic_study(SYSTEMS, ("postmark", "iozone"), blocks=20, noise=0.01))
+    judged = gate(findings, 0.03)
+    count = len(judged.headlines)
+    assert count > 2
+    assert judged.level == pytest.approx(1 - 0.05 / count)
+    assert len({line.name for line in judged.headlines}) == count
+    alone = gate(found(blocks=20), 0.03).headlines[0]
+    same = next(line for line in judged.headlines if line.workload == "postmark")
+    assert same.low
+    assert same.high
+    assert alone.low
+    assert alone.high
+    assert math.log(same.high / same.low) > math.log(alone.high / alone.low)
+
+
+def test_one_regression_fails_the_suite_and_the_rest_is_told() -> None:
+    findings = analyse(
+        *synthetic_study(SYSTEMS, ("postmark", "iozone"), effects={"head": 0.7}, blocks=20,
+                         noise=0.01)
+    )  # fmt: skip
+    judged = gate(findings, 0.03)
+    assert judged.result == "regression"
+    assert {line.outcome for line in judged.headlines} == {"regression"}
+    assert judged.sentence == f"{len(judged.headlines)} of {len(judged.headlines)} headlines " \
+        "worse by more than 3 %"  # fmt: skip
+
+
+def test_failed_trials_are_no_pass_and_hide_no_regression() -> None:
+    failed = [TrialKey(block=3, system="head", workload="postmark")]
+    assert gate(found(blocks=20, failed=failed), 0.05).result == "invalid"
+    assert gate(found(0.7, blocks=20, failed=failed), 0.03).result == "regression"
+
+
+def test_an_invalid_comparison_says_why() -> None:
+    failed = [TrialKey(block=n, system="head", workload="postmark") for n in range(1, 8)]
+    judged = gate(found(blocks=20, failed=failed), 0.03)
+    assert judged.result == "invalid"
+    assert judged.headlines[0].why
+
+
+def test_nothing_to_compare_is_no_pass() -> None:
+    alone = analyse(*synthetic_study(("base",), blocks=7))
+    assert (gate(alone, 0.03).result, gate(alone, 0.03).sentence) == (
+        "invalid",
+        "nothing to compare",
+    )
+
+
+def test_it_goes_on_until_each_headline_has_an_answer() -> None:
+    """A difference that the study calls decided may still lie across the margin."""
+    early = found(0.97, 0.01, blocks=7)
+    assert early.workloads[0].index.comparisons[0].verdict == "slower"
+    decision = gate_decision(early, 0.03, withheld=False)
+    assert not decision.done
+    assert decision.going_on == {("base", "postmark"), ("head", "postmark")}
+    last = gate_decision(found(0.97, 0.01, blocks=20), 0.03, withheld=False)
+    assert last.done
+    clear = gate_decision(found(0.7, blocks=7), 0.03, withheld=False)
+    assert (clear.done, clear.going_on) == (True, frozenset())
+
+
+def test_disturbed_blocks_decide_nothing() -> None:
+    plan, run = synthetic_study(SYSTEMS, blocks=7, noise=0.01)
+    assert too_many_disturbed(run, course_of(plan, run)) is None
+    assert not gate_decision(analyse(plan, run), 0.03, withheld=True).done
+
+
+def test_the_result_is_json() -> None:
+    judged = gate(found(), 0.03)
+    assert Gate.model_validate_json(judged.model_dump_json()) == judged

@@ -1,0 +1,187 @@
+"""Commands as they are typed: words, names, the study that is written, and what is refused."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from support.catalogue import WITH_PROGRAM
+from tiltyard.cli.commands import Commands, understood
+from tiltyard.errors import UsageError
+from tiltyard.study.compare import TypedCommands, compare_study
+
+
+def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> TypedCommands:
+    found = understood(Commands(command=command, **options), systems)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def study(*command: str, systems: tuple[str, ...] = (), **options: object) -> dict[str, object]:
+    commands = typed(*command, systems=systems, **options)
+    text = compare_study(systems, (), WITH_PROGRAM, ("ext4", "xfs"), commands=commands, seed=7)
+    return tomllib.loads(text)
+
+
+def test_words_are_passed_on_without_a_shell() -> None:
+    found = study("old=grep -e 'a b' f", "new=grep -F foo f", warmup=2, env=("A=1", "B"))
+    assert found["question"] == "Which is faster: old or new?"
+    assert found["factors"] == {
+        "command": {
+            "old": ["grep", "-e", "a b", "f"],
+            "new": ["grep", "-F", "foo", "f"],
+        }
+    }
+    assert found["workload"] == [
+        {
+            "use": "program",
+            "command": ["{command}"],
+            "where": str(Path.cwd()),
+            "env": {"A": "1"},
+            "pass": ["B"],
+            "warmup": 2,
+            "keep": "64k",
+        }
+    ]
+    assert found["noise"] == {"disturbed": "keep"}
+
+
+def test_one_command_on_several_systems() -> None:
+    found = study("ls -l", systems=("ext4", "xfs"), setup=("cp -a /src/. .",))
+    assert found["question"] == "Which is faster in ls: ext4 or xfs?"
+    assert found["factors"] == {"filesystem": ["ext4", "xfs"]}
+    (workload,) = found["workload"]  # type: ignore[misc]
+    assert workload == {
+        "use": "program", "command": ["ls", "-l"], "setup": ["cp", "-a", "/src/.", "."],
+        "keep": "64k",
+    }  # fmt: skip
+
+
+def test_several_commands_on_one_system() -> None:
+    found = study("a=ls -l", "b=ls", systems=("ext4",))
+    assert (found["systems"], [*found["factors"]]) == ({"filesystem": "ext4"}, ["command"])  # type: ignore[misc]
+
+
+def test_parameters_are_crossed_with_commands() -> None:
+    found = study(
+        "a=sort --parallel={n} f",
+        "b=sort -S{m} --parallel={n} f",
+        parameter_list=(("m", "1M,2M"),),
+        parameter_scan=(("n", "1", "2"),),
+        parameter_step_size="0.5",
+    )
+    factors = found["factors"]
+    assert factors["m"] == {"m=1M": "1M", "m=2M": "2M"}  # type: ignore[index]
+    assert [*factors["n"]] == ["n=1.0", "n=1.5", "n=2.0"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("commands", "names"),
+    [
+        (("gzip -1 f", "gzip -9 f"), ("gzip -1", "gzip -9")),
+        (("a/rg x", "./b/rg x"), ("a/rg", "b/rg")),
+        (("/bin/ls -l", "old=ls"), ("ls", "old")),
+        (("true", "true", "true"), ("true-a", "true-b", "true-c")),
+        (("ls", "ls -l", "ls -l /"), ("ls", "ls -l", "ls -l /")),
+    ],
+)
+def test_names_are_the_program_and_what_differs(
+    commands: tuple[str, ...], names: tuple[str, ...], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "rg").touch(mode=0o755)
+    assert typed(*commands).names == names
+
+
+@pytest.mark.parametrize(
+    ("runs", "blocks", "executions"),
+    [(6, 6, 1), (20, 20, 1), (21, 11, 2), (30, 15, 2), (100, 20, 5), (23, 12, 2)],
+)
+def test_runs_are_blocks_first(runs: int, blocks: int, executions: int) -> None:
+    found = typed("true", "ls", runs=runs)
+    assert (found.blocks, found.workload["executions"]) == (blocks, executions)
+    assert blocks * executions >= runs
+    with pytest.raises(UsageError, match="--runs and --blocks"):
+        compare_study((), (), WITH_PROGRAM, (), commands=found, blocks=7)
+
+
+def test_the_least_number_of_runs_is_there_at_the_first_look() -> None:
+    found = typed("true", "ls", min_runs=15)
+    assert (found.blocks, found.workload["executions"]) == (None, 3)
+
+
+def test_each_command_may_have_its_own_preparation() -> None:
+    found = typed("a=ls", "b=true", prepare=("sync; true", "sync"))
+    assert found.workload["prepare"] == ["{prepare}"]
+    assert found.factors == {
+        "commands": {
+            "a": {"command": ["ls"], "prepare": ["sh", "-c", "sync; true"]},
+            "b": {"command": ["true"], "prepare": ["sync"]},
+        }
+    }
+    with pytest.raises(UsageError, match="once for all of them, or once for each"):
+        typed("a=ls", "b=true", "c=ls -l", prepare=("sync", "sync"))
+
+
+def test_braces_of_others_stay() -> None:
+    found = typed("awk '{print}{ x }' {dir}/f", "echo ${HOME} {n}", shell=True,
+                  parameter_list=(("n", "1,2"),))  # fmt: skip
+    assert [*found.factors["command"].values()] == [
+        ["awk '{{print}}{ x }' {dir}/f"],
+        ["echo ${HOME} {n}"],
+    ]
+    assert found.workload["shell"] is True
+
+
+@pytest.mark.parametrize(
+    "line", ["ls | wc", "ls > x", "a && b", "ls $HOME", 'ls "$HOME"', "ls *.c", "ls ~/x", "`ls`"]
+)
+def test_what_needs_a_shell_says_so(line: str) -> None:
+    with pytest.raises(UsageError, match="Fix: add --shell, or put it in quotes"):
+        typed(line, "true")
+    typed(line, "true", shell=True)
+
+
+@pytest.mark.parametrize(
+    "line", ["echo 'a | b' \"c > d\" \\;", "echo '$HOME' '*'", "ls --x=1 a~b", "ls '`'", "ls \\$x"]
+)
+def test_what_is_quoted_needs_none(line: str) -> None:
+    typed(line, "true")
+
+
+@pytest.mark.parametrize(
+    ("commands", "options", "message"),
+    [
+        (("grep 'a", "true"), {}, "Fix: close the quotes"),
+        (("x=", "true"), {}, "x: is empty"),
+        (("FOO=1 ls", "true"), {}, "FOO: the program 1 is not in PATH.*--env NAME=VALUE"),
+        (("./nothere", "true"), {}, "the program ./nothere is not in /"),
+        (("a=ls", "a=true"), {}, 'two commands are called "a"'),
+        (("ls", "true"), {"runs": 5}, "takes 6 runs of each command or more"),
+        (("ls", "true"), {"runs": 9, "min_runs": 9}, "give one of them"),
+        (("ls", "true"), {"parameter_list": (("n", "1,2"),)}, "no command has {n} in it"),
+        (("ls {n}", "true"), {"parameter_list": (("n", "1,1"),)}, "a value twice"),
+        (("ls {n}", "true"), {"parameter_scan": (("n", "1", "x"),)}, "no range of numbers"),
+        (("ls {n}", "true"), {"parameter_scan": (("n", "3", "1"),)}, "smaller to the larger"),
+        (("ls {dir}", "true"), {"parameter_list": (("dir", "1,2"),)}, "cannot name a parameter"),
+        ((), {"warmup": 3}, "--warmup goes with --command"),
+    ],
+)
+def test_what_cannot_be_is_said(
+    commands: tuple[str, ...], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        typed(*commands, **options)
+
+
+def test_any_exit_code_can_be_right() -> None:
+    expected = typed("true", "false", ignore_failure=True, same_output=True).workload["expect"]
+    assert expected == {"exit": list(range(256)), "stdout": "same"}
+
+
+def test_one_command_alone_is_no_comparison() -> None:
+    with pytest.raises(UsageError, match="compared with nothing"):
+        study("ls")

@@ -1,0 +1,83 @@
+"""Commands that are really executed: compared, measured again, judged by the gate."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tiltyard.cli.commands import Commands
+from tiltyard.cli.compare import compare
+from tiltyard.cli.gate import gate
+from tiltyard.errors import ExitCode, UsageError
+
+FAST, SLOW = "fast=true", "slow=sleep 0.03"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TILTYARD_STATE", str(tmp_path / "state"))
+    return tmp_path
+
+
+def test_two_commands_are_compared_and_then_compared_again(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = Commands(command=(FAST, SLOW), runs=6)
+    code = compare(commands=commands, require_decision=True, export_json=here / "h.json")
+    shown = capsys.readouterr().out
+    assert code == ExitCode.DONE
+    assert "slower" in shown
+    assert "Outputs" in shown
+    fast, slow = json.loads((here / "h.json").read_text())["results"]
+    assert (len(fast["times"]), slow["exit_codes"]) == (6, [0] * 6)
+    assert min(slow["times"]) >= 0.03 > fast["median"]
+    assert slow["user"] + slow["system"] < 0.03
+    compare(commands=commands)
+    assert (here / "fast-slow-2/findings.json").exists()
+
+
+def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slower = Commands(command=(FAST, SLOW))
+    code = gate(within="50%", blocks=6, commands=slower, junit=here / "g.xml", json=True)
+    assert code == ExitCode.REGRESSION
+    (line,) = json.loads(capsys.readouterr().out)["headlines"]
+    assert (line["metric"], line["outcome"], line["system"]) == ("time", "regression", "slow")
+    assert b"<failure" in (here / "g.xml").read_bytes()
+    faster = Commands(command=(SLOW, FAST))
+    (here / "g.md").write_text("Before.\n")
+    assert gate(within="3%", blocks=6, commands=faster, markdown=here / "g.md") == ExitCode.DONE
+    before, *lines = (here / "g.md").read_text().splitlines()
+    assert (before, "1 improved" in lines[0]) == ("Before.", True)
+    # A study that has been run is judged as it is.
+    journal = (here / "gate-fast-slow/journal.jsonl").read_bytes()
+    assert gate(here / "gate-fast-slow", within="3%") == ExitCode.REGRESSION
+    assert (here / "gate-fast-slow/journal.jsonl").read_bytes() == journal
+
+
+def test_neither_answer_is_told_apart_from_both(here: Path) -> None:
+    same = Commands(command=("a=sleep 0.001", "b=sleep 0.001"))
+    assert gate(within="0.0001%", blocks=6, commands=same) == ExitCode.UNDECIDED
+
+
+def test_a_head_that_fails_is_no_pass(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fails = Commands(command=("base=true", "head=false"))
+    assert gate(within="3%", blocks=6, commands=fails) == ExitCode.TRIALS_FAILED
+    assert "Invalid: 6 trials failed" in capsys.readouterr().out
+
+
+def test_what_was_asked_for_cannot_be(here: Path) -> None:
+    commands = Commands(command=(FAST, SLOW))
+    with pytest.raises(UsageError, match="--workload \\(-w\\) and --command \\(-c\\)"):
+        compare(workload=("postmark",), commands=commands)
+    with pytest.raises(UsageError, match="--export-json goes with --command"):
+        compare(str(here), str(here), export_json=here / "x")
+    for within in ("3", "0%", "100%"):
+        with pytest.raises(UsageError, match="--within"):
+            gate(within=within, commands=commands)
+    with pytest.raises(UsageError, match="name a study, or two commands"):
+        gate(within="3%")
+    with pytest.raises(UsageError, match="--blocks is for commands"):
+        gate(here, within="3%", blocks=7)
