@@ -4,7 +4,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-TomlValue = str | int | float | bool | Sequence["TomlValue"] | Mapping[str, "TomlValue"]
+from pydantic import JsonValue
+
+TomlValue = str | int | float | bool | Sequence["TomlValue"] | Mapping[str, "TomlValue"] | JsonValue
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 

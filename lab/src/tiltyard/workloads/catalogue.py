@@ -134,9 +134,7 @@ def require_installed(workloads: Iterable[WorkloadSpec], catalogue: Catalogue) -
             missing |= lacking(card.profile, spec.parameters, card.roots)
     if missing:
         packages = " ".join(sorted(set(missing.values())))
-        raise HostLacksError(
-            f"not installed: {', '.join(missing)}. Fix: apt install {packages}"
-        )
+        raise HostLacksError(f"not installed: {', '.join(missing)}. Fix: apt install {packages}")
 
 
 def _measured(profile: Profile, program: Card) -> tuple[tuple[Any, ...], tuple[str, ...]]:

@@ -23,7 +23,8 @@ from tiltyard.study.problems import one_of
 from tiltyard.workloads.file import ProfileFile
 from tiltyard.workloads.values import Value, as_text, default_of, value_of
 
-_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
+_PLACEHOLDER: Final = re.compile(r"(?<![${])\{([A-Za-z_]\w*)\}(?!\})")
+"""As the engine sees them: neither the shell's ``${name}`` nor ``{{name}}``."""
 
 
 class _Empty(Exception):  # noqa: N818  it is no error
@@ -70,7 +71,9 @@ def values_of(
     """What each placeholder stands for; like :func:`expand`."""
     for name in parameters:
         if name not in profile.parameters:
-            raise JobRefused(name, f"there is no such parameter. {one_of(name, profile.parameters)}")
+            raise JobRefused(
+                name, f"there is no such parameter. {one_of(name, profile.parameters)}"
+            )
     values = {}
     for name, table in profile.parameters.items():
         typed, begin = parameters.get(name), roots or (Path(),)
@@ -88,7 +91,7 @@ def values_of(
 def placeholders(part: JsonValue) -> set[str]:
     """Names in braces, anywhere in a template or an expanded table."""
     if isinstance(part, str):
-        return {name for name in _PLACEHOLDER.findall(part) if name}
+        return set(_PLACEHOLDER.findall(part))
     inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     return {name for each in inner for name in placeholders(each)}
 

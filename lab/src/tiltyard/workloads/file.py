@@ -42,8 +42,8 @@ class ParameterTable(Typed):
     default: JsonValue = Field(
         None, description="What it is where the study leaves it out. Without one it is required."
     )
-    min: float | str | None = Field(None, description="The smallest value.")
-    max: float | str | None = Field(None, description="The largest value.")
+    min: int | float | str | None = Field(None, description="The smallest value.")
+    max: int | float | str | None = Field(None, description="The largest value.")
     scales: bool = Field(False, description="It is an amount of work, which --scale makes smaller.")
     unit: Unit | None = Field(
         None, description="What the program counts in; by default bytes and seconds."
@@ -128,7 +128,7 @@ class ProfileFile(Typed):
     long: bool = Field(False, description="It takes minutes or hours even at its smallest.")
     parameters: dict[Name, ParameterTable] = Field({}, description="What a study may set.")
     program: ProgramTable = Field(
-        description="What a person would type after `use = \"program\"`, with {parameter} where "
+        description='What a person would type after `use = "program"`, with {parameter} where '
         "a value goes. A word whose parameter is empty or false is left out."
     )
     smoke: dict[str, JsonValue] = Field(

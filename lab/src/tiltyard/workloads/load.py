@@ -15,7 +15,6 @@ from typing import Final, Literal
 
 from pydantic import JsonValue, ValidationError
 
-from tiltyard.errors import UsageError
 from tiltyard.executors.engine import JobRefused
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
@@ -105,7 +104,7 @@ def read_profile(path: Path) -> ProfileFile:
         profile = ProfileFile.model_validate(document)
     except ValidationError as error:
         raise located(path, lines, flaws_of(error, ProfileFile)) from error
-    if flaws := [*_flaws(profile)] or [*_values(profile, path)]:
+    if flaws := [*_flaws(profile)] or [*_values(profile, path)] or [*_sets(profile, path)]:
         raise located(path, lines, flaws)
     return profile
 
@@ -133,7 +132,10 @@ def _flaws(profile: ProfileFile) -> Iterator[Flaw]:
     if profile.argument is not None and profile.argument not in known:
         yield Flaw(("argument",), f"names no parameter of this profile. {one_of('', known)}")
     usable = {*known, *profile.variables, *OF_THE_ENGINE}
-    parts = {"program": profile.program.model_dump(exclude_unset=True), "needs": [*profile.needs]}
+    parts: dict[str, JsonValue] = {
+        "program": profile.program.model_dump(exclude_unset=True),
+        "needs": [*profile.needs],
+    }
     for path, text in _texts(parts, ()):
         for name in sorted(placeholders(text) - usable):
             text = f"{{{name}}} stands for nothing. {one_of(name, sorted(usable))} Fix: name one "
@@ -141,7 +143,7 @@ def _flaws(profile: ProfileFile) -> Iterator[Flaw]:
 
 
 def _values(profile: ProfileFile, path: Path) -> Iterator[Flaw]:
-    """Defaults and sets of parameters that a study could not use."""
+    """Defaults and limits that a study could not type."""
     for name, table in profile.parameters.items():
         for key in ("min", "max", "default"):
             if (value := getattr(table, key)) is not None:
@@ -150,6 +152,10 @@ def _values(profile: ProfileFile, path: Path) -> Iterator[Flaw]:
                     value_of(limits, value, (path.parent,))
                 except ValueError as error:
                     yield Flaw(("parameters", name, key), str(error))
+
+
+def _sets(profile: ProfileFile, path: Path) -> Iterator[Flaw]:
+    """Sets of parameters that a study could not use."""
     for key in ("smoke", "usual"):
         try:
             expand(profile, getattr(profile, key), beside=path.parent, roots=(path.parent,))

@@ -1,6 +1,5 @@
 """Values of a profile's parameters: what may be typed, and what is written to the command."""
 
-import glob
 import math
 import os
 import re
@@ -83,7 +82,8 @@ def default_of(table: ParameterTable) -> JsonValue:
         return table.as_root
     if table.find is None:
         return table.default
-    return max(glob.glob(table.find), key=_version, default=table.find)
+    found = Path("/").glob(table.find.lstrip("/"))
+    return max(map(str, found), key=_version, default=table.find)
 
 
 def as_text(value: str | float) -> str:
