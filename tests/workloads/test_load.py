@@ -7,6 +7,7 @@ import pytest
 
 from tiltyard.errors import HiddenProfileWarning, HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
 from tiltyard.study.model import WorkloadSpec
 from tiltyard.workloads import load as module
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of, require_installed
@@ -55,9 +56,9 @@ def test_the_nearest_counts_and_says_what_it_hides(
     assert load_profiles()["zstd"].file.about == "user"
     beside = put(tmp_path / "workloads", "zstd", "beside the study")
     study = tmp_path / "spool"
-    assert load_profiles(study)["zstd"].source == beside
+    assert load_profiles((study, tmp_path))["zstd"].source == beside
     own = put(study / "workloads", "zstd", "of the study")
-    found = load_profiles(study)["zstd"]
+    found = load_profiles((study, tmp_path))["zstd"]
     assert (found.source, found.origin) == (own, "study")
     assert found.hides[:3] == (beside, user, package)
     assert found.hides[3].name == "zstd.toml", "the ready one"
@@ -69,7 +70,7 @@ READY = Path(module.__file__).parent
 def test_a_hidden_profile_is_said_where_it_is_used(tmp_path: Path, config: Path) -> None:
     own = put(tmp_path / "workloads", "zstd")
     assert not config.exists()
-    catalogue = catalogue_of(Engine.find(), tmp_path)
+    catalogue = catalogue_of(Engine.find(), StudyFolder(tmp_path / "spool"))
     spec = WorkloadSpec(name="z", use="zstd", parameters={}, trials=None)
     with pytest.warns(HiddenProfileWarning, match=f"zstd is {own}, which hides .*/ready/zstd.toml"):
         require_installed([spec], catalogue)
@@ -79,12 +80,12 @@ def test_a_workload_of_the_engine_keeps_its_name(tmp_path: Path, config: Path) -
     own = put(tmp_path / "workloads", "postmark")
     assert not config.exists()
     with pytest.raises(UsageError, match=f"{own}: the engine has a workload postmark. Fix: "):
-        catalogue_of(Engine.find(), tmp_path)
+        catalogue_of(Engine.find(), StudyFolder(tmp_path / "spool"))
 
 
 def test_its_card_is_one_like_any_other(tmp_path: Path, config: Path) -> None:
     put(config)
-    catalogue = catalogue_of(Engine.find(), tmp_path)
+    catalogue = catalogue_of(Engine.find(), StudyFolder(tmp_path / "spool"))
     card = catalogue.workload("own")
     assert isinstance(card, ProfileCard)
     assert not card.brought
@@ -100,7 +101,7 @@ def test_its_card_is_one_like_any_other(tmp_path: Path, config: Path) -> None:
     assert card.expand({"n": 3}) == {"command": ["true", "3"]}
     assert "roots" not in card.model_dump(), "paths of this host are no part of a catalogue"
     put(tmp_path / "workloads")
-    nearer = catalogue_of(Engine.find(), tmp_path).workload("own")
+    nearer = catalogue_of(Engine.find(), StudyFolder(tmp_path / "spool")).workload("own")
     assert isinstance(nearer, ProfileCard)
     assert nearer.brought
 
@@ -113,7 +114,9 @@ def test_what_is_missing_is_said_with_the_one_command_that_installs_it(
     path.write_text(path.read_text().replace('{ true = "coreutils" }', needs))
     spec = WorkloadSpec(name="own", use="own", parameters={"n": 7}, trials=None)
     with pytest.raises(HostLacksError) as raised:
-        require_installed([spec, spec], catalogue_of(Engine.find(), tmp_path))
+        require_installed(
+            [spec, spec], catalogue_of(Engine.find(), StudyFolder(tmp_path / "spool"))
+        )
     assert str(raised.value) == (
         "not installed: no-such-tool, 7/file. Fix: apt install a-data b-tools"
     )
@@ -146,7 +149,7 @@ def test_a_file_that_is_no_profile_is_told_with_line_and_key(
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(UsageError) as raised:
-        catalogue_of(Engine.find(), tmp_path)
+        catalogue_of(Engine.find(), StudyFolder(tmp_path / "spool"))
     assert str(raised.value).startswith(f"{path}{says}"), raised.value
 
 

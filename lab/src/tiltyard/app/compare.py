@@ -48,7 +48,7 @@ def typed_study(
     if not workloads:
         network = any(system.partition("=")[0] in _SETTINGS for system in systems)
         workloads = ("tcp_stream" if network else "postmark",)
-    catalogue = catalogue_of(Engine.find(), Path())
+    catalogue = catalogue_of(Engine.find(), StudyFolder(folder or Path("study")))
     text = compare_study(
         systems,
         workloads,

@@ -69,7 +69,7 @@ def _planned_pilot(
 ) -> Plan:
     """The plan of the pilot; frozen now if it has none."""
     pilot, text = folder.pilot, folder.study.read_bytes()
-    catalogue = catalogue_of(engine, folder.root)
+    catalogue = catalogue_of(engine, folder)
     if pilot.plan.exists():
         if pilot.study.read_bytes() != text:
             raise UsageError(
@@ -79,7 +79,7 @@ def _planned_pilot(
         plan = at_scale(pilot, scale)
         Bringing.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
         return plan
-    plan = frozen(folder.study, engine, scale)
+    plan = frozen(folder.study, engine, scale, folder)
     Bringing.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
     write_whole(pilot.study, text)
     write_plan(pilot, plan_of_pilot(plan))
@@ -90,7 +90,7 @@ def plan_to_forecast(folder: StudyFolder, engine: Engine, scale: Fraction | None
     """The plan of the study, or the one that would be frozen now; nothing is written."""
     if folder.plan.exists():
         return at_scale(folder, scale)
-    return frozen(folder.study, engine, scale)
+    return frozen(folder.study, engine, scale, folder)
 
 
 def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]:

@@ -54,8 +54,8 @@ def check(
     fraction = None if scale is None else parse_scale(scale)
     with rehearsal_of(study) as (source, folder):
         engine = Engine.find()
-        plan = frozen(source, engine, fraction)
-        bringing = Bringing.of(plan, catalogue_of(engine, source.parent), folder)
+        plan = frozen(source, engine, fraction, folder)
+        bringing = Bringing.of(plan, catalogue_of(engine, folder), folder)
         return _check(plan, folder, bringing, bring_up=rehearse, only_tell=dry_run)
 
 

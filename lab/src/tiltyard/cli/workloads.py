@@ -25,10 +25,11 @@ def workloads(name: str | None = None, /, *, json: bool = False) -> None:
     from tiltyard.cli.console import emit_json, show
     from tiltyard.errors import UsageError
     from tiltyard.executors.engine import Engine
+    from tiltyard.folder import StudyFolder
     from tiltyard.study.problems import not_a
     from tiltyard.workloads.catalogue import catalogue_of
 
-    catalogue = catalogue_of(Engine.find(), Path())
+    catalogue = catalogue_of(Engine.find(), StudyFolder(Path()))
     if json:
         emit_json(catalogue.model_dump_json(indent=2))
         return

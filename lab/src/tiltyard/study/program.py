@@ -4,12 +4,24 @@ The engine's ``program`` workload starts, times and counts (see ``tiltyard workl
 what it captured is read by the lab, by the keys here.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
+from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import Frozen
+from tiltyard.study.problems import Flaw, not_a, shown
+from tiltyard.study.wording import flaws_of
 from tiltyard.wire import Card
 
 BuiltIn = Literal[
@@ -32,7 +44,9 @@ Printed = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 class MetricTable(Frozen):
     """One number of what a program prints: where it stands, its unit, and which way is better."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, validate_by_name=True, serialize_by_alias=True
+    )
 
     regex: Printed | None = Field(
         None, description="A regular expression; its first group is the number."
@@ -72,12 +86,50 @@ class MetricTable(Frozen):
 Metrics = dict[Printed, BuiltIn | MetricTable]
 """Name → what is measured of every execution, or where the program prints it."""
 
+PROGRAM: Final = "program"
+"""The engine's name of the workload that executes a program."""
+_OWN: Final = frozenset(("dir", "execution"))
+"""Placeholders that the engine fills in itself."""
+_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+Variable = str | tuple[str, ...]
+"""A value of a system that stands in commands: text, or the words of a list."""
+
+
+class Readings(Frozen):
+    """What is read of what a program prints."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    read: Printed | None = Field(
+        None, description='The reader of what it prints, by name: "fio", "pgbench".'
+    )
+    metrics: Metrics = Field(
+        {}, description="Metrics by name: one that the engine measures, or where it is printed."
+    )
+
+    @classmethod
+    def split(cls, table: Mapping[str, JsonValue]) -> tuple[Self, dict[str, JsonValue]]:
+        """The keys of a program's table that are about reading, and those that the engine takes.
+
+        Raises:
+            pydantic.ValidationError: if the former are not right.
+        """
+        own = {key: value for key, value in table.items() if key in cls.model_fields}
+        rest = {key: value for key, value in table.items() if key not in cls.model_fields}
+        return cls.model_validate(own), rest
+
 
 class ProgramCard(Card):
     """A workload that is the engine's ``program``, described elsewhere: a profile."""
 
     argument: str | None = None
     """The parameter that may stand after its name: ``fio:mail.fio``."""
+
+    @property
+    def brought(self) -> bool:
+        """Whether it comes with the study, and its commands with it."""
+        raise NotImplementedError
 
     def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """What a person would type after ``use = "program"`` for such parameters.
@@ -86,3 +138,67 @@ class ProgramCard(Card):
             JobRefused: if a parameter is not what it must be.
         """
         raise NotImplementedError
+
+
+def is_program(card: Card | None) -> bool:
+    """Whether a workload is a program, whose commands may have values of the systems."""
+    return isinstance(card, ProgramCard) or (card is not None and card.name == PROGRAM)
+
+
+def program_of(
+    card: Card | None, parameters: Mapping[str, JsonValue]
+) -> dict[str, JsonValue] | None:
+    """The table of a program workload, as one would type it; ``None`` for any other workload.
+
+    Args:
+        card: of the workload.
+        parameters: as the study has them.
+
+    Raises:
+        JobRefused: if a parameter of a profile is not what it must be.
+    """
+    if isinstance(card, ProgramCard):
+        return card.expand(parameters)
+    return dict(parameters) if is_program(card) else None
+
+
+def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator[Flaw]:
+    """What is wrong with what a program's table says of reading.
+
+    Args:
+        table: as it is typed.
+        path: where it stands.
+    """
+    metrics = table.get("metrics", {})
+    if not isinstance(metrics, dict):
+        yield Flaw((*path, "metrics"), f"{shown(metrics)} is not a table {{ name = … }}")
+        return
+    built_in = get_args(BuiltIn)
+    for name, value in metrics.items():
+        key = (*path, "metrics", name)
+        if isinstance(value, str) and value not in built_in:
+            yield Flaw(key, not_a(value, "metric of the engine", built_in))
+        elif not isinstance(value, str):
+            try:
+                MetricTable.model_validate(value)
+            except ValidationError as error:
+                for flaw in flaws_of(error, MetricTable):
+                    yield Flaw((*key, *flaw.path), flaw.text)
+    if not isinstance(read := table.get("read", ""), str):
+        yield Flaw((*path, "read"), f"{shown(read)} is not text. Text stands in quotes")
+
+
+def placeholders(table: Mapping[str, JsonValue]) -> set[str]:
+    """Names of the values of a system that stand in the table of a program, as ``{name}``."""
+    executed = (value for key, value in table.items() if key not in Readings.model_fields)
+    texts = itertools.chain.from_iterable(map(_texts, executed))
+    found = (match[1] for text in texts for match in _PLACEHOLDER.finditer(text))
+    return {name for name in found if name} - _OWN
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)

@@ -1,7 +1,7 @@
 """What can be run: the engine's own workloads, and the profiles beside them."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -9,19 +9,18 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from tiltyard.errors import HiddenProfileWarning, HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
 from tiltyard.importers.live import cards
 from tiltyard.study.load import read_text
 from tiltyard.study.locate import locate
 from tiltyard.study.model import WorkloadSpec
 from tiltyard.study.problems import Flaw, located, one_of
-from tiltyard.study.program import Metrics, ProgramCard
+from tiltyard.study.program import PROGRAM, Metrics, ProgramCard
 from tiltyard.wire import Card, Catalogue
 from tiltyard.workloads.expand import expand
 from tiltyard.workloads.load import Profile, lacking, load_profiles
 from tiltyard.workloads.values import schema_of
 
-PROGRAM: Final = "program"
-"""The engine's workload that all profiles are."""
 _OF_THE_LAB: Final = ("read", "metrics")
 _METRICS: Final[TypeAdapter[Metrics]] = TypeAdapter(Metrics)
 
@@ -36,13 +35,13 @@ class ProfileCard(ProgramCard):
     """Where relative paths that a study names begin."""
 
     @classmethod
-    def of(cls, profile: Profile, program: Card, study: Path | None) -> Self:
+    def of(cls, profile: Profile, program: Card, places: Sequence[Path]) -> Self:
         """The card of a profile.
 
         Args:
             profile: the profile.
             program: the engine's own card of programs.
-            study: folder of the study that uses it.
+            places: where relative paths that a study names begin.
 
         Raises:
             UsageError: if the template is not one of that workload, or what it reads is unknown.
@@ -51,7 +50,6 @@ class ProfileCard(ProgramCard):
         metrics, grid = _measured(profile, program)
         properties = {name: schema_of(table) for name, table in file.parameters.items()}
         required = [name for name, each in properties.items() if "default" not in each]
-        folder = (study or Path()).absolute()
         return cls(
             name=profile.name,
             target=program.target,
@@ -71,7 +69,7 @@ class ProfileCard(ProgramCard):
             smoke=_paths(profile, file.smoke),
             argument=file.argument,
             profile=profile,
-            roots=(folder, folder.parent),
+            roots=tuple(places) or (Path(),),
         )
 
     @property
@@ -85,23 +83,30 @@ class ProfileCard(ProgramCard):
         return expand(self.profile.file, parameters, beside=beside, roots=self.roots)
 
 
-def catalogue_of(engine: Engine, study: Path | None = None) -> Catalogue:
+def catalogue_of(engine: Engine, study: StudyFolder | None = None) -> Catalogue:
     """Everything that can be run: the engine's catalogue with the profiles behind its own.
 
     Args:
         engine: what executes all of it.
-        study: folder of a study, which may have profiles.
+        study: a study, which may have profiles.
 
     Raises:
         UsageError: if a profile is none, or has the name of a workload of the engine.
     """
-    return with_profiles(engine.describe(), load_profiles(study).values(), study)
+    places = () if study is None else _places(study)
+    return with_profiles(engine.describe(), load_profiles(places).values(), places)
 
 
 def with_profiles(
-    catalogue: Catalogue, profiles: Iterable[Profile], study: Path | None = None
+    catalogue: Catalogue, profiles: Iterable[Profile], places: Sequence[Path] = ()
 ) -> Catalogue:
-    """A catalogue with profiles behind its own workloads; like :func:`catalogue_of`."""
+    """A catalogue with profiles behind its own workloads; like :func:`catalogue_of`.
+
+    Args:
+        catalogue: the engine's.
+        profiles: the profiles.
+        places: where relative paths that a study names begin; by default where one stands.
+    """
     program = catalogue.workload(PROGRAM)
     if program is None:
         return catalogue
@@ -112,8 +117,14 @@ def with_profiles(
                 f"{profile.source}: the engine has a workload {profile.name}. "
                 "Fix: give the file another name"
             )
-        found.append(ProfileCard.of(profile, program, study))
+        found.append(ProfileCard.of(profile, program, places))
     return catalogue.model_copy(update={"workloads": [*catalogue.workloads, *found]})
+
+
+def _places(study: StudyFolder) -> tuple[Path, Path]:
+    """A study's folder, and where its file was written: beside the folder, unless it says so."""
+    folder = study.study_root.absolute()
+    return folder, (study.written_in or folder.parent).absolute()
 
 
 def require_installed(workloads: Iterable[WorkloadSpec], catalogue: Catalogue) -> None:

@@ -6,7 +6,7 @@ ones.
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from importlib.resources import files
@@ -56,16 +56,13 @@ def ready() -> Path:
     return Path(str(files("tiltyard.workloads"))) / "ready"
 
 
-def places(study: Path | None) -> Iterator[tuple[Origin, Path]]:
+def places(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
     """Directories in which profiles may lie, the nearest first.
 
     Args:
-        study: the study's folder; a study that was copied to a folder of its own has those beside
-            the copied file too.
+        study: directories of the study, the nearest first.
     """
-    if study is not None:
-        folder = study.absolute()
-        yield from (("study", each / FOLDER) for each in (folder, folder.parent))
+    yield from (("study", each / FOLDER) for each in study)
     config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     yield "user", Path(config) / "tiltyard" / FOLDER
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
@@ -73,8 +70,11 @@ def places(study: Path | None) -> Iterator[tuple[Origin, Path]]:
     yield "ready", ready()
 
 
-def load_profiles(study: Path | None = None) -> dict[str, Profile]:
+def load_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
     """All profiles that a study can use, by name.
+
+    Args:
+        study: directories of the study, the nearest first.
 
     Raises:
         UsageError: if a file is not a profile; it names file, line, key and what would be right.
