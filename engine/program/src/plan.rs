@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
@@ -110,19 +112,21 @@ impl Planned {
             check_path(parameter, path, Path::new(&filled))?;
         }
         for (parameter, commands) in params.commands() {
-            for words in commands {
-                self.check_program(parameter, words, &values)?;
+            for (index, words) in commands.into_iter().enumerate() {
+                let is_first = parameter == "setup" && index == 0;
+                let may_be_made = !is_first && !self.params.setup.0.is_empty();
+                self.check_program(parameter, words, may_be_made, &values)?;
             }
         }
         self.check_numa()
     }
 
-    /// Looks for the program that a command names. One that lies where commands before it may
-    /// make it is not looked for.
+    /// Looks for the program that a command names, unless commands before it may make it there.
     fn check_program(
         &self,
         parameter: &str,
         words: &[String],
+        may_be_made: bool,
         values: &Values,
     ) -> Result<(), Failure> {
         let program = match self.params.shell && parameter != "servers" {
@@ -132,15 +136,14 @@ impl Planned {
         let is_made = OWN_NAMES.iter().any(|name| words::has(program, name));
         let program = words::fill(parameter, program, values)?;
         let is_path = program.contains('/');
-        let may_be_made = is_path && !self.params.setup.0.is_empty();
         let is_relative = is_path && !program.starts_with('/');
         let place = self.params.place.as_deref();
         let place = place.filter(|place| !OWN_NAMES.iter().any(|name| words::has(place, name)));
-        if is_made || may_be_made || (is_relative && place.is_none()) {
+        if is_made || (is_path && may_be_made) || (is_relative && place.is_none()) {
             return Ok(());
         }
         let place = Path::new(place.unwrap_or("/"));
-        match reason::find(&program, place, self.path()) {
+        match find(&program, place, self.path()) {
             Some(_) => Ok(()),
             None => {
                 let what = format!("parameter \"{parameter}\"");
@@ -232,4 +235,28 @@ fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_
         unsafe { libc::CPU_SET(number, &mut chosen) };
     }
     Ok(chosen)
+}
+
+/// The numbers of the CPUs in a set.
+pub fn numbers_of(cpus: &libc::cpu_set_t) -> Vec<u32> {
+    // SAFETY: the numbers are within the set.
+    let has = |number: &u32| unsafe { libc::CPU_ISSET(*number as usize, cpus) };
+    (0..libc::CPU_SETSIZE as u32).filter(has).collect()
+}
+
+/// Where `program` is: as a path from `directory`, else in `path`, the directories of PATH.
+pub fn find(program: &str, directory: &Path, path: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        let found = directory.join(program);
+        return found.exists().then_some(found);
+    }
+    let mut candidates = path
+        .split(':')
+        .map(|entry| directory.join(entry).join(program));
+    // One that may not be executed is told from none at all.
+    let usable = |candidate: &PathBuf| {
+        let found = fs::metadata(candidate);
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    candidates.find(usable)
 }
