@@ -19,6 +19,7 @@ from tiltyard.run.trust import Bringing
 from tiltyard.study.load import load_study, read_text
 from tiltyard.study.scaling import scaled
 from tiltyard.systems import KINDS
+from tiltyard.workloads.catalogue import catalogue_of, require_installed
 
 
 def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) -> StudyFolder:
@@ -99,8 +100,9 @@ def frozen(source: Path, engine: Engine, scale: Fraction | None) -> Plan:
         engine: Checks every parameter.
         scale: By how much the study is made smaller; ``None``: it is not.
     """
-    catalogue = engine.describe()
+    catalogue = catalogue_of(engine, source.parent)
     study = scaled(load_study(source, catalogue, KINDS), scale or Fraction(1), catalogue, KINDS)
+    require_installed(study.workloads, catalogue)
     return freeze(study, source, catalogue, engine.validate, datetime.now(UTC))
 
 
@@ -128,7 +130,8 @@ def planned(
             )
     else:
         plan = frozen(folder.study, engine, scale)
-    Bringing.of(plan, engine.describe(), folder).require_trusted(folder.root, trust=trust)
+    catalogue = catalogue_of(engine, folder.root)
+    Bringing.of(plan, catalogue, folder).require_trusted(folder.root, trust=trust)
     if not folder.plan.exists():
         write_plan(folder, plan)
     write_sessions(folder, plan)

@@ -4,11 +4,13 @@ The engine's ``program`` workload starts, times and counts (see ``tiltyard workl
 what it captured is read by the lab, by the keys here.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from tiltyard.study.model import Frozen
+from tiltyard.wire import Card
 
 BuiltIn = Literal[
     "time",
@@ -69,3 +71,18 @@ class MetricTable(Frozen):
 
 Metrics = dict[Printed, BuiltIn | MetricTable]
 """Name → what is measured of every execution, or where the program prints it."""
+
+
+class ProgramCard(Card):
+    """A workload that is the engine's ``program``, described elsewhere: a profile."""
+
+    argument: str | None = None
+    """The parameter that may stand after its name: ``fio:mail.fio``."""
+
+    def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """What a person would type after ``use = "program"`` for such parameters.
+
+        Raises:
+            JobRefused: if a parameter is not what it must be.
+        """
+        raise NotImplementedError

@@ -1,0 +1,171 @@
+"""What can be run: the engine's own workloads, and the profiles beside them."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+
+from tiltyard.errors import HiddenProfileWarning, HostLacksError, UsageError
+from tiltyard.executors.engine import Engine
+from tiltyard.importers.live import cards
+from tiltyard.study.load import read_text
+from tiltyard.study.locate import locate
+from tiltyard.study.model import WorkloadSpec
+from tiltyard.study.problems import Flaw, located, one_of
+from tiltyard.study.program import Metrics, ProgramCard
+from tiltyard.wire import Card, Catalogue
+from tiltyard.workloads.expand import expand
+from tiltyard.workloads.load import Profile, lacking, load_profiles
+from tiltyard.workloads.values import schema_of
+
+PROGRAM: Final = "program"
+"""The engine's workload that all profiles are."""
+_OF_THE_LAB: Final = ("read", "metrics")
+_METRICS: Final[TypeAdapter[Metrics]] = TypeAdapter(Metrics)
+
+
+class ProfileCard(ProgramCard):
+    """A profile, as a workload."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    profile: Profile = Field(exclude=True)
+    roots: tuple[Path, ...] = Field(exclude=True)
+    """Where relative paths that a study names begin."""
+
+    @classmethod
+    def of(cls, profile: Profile, program: Card, study: Path | None) -> Self:
+        """The card of a profile.
+
+        Args:
+            profile: the profile.
+            program: the engine's own card of programs.
+            study: folder of the study that uses it.
+
+        Raises:
+            UsageError: if the template is not one of that workload, or what it reads is unknown.
+        """
+        file = profile.file
+        metrics, grid = _measured(profile, program)
+        properties = {name: schema_of(table) for name, table in file.parameters.items()}
+        required = [name for name, each in properties.items() if "default" not in each]
+        folder = (study or Path()).absolute()
+        return cls(
+            name=profile.name,
+            target=program.target,
+            about=file.about,
+            lineage=file.lineage,
+            timing=program.timing,
+            description=file.description.strip().replace("\n", " "),
+            parameters={
+                "type": "object",
+                "additionalProperties": False,
+                "properties": properties,
+                "required": required,
+            },
+            metrics=list(metrics),
+            grid=list(grid),
+            usual=_paths(profile, file.usual),
+            smoke=_paths(profile, file.smoke),
+            argument=file.argument,
+            profile=profile,
+            roots=(folder, folder.parent),
+        )
+
+    @property
+    def brought(self) -> bool:
+        """Whether it comes with the study, and its commands with it."""
+        return self.profile.origin == "study"
+
+    def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The program table of such parameters; raises ``JobRefused``."""
+        beside = self.profile.beside
+        return expand(self.profile.file, parameters, beside=beside, roots=self.roots)
+
+
+def catalogue_of(engine: Engine, study: Path | None = None) -> Catalogue:
+    """Everything that can be run: the engine's catalogue with the profiles behind its own.
+
+    Args:
+        engine: what executes all of it.
+        study: folder of a study, which may have profiles.
+
+    Raises:
+        UsageError: if a profile is none, or has the name of a workload of the engine.
+    """
+    return with_profiles(engine.describe(), load_profiles(study).values(), study)
+
+
+def with_profiles(
+    catalogue: Catalogue, profiles: Iterable[Profile], study: Path | None = None
+) -> Catalogue:
+    """A catalogue with profiles behind its own workloads; like :func:`catalogue_of`."""
+    program = catalogue.workload(PROGRAM)
+    if program is None:
+        return catalogue
+    found: list[Card] = []
+    for profile in profiles:
+        if catalogue.workload(profile.name) is not None:
+            raise UsageError(
+                f"{profile.source}: the engine has a workload {profile.name}. "
+                "Fix: give the file another name"
+            )
+        found.append(ProfileCard.of(profile, program, study))
+    return catalogue.model_copy(update={"workloads": [*catalogue.workloads, *found]})
+
+
+def require_installed(workloads: Iterable[WorkloadSpec], catalogue: Catalogue) -> None:
+    """Refuse to go on where the programs of profiles are not there.
+
+    Raises:
+        HostLacksError: naming all that is missing, and the one command that installs it.
+        JobRefused: if a parameter is not what it must be.
+    """
+    missing: dict[str, str] = {}
+    for spec in workloads:
+        card = catalogue.workload(spec.use)
+        if isinstance(card, ProfileCard):
+            if card.profile.hides:
+                hidden = ", ".join(map(str, card.profile.hides))
+                text = f"{spec.use} is {card.profile.source}, which hides {hidden}"
+                warnings.warn(HiddenProfileWarning(text), stacklevel=2)
+            missing |= lacking(card.profile, spec.parameters, card.roots)
+    if missing:
+        packages = " ".join(sorted(set(missing.values())))
+        raise HostLacksError(f"not installed: {', '.join(missing)}. Fix: apt install {packages}")
+
+
+def _measured(profile: Profile, program: Card) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Metrics and grid; what of the template the workload does not know is refused."""
+    table = profile.file.program
+    known = {*program.parameters.get("properties", {}), *_OF_THE_LAB}
+    flaws = [
+        Flaw(("program", key), f"there is no such key. {one_of(key, known)}")
+        for key in table.model_fields_set | (table.model_extra or {}).keys()
+        if key not in known
+    ]
+    try:
+        metrics = _METRICS.validate_python(table.metrics)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = tuple(step for step in first["loc"] if step in table.metrics)
+        flaws.append(Flaw(("program", "metrics", *where), first["msg"]))
+    if not flaws:
+        try:
+            return cards(table.read, metrics, program.metrics)
+        except UsageError as error:
+            flaws.append(Flaw(("program", "read" if table.read else "metrics"), str(error)))
+    raise located(profile.source, locate(read_text(profile.source)), flaws)
+
+
+def _paths(profile: Profile, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Parameters in which paths are whole: those of a profile begin at its file."""
+    sorts = {name: table.type for name, table in profile.file.parameters.items()}
+    return {
+        name: str(profile.beside / value)
+        if isinstance(value, str) and sorts[name] == "path" and value
+        else value
+        for name, value in parameters.items()
+    }
