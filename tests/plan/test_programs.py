@@ -85,7 +85,7 @@ def test_the_plan_is_portable_and_the_job_is_not(written: Path) -> None:
     assert here not in plan.model_dump_json()
     assert plan.paths_from == ".."
     _, (new, variables) = asked.jobs
-    assert variables == {"path": f"{here}/bin/echo"}
+    assert variables == {"path": f"{here}/bin/echo", "more": "-n '{execution}'"}
     assert new["command"] == ["{path}", "-n", "{execution}", "x{path}"]
     assert new["where"] == f"{here}/tree"
     assert asked.jobs[0][0]["command"] == ["{path}", "x{path}"]
