@@ -14,58 +14,108 @@ pub const JOB_BYTES: u64 = 1 << 20;
 /// No file system of Linux takes longer names (NAME_MAX).
 pub const NAME_BYTES: usize = 255;
 
-/// `value`, if it lies in `range`.
+/// What a parameter may be: from the least to the most, or more than that and up to the most.
+#[derive(Debug, Clone)]
+pub struct Limits<T> {
+    least: T,
+    is_open: bool,
+    most: T,
+}
+
+impl<T> Limits<T> {
+    /// More than `floor`, and up to `most`.
+    pub fn above(floor: T, most: T) -> Self {
+        Self {
+            least: floor,
+            is_open: true,
+            most,
+        }
+    }
+}
+
+impl<T> From<RangeInclusive<T>> for Limits<T> {
+    fn from(range: RangeInclusive<T>) -> Self {
+        let (least, most) = range.into_inner();
+        Self {
+            least,
+            is_open: false,
+            most,
+        }
+    }
+}
+
+/// `value`, if it lies in `limits`.
 ///
 /// # Errors
 /// `BadJob`, naming the parameter and the range.
 pub fn within<T: PartialOrd + Display + Copy>(
     parameter: &str,
     value: T,
-    range: RangeInclusive<T>,
+    limits: impl Into<Limits<T>>,
 ) -> Result<T, Failure> {
-    if range.contains(&value) {
+    let Limits {
+        least,
+        is_open,
+        most,
+    } = limits.into();
+    if (value > least || value == least && !is_open) && value <= most {
         return Ok(value);
     }
+    let range = match is_open {
+        true => format!("more than {least} and up to {most}"),
+        false => format!("{least} to {most}"),
+    };
     Err(bad_parameter(
         parameter,
-        format!(
-            "parameter \"{parameter}\": {value} is out of range; use {} to {}",
-            range.start(),
-            range.end()
-        ),
+        format!("parameter \"{parameter}\": {value} is out of range; use {range}"),
     ))
 }
 
-/// What has a range of `T`: a number, each value of a list, or the length of one that is open.
+/// What has limits of `T`: a number, each value of a list, one that may be left out, or the length
+/// of a list that is open.
 pub trait Limited<T> {
     /// As [`within`].
     ///
     /// # Errors
     /// `BadJob`, naming the parameter and the range.
-    fn check(&self, parameter: &str, range: RangeInclusive<T>) -> Result<(), Failure>;
+    fn check(&self, parameter: &str, limits: impl Into<Limits<T>>) -> Result<(), Failure>;
 }
 
 macro_rules! limited {
     ($($number:ty),*) => {
         $(impl Limited<Self> for $number {
-            fn check(&self, parameter: &str, range: RangeInclusive<Self>) -> Result<(), Failure> {
-                within(parameter, *self, range).map(drop)
+            fn check(
+                &self,
+                parameter: &str,
+                limits: impl Into<Limits<Self>>,
+            ) -> Result<(), Failure> {
+                within(parameter, *self, limits).map(drop)
             }
         })*
     };
 }
-limited!(u32, u64, usize, f64, Size);
+limited!(u8, u32, u64, usize, f64, Size);
 
 impl<T: Limited<T> + Clone> Limited<T> for List<T> {
-    fn check(&self, parameter: &str, range: RangeInclusive<T>) -> Result<(), Failure> {
+    fn check(&self, parameter: &str, limits: impl Into<Limits<T>>) -> Result<(), Failure> {
+        let limits = limits.into();
         self.iter()
-            .try_for_each(|value| value.check(parameter, range.clone()))
+            .try_for_each(|value| value.check(parameter, limits.clone()))
+    }
+}
+
+impl<T: Limited<T>> Limited<T> for Option<T> {
+    fn check(&self, parameter: &str, limits: impl Into<Limits<T>>) -> Result<(), Failure> {
+        match self {
+            Some(value) => value.check(parameter, limits),
+            None => Ok(()),
+        }
     }
 }
 
 impl<T> Limited<usize> for Vec<T> {
-    fn check(&self, parameter: &str, range: RangeInclusive<usize>) -> Result<(), Failure> {
-        self.len().check(parameter, range)
+    fn check(&self, parameter: &str, limits: impl Into<Limits<usize>>) -> Result<(), Failure> {
+        self.len().check(parameter, limits)
     }
 }
 
@@ -101,6 +151,18 @@ mod tests {
             failure.message,
             "parameter \"record\": 100 is out of range; use 512 to 16M"
         );
+    }
+
+    #[test]
+    fn a_lower_limit_may_be_open() {
+        let positive = || Limits::above(0.0, 10.0);
+        assert!(Some(10.0).check("theta", positive()).is_ok());
+        assert!(None::<f64>.check("theta", positive()).is_ok());
+        for wrong in [0.0, -1.0, 10.1, f64::NAN] {
+            let failure = wrong.check("theta", positive()).unwrap_err();
+            let wanted = "is out of range; use more than 0 and up to 10";
+            assert!(failure.message.ends_with(wanted), "{}", failure.message);
+        }
     }
 
     #[test]

@@ -53,9 +53,10 @@ pub fn read<P: DeserializeOwned + JsonSchema + Ranges>(
 
 /// Parameters of a workload, each stated once: help, name, type, default and range.
 ///
-/// `in LEAST..=MOST` and `from LEAST` are checked and in the schema, `within RANGE` only checked (sizes are written
-/// with suffixes, which a schema cannot compare), `up to N` limits a list. Implements `Default`
-/// and [`Ranges`](crate::params::Ranges).
+/// `in LEAST..=MOST`, `from LEAST` and `above FLOOR to MOST` are checked and in the schema, `within
+/// RANGE` only checked (sizes are written with suffixes, which a schema cannot compare; of a list
+/// each value is), `up to N` limits how many there are. What may be left out has a range where it
+/// is given. Implements `Default` and [`Ranges`](crate::params::Ranges).
 ///
 /// ```
 /// use kit::{params, Size};
@@ -86,6 +87,7 @@ macro_rules! parameters {
                 pub $field:ident: $type:ty = $default:expr
                 $(, in $least:tt ..= $most:expr)?
                 $(, from $lowest:tt)?
+                $(, above $floor:tt to $highest:expr)?
                 $(, within $range:expr)?
                 $(, up to $count:expr)?;
             )*
@@ -99,6 +101,7 @@ macro_rules! parameters {
                 $(#[$help])*
                 $(#[schemars(range(min = $least, max = $most))])?
                 $(#[schemars(range(min = $lowest))])?
+                $(#[schemars(range(max = $highest), extend("exclusiveMinimum" = $floor))])?
                 $(#[schemars(length(max = $count))])?
                 pub $field: $type,
             )*
@@ -116,6 +119,10 @@ macro_rules! parameters {
                 $(
                     $(self.$field.check(stringify!($field), $least..=$most)?;)?
                     $(self.$field.check(stringify!($field), $lowest..=<$type>::MAX)?;)?
+                    $(
+                        let limits = $crate::limits::Limits::above($floor, $highest);
+                        self.$field.check(stringify!($field), limits)?;
+                    )?
                     $(self.$field.check(stringify!($field), $range)?;)?
                     $(self.$field.check(stringify!($field), 0..=$count)?;)?
                 )*

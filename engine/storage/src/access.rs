@@ -12,8 +12,9 @@ use kit::{cache, proc, program, Device, EventSink, Size};
 use rustix::fs::OFlags;
 use wire::{Access, AccessKind, AccessVerdict, Direct, Failure, FailureKind};
 
+pub(crate) use self::cold::cache_limit_help;
 use self::cold::Cold;
-pub use self::cold::{check_cache_limit, is_from_device, Footprint};
+pub use self::cold::{check_cache_limit, is_from_device, Footprint, CACHE_LIMITS};
 use self::warm::Warm;
 
 /// Share of the bytes moved that the device must have seen when direct access is declared.

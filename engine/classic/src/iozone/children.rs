@@ -67,20 +67,25 @@ impl<'a> Blocks<'a> {
             true => format!("{children:>2}"),
             false => children.to_string(),
         };
-        let who = format!("{padded} {}", phase.children);
+        let (who, tabs) = phase.children;
+        let who = format!("{padded} {who}");
         let rate = |ending: &str| {
             let metric = format!("{}{ending}", phase.metric);
             let value = self.figures.get(&metric).copied().unwrap_or(0.0);
-            format!("\t= {value:>10.2} {}\n", self.rate_unit())
+            format!("= {value:>10.2} {}", self.rate_unit())
         };
-        let mut text = format!("\n\tChildren see throughput for {who} {}", rate(""));
-        text += &format!("\tParent sees throughput for {who} {}", rate("_parent"));
-        for (word, ending) in [
-            ("Min", "_child_min"),
-            ("Max", "_child_max"),
-            ("Avg", "_child_mean"),
+        let [seen, parent] = tabs;
+        let mut text = format!("\n\tChildren see throughput for {who} {seen}{}\n", rate(""));
+        text += &format!(
+            "\tParent sees throughput for {who} {parent}{}\n",
+            rate("_parent")
+        );
+        for (word, ending, end) in [
+            ("Min", "_child_min", " \n"),
+            ("Max", "_child_max", "\n"),
+            ("Avg", "_child_mean", "\n"),
         ] {
-            text += &format!("\t{word} throughput per {each} \t\t{}", rate(ending));
+            text += &format!("\t{word} throughput per {each} \t\t\t{}{end}", rate(ending));
         }
         text += &format!("\tMin xfer \t\t\t\t\t= {}\n", self.moved(least));
         for child in 0..children {

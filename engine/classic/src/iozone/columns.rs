@@ -40,8 +40,9 @@ pub struct Phase {
     pub name: &'static str,
     /// Metric of what the children see; the others begin with it.
     pub metric: &'static str,
-    /// What the children are called.
-    pub children: &'static str,
+    /// What the children are called, with the tabs behind it where the children see their
+    /// throughput and where the parent does.
+    pub children: (&'static str, [&'static str; 2]),
     /// Whether the number of children is padded before that.
     pub is_padded: bool,
     /// Title of its row in the matrix.
@@ -157,34 +158,38 @@ pub const POSITIONED: [u32; 2] = [9, 10];
 const fn phase(
     (test, is_retest): (u32, bool),
     (name, metric): (&'static str, &'static str),
-    (children, is_padded): (&'static str, bool),
+    (children, is_padded, tabs): (&'static str, bool, [&'static str; 2]),
     report: &'static str,
 ) -> Phase {
     Phase {
         test,
         name,
         metric,
-        children,
+        children: (children, tabs),
         is_padded,
         report,
         is_retest,
     }
 }
 
+const ONE: [&str; 2] = ["\t", "\t"];
+const TWO: [&str; 2] = ["\t\t", "\t\t"];
+const LATE: [&str; 2] = ["\t", "\t\t"];
+
 /// The phases of many children, in the order in which they are executed.
 #[rustfmt::skip]
 pub const PHASES: &[Phase] = &[
-    phase((0, false), ("write", "initial_write"), ("initial writers", true), "Initial write"),
-    phase((0, true), ("rewrite", "rewrite"), ("rewriters", true), "Rewrite"),
-    phase((1, false), ("read", "read"), ("readers", true), "Read"),
-    phase((1, true), ("reread", "reread"), ("re-readers", false), "Re-read"),
-    phase((3, false), ("backward", "reverse_read"), ("reverse readers", false), "Reverse Read"),
-    phase((5, false), ("stride", "stride_read"), ("stride readers", false), "Stride read"),
-    phase((2, false), ("random-read", "random_read"), ("random readers", false), "Random read"),
-    phase((8, false), ("mixed", "mixed"), ("mixed workload", false), "Mixed workload"),
-    phase((2, false), ("random-write", "random_write"), ("random writers", false), "Random write"),
-    phase((9, false), ("pwrite", "pwrite"), ("pwrite writers", false), "Pwrite"),
-    phase((10, false), ("pread", "pread"), ("pread readers", false), "Pread"),
-    phase((6, false), ("fwrite", "fwrite"), ("fwriters", true), "Fwrite"),
-    phase((7, false), ("fread", "fread"), ("freaders", true), "Fread"),
+    phase((0, false), ("write", "initial_write"), ("initial writers", true, ONE), "Initial write"),
+    phase((0, true), ("rewrite", "rewrite"), ("rewriters", true, ONE), "Rewrite"),
+    phase((1, false), ("read", "read"), ("readers", true, TWO), "Read"),
+    phase((1, true), ("reread", "reread"), ("re-readers", false, ONE), "Re-read"),
+    phase((3, false), ("backward", "reverse_read"), ("reverse readers", false, ONE), "Reverse Read"),
+    phase((5, false), ("stride", "stride_read"), ("stride readers", false, ONE), "Stride read"),
+    phase((2, false), ("random-read", "random_read"), ("random readers", false, ONE), "Random read"),
+    phase((8, false), ("mixed", "mixed"), ("mixed workload", false, ONE), "Mixed workload"),
+    phase((2, false), ("random-write", "random_write"), ("random writers", false, ONE), "Random write"),
+    phase((9, false), ("pwrite", "pwrite"), ("pwrite writers", false, ONE), "Pwrite"),
+    phase((10, false), ("pread", "pread"), ("pread readers", false, ONE), "Pread"),
+    phase((6, false), ("fwrite", "fwrite"), ("fwriters", true, LATE), "Fwrite"),
+    phase((7, false), ("fread", "fread"), ("freaders", true, LATE), "Fread"),
 ];

@@ -177,7 +177,7 @@ fn the_invocations_of_the_result_page_give_the_figure_after_the_heading() {
 const BLOCK: &str = "
 \tChildren see throughput for  # initial writers \t= # kB/sec
 \tParent sees throughput for  # initial writers \t= # kB/sec
-\tMin throughput per process \t\t\t= # kB/sec
+\tMin throughput per process \t\t\t= # kB/sec\x20
 \tMax throughput per process \t\t\t= # kB/sec
 \tAvg throughput per process \t\t\t= # kB/sec
 \tMin xfer \t\t\t\t\t= # kB
@@ -198,7 +198,11 @@ fn numbers_masked(text: &str) -> String {
 #[test]
 fn many_children_have_a_block_for_each_phase_and_a_matrix() {
     let bench = bench();
-    let text = bench.text("-t 2 -s 256k -r 16k -i 0 -x -C -R", "");
+    let text = bench.text("-t 2 -s 256k -r 16k -i 0 -i 1 -x -C -R", "");
+    for who in ["Children see", "Parent sees"] {
+        let line = format!("\t{who} throughput for  2 readers \t\t=");
+        assert!(text.contains(&line), "{text}");
+    }
     let shape = numbers_masked(&text);
     assert!(shape.contains(BLOCK), "{shape}");
     assert!(shape.contains("# rewriters"), "{shape}");

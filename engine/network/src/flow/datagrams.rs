@@ -59,7 +59,7 @@ impl<'a> Datagrams<'a> {
 }
 
 impl Sender for Datagrams<'_> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self) -> io::Result<u64> {
         let (socket, message) = (self.socket, self.ring.turn());
         before(Call::Send);

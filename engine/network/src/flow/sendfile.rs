@@ -41,7 +41,7 @@ pub struct FromFileByCalls<'a> {
 }
 
 impl Sender for FromFileByCalls<'_> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self) -> io::Result<u64> {
         before(Call::Send);
         let bytes = self.call_bytes as usize;
@@ -91,7 +91,7 @@ pub fn file_of(mut ring: Ring) -> io::Result<File> {
 }
 
 impl Sender for FromFile<'_> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self) -> io::Result<u64> {
         if self.rest == 0 {
             self.rest = self.message_bytes;

@@ -143,7 +143,7 @@ impl<'a> ZeroCopy<'a> {
 }
 
 impl Sender for ZeroCopy<'_> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self) -> io::Result<u64> {
         let size = self.ring.size();
         if self.rest == 0 {

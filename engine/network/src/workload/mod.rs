@@ -4,7 +4,6 @@
 //! this one with everything in it (what it is, parameters, metrics, timing formula, tests), and one
 //! line in [`ALL`].
 
-mod check;
 mod connects;
 mod ends;
 mod exchange;

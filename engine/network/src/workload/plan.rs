@@ -1,21 +1,31 @@
 //! From parameters to a trial, for workloads that share parameters and the way they are executed.
 
-use kit::{params, EventSink, Trial};
+use kit::params::Ranges;
+use kit::{params, EventSink, Size, Trial};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use wire::{Failure, FarEnd, Timing};
 
+/// Most bytes of a message on a connection.
+pub const MESSAGE_MAX: Size = Size(16 << 20);
+/// Most flows at once.
+pub const FLOWS_MAX: u32 = 1_024;
+/// Longest time at a point of the grid.
+pub const SECONDS_MAX: f64 = 86_400.0;
+/// Code points of differentiated services have 6 bits.
+pub const DSCP_MAX: u8 = 63;
+
 /// A workload whose parameters are some of those that its relatives have too.
 pub trait Family: Copy + 'static {
     /// The parameters of all of them.
-    type Params: Serialize + DeserializeOwned + JsonSchema + 'static;
+    type Params: Serialize + DeserializeOwned + JsonSchema + Ranges + 'static;
 
     /// Names of parameters that mean nothing to this one.
     fn foreign(&self) -> Vec<&'static str>;
 
-    /// Checks ranges, and what goes together.
+    /// Checks what goes together.
     ///
     /// # Errors
     /// `BadJob`, naming the parameter.
@@ -60,7 +70,7 @@ pub fn parse<F: Family>(
     let properties = schema["properties"].as_object().into_iter();
     let names: Vec<String> = properties.flat_map(Map::keys).cloned().collect();
     params::known(parameters, &names)?;
-    let params = params::parse(parameters)?;
+    let params = params::read(parameters)?;
     workload.check(&params)?;
     Ok(params)
 }

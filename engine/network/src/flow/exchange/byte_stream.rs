@@ -40,7 +40,7 @@ impl<'a> ByteStream<'a> {
     }
 
     /// Sends of what is owed as much as the kernel takes.
-    #[inline]
+    #[inline(always)]
     fn pay(&mut self, flags: SendFlags) -> io::Result<()> {
         while self.owed_bytes > 0 {
             // The last bytes of a message first, if a part of it was taken.
@@ -61,7 +61,7 @@ impl<'a> ByteStream<'a> {
     }
 
     /// Takes what there is of the next message.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, flags: RecvFlags) -> io::Result<Received> {
         let rest = &mut self.incoming[self.taken_bytes..];
         before(Call::Receive);
@@ -93,7 +93,7 @@ impl Channel for ByteStream<'_> {
         u64::BITS
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, _: u64, waits: bool) -> io::Result<()> {
         self.owed_bytes += self.outgoing.len();
         self.pay(match waits {
@@ -106,7 +106,7 @@ impl Channel for ByteStream<'_> {
         self.owed_bytes > 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self) -> io::Result<Received> {
         loop {
             let flags = match self.owes() {

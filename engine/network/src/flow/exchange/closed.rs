@@ -66,7 +66,7 @@ impl<'a, C: Channel> Closed<'a, C> {
     }
 
     /// Sends until as many are under way as shall be.
-    #[inline]
+    #[inline(always)]
     fn fill<P: Probe>(&mut self, now_ns: u64, waits: bool, member: &Member<P>) -> io::Result<()> {
         while self.under_way.count() < self.at_once && self.left > 0 && member.goes_on() {
             // With others under way the server may wait for room for responses, and take no
@@ -79,7 +79,7 @@ impl<'a, C: Channel> Closed<'a, C> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn take<P: Probe>(
         &mut self,
         received: Received,

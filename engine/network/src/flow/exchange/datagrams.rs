@@ -38,7 +38,7 @@ impl<'a> Datagrams<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, flags: RecvFlags) -> io::Result<Received> {
         // With TRUNC a datagram that is too long reports its real length.
         let flags = flags | RecvFlags::TRUNC;
@@ -65,7 +65,7 @@ impl Channel for Datagrams<'_> {
         self.number_bytes as u32 * u8::BITS
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, number: u64, _: bool) -> io::Result<()> {
         let number = &number.to_le_bytes()[..self.number_bytes];
         self.outgoing[..self.number_bytes].copy_from_slice(number);
@@ -82,7 +82,7 @@ impl Channel for Datagrams<'_> {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self) -> io::Result<Received> {
         self.take(RecvFlags::empty())
     }

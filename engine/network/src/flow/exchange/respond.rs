@@ -41,7 +41,7 @@ impl<'a, C: Channel> Respond<'a, C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn answer<P: Probe>(
         &mut self,
         number: u64,

@@ -73,7 +73,7 @@ impl Link {
     ///
     /// # Errors
     /// Those of send(2); `EDESTADDRREQ` if there is nobody yet to reply to.
-    #[inline]
+    #[inline(always)]
     pub fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
         match &self.way {
             Way::Connected => net::send(&self.socket, bytes, SendFlags::NOSIGNAL),
@@ -88,7 +88,7 @@ impl Link {
     ///
     /// # Errors
     /// Those of recv(2); `EINTR` after a datagram that is thrown away.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, bytes: &mut [u8]) -> Result<usize, Errno> {
         if let Way::Reply(host, last) = &mut self.way {
             let (_, received, from) = recvfrom(&self.socket, bytes, RecvFlags::empty())?;
@@ -164,14 +164,14 @@ pub struct Endpoint<'a> {
 }
 
 impl Sender for Endpoint<'_> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self) -> io::Result<u64> {
         Ok(self.link.send(self.ring.turn())? as u64)
     }
 }
 
 impl Receive for Endpoint<'_> {
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self) -> io::Result<u64> {
         Ok(self.link.receive(self.ring.turn())? as u64)
     }
@@ -184,7 +184,7 @@ struct Lossy<S> {
 }
 
 impl<S: Sender> Sender for Lossy<S> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self) -> io::Result<u64> {
         self.sender.send()
     }

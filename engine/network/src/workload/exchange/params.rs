@@ -14,8 +14,8 @@ use super::{Connecting, RequestResponse};
 use crate::control::message::{Limit, Transport};
 use crate::flow::exchange::number_bytes;
 use crate::socket::SocketOptions;
-use crate::workload::check::{self, positive, MESSAGE_MAX};
 use crate::workload::ends::{BufferSize, EndParams};
+use crate::workload::plan::{DSCP_MAX, FLOWS_MAX, MESSAGE_MAX, SECONDS_MAX};
 
 /// The most that fits a datagram over IPv4 and IPv6 alike.
 const DATAGRAM_MAX: Size = Size(65_487);
@@ -23,71 +23,48 @@ const BURST_MAX: u32 = 65_535;
 /// Both ends have the patience for what is under way when the time is over.
 const LOST_AFTER_S_MAX: f64 = 5.0;
 const RATE_MAX: f64 = 1e8;
+const TRANSACTIONS_MAX: u64 = u64::MAX / 2;
 
+kit::parameters! {
 /// Parameters of the workload.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Bytes of request and response: one size for both, or "100/200"; several make a grid.
-    pub size: List<ExchangeSize>,
+    pub size: List<ExchangeSize> = [ExchangeSize::both(Size(1))].into();
     /// Transactions under way at once besides one, on each flow; several make a grid.
-    pub burst: List<u32>,
+    pub burst: List<u32> = [0].into(), within 0..=BURST_MAX;
     /// Connections, each with a thread of its own at both ends; several make a grid.
-    pub flows: List<u32>,
+    pub flows: List<u32> = [1].into(), within 1..=FLOWS_MAX;
     /// How long requests are sent, at each point of the grid.
     #[schemars(extend("amount" = "seconds", "least" = 0.1))]
-    pub seconds: f64,
+    pub seconds: f64 = 10.0, above 0.0 to SECONDS_MAX;
     /// Transactions of each flow, instead of a time.
     #[schemars(extend("amount" = "count"))]
-    pub transactions: Option<u64>,
+    pub transactions: Option<u64> = None, in 1..=TRANSACTIONS_MAX;
     /// Requests that become due per second, of all flows together, whether or not those before
     /// them have been answered; latencies count from the due instants. Left out: a request is
     /// sent when another has been answered.
-    pub rate: Option<f64>,
+    pub rate: Option<f64> = None, above 0.0 to RATE_MAX;
     /// UDP: after so many seconds without a response a transaction is lost, and another begins.
-    pub lost_after_s: f64,
+    pub lost_after_s: f64 = 1.0, above 0.0 to LOST_AFTER_S_MAX;
     /// Ports of this end that connections come from, such as "20000-29999"; each is used once
     /// before one is used again. Left out: the kernel chooses.
-    pub ports: Option<Ports>,
+    pub ports: Option<Ports> = None;
     /// Send small segments at once (TCP_NODELAY).
-    pub nodelay: bool,
+    pub nodelay: bool = false;
     /// Send buffer of all sockets (SO_SNDBUF): "auto", or bytes.
-    pub send_buffer: BufferSize,
+    pub send_buffer: BufferSize = BufferSize::AUTO;
     /// Receive buffer of all sockets (SO_RCVBUF): "auto", or bytes.
-    pub receive_buffer: BufferSize,
+    pub receive_buffer: BufferSize = BufferSize::AUTO;
     /// Differentiated services code point of all packets, 0 … 63.
-    #[schemars(range(max = 63))]
-    pub dscp: Option<u8>,
+    pub dscp: Option<u8> = None, in 0..=DSCP_MAX;
     /// How often the clock is read: for each transaction, which gives latencies, or around the
     /// whole.
-    pub timing: Timing,
+    pub timing: Timing = Timing::Operation;
     /// This end.
-    pub near: EndParams,
+    pub near: EndParams = EndParams::default();
     /// The far end.
-    pub far: EndParams,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            size: [ExchangeSize::both(Size(1))].into(),
-            burst: [0].into(),
-            flows: [1].into(),
-            seconds: 10.0,
-            transactions: None,
-            rate: None,
-            lost_after_s: 1.0,
-            ports: None,
-            nodelay: false,
-            send_buffer: BufferSize::AUTO,
-            receive_buffer: BufferSize::AUTO,
-            dscp: None,
-            timing: Timing::Operation,
-            near: EndParams::default(),
-            far: EndParams::default(),
-        }
-    }
-}
+    pub far: EndParams = EndParams::default();
+}}
 
 /// Names of parameters that mean nothing to `workload`.
 pub fn foreign(workload: &RequestResponse) -> &'static [&'static str] {
@@ -132,7 +109,7 @@ impl Cell {
 }
 
 impl Params {
-    /// Checks ranges, and what goes together in `workload`.
+    /// Checks what goes together in `workload`.
     ///
     /// # Errors
     /// `BadJob`, naming the parameter.
@@ -145,14 +122,6 @@ impl Params {
         for size in self.size.iter() {
             within("size", size.request, Size(1)..=most)?;
             within("size", size.response, Size(1)..=most)?;
-        }
-        for &burst in self.burst.iter() {
-            within("burst", burst, 0..=BURST_MAX)?;
-        }
-        check::check(&self.flows, self.seconds, self.dscp)?;
-        positive("lost_after_s", self.lost_after_s, LOST_AFTER_S_MAX)?;
-        if let Some(transactions) = self.transactions {
-            within("transactions", transactions, 1..=u64::MAX / 2)?;
         }
         self.near.check("near", transport)?;
         self.far.check("far", transport)?;
@@ -167,10 +136,9 @@ impl Params {
     }
 
     fn check_rate(&self) -> Result<(), Failure> {
-        let Some(rate) = self.rate else {
+        if self.rate.is_none() {
             return Ok(());
-        };
-        positive("rate", rate, RATE_MAX)?;
+        }
         let wrong = |message: &str| {
             Err(bad_parameter(
                 "rate",

@@ -1,4 +1,4 @@
-//! Ranges of the parameters, and what goes together.
+//! What goes together in a stream, and what does not.
 
 use kit::failure::bad_parameter;
 use kit::limits::within;
@@ -9,14 +9,10 @@ use super::params::Params;
 use super::Stream;
 use crate::control::message::Transport;
 use crate::flow::zerocopy::ZeroCopy;
-use crate::workload::check::{self, MESSAGE_MAX};
+use crate::workload::plan::MESSAGE_MAX;
 
 /// An IPv4 packet has 16 bits for its length, and 28 bytes of headers.
 const DATAGRAM_MAX: Size = Size(65_507);
-/// UDP_MAX_SEGMENTS of Linux until 6.9; later ones take more.
-const SEGMENTS_MAX: u32 = 64;
-const BUFFERS_MAX: u64 = 65_536;
-const RATE_MAX: f64 = 1e12;
 
 /// Parameters that mean nothing to `stream`: its card does not list them.
 pub fn foreign(stream: &Stream) -> Vec<&'static str> {
@@ -47,11 +43,7 @@ pub fn foreign(stream: &Stream) -> Vec<&'static str> {
 /// `BadJob`, naming the parameter.
 pub fn check(params: &Params, stream: &Stream) -> Result<(), Failure> {
     check_sizes(params, stream)?;
-    check::check(&params.flows, params.seconds, params.dscp)?;
     check_pace(params, stream)?;
-    if let Some(mss) = params.mss {
-        within("mss", mss, 48..=65_495)?;
-    }
     params.open_file()?;
     params.near.check("near", stream.transport)?;
     params.far.check("far", stream.transport)
@@ -60,7 +52,6 @@ pub fn check(params: &Params, stream: &Stream) -> Result<(), Failure> {
 fn check_sizes(params: &Params, stream: &Stream) -> Result<(), Failure> {
     let is_udp = stream.transport == Transport::Udp;
     let message_max = if is_udp { DATAGRAM_MAX } else { MESSAGE_MAX };
-    within("gso", params.gso, 1..=SEGMENTS_MAX)?;
     for &message in params.message.iter() {
         within("message", message, Size(1)..=message_max)?;
         let gso = params.gso;
@@ -72,11 +63,7 @@ fn check_sizes(params: &Params, stream: &Stream) -> Result<(), Failure> {
             return Err(bad_parameter("gso", message));
         }
     }
-    if let Some(receive) = params.receive {
-        within("receive", receive, Size(1)..=MESSAGE_MAX)?;
-    }
     if let Some(buffers) = params.buffers {
-        within("buffers", buffers, 1..=BUFFERS_MAX)?;
         let fitting = ZeroCopy::width(buffers);
         if params.zerocopy && fitting != buffers {
             let message = format!(
@@ -89,12 +76,9 @@ fn check_sizes(params: &Params, stream: &Stream) -> Result<(), Failure> {
 }
 
 fn check_pace(params: &Params, stream: &Stream) -> Result<(), Failure> {
-    let Some(rate) = params.rate else {
-        return Ok(());
-    };
-    within("rate", rate, 1.0..=RATE_MAX)?;
     let shares_threads = |&flows: &u32| params.near.threads(flows) < flows;
-    if stream.transport == Transport::Udp && params.flows.iter().any(shares_threads) {
+    let is_paced = params.rate.is_some() && stream.transport == Transport::Udp;
+    if is_paced && params.flows.iter().any(shares_threads) {
         let message = "parameter \"rate\": a thread can wait for the instants of one flow only; \
                        leave out \"near.threads\"";
         return Err(bad_parameter("rate", message.to_owned()));

@@ -13,98 +13,71 @@ use wire::{Failure, Timing};
 
 use crate::control::message::Limit;
 use crate::workload::ends::{BufferSize, EndParams};
+use crate::workload::plan::{DSCP_MAX, FLOWS_MAX, MESSAGE_MAX, SECONDS_MAX};
+
+/// UDP_MAX_SEGMENTS of Linux until 6.9; later ones take more.
+const SEGMENTS_MAX: u32 = 64;
+const RATE_MAX: f64 = 1e12;
 
 /// Dimensions of the grid.
 pub const GRID: [&str; 4] = ["message", "send_buffer", "receive_buffer", "flows"];
 
+kit::parameters! {
 /// Parameters of the workload.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Bytes handed over at once; several make a grid.
-    pub message: List<Size>,
+    pub message: List<Size> = [Size(16 << 10)].into();
     /// Buffer of the sending sockets (SO_SNDBUF): "auto", or bytes; several make a grid.
-    pub send_buffer: List<BufferSize>,
+    pub send_buffer: List<BufferSize> = [BufferSize::AUTO].into();
     /// Buffer of the receiving sockets (SO_RCVBUF): "auto", or bytes; several make a grid.
-    pub receive_buffer: List<BufferSize>,
+    pub receive_buffer: List<BufferSize> = [BufferSize::AUTO].into();
     /// Connections, or pairs of sockets; several make a grid.
-    pub flows: List<u32>,
+    pub flows: List<u32> = [1].into(), within 1..=FLOWS_MAX;
     /// How long data flow, at each point of the grid.
     #[schemars(extend("amount" = "seconds", "least" = 0.1))]
-    pub seconds: f64,
+    pub seconds: f64 = 10.0, above 0.0 to SECONDS_MAX;
     /// Bytes that each flow sends, instead of a time; in whole messages.
     #[schemars(extend("amount" = "bytes"))]
-    pub bytes: Option<Size>,
+    pub bytes: Option<Size> = None;
     /// Bytes that a receiver asks for at once. Left out: as much as its socket's buffer holds, as
     /// netperf does it.
-    pub receive: Option<Size>,
+    pub receive: Option<Size> = None, within Size(1)..=MESSAGE_MAX;
     /// Buffers that take turns at each end. Left out: as many as fill the socket's buffer before it
     /// is connected, and one more, as netperf does it.
-    #[schemars(range(min = 1, max = 65_536))]
-    pub buffers: Option<u64>,
+    pub buffers: Option<u64> = None, in 1..=65_536;
     /// Bytes per second of all flows together. Datagrams are due at instants fixed beforehand;
     /// TCP is held back by the kernel (SO_MAX_PACING_RATE). Left out: as fast as they go.
-    pub rate: Option<f64>,
+    pub rate: Option<f64> = None, in 1.0..=RATE_MAX;
     /// Send small segments at once (TCP_NODELAY).
-    pub nodelay: bool,
+    pub nodelay: bool = false;
     /// Send full segments only, until the end (TCP_CORK).
-    pub cork: bool,
+    pub cork: bool = false;
     /// Largest segment, in bytes (TCP_MAXSEG).
-    pub mss: Option<u32>,
+    pub mss: Option<u32> = None, in 48..=65_495;
     /// The kernel sends from the engine's memory, without a copy (MSG_ZEROCOPY).
-    pub zerocopy: bool,
+    pub zerocopy: bool = false;
     /// A file to be sent, again and again; it is only read. Left out: one in memory, as large as
     /// all buffers of a stream.
-    pub file: Option<PathBuf>,
+    pub file: Option<PathBuf> = None;
     /// Sockets are connected; otherwise each datagram is given its address, as netperf does it.
-    pub connected: bool,
+    pub connected: bool = true;
     /// Datagrams that one call hands over, to be taken apart by the kernel or the network card
     /// (UDP_SEGMENT). 1: one with each call.
-    pub gso: u32,
+    pub gso: u32 = 1, in 1..=SEGMENTS_MAX;
     /// The receiver takes datagrams that came together with one call (UDP_GRO).
-    pub gro: bool,
+    pub gro: bool = false;
     /// The receiver's kernel throws the data away instead of copying them (MSG_TRUNC).
-    pub skip_copy: bool,
+    pub skip_copy: bool = false;
     /// Differentiated services code point of all packets, 0 … 63.
-    #[schemars(range(max = 63))]
-    pub dscp: Option<u8>,
+    pub dscp: Option<u8> = None, in 0..=DSCP_MAX;
     /// How often the clock is read: around the whole, or for each call of the near end, which
     /// gives latencies.
-    pub timing: Timing,
+    pub timing: Timing = Timing::Pass;
     /// This end.
-    pub near: EndParams,
+    pub near: EndParams = EndParams::default();
     /// The far end.
-    pub far: EndParams,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            message: [Size(16 << 10)].into(),
-            send_buffer: [BufferSize::AUTO].into(),
-            receive_buffer: [BufferSize::AUTO].into(),
-            flows: [1].into(),
-            seconds: 10.0,
-            bytes: None,
-            receive: None,
-            buffers: None,
-            rate: None,
-            nodelay: false,
-            cork: false,
-            mss: None,
-            zerocopy: false,
-            file: None,
-            connected: true,
-            gso: 1,
-            gro: false,
-            skip_copy: false,
-            dscp: None,
-            timing: Timing::Pass,
-            near: EndParams::default(),
-            far: EndParams::default(),
-        }
-    }
-}
+    pub far: EndParams = EndParams::default();
+}}
 
 /// One point of the grid.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use kit::content::Filling;
 use kit::failure::bad_parameter;
-use kit::limits::{file_name, within};
+use kit::limits::file_name;
 use kit::{params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde_json::{json, Map, Value};
 use wire::{AccessKind, Failure};
 
 use super::offsets::Range;
-use crate::access::{check_cache_limit, unaligned, Footprint};
+use crate::access::{cache_limit_help, check_cache_limit, unaligned, Footprint, CACHE_LIMITS};
 use crate::workload::region::{self, Phase};
 
 const FILE_MAX: Size = Size(1 << 40);
@@ -54,104 +54,67 @@ pub enum Fill {
     Random,
 }
 
+kit::parameters! {
 /// Parameters of the workload.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Size of each file. What does not fill a record is left off.
     #[schemars(extend("amount" = "bytes", "least" = 65_536))]
-    pub file: Size,
+    pub file: Size = Size(1 << 30), within Size(512)..=FILE_MAX;
     /// Number of files.
-    #[schemars(range(min = 1, max = FILES_MAX))]
-    pub files: u32,
+    pub files: u32 = 1, in 1..=FILES_MAX;
     /// Names of the files in the target, one for each. Empty: `aio-stress.0` and so on.
-    pub names: Vec<String>,
+    pub names: Vec<String> = Vec::new();
     /// Leave the files of the last cell behind (off: the original's -u).
-    pub keep: bool,
+    pub keep: bool = false;
     /// Bytes per request; several make a grid.
     #[schemars(extend("within" = "file"))]
-    pub record: List<Size>,
+    pub record: List<Size> = [Size(64 << 10)].into(), within Size(512)..=RECORD_MAX;
     /// Requests in flight per file and context, at most; several make a grid.
-    pub depth: List<u32>,
+    pub depth: List<u32> = [64].into(), within 1..=DEPTH_MAX;
     /// Requests built for one file before the next one's turn; never more than `depth`.
-    #[schemars(range(min = 1, max = DEPTH_MAX))]
-    pub batch: u32,
+    pub batch: u32 = 8, in 1..=DEPTH_MAX;
     /// Requests handed over by one io_submit, at most. 0: as many as a round builds.
-    pub submit_max: u32,
+    pub submit_max: u32 = 0;
     /// Places of each file that are worked on at once.
-    #[schemars(range(min = 1, max = CONTEXTS_MAX))]
-    pub contexts: u32,
+    pub contexts: u32 = 1, in 1..=CONTEXTS_MAX;
     /// Distance of these places. Each ends as far before the end of the file as it starts behind
     /// its beginning.
-    pub context_offset: Size,
+    pub context_offset: Size = Size(2 << 20), within Size(0)..=FILE_MAX;
     /// Threads that the files and contexts are dealt to; never more than there are of those.
-    #[schemars(range(min = 1, max = THREADS_MAX))]
-    pub threads: u32,
+    pub threads: u32 = 1, in 1..=THREADS_MAX;
     /// What is done, always in this order. Files that are read but not written are laid out
     /// first, untimed.
-    pub stages: List<Phase>,
+    pub stages: List<Phase> = ORDER.into();
     /// Through the page cache, one that is too small, or around it (O_DIRECT; the original's -O).
     /// Through it, requests are carried out before io_submit returns. It is verified: a trial that
     /// was not what is declared here has failed.
-    pub access: AccessKind,
-    /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
-    /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
-    /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    pub access: AccessKind = AccessKind::InCache;
+    #[doc = cache_limit_help!()]
     #[schemars(extend("amount" = "bytes", "least" = 4_194_304))]
-    pub cache_limit: Option<Size>,
+    pub cache_limit: Option<Size> = None, within CACHE_LIMITS;
     /// Every write waits for the device (O_SYNC; the original's -S).
-    pub sync: bool,
+    pub sync: bool = false;
     /// Wait at the end of each stage until all data are on the device (off: the original's -n).
-    pub fsync: bool,
+    pub fsync: bool = true;
     /// When the first thread has done a stage, the others begin nothing more in it (off: the
     /// original's -x). What is left of files that are read later is then written, untimed.
-    pub stonewall: bool,
+    pub stonewall: bool = true;
     /// Alignment of buffers in memory; and that of random offsets when `classic`.
-    pub alignment: Size,
+    pub alignment: Size = Size(4 << 10), within Size(512)..=RECORD_MAX;
     /// What is written: `zeroes`, `letter`, `random`, or shares of it that a file system can save,
     /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4 KiB has a
     /// stamp of its own, written inside the timed region (some 10 ns).
-    pub content: Filling<Fill>,
+    pub content: Filling<Fill> = Filling::Named(Fill::Zeroes);
     /// Compare eight bytes per page of every record read, inside the timed region.
-    pub verify: bool,
+    pub verify: bool = true;
     /// true: random offsets are those of the original, which are aligned to pages and overlap,
     /// and never touch the first MiB; false: whole records, all equally likely.
-    pub classic: bool,
+    pub classic: bool = false;
     /// Seed of the random records; not used when `classic`.
-    pub seed: u32,
+    pub seed: u32 = 1;
     /// How requests are made.
-    pub backend: BackendName,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            file: Size(1 << 30),
-            files: 1,
-            names: Vec::new(),
-            keep: false,
-            record: [Size(64 << 10)].into(),
-            depth: [64].into(),
-            batch: 8,
-            submit_max: 0,
-            contexts: 1,
-            context_offset: Size(2 << 20),
-            threads: 1,
-            stages: ORDER.into(),
-            access: AccessKind::InCache,
-            cache_limit: None,
-            sync: false,
-            fsync: true,
-            stonewall: true,
-            alignment: Size(4 << 10),
-            content: Filling::Named(Fill::Zeroes),
-            verify: true,
-            classic: false,
-            seed: 1,
-            backend: BackendName::Libaio,
-        }
-    }
-}
+    pub backend: BackendName = BackendName::Libaio;
+}}
 
 /// One point of the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,24 +141,11 @@ impl Params {
     /// # Errors
     /// `BadJob`, naming the parameter.
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
-        let mut params: Self = params::parse(parameters)?;
-        within("file", params.file, Size(512)..=FILE_MAX)?;
-        within("files", params.files, 1..=FILES_MAX)?;
-        for &record in params.record.iter() {
-            within("record", record, Size(512)..=RECORD_MAX)?;
-        }
-        for &depth in params.depth.iter() {
-            within("depth", depth, 1..=DEPTH_MAX)?;
-        }
-        within("batch", params.batch, 1..=DEPTH_MAX)?;
-        within("contexts", params.contexts, 1..=CONTEXTS_MAX)?;
-        within("context_offset", params.context_offset, Size(0)..=FILE_MAX)?;
-        within("threads", params.threads, 1..=THREADS_MAX)?;
-        within("alignment", params.alignment, Size(512)..=RECORD_MAX)?;
+        let mut params: Self = params::read(parameters)?;
         params.check_names()?;
         check_cache_limit(params.access, params.cache_limit)?;
         params.check_alignment()?;
-        params.check_ranges()?;
+        params.check_contexts()?;
         params.stages = region::ordered(params.stages, ORDER);
         Ok(params)
     }
@@ -289,7 +239,7 @@ impl Params {
     }
 
     /// The innermost range is the smallest: it must hold a record, and the original's offsets.
-    fn check_ranges(&self) -> Result<(), Failure> {
+    fn check_contexts(&self) -> Result<(), Failure> {
         let is_random = self.stages.iter().any(|stage| stage.is_random());
         for &record in self.record.iter() {
             let needed = if self.classic && is_random {

@@ -2,7 +2,6 @@
 
 use kit::content::Filling;
 use kit::failure::bad_parameter;
-use kit::limits::within;
 use kit::{List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,10 +10,14 @@ use wire::{AccessKind, Failure, Timing};
 
 use crate::access::{unaligned, Footprint};
 
-const FILE_MAX: Size = Size(1 << 44);
-const BLOCK_MAX: Size = Size(16 << 20);
-const DEPTH_MAX: u32 = 4_096;
-const THREADS_MAX: u32 = 1_024;
+/// Largest file of a thread.
+pub const FILE_MAX: Size = Size(1 << 44);
+/// Largest block.
+pub const BLOCK_MAX: Size = Size(16 << 20);
+/// Most blocks in flight in a thread.
+pub const DEPTH_MAX: u32 = 4_096;
+/// Most threads.
+pub const THREADS_MAX: u32 = 1_024;
 /// No device has smaller sectors.
 const SECTOR_BYTES: u64 = 512;
 
@@ -129,7 +132,7 @@ pub struct Common<'a> {
     pub backend: BackendName,
 }
 
-/// What spans the grid, as both primitives' parameters name it.
+/// What spans the grid.
 #[derive(Clone, Copy)]
 pub struct Grid<'a> {
     /// Sizes of files.
@@ -142,6 +145,71 @@ pub struct Grid<'a> {
     pub threads: &'a List<u32>,
 }
 
+/// States the parameters of a primitive: those that both have, with the default `block`, around its
+/// own, the first of which come after the grid and the others before `backend`.
+macro_rules! block_parameters {
+    (block = $block:expr, { $($own:tt)* } { $($last:tt)* }) => {
+        kit::parameters! {
+            /// Parameters of the workload.
+            pub struct Params {
+                /// Size of the file of each thread; several make a grid. What does not fill a block
+                /// is left off.
+                #[schemars(extend("amount" = "bytes", "least" = 65_536))]
+                pub file: List<Size> = [Size(64 << 20)].into(), within Size(1)..=FILE_MAX;
+                /// Bytes per read or write; several make a grid.
+                #[schemars(extend("within" = "file"))]
+                pub block: List<Size> = [$block].into(), within Size(1)..=BLOCK_MAX;
+                /// Blocks in flight at once in each thread; several make a grid. More than 1 needs
+                /// a backend with a queue.
+                pub depth: List<u32> = [1].into(), within 1..=DEPTH_MAX;
+                /// Threads that work at once, each with a file of its own; several make a grid.
+                pub threads: List<u32> = [1].into(), within 1..=THREADS_MAX;
+                $($own)*
+                /// Where reads are served from: the page cache; the device, through a page cache
+                /// that is too small; or the device by O_DIRECT. It is verified: a trial that was
+                /// not what is declared here has failed.
+                pub access: AccessKind = AccessKind::InCache;
+                #[doc = cache_limit_help!()]
+                #[schemars(extend("amount" = "bytes", "least" = 4_194_304))]
+                pub cache_limit: Option<Size> = None, within CACHE_LIMITS;
+                /// What is written: `random`, `zeroes`, or shares of it that a file system can save,
+                /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4
+                /// KiB has a stamp of its own, written inside the timed region (some 10 ns).
+                pub content: Filling<Fill> = Filling::Named(Fill::Random);
+                /// Compare eight bytes per page of every block read, inside the timed region.
+                pub verify: bool = false;
+                /// How often the clock is read; latencies need it per operation.
+                pub timing: Timing = Timing::Operation;
+                $($last)*
+                /// How blocks are moved.
+                pub backend: BackendName = BackendName::Sync;
+            }
+        }
+
+        impl Params {
+            /// What both primitives have.
+            pub fn common(&self) -> Common<'_> {
+                Common {
+                    grid: Grid {
+                        file: &self.file,
+                        block: &self.block,
+                        depth: &self.depth,
+                        threads: &self.threads,
+                    },
+                    include_fsync: self.include_fsync,
+                    access: self.access,
+                    cache_limit: self.cache_limit,
+                    content: self.content,
+                    verify: self.verify,
+                    timing: self.timing,
+                    backend: self.backend,
+                }
+            }
+        }
+    };
+}
+pub(in crate::workload) use block_parameters;
+
 impl Grid<'_> {
     /// Checks what backend and access can do with it.
     ///
@@ -153,24 +221,16 @@ impl Grid<'_> {
                            \"in-cache\", or another backend";
             return Err(bad_parameter("access", message));
         }
-        for &file in self.file.iter() {
-            within("file", file, Size(1)..=FILE_MAX)?;
-        }
         for &block in self.block.iter() {
-            within("block", block, Size(1)..=BLOCK_MAX)?;
             let is_whole = block.bytes().is_multiple_of(SECTOR_BYTES);
             if access == AccessKind::Direct && !is_whole {
                 return Err(unaligned("block", block, SECTOR_BYTES));
             }
         }
         for &depth in self.depth.iter() {
-            within("depth", depth, 1..=DEPTH_MAX)?;
             if depth > 1 && !backend.is_queued() {
                 return Err(one_at_a_time(backend, depth));
             }
-        }
-        for &threads in self.threads.iter() {
-            within("threads", threads, 1..=THREADS_MAX)?;
         }
         if self.cells().is_empty() {
             let message = "parameter \"block\": every block is larger than every file; \

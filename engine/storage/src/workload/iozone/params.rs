@@ -18,152 +18,110 @@ use super::options::{
 };
 use super::pattern::Groups;
 use super::table::{Pass, Test};
-use crate::access::Footprint;
+use crate::access::{cache_limit_help, Footprint, CACHE_LIMITS};
 
+const RECORD_MAX: Size = Size(16 << 20);
+const RECORD_MIN: Size = Size(512);
+const FILE_MAX: Size = Size(1 << 40);
+const PURGE_MAX: Size = Size(1 << 30);
 const DEPTH_MAX: u32 = 1_024;
 const THINK_MS_MAX: u64 = 10_000;
 /// The random order needs eight bytes per record.
 const RECORDS_MAX: u64 = 1 << 28;
 
+kit::parameters! {
 /// Parameters of the workload.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Size of the test file; several make a grid. What does not fill a record is left off.
     #[schemars(extend("amount" = "bytes", "least" = 65_536))]
-    pub file: List<Size>,
+    pub file: List<Size> = [Size(64 << 20)].into(), within RECORD_MIN..=FILE_MAX;
     /// Size of a record, 512 bytes to 16M; several make a grid. Cells whose record is larger
     /// than the file are skipped.
     #[schemars(extend("within" = "file"))]
-    pub record: List<Size>,
+    pub record: List<Size> = [Size(4 << 10), Size(64 << 10), Size(1 << 20)].into(),
+        within RECORD_MIN..=RECORD_MAX;
     /// IOzone's auto mode (-a): makes up those of `file` and `record` that are not given. The
     /// effective parameters show what it made.
-    pub auto: Option<Auto>,
+    pub auto: Option<Auto> = None;
     /// Skip records below 64k on files above 16M. Left out, it is on where the original does
     /// so: in auto mode when neither sizes nor bounds of records are given (-z: off).
-    pub crossover: bool,
+    pub crossover: bool = false;
     /// Tests to execute, always in the order in which they are listed here.
-    pub tests: List<Test>,
+    pub tests: List<Test> = Test::CLASSIC.into();
     /// Do the second pass of tests that have one (off: IOzone's -+n).
-    pub retest: bool,
+    pub retest: bool = true;
     /// Name of the test file in the target directory.
-    pub name: String,
+    pub name: String = "iozone.tmp".to_owned();
     /// What happens when the test file is there already.
-    pub existing: Existing,
+    pub existing: Existing = Existing::Refuse;
     /// Leave the last test file behind (IOzone's -w).
-    pub keep: bool,
+    pub keep: bool = false;
     /// Where data come from and go to: the page cache; the device, for reads, through a page
     /// cache that is too small; or the device by O_DIRECT. It is verified, and a trial that was
     /// not what is declared here has failed.
-    pub access: AccessKind,
-    /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
-    /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
-    /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    pub access: AccessKind = AccessKind::InCache;
+    #[doc = cache_limit_help!()]
     #[schemars(extend("amount" = "bytes", "least" = 4_194_304))]
-    pub cache_limit: Option<Size>,
+    pub cache_limit: Option<Size> = None, within CACHE_LIMITS;
     /// Open files so that each write waits for the device.
-    pub open_sync: OpenSync,
+    pub open_sync: OpenSync = OpenSync::None;
     /// Wait inside the timed region until data are on the device (IOzone's -e).
-    pub include_fsync: bool,
+    pub include_fsync: bool = false;
     /// Close the file inside the timed region (IOzone's -c).
-    pub include_close: bool,
+    pub include_close: bool = false;
     /// Advisory locks.
-    pub locks: Locks,
+    pub locks: Locks = Locks::None;
     /// Distance of two strided reads, in records (IOzone's -j).
-    #[schemars(range(min = 1, max = RECORDS_MAX))]
-    pub stride: u64,
+    pub stride: u64 = 17, in 1..=RECORDS_MAX;
     /// Which records strided reads visit. Left out, it is `classic` where `classic` is set.
-    pub stride_order: StrideOrder,
+    pub stride_order: StrideOrder = StrideOrder::WholeFile;
     /// Which random order, by the revision of the original.
-    pub random_order: RandomOrder,
+    pub random_order: RandomOrder = RandomOrder::From3488;
     /// Compute this long before each record, in ms; not counted as time of the test (IOzone's
     /// -J).
-    #[schemars(range(min = 0, max = THINK_MS_MAX))]
-    pub think_ms: u64,
+    pub think_ms: u64 = 0, in 0..=THINK_MS_MAX;
     /// Read so much other memory before each record, inside the timed region, that the
     /// processor's caches lose it (IOzone's -p); 0 for none, 1M in the original.
-    pub purge: Size,
+    pub purge: Size = Size(0), within Size(0)..=PURGE_MAX;
     /// In sequential reads, seek away and back after every hundredth record, inside the timed
     /// region, so that a file system sees no stream (IOzone's -K).
-    pub jitter: bool,
+    pub jitter: bool = false;
     /// How records are moved.
-    pub backend: BackendName,
+    pub backend: BackendName = BackendName::Sync;
     /// With backend `mmap`: after each record that was written, inside the timed region.
-    pub msync: Msync,
+    pub msync: Msync = Msync::None;
     /// With backend `libaio`: records under way at once.
-    #[schemars(range(min = 1, max = DEPTH_MAX))]
-    pub depth: u32,
+    pub depth: u32 = 1, in 1..=DEPTH_MAX;
     /// With backend `libaio`: copy each record between the memory that the kernel uses and
     /// another buffer, inside the timed region (IOzone's -H; off: -k).
-    pub copies: bool,
+    pub copies: bool = false;
     /// Read the clock twice per pass, or once per operation for latencies.
-    pub timing: Timing,
+    pub timing: Timing = Timing::Pass;
     /// Note place, latency and size of every operation, in at most 1G of memory, and write them
     /// after each pass to a file in this directory (IOzone's -Q): `wol.dat` and so on, with
     /// `Child_0_` before it for the first of many children. The clock is then read once per
     /// operation. Choose a directory on another file system than the target.
-    pub log_directory: Option<PathBuf>,
+    pub log_directory: Option<PathBuf> = None;
     /// Add to such files when they are there already, as the original does; otherwise the trial
     /// is refused.
-    pub log_append: bool,
+    pub log_append: bool = false;
     /// Compare eight bytes per page of every record read, inside the timed region.
-    pub verify: bool,
+    pub verify: bool = true;
     /// Where records are verified, compare every byte of them (as IOzone's -V and -+d do).
-    pub verify_every_byte: bool,
+    pub verify_every_byte: bool = false;
     /// What is written: `classic`, `uniform`, `diagnostic`, `random`, or shares of it that a file system can save,
     /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4 KiB has a
     /// stamp of its own, written inside the timed region (some 10 ns).
-    pub content: Filling<Fill>,
+    pub content: Filling<Fill> = Filling::Named(Fill::Classic);
     /// The pattern byte of the contents `classic` and `uniform`. (Revisions of the original
     /// differ: 16 in 3.414, 92 in 3.430, 32 in 3.471, 95 in 3.489, 58 in 3.508.)
-    pub pattern: u8,
+    pub pattern: u8 = content::CLASSIC_PATTERN;
     /// Unit of the native figure.
-    pub native: NativeUnit,
+    pub native: NativeUnit = NativeUnit::Rate;
     /// Do what the original does where that is a defect: strided reads leave records out (see
     /// `stride_order`), and the backward test has a second pass that is not reported.
-    pub classic: bool,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            file: [Size(64 << 20)].into(),
-            record: [Size(4 << 10), Size(64 << 10), Size(1 << 20)].into(),
-            auto: None,
-            crossover: false,
-            tests: Test::CLASSIC.into(),
-            retest: true,
-            name: "iozone.tmp".to_owned(),
-            existing: Existing::Refuse,
-            keep: false,
-            access: AccessKind::InCache,
-            cache_limit: None,
-            open_sync: OpenSync::None,
-            include_fsync: false,
-            include_close: false,
-            locks: Locks::None,
-            stride: 17,
-            stride_order: StrideOrder::WholeFile,
-            random_order: RandomOrder::From3488,
-            think_ms: 0,
-            purge: Size(0),
-            jitter: false,
-            backend: BackendName::Sync,
-            msync: Msync::None,
-            depth: 1,
-            copies: false,
-            timing: Timing::Pass,
-            log_directory: None,
-            log_append: false,
-            verify: true,
-            verify_every_byte: false,
-            content: Filling::Named(Fill::Classic),
-            pattern: content::CLASSIC_PATTERN,
-            native: NativeUnit::Rate,
-            classic: false,
-        }
-    }
-}
+    pub classic: bool = false;
+}}
 
 impl Params {
     /// Reads and checks. Also gives the tests that cannot be done under the declared access.
@@ -171,7 +129,7 @@ impl Params {
     /// # Errors
     /// `BadJob`, naming the parameter.
     pub fn parse(parameters: &Map<String, Value>) -> Result<(Self, Vec<Test>), Failure> {
-        let mut params: Self = params::parse(parameters)?;
+        let mut params: Self = params::read(parameters)?;
         params.make_up_sizes(|name| parameters.contains_key(name))?;
         if params.classic && !parameters.contains_key("stride_order") {
             params.stride_order = StrideOrder::Classic;

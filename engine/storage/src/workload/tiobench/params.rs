@@ -2,7 +2,6 @@
 
 use kit::content::Filling;
 use kit::failure::bad_parameter;
-use kit::limits::within;
 use kit::{params, List, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,7 @@ use serde_json::{json, Map, Value};
 use wire::{AccessKind, Failure};
 
 use super::version::Version;
-use crate::access::{check_cache_limit, unaligned, Footprint};
+use crate::access::{cache_limit_help, check_cache_limit, unaligned, Footprint, CACHE_LIMITS};
 use crate::workload::region::{self, Phase};
 
 const FILE_MAX: Size = Size(1 << 40);
@@ -50,76 +49,51 @@ pub enum Fill {
     Random,
 }
 
+kit::parameters! {
 /// Parameters of the workload.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// Size of the file of each thread; several make a grid. What does not fill a block is left
     /// off.
     #[schemars(extend("amount" = "bytes", "least" = 65_536))]
-    pub file: List<Size>,
+    pub file: List<Size> = [Size(10 << 20)].into(), within Size(1)..=FILE_MAX;
     /// Bytes per read or write; several make a grid.
     #[schemars(extend("within" = "file"))]
-    pub block: List<Size>,
+    pub block: List<Size> = [Size(4 << 10)].into(), within Size(1)..=BLOCK_MAX;
     /// Threads that work at once, each with a file of its own; several make a grid.
-    pub threads: List<u32>,
+    pub threads: List<u32> = [4].into(), within 1..=THREADS_MAX;
     /// What is done, always in this order. Without the write phase, files are laid out, untimed,
     /// before the first phase that reads them; random writes go to files without contents.
-    pub phases: List<Phase>,
+    pub phases: List<Phase> = ORDER.into();
     /// Operations of each thread in each random phase. (The original's default is 1000, and
     /// 100000 since 2023.)
-    #[schemars(range(min = 1, max = OPERATIONS_MAX))]
     #[schemars(extend("amount" = "count"))]
-    pub random_operations: u64,
+    pub random_operations: u64 = 1_000, in 1..=OPERATIONS_MAX;
     /// Whose system calls are made, and whose figure is given as the native one.
-    pub version: Version,
+    pub version: Version = Version::Snapshot2024;
     /// Every write waits for the device (O_SYNC; the original's -S).
-    pub sync: bool,
+    pub sync: bool = false;
     /// In the write phase, let the threads work one after another, so that files do not
     /// interleave on the device (the original's -W).
-    pub in_turn: bool,
+    pub in_turn: bool = false;
     /// Where reads are served from: the page cache; the device, through a page cache that is too
     /// small; or the device by O_DIRECT (the original's -X). It is verified: a trial that was not
     /// what is declared here has failed.
-    pub access: AccessKind,
-    /// With access `out-of-cache`: how much the page cache may hold. Left out: a sixteenth of the
-    /// files, at least 4M. What the engine itself needs comes on top. No smaller than the
-    /// machine's memory: unbounded, which needs no root but files of several times the memory.
+    pub access: AccessKind = AccessKind::InCache;
+    #[doc = cache_limit_help!()]
     #[schemars(extend("amount" = "bytes", "least" = 4_194_304))]
-    pub cache_limit: Option<Size>,
+    pub cache_limit: Option<Size> = None, within CACHE_LIMITS;
     /// What is written: `zeroes`, `random`, or shares of it that a file system can save,
     /// {"compressible": 0.5, "dedupable": 0.2}, measured before the trial. Then each 4 KiB has a
     /// stamp of its own, written inside the timed region (some 10 ns).
-    pub content: Filling<Fill>,
+    pub content: Filling<Fill> = Filling::Named(Fill::Zeroes);
     /// Compare eight bytes per page of every block read, inside the timed region.
-    pub verify: bool,
+    pub verify: bool = true;
     /// Seed of the random blocks; each thread and phase has a sequence of its own. (The original
     /// takes the time of day.)
-    pub seed: u32,
+    pub seed: u32 = 1;
     /// How blocks are moved.
-    pub backend: BackendName,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            file: [Size(10 << 20)].into(),
-            block: [Size(4 << 10)].into(),
-            threads: [4].into(),
-            phases: ORDER.into(),
-            random_operations: 1_000,
-            version: Version::Snapshot2024,
-            sync: false,
-            in_turn: false,
-            access: AccessKind::InCache,
-            cache_limit: None,
-            content: Filling::Named(Fill::Zeroes),
-            verify: true,
-            seed: 1,
-            backend: BackendName::Sync,
-        }
-    }
-}
+    pub backend: BackendName = BackendName::Sync;
+}}
 
 /// One point of the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,18 +151,7 @@ impl Params {
     /// # Errors
     /// `BadJob`, naming the parameter.
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, Failure> {
-        let mut params: Self = params::parse(parameters)?;
-        for &file in params.file.iter() {
-            within("file", file, Size(1)..=FILE_MAX)?;
-        }
-        for &block in params.block.iter() {
-            within("block", block, Size(1)..=BLOCK_MAX)?;
-        }
-        for &threads in params.threads.iter() {
-            within("threads", threads, 1..=THREADS_MAX)?;
-        }
-        let operations = params.random_operations;
-        within("random_operations", operations, 1..=OPERATIONS_MAX)?;
+        let mut params: Self = params::read(parameters)?;
         check_cache_limit(params.access, params.cache_limit)?;
         params.check_cells()?;
         params.check_direct()?;

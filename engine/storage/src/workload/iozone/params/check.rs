@@ -1,20 +1,16 @@
 //! What is refused, and what is left out.
 
 use kit::failure::bad_parameter;
-use kit::limits::{file_name, within};
+use kit::limits::file_name;
 use kit::Size;
 use wire::{AccessKind, Failure};
 
 use super::super::log::ENTRY_BYTES;
 use super::super::options::{BackendName, Existing, Msync};
 use super::super::table::Test;
-use super::{Params, DEPTH_MAX, RECORDS_MAX, THINK_MS_MAX};
+use super::{Params, RECORDS_MAX, RECORD_MIN};
 use crate::access::{check_cache_limit, unaligned};
 
-const RECORD_MAX: Size = Size(16 << 20);
-const RECORD_MIN: Size = Size(512);
-const FILE_MAX: Size = Size(1 << 40);
-const PURGE_MAX: Size = Size(1 << 30);
 /// What the records under way of one child may take in memory.
 const SLOTS_MAX: Size = Size(1 << 30);
 /// What the logs of all children may take in memory.
@@ -28,28 +24,14 @@ impl Params {
     /// # Errors
     /// `BadJob`, naming the parameter.
     pub(super) fn check(&mut self) -> Result<Vec<Test>, Failure> {
-        self.check_ranges()?;
+        check_cache_limit(self.access, self.cache_limit)?;
+        file_name("name", &self.name)?;
         self.check_backend()?;
         self.check_cells()?;
         let left_out = self.check_direct()?;
         self.check_existing()?;
         self.check_log(1)?;
         Ok(left_out)
-    }
-
-    fn check_ranges(&self) -> Result<(), Failure> {
-        for &file in self.file.iter() {
-            within("file", file, RECORD_MIN..=FILE_MAX)?;
-        }
-        for &record in self.record.iter() {
-            within("record", record, RECORD_MIN..=RECORD_MAX)?;
-        }
-        check_cache_limit(self.access, self.cache_limit)?;
-        within("stride", self.stride, 1..=RECORDS_MAX)?;
-        within("think_ms", self.think_ms, 0..=THINK_MS_MAX)?;
-        within("purge", self.purge, Size(0)..=PURGE_MAX)?;
-        file_name("name", &self.name)?;
-        Ok(())
     }
 
     fn check_backend(&self) -> Result<(), Failure> {
@@ -68,7 +50,6 @@ impl Params {
     }
 
     fn check_depth(&self) -> Result<(), Failure> {
-        within("depth", self.depth, 1..=DEPTH_MAX)?;
         if self.backend != BackendName::Libaio {
             let parameter = match (self.depth, self.copies) {
                 (1, false) => return Ok(()),

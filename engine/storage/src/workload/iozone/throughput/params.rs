@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kit::failure::bad_parameter;
-use kit::limits::{file_name, within};
+use kit::limits::file_name;
 use kit::params::{self, unknown_name};
 use kit::team::Finish;
 use kit::List;
@@ -39,58 +39,38 @@ pub enum ChildKind {
     Processes,
 }
 
+kit::parameters! {
 /// Parameters of the children.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
 pub struct Own {
     /// Children that work at once, each on a file of its own (IOzone's -t, or -l to -u); several
     /// numbers make a grid.
-    pub children: List<u32>,
+    pub children: List<u32> = [2].into(), within 1..=CHILDREN_MAX;
     /// What a child is.
-    pub children_kind: ChildKind,
+    pub children_kind: ChildKind = ChildKind::Threads;
     /// Phases to execute, always in the order in which they are listed here.
-    pub phases: List<Phase>,
+    pub phases: List<Phase> = Phase::ALL.into();
     /// Stop the others when the first child is done (off: IOzone's -x). What they moved until
     /// then counts.
-    pub stonewall: bool,
+    pub stonewall: bool = true;
     /// Release one child after the other, so many µs apart (IOzone's -d); 0 for all at once. What
     /// the parent sees is timed from when the first is released.
-    #[schemars(range(min = 0, max = PAUSE_US_MAX))]
-    pub release_pause_us: u64,
+    pub release_pause_us: u64 = 0, in 0..=PAUSE_US_MAX;
     /// Children that read in the mixed phase, those with the lowest numbers (IOzone's -+K; -+p
     /// gives a share). Left out: every other one, beginning with the first.
-    pub mixed_readers: Option<u32>,
+    pub mixed_readers: Option<u32> = None, in 0..=CHILDREN_MAX;
     /// Order of records in the mixed phase.
-    pub mixed_order: MixedOrder,
+    pub mixed_order: MixedOrder = MixedOrder::Random;
     /// What happens when files of the children are there already: `refuse`, or `take_over` what an
     /// earlier trial kept for this one.
-    pub existing: Existing,
+    pub existing: Existing = Existing::Refuse;
     /// Count bytes and time of each child (IOzone's -C).
-    pub child_counters: bool,
+    pub child_counters: bool = false;
     /// What the names of files begin with; a dot and the child's number follow.
-    pub name: String,
+    pub name: String = "iozone.DUMMY".to_owned();
     /// Names of the files in the target directory, one for each child (IOzone's -F), in place of
     /// those made from `name`.
-    pub names: Vec<String>,
-}
-
-impl Default for Own {
-    fn default() -> Self {
-        Self {
-            children: [2].into(),
-            children_kind: ChildKind::Threads,
-            phases: Phase::ALL.into(),
-            stonewall: true,
-            release_pause_us: 0,
-            mixed_readers: None,
-            mixed_order: MixedOrder::Random,
-            existing: Existing::Refuse,
-            child_counters: false,
-            name: "iozone.DUMMY".to_owned(),
-            names: Vec::new(),
-        }
-    }
-}
+    pub names: Vec<String> = Vec::new();
+}}
 
 /// All parameters.
 pub struct Params {
@@ -147,7 +127,7 @@ impl Params {
         let (shared, _) = Shared::parse(&shared)?;
         let mut params = Self {
             shared,
-            own: params::parse(&own)?,
+            own: params::read(&own)?,
         };
         params.check()?;
         let left_out = params.check_direct()?;
@@ -226,14 +206,6 @@ impl Params {
     }
 
     fn check(&self) -> Result<(), Failure> {
-        for &children in self.own.children.iter() {
-            within("children", children, 1..=CHILDREN_MAX)?;
-        }
-        let pause_us = self.own.release_pause_us;
-        within("release_pause_us", pause_us, 0..=PAUSE_US_MAX)?;
-        if let Some(readers) = self.own.mixed_readers {
-            within("mixed_readers", readers, 0..=CHILDREN_MAX)?;
-        }
         self.check_names_of_files()?;
         self.check_existing()?;
         self.shared.check_log(self.children_max())?;

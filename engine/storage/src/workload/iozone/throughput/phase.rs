@@ -42,18 +42,19 @@ pub enum Phase {
 }
 
 const READ: OFlags = OFlags::RDONLY;
-const WRITE: OFlags = OFlags::RDWR.union(OFlags::CREATE);
+/// The original makes a file in some of the phases that write, though it is always there.
+const MAKE: OFlags = OFlags::RDWR.union(OFlags::CREATE);
 /// C streams have no flags to make a file without emptying one.
-const STREAM: OFlags = OFlags::RDWR;
+const WRITE: OFlags = OFlags::RDWR;
 
 #[rustfmt::skip]
 mod passes {
-    use super::{pass, Pass, Pattern::*, Settle::*, READ, STREAM, WRITE};
+    use super::{pass, Pass, Pattern::*, Settle::*, MAKE, READ, WRITE};
 
     // All files are synced between two phases, so that only those of C streams, which bring their
     // own way to open a file, settle theirs once more, as in the original.
     pub static ALL: [Pass; 13] = [
-        pass(("initial_write", "initial writers"), WRITE, AsIs, SequentialWrite,
+        pass(("initial_write", "initial writers"), MAKE, AsIs, SequentialWrite,
             "sequential writes to new files: allocation and metadata included"),
         pass(("rewrite", "rewriters"), WRITE, AsIs, SequentialWrite,
             "sequential writes over existing files"),
@@ -65,18 +66,18 @@ mod passes {
             "reads from the last record to the first"),
         pass(("stride_read", "stride readers"), READ, AsIs, StrideRead,
             "reads that skip a fixed number of records"),
-        pass(("random_read", "random readers"), WRITE, AsIs, RandomRead,
+        pass(("random_read", "random readers"), READ, AsIs, RandomRead,
             "reads of every record once, in random order"),
         // What each child does is said by `mixed`.
-        pass(("mixed", "mixed workload"), WRITE, AsIs, RandomRead,
+        pass(("mixed", "mixed workload"), READ, AsIs, RandomRead,
             "some children read while the others write"),
-        pass(("random_write", "random writers"), WRITE, AsIs, RandomWrite,
+        pass(("random_write", "random writers"), MAKE, AsIs, RandomWrite,
             "writes of every record once, in random order"),
-        pass(("pwrite", "pwrite writers"), WRITE, AsIs, PositionalWrite,
+        pass(("pwrite", "pwrite writers"), MAKE, AsIs, PositionalWrite,
             "writes of one record after another with pwrite"),
         pass(("pread", "pread readers"), READ, AsIs, PositionalRead,
             "reads of one record after another with pread"),
-        pass(("fwrite", "fwriters"), STREAM, Sync, SequentialWrite,
+        pass(("fwrite", "fwriters"), WRITE, Sync, SequentialWrite,
             "sequential writes with a C stream, to files that the write phases left"),
         pass(("fread", "freaders"), READ, SyncApart, SequentialRead,
             "sequential reads with a C stream"),
@@ -155,10 +156,10 @@ impl Phase {
 /// What a child of the mixed phase does.
 pub fn mixed(is_reader: bool, order: MixedOrder) -> Pass {
     let (open, pattern) = match (is_reader, order) {
-        (true, MixedOrder::Random) => (WRITE, Pattern::RandomRead),
-        (false, MixedOrder::Random) => (WRITE, Pattern::RandomWrite),
+        (true, MixedOrder::Random) => (READ, Pattern::RandomRead),
         (true, MixedOrder::Sequential) => (READ, Pattern::SequentialRead),
-        (false, MixedOrder::Sequential) => (WRITE, Pattern::SequentialWrite),
+        (false, MixedOrder::Random) => (MAKE, Pattern::RandomWrite),
+        (false, MixedOrder::Sequential) => (MAKE, Pattern::SequentialWrite),
     };
     pass(("mixed", "mixed workload"), open, Settle::AsIs, pattern, "")
 }
