@@ -10,9 +10,9 @@ from pydantic import JsonValue
 from support.catalogue import WITH_PROGRAM
 from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256
-from tiltyard.plan.freeze import AT_LEAST_S, freeze
+from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
-from tiltyard.plan.program import job_parameters, job_variables
+from tiltyard.plan.program import AT_LEAST_S, job_parameters, job_variables
 from tiltyard.study.load import load_study
 from tiltyard.study.problems import StudyFileError
 from tiltyard.systems import KINDS
