@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from tiltyard.executors.engine import JobRefused
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
-from tiltyard.study.factors import combine, lift_systems
+from tiltyard.study.factors import Keys, combine, lift_systems
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
 from tiltyard.study.kinds import HOST, TARGETS, Kind, kinds_of, names_of, same_target
 from tiltyard.study.model import (
@@ -42,15 +42,16 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         FlawsError: with all that does not make sense.
     """
     flaws: list[Flaw] = []
-    known = names_of(kinds)
     programs = list(_programs(file.workload or (), catalogue, flaws))
-    variables = set().union(*map(placeholders, programs)) - known
-    combinations = combine(file, known, variables, flaws)
+    standing = set[str]().union(*map(placeholders, programs))
+    taken = standing & names_of([kind for kind in kinds if kind.target == "directory"])
+    keys = Keys(names_of(kinds), variables=standing - taken, taken=taken)
+    combinations = combine(file, keys, flaws)
     settings = [combination.settings for combination in combinations]
     fitting = sorted(kinds, key=lambda kind: kind.name != HOST) if programs else kinds
     found = kinds_of(settings, fitting, flaws)
     kind = same_target(settings, found, flaws)
-    systems = lift_systems(combinations, found, flaws)
+    systems = lift_systems(combinations, found, flaws, programs=bool(programs))
     baseline = _baseline(file.baseline, systems, flaws)
     workloads = _workloads(file.workload, catalogue, kind, flaws)
     precision = _precision(file.precision, flaws)
