@@ -31,6 +31,7 @@ schema docs: setup-dev ## regenerate what is derived from the code: schemas, ref
 
 bench: setup-dev ## the engine beside its peers, interleaved (not part of `test`)
 	$(PYTHON) -m benchmarks.storage
+	$(PYTHON) -m benchmarks.program
 
 bench-analysis: setup-dev ## the analysis of up to a million values: time, memory, whether it is linear
 	$(PYTHON) -m benchmarks.analysis

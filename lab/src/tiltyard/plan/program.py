@@ -5,6 +5,7 @@ written.
 """
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -56,9 +57,14 @@ def job_parameters(
 
 
 def job_variables(system: SystemSpec, root: Path) -> dict[str, str]:
-    """Values that stand in commands; what is a path of the study is absolute."""
-    texts = {name: value for name, value in system.variables.items() if isinstance(value, str)}
-    return {name: str(file_of(value, root) or value) for name, value in texts.items()}
+    """Values that stand in commands; what is a path of the study is absolute.
+
+    Within a longer word a list is what one would type for it in a shell.
+    """
+    return {
+        name: str(file_of(value, root) or value) if isinstance(value, str) else shlex.join(value)
+        for name, value in system.variables.items()
+    }
 
 
 def file_of(value: str, root: Path) -> Path | None:

@@ -151,7 +151,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         with context.interrupt.stops(trial.stop):
             hello = _follow(trial, context.observer)
         elapsed_s = time.monotonic() - began
-        telemetry = watching.telemetry(_measuring(up, hello))
+        telemetry = watching.telemetry(_measuring(up, hello, job))
         with named_in_errors(partial):
             keep.flush()
             os.fsync(keep.fileno())
@@ -239,13 +239,18 @@ def _follow(trial: LocalTrial, observer: Observer) -> Hello | None:
     return hello
 
 
-def _measuring(up: Up, hello: Hello | None) -> tuple[int, ...] | None:
+def _measuring(up: Up, hello: Hello | None, job: Job) -> tuple[int, ...] | None:
     """The CPUs of this host that measured, none for all; ``None`` where that is not known.
 
-    Those of a guest are not this host's, and spinners of the engine use others beside them.
+    Those of a guest are not this host's, and spinners of the engine use others beside them. A
+    program may use all of them, unless it is told otherwise.
     """
     if up.engine or hello is None or hello.conditions.awake:
         return None
+    if job.workload == PROGRAM:
+        own = job.parameters.get("cpus")
+        told = (cpu for cpu in own if isinstance(cpu, int)) if isinstance(own, list) else ()
+        return tuple(told) or job.conditions.cpus
     return tuple(hello.conditions.cpus)
 
 
