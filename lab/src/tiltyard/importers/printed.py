@@ -74,7 +74,8 @@ def value_of(name: str, table: MetricTable, printed: Printed) -> float:
     values = []
     for text in found:
         try:
-            values.append(unit.value(number(text.lstrip("+"), signed=True)))
+            found_value = number(text.lstrip("+"), signed=True)
+            values.append(unit.value(found_value) * table.scale)
         except ValueError as error:
             raise printed.refused(
                 f"metrics.{name}: {looked_for} is {shown(text)}: {error}"

@@ -70,6 +70,9 @@ class MetricTable(Frozen):
         "last", description="Which one counts where several match."
     )
     unit: Printed = Field(description='As printed: "1/s", "ms", "MiB/s", "B", "count", "%".')
+    scale: float = Field(
+        1, gt=0, allow_inf_nan=False, description="What the printed number is multiplied by."
+    )
     better: Literal["higher", "lower"] = Field(description="Which way is better.")
     label: Printed | None = Field(None, description="As a heading shows it; by default its name.")
     headline: bool = Field(True, description="Whether verdicts are given on it.")
