@@ -155,10 +155,21 @@ def test_the_engines_metrics_are_details_beside_those_that_are_named() -> None:
     assert cards(None, {}, OWN)[0] == tuple(OWN)
 
 
+def test_a_study_chooses_among_what_a_reader_reads() -> None:
+    chosen = metrics(p99="sync_completion_latency_p99", wall="time")
+    found, _ = cards("fio", chosen, OWN)
+    assert [(one.name, one.label) for one in found if one.role == "headline"] == [
+        ("sync_completion_latency_p99", "p99"),
+        ("time", "wall"),
+    ]
+    with pytest.raises(UsageError, match=r'^metrics\.a: .*"write_latancy".*"write_latency"'):
+        cards("fio", metrics(a="write_latancy"), OWN)
+
+
 def test_a_name_means_one_thing() -> None:
-    with pytest.raises(UsageError, match=r"^metrics.time: this name is taken by what the engine"):
+    with pytest.raises(UsageError, match=r"^metrics\.time: the engine has a metric of this name"):
         cards(None, metrics(time={"key": "time"}), OWN)
-    with pytest.raises(UsageError, match=r"^metrics.write: this name is taken by what fio reads"):
+    with pytest.raises(UsageError, match=r"^metrics\.write: fio has a metric of this name"):
         cards("fio", metrics(write={"key": "x"}), OWN)
     with pytest.raises(UsageError, match=r'^metrics.b: "time" is named twice, also a'):
         cards(None, metrics(a="time", b="time"), OWN)
