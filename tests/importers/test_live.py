@@ -32,14 +32,18 @@ def metrics(**tables: Any) -> Metrics:
 
 
 def executed(
-    *stdout: str, read: str | None = None, files: dict[str, str] | None = None, **tables: Any
+    *stdout: str,
+    read: str | None = None,
+    files: dict[str, str] | None = None,
+    truncated: bool = False,
+    **tables: Any,
 ) -> list[Sample]:
     """The samples of executions that printed these texts."""
     outputs: dict[str, Output] = {}
 
     def kept(text: str) -> str:
         digest = hashlib.sha256(text.encode()).hexdigest()
-        outputs[digest] = Output(sha256=digest, bytes=len(text), text=text)
+        outputs[digest] = Output(sha256=digest, bytes=len(text), text=text, truncated=truncated)
         return digest
 
     executions = [
@@ -102,6 +106,22 @@ def test_a_number_is_found(stdout: str, table: dict[str, Any], expected: float) 
     (sample,) = executed(stdout, found=table)
     assert sample.value == pytest.approx(expected)
     assert (sample.operations, sample.elapsed_s) == (1, 0.5)
+
+
+@pytest.mark.parametrize("kept", ['{"v": 1}\n{"v": [\n  {"v": 2},\n', '[info]\n{"v": 1}\n{"v"'])
+def test_a_part_of_json_is_no_document(kept: str) -> None:
+    assert values(executed(kept, found={"json": "$.v"})) == {"found": 1}
+
+
+def test_of_output_that_was_not_kept_whole_only_the_first_number_counts() -> None:
+    table = {"regex": r"(\d+)", "unit": "s"}
+    first = executed("1\n2\n", truncated=True, found=table | {"take": "first"})
+    assert values(first) == {"found": 1}
+    with pytest.raises(UsageError, match=r'only its beginning was kept\. Fix: keep = "64M"'):
+        executed("1\n2\n", truncated=True, found=table)
+    fio = (Path(__file__).parent / "golden/fio/two-jobs.json").read_text()
+    with pytest.raises(UsageError, match="only its beginning was kept"):
+        executed(fio, truncated=True, read="fio")
 
 
 def test_the_value_is_the_mean_over_executions() -> None:

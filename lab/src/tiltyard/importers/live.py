@@ -249,7 +249,8 @@ def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], 
     one = next((p for p in printed if reader.recognises(p.text[:HEAD_BYTES])), None)
     if one is None:
         raise printed[0].refused(f"read: no output of {reader.name} ({reader.about})")
-    text = one.text if one.text.endswith("\n") or one.truncated else f"{one.text}\n"
+    one.require_whole()
+    text = one.text if one.text.endswith("\n") else f"{one.text}\n"
     try:
         imported = read_with(reader, text.encode(), one.name)
     except UsageError as error:
