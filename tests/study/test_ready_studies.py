@@ -40,7 +40,7 @@ def effective_of(workload: WorkloadSpec, engine: Engine) -> dict[str, Any]:
 
     Programs have values of systems, and are asked for with a plan.
     """
-    if is_program(workload.use):
+    if is_program(engine.describe().workload(workload.use)):
         return dict(workload.parameters)
     return engine.validate(workload.use, workload.parameters).effective
 
@@ -84,7 +84,8 @@ def brought(path: Path, engine: Engine) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_a_ready_study_brings_only_its_programs(path: Path, engine: Engine) -> None:
-    programs = any(is_program(one.use) for one in study(path.stem, engine).workloads)
+    cards = [engine.describe().workload(w.use) for w in study(path.stem, engine).workloads]
+    programs = any(map(is_program, cards))
     assert bool(brought(path, engine)) == programs
 
 

@@ -15,6 +15,8 @@ from pydantic import JsonValue
 from tiltyard.study.model import SystemSpec
 from tiltyard.study.program import Readings
 
+ON_SYSTEM: Final = "system"
+"""As a working directory: that of the system, which is so by default."""
 AT_LEAST_S: Final = 0.1
 """Time of the executions of one trial together, where a study says nothing of their number."""
 _PATHS: Final = ("where", "stdin")
@@ -24,6 +26,8 @@ _PATHS: Final = ("where", "stdin")
 def split(table: Mapping[str, JsonValue]) -> tuple[Readings, dict[str, JsonValue]]:
     """What a program's table says of reading, and the parameters of the engine."""
     readings, program = Readings.split(table)
+    if program.get("where") == ON_SYSTEM:
+        del program["where"]
     if not program.keys() & {"executions", "at_least"}:
         program["at_least"] = AT_LEAST_S
     return readings, program
