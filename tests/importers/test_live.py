@@ -176,10 +176,10 @@ def test_the_engines_metrics_are_details_beside_those_that_are_named() -> None:
 
 
 def test_a_study_chooses_among_what_a_reader_reads() -> None:
-    chosen = metrics(p99="sync_completion_latency_p99", wall="time")
+    chosen = metrics(p99="sync_latency_p99", wall="time")
     found, _ = cards("fio", chosen, OWN)
     assert [(one.name, one.label) for one in found if one.role == "headline"] == [
-        ("sync_completion_latency_p99", "p99"),
+        ("sync_latency_p99", "p99"),
         ("time", "wall"),
     ]
     with pytest.raises(UsageError, match=r'^metrics\.a: .*"write_latancy".*"write_latency"'):
