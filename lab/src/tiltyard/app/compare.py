@@ -17,6 +17,7 @@ from tiltyard.study.load import read_study
 from tiltyard.systems import KINDS
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.pair.settings import PairSettings
+from tiltyard.workloads.catalogue import catalogue_of
 
 _NO_SLUG: Final = re.compile(r"[^A-Za-z0-9.+=-]+")
 _SLUG_MAX: Final = 80
@@ -63,7 +64,7 @@ def typed_study(
     if not workloads and not commands:
         network = any(system.partition("=")[0] in _SETTINGS for system in systems)
         workloads = ("tcp_stream" if network else "postmark",)
-    catalogue = Engine.find().describe()
+    catalogue = catalogue_of(Engine.find(), StudyFolder(folder or Path("study")))
     text = compare_study(
         systems,
         workloads,
@@ -82,7 +83,8 @@ def typed_study(
         slug = "-".join(filter(None, (verb, *names, *commands.names)))
         target = _unused(_NO_SLUG.sub("_", slug).strip("_")[:_SLUG_MAX], text.encode(), folder)
     else:
-        target = StudyFolder(folder or Path("-".join([*workloads, *names]) + scale_suffix(scale)))
+        words = [*map(_word, workloads), *names]
+        target = StudyFolder(folder or Path("-".join(words) + scale_suffix(scale)))
     # A study that cannot be carried out must not stand in the way of the corrected command.
     study = read_study(text, target.study, catalogue, KINDS)
     place_study(target, text.encode())
@@ -114,3 +116,9 @@ def _is_finished(folder: StudyFolder) -> bool:
         return folder.findings.stat().st_mtime_ns >= folder.journal.stat().st_mtime_ns
     except FileNotFoundError:
         return False
+
+
+def _word(workload: str) -> str:
+    """A workload in the name of a folder: ``fio-mail`` of ``fio:jobs/mail.fio``."""
+    name, _, value = workload.partition(":")
+    return "-".join(filter(None, (name, Path(value).stem)))

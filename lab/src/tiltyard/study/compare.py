@@ -10,9 +10,9 @@ from typing import Final
 
 from tiltyard.errors import UsageError
 from tiltyard.study.problems import not_a, one_of
-from tiltyard.study.program import PROGRAM
+from tiltyard.study.program import PROGRAM, ProgramCard
 from tiltyard.study.toml import TomlValue, toml_key, toml_value
-from tiltyard.wire import Card, Catalogue
+from tiltyard.wire import Catalogue
 
 Table = dict[str, TomlValue | None]
 """A table of a study; what is ``None`` is not written."""
@@ -58,7 +58,8 @@ def compare_study(
 
     Args:
         names: File systems, paths of existing directories, or settings with a value each.
-        workloads: Names in the catalogue; none with commands.
+        workloads: Names in the catalogue, none with commands; what stands after a colon is what
+            the workload asks for there, as ``fio:mail.fio`` is a job file.
         catalogue: What the engine can run.
         filesystems: Names of the file systems that can be made.
         settings: Names of the settings that can be compared.
@@ -81,14 +82,13 @@ def compare_study(
         return _of_commands(names, commands, catalogue, filesystems, settings, head, tables)
     if len(names) < 2:
         raise UsageError("comparing needs two names or more: tiltyard compare ext4 xfs")
-    cards = [_card(workload, catalogue) for workload in workloads]
     setting, values = _values(names, filesystems, settings)
     labels = _labels(names)
-    tables_of = [("[[workload]]", {"use": card.name, **card.usual}) for card in cards]
+    used = [("[[workload]]", _table(workload, catalogue)) for workload in workloads]
     return _text(
         {"question": _question(labels, workloads), **head},
         [f"[factors]\n{setting} = {_factor(labels, values)}"],
-        [*tables_of, *tables],
+        [*used, *tables],
     )
 
 
@@ -102,7 +102,7 @@ def _of_commands(
     tables: Sequence[tuple[str, Table]],
 ) -> str:
     """The text of a study of commands: on this host, on one system or on several."""
-    _card(PROGRAM, catalogue)
+    _table(PROGRAM, catalogue)
     factors, systems, labels = [], dict[str, TomlValue | None](), _labels(names)
     if names:
         setting, values = _values(names, filesystems, settings)
@@ -134,12 +134,22 @@ def _of_commands(
     )
 
 
-def _card(workload: str, catalogue: Catalogue) -> Card:
-    """What the engine says of a workload."""
-    card = catalogue.workload(workload)
+def _table(workload: str, catalogue: Catalogue) -> dict[str, TomlValue | None]:
+    """A workload at its usual size, as a study has it."""
+    name, colon, value = workload.partition(":")
+    card = catalogue.workload(workload) or catalogue.workload(name)
     if card is None:
         raise UsageError(not_a(workload, "workload", (card.name for card in catalogue.workloads)))
-    return card
+    table = {"use": card.name, **card.usual}
+    if not colon or card.name == workload:
+        return table
+    key = card.argument if isinstance(card, ProgramCard) else None
+    if key is None:
+        raise UsageError(f"{name} takes nothing after a colon: -w {name}")
+    schema = card.parameters["properties"][key]
+    # A study's paths are relative to its folder; this one was typed relative to where one stands.
+    typed = str(Path(value).absolute()) if schema.get("path") else value
+    return {**table, key: typed}
 
 
 def _values(

@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from tiltyard.executors.engine import JobRefused
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
 from tiltyard.study.factors import Keys, combine, lift_systems
@@ -41,7 +42,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         FlawsError: with all that does not make sense.
     """
     flaws: list[Flaw] = []
-    programs = list(_programs(file.workload or ()))
+    programs = list(_programs(file.workload or (), catalogue, flaws))
     # The words of a list stand in commands, so values of systems may stand in them.
     of_systems = (file.factors, file.systems.settings) if programs else ()
     standing = set[str]().union(*map(placeholders, (*programs, *of_systems)))
@@ -76,10 +77,17 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     )
 
 
-def _programs(tables: Sequence[WorkloadTable]) -> Iterator[dict[str, JsonValue]]:
+def _programs(
+    tables: Sequence[WorkloadTable], catalogue: Catalogue, flaws: list[Flaw]
+) -> Iterator[dict[str, JsonValue]]:
     """The tables of the workloads that are programs."""
-    for table in tables:
-        if (program := program_of(table.use, table.parameters)) is not None:
+    for place, table in enumerate(tables):
+        try:
+            program = program_of(catalogue.workload(table.use), table.parameters)
+        except JobRefused as refused:
+            flaws.append(Flaw(("workload", place, refused.parameter or "use"), refused.message))
+            continue
+        if program is not None:
             yield program
 
 

@@ -21,7 +21,7 @@ import resource
 from pathlib import Path
 
 from tiltyard.host.devices.disks import SECTOR_BYTES, Stack, Traffic, stack_under
-from tiltyard.host.processes import KERNEL_THREAD
+from tiltyard.host.processes import KERNEL_THREAD, read_proc
 
 _PROC = Path("/proc")
 _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
@@ -90,24 +90,24 @@ def _moved_by_others() -> int | None:
     """
     if os.geteuid() != 0:
         return None
-    others = (entry for entry in _PROC.iterdir() if entry.name.isdecimal())
-    moved = {entry: _moved_bytes(entry) for entry in others if int(entry.name) != os.getpid()}
-    return sum(count for entry, count in moved.items() if count and not _is_kernel_thread(entry))
+    with os.scandir(_PROC) as entries:
+        found = [entry.name for entry in entries if entry.name.isdecimal()]
+    others = (name for name in found if int(name) != os.getpid())
+    moved = {name: _moved_bytes(f"{_PROC}/{name}") for name in others}
+    return sum(
+        count for name, count in moved.items() if count and not _is_kernel_thread(f"{_PROC}/{name}")
+    )
 
 
-def _moved_bytes(process: Path) -> int:
+def _moved_bytes(process: str) -> int:
     """Bytes that a process fetched from disks or made dirty; 0 if it has gone."""
-    try:
-        lines = dict(line.split(": ") for line in (process / "io").read_text().splitlines())
-    except OSError:
+    if (text := read_proc(f"{process}/io")) is None:
         return 0
-    return int(lines["read_bytes"]) + int(lines["write_bytes"])
+    lines = dict(line.split(": ") for line in text.splitlines())
+    return int(lines.get("read_bytes", 0)) + int(lines.get("write_bytes", 0))
 
 
-def _is_kernel_thread(process: Path) -> bool:
+def _is_kernel_thread(process: str) -> bool:
     """Whether it is one; a process that has gone meanwhile is not."""
-    try:
-        fields = (process / "stat").read_text().rpartition(") ")[2].split()
-    except OSError:
-        return False
-    return bool(int(fields[6]) & KERNEL_THREAD)
+    fields = (read_proc(f"{process}/stat") or "").rpartition(") ")[2].split()
+    return bool(fields) and bool(int(fields[6]) & KERNEL_THREAD)
