@@ -8,7 +8,7 @@ import pytest
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.cli.gate import gate
-from tiltyard.errors import ExitCode, UsageError
+from tiltyard.errors import ExitCode, RefusedError, UsageError
 
 FAST, SLOW = "fast=true", "slow=sleep 0.03"
 
@@ -28,7 +28,7 @@ def test_two_commands_are_compared_and_then_compared_again(
     shown = capsys.readouterr().out
     assert code == ExitCode.DONE
     assert "slower" in shown
-    assert "Outputs" in shown
+    assert "prints something else" not in shown
     fast, slow = json.loads((here / "h.json").read_text())["results"]
     assert (len(fast["times"]), slow["exit_codes"]) == (6, [0] * 6)
     assert min(slow["times"]) >= 0.03 > fast["median"]
@@ -81,3 +81,21 @@ def test_what_was_asked_for_cannot_be(here: Path) -> None:
         gate(within="3%")
     with pytest.raises(UsageError, match="--blocks is for commands"):
         gate(here, within="3%", blocks=7)
+
+
+def test_a_study_from_elsewhere_asks_before_it_executes(here: Path) -> None:
+    text = """
+question = "Which?"
+[factors]
+tool = { a = { path = "./a" }, b = { path = "./b" } }
+[[workload]]
+use = "program"
+command = ["{path}"]
+"""
+    (here / "suite.toml").write_text(text)
+    for name in ("a", "b"):
+        (here / name).write_text(f"#!/bin/sh\ntouch {here}/executed\n")
+        (here / name).chmod(0o755)
+    with pytest.raises(RefusedError, match="--trust"):
+        gate(here / "suite.toml", within="3%")
+    assert not (here / "executed").exists()

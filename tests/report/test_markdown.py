@@ -9,8 +9,9 @@ import pytest
 from support.documents import everything
 from support.printed import markdown_page
 from support.specimen import findings as specimen
+from tiltyard.printable import markdown
 from tiltyard.report.document import Callout, Commands, Document, Paragraph
-from tiltyard.report.formats.markdown import escaped, render
+from tiltyard.report.formats.markdown import render
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -80,4 +81,4 @@ def test_a_text_with_signs_of_markdown_is_printed(text: str) -> None:
     page = markdown_page(render(document, specimen(blocks=2)))
     assert " ".join(text.split()) in page.text
     assert {tag for tag, _ in page.tags} <= {"h1", "p", "hr", "ul", "li"}
-    assert "\n" not in escaped(text)
+    assert "\n" not in markdown(text)

@@ -42,6 +42,24 @@ def test_a_calibrated_host_says_what_it_can_show():
     assert "not calibrated" not in found
 
 
+@pytest.mark.parametrize(
+    ("prints", "said"),
+    [
+        ({"ext4": ("a",), "xfs": ("b",)}, True),
+        ({"ext4": ("a",), "xfs": ("a",)}, False),
+        ({"ext4": ("a", "c"), "xfs": ("b",)}, False),
+        ({"ext4": (), "xfs": ()}, False),
+    ],
+)
+def test_programs_that_print_something_else_are_told(prints, said):
+    plan, run = synthetic_study(("ext4", "xfs"), blocks=7)
+    found = with_trials(
+        run, lambda trial: trial.model_copy(update={"printed": prints[trial.key.system]})
+    )
+    text = "postmark prints something else on xfs than on ext4."
+    assert (text in texts(plan, found)) == said
+
+
 def test_open_comparisons_are_counted_once_they_were_looked_at():
     findings = analyse(*synthetic_study(blocks=20, noise=0.2, workloads=("postmark",)))
     is_open = [c for t in findings.workloads[0].compared for c in t.comparisons if c.is_open]

@@ -72,7 +72,7 @@ def compare(
     from tiltyard.app.compare import typed_study
     from tiltyard.cli.commands import understood
     from tiltyard.cli.console import remark
-    from tiltyard.cli.run import carry_out
+    from tiltyard.cli.run import carried_out, shown
     from tiltyard.errors import UsageError
     from tiltyard.study.scaling import parse_scale
 
@@ -94,19 +94,17 @@ def compare(
         disturbed=disturbed,
     )
     remark(f"Study    {target.root}/")
-    also = (lambda found: _of_executions(target, found, files)) if typed else None
-    return carry_out(target, also, scale=fraction, require_decision=require_decision)
+    findings = carried_out(target, scale=fraction)
+    _export(target, findings, files)
+    return shown(target, findings, require_decision=require_decision)
 
 
-def _of_executions(
-    folder: "StudyFolder", findings: "Findings", files: Mapping[str, Path]
-) -> "list[tuple[str, str]]":
-    """Write the executions to files; what they printed, in lines for the end."""
-    from tiltyard.app.executions import contestants, output_lines
+def _export(folder: "StudyFolder", findings: "Findings", files: Mapping[str, Path]) -> None:
+    """Write the executions as hyperfine does; format → file."""
+    from tiltyard.app.executions import contestants
     from tiltyard.exporters.hyperfine import FILES
     from tiltyard.folder import write_whole
 
-    found = contestants(folder)
+    found = contestants(folder) if files else []
     for form, path in files.items():
         write_whole(path, FILES[form](found, findings))
-    return list(output_lines(found))

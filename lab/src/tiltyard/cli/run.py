@@ -1,6 +1,5 @@
 """``tiltyard run``: carry a study out, or go on with it."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -18,7 +17,6 @@ class RunOptions(TypedDict, total=False):
 
     scale: "Fraction | None"
     stop_on_failure: bool
-    require_decision: bool
     allow_reboot: bool
     wait_s: float | None
     new_session: bool
@@ -81,41 +79,25 @@ def run(
     except ValueError as error:
         raise UsageError(f"--wait: {error}") from None
     fraction = None if scale is None else parse_scale(scale)
-    return carry_out(
-        open_study(study, folder, fraction),
+    target = open_study(study, folder, fraction)
+    findings = carried_out(
+        target,
         scale=fraction,
         stop_on_failure=stop_on_failure,
-        require_decision=require_decision,
         allow_reboot=allow_reboot,
         wait_s=wait_s,
         new_session=new_session,
         trust=trust,
     )
+    return shown(target, findings, require_decision=require_decision)
 
 
-def carry_out(
-    folder: "StudyFolder",
-    also: "Callable[[Findings], Sequence[tuple[str, str]]] | None" = None,
-    **options: Unpack[RunOptions],
-) -> int:
-    """Run a placed study to its end, show the verdicts, write findings and report.
-
-    Args:
-        folder: the study.
-        also: gives lines to show beside the answer, as head and text.
-        options: how it is carried out.
-
-    Raises:
-        RefusedError: if what the study brings is not trusted.
-        HostLacksError: if the study folder cannot be written any more.
-    """
+def shown(folder: "StudyFolder", findings: "Findings", *, require_decision: bool) -> int:
+    """Print the verdicts; the exit code."""
     from tiltyard.cli.console import show
     from tiltyard.report.terminal import verdicts
 
-    require_decision = options.pop("require_decision", False)
-    findings = carried_out(folder, **options)
-    lines = also(findings) if also else ()
-    show(verdicts(findings, folder.report / "index.html", also=lines))
+    show(verdicts(findings, folder.report / "index.html"))
     return _exit_code(findings, require_decision)
 
 

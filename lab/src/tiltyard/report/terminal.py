@@ -41,22 +41,19 @@ _STYLES: dict[Verdict, str] = {
 }
 
 
-def verdicts(
-    findings: Findings, *reports: Path, also: Sequence[tuple[str, str]] = ()
-) -> RenderableType:
+def verdicts(findings: Findings, *reports: Path) -> RenderableType:
     """What a person reads when a study ends.
 
     Args:
         findings: what the analysis states.
         reports: where the full report lies, in each of its formats; the last lines.
-        also: more lines beside the answer, as head and text.
     """
     parts: list[RenderableType] = []
     for workload in findings.workloads:
         parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
         if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
             parts += [_by_line(workload, findings), Text()]
-    return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports, also))
+    return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports))
 
 
 def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
@@ -151,11 +148,9 @@ def _counts(findings: Findings) -> str:
     )
 
 
-def _closing(
-    findings: Findings, reports: Sequence[Path], also: Sequence[tuple[str, str]]
-) -> Iterator[RenderableType]:
+def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[RenderableType]:
     """Answer and warnings with hanging indents; paths in one piece, to be copied or searched."""
-    lines = [*_lines(findings), *also]
+    lines = list(_lines(findings))
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

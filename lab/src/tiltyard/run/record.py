@@ -53,6 +53,8 @@ class TrialRecord(Frozen):
     that was adopted after a kill."""
     file: str
     """Path of the verbatim stream, relative to the study folder."""
+    printed: tuple[str, ...] = ()
+    """SHA-256 of each different output of the measured executions of a program."""
 
     @property
     def foreign_s(self) -> float:

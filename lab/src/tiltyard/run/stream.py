@@ -90,6 +90,7 @@ class Stream:
             end=self.end,
             telemetry=finished.telemetry,
             file=finished.file,
+            printed=tuple(dict.fromkeys(own.stdout for own in self.executions)),
         )
 
 

@@ -48,6 +48,24 @@ def _scaled(evidence: Evidence) -> Iterator[Notice]:
         yield warning(text=evidence.plan.scaled.sentence)
 
 
+@statement("notice", "NAME prints something else on SYSTEM than on SYSTEM.")
+def _printed(evidence: Evidence) -> Iterator[Notice]:
+    """Systems whose executions of a program all print the same do not agree with each other."""
+    for workload in evidence.plan.workloads:
+        prints: dict[str, set[str]] = {}
+        for trial in evidence.run.trials:
+            if trial.key.workload == workload.spec.name and trial.outcome == "done":
+                prints.setdefault(trial.key.system, set()).update(trial.printed)
+        (first, known), *others = prints.items() or [("", set[str]())]
+        other = next((name for name, own in others if own != known), None)
+        if other and all(len(own) == 1 for own in prints.values()):
+            yield warning(
+                text=f"{workload.spec.name} prints something else on {other} than on {first}.",
+                advice="Is each of them right? Only equal output counts with --same-output, in a "
+                'study expect = { stdout = "same" }.',
+            )
+
+
 @statement("notice", "NAME: datagrams were lost, or an option was not granted")
 def _network(evidence: Evidence) -> Iterator[Notice]:
     """A workload was measured over a network."""
@@ -299,6 +317,7 @@ def _resolution(evidence: Evidence) -> Iterator[Notice]:
 
 OF_THE_STUDY: Final = (_withheld, _scaled)
 OF_THE_EVIDENCE: Final = (
+    _printed,
     _network,
     _unsteady,
     _looks,
