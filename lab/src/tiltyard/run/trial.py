@@ -131,7 +131,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         conditions=conditions,
     )
     limit_s, why = _limit_s(context.history, context.plan, key.workload)
-    with create_file(partial) as keep, watch(up.place, _watched(up), up.servers()) as watching:
+    with create_file(partial) as keep, watch(up.place, _watched(up), up.servers) as watching:
         began = time.monotonic()
         trial = LocalTrial(
             up.engine or (str(context.engine.path),),
@@ -157,8 +157,8 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         outcome, reason = "failed", f"the engine was stopped: {trial.excess}"
     elif stream.end is None:
         reason = _death(trial, up, heard=stream.hello is not None)
-    if outcome == "failed" and up.served and not up.servers():
-        reason = f"what serves the system has ended: {reason}"
+    if lost := up.lost():
+        outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
     return _Ended(outcome, reason, elapsed_s, telemetry)
 
 

@@ -21,7 +21,7 @@ import resource
 from pathlib import Path
 
 from tiltyard.host.devices.disks import SECTOR_BYTES, Stack, Traffic, stack_under
-from tiltyard.host.processes import KERNEL_THREAD
+from tiltyard.host.processes import KERNEL_THREAD, descendants
 
 _PROC = Path("/proc")
 _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
@@ -84,14 +84,16 @@ def _children_fetched_bytes() -> int:
 
 
 def _moved_by_others() -> int | None:
-    """Bytes of all processes so far but this one; ``None`` if we may not see those of others.
+    """Bytes so far of all processes but this one and what it has started, which may serve a system.
 
-    Kernel threads work for everybody, us included, and are left out.
+    ``None`` if we may not see those of others. Kernel threads work for everybody, us included, and
+    are left out.
     """
     if os.geteuid() != 0:
         return None
     others = (entry for entry in _PROC.iterdir() if entry.name.isdecimal())
-    moved = {entry: _moved_bytes(entry) for entry in others if int(entry.name) != os.getpid()}
+    ours = descendants(os.getpid())
+    moved = {entry: _moved_bytes(entry) for entry in others if int(entry.name) not in ours}
     return sum(count for entry, count in moved.items() if count and not _is_kernel_thread(entry))
 
 
