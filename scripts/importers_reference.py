@@ -4,7 +4,7 @@ import inspect
 import sys
 
 from tiltyard.importers import IMPORTERS
-from tiltyard.importers.csv_table.mapping import UNITS
+from tiltyard.importers.quantities import KNOWN_UNITS
 from tiltyard.units import SIZE_UNITS
 
 
@@ -27,7 +27,7 @@ def page() -> str:
 
 def _mapping() -> str:
     return (
-        "\nUnits of metrics that a mapping may name, exactly: "
-        f"{', '.join(f'`{name}`' for name in UNITS)}. Any other is kept as it is given.\nSizes in "
+        "\nUnits of metrics that a mapping or a study may name: "
+        f"{KNOWN_UNITS}.\nA mapping keeps any other as it is given, a study refuses it. Sizes in "
         f"`at`: {', '.join(f'`{name}`' for name in SIZE_UNITS)}.\n"
     )

@@ -121,9 +121,10 @@ def test_imports_go_one_way() -> None:
         ("testing", {"wire", "kit"}),
         ("storage", {"wire", "kit"}),
         ("network", {"wire", "kit"}),
+        ("program", {"wire", "kit"}),
         ("classic", {"wire", "kit", "storage", "network"}),
         ("guest", {"wire", "kit"}),
-        ("engine", {"wire", "kit", "storage", "network", "classic", "guest"}),
+        ("engine", {"wire", "kit", "storage", "network", "program", "classic", "guest"}),
         ("fuzz", {"wire", "kit", "network"}),
     ],
 )

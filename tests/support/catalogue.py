@@ -143,3 +143,36 @@ CATALOGUE = Catalogue(
     ],
     workloads=[IOZONE, POSTMARK, TCP_STREAM],
 )
+
+_COMMAND = {
+    "description": "Program and arguments.",
+    "type": "array",
+    "items": {"type": "string"},
+    "brings": "starts",
+}
+PROGRAM = Card(
+    name="program",
+    target="directory",
+    about="Any program",
+    lineage="hyperfine, D. Peter, 2018",
+    timing="t(end of the program) - t(its start)",
+    description="Executes a command.",
+    parameters=_parameters(
+        {
+            "command": _COMMAND,
+            "prepare": {**_COMMAND, "description": "Before each execution."},
+            "where": {"description": "Directory.", "type": "string", "path": "study"},
+            "executions": {"description": "How often.", "type": "integer", "default": 1},
+            "at_least": {"description": "Seconds.", "type": "number", "default": 0},
+        }
+    ),
+    metrics=[
+        _metric("time", "s", direction="lower"),
+        _metric("user", "s", role="detail", direction="lower"),
+    ],
+    grid=[],
+    usual={"command": ["true"]},
+    smoke={"command": ["true"]},
+)
+WITH_PROGRAM = CATALOGUE.model_copy(update={"workloads": [*CATALOGUE.workloads, PROGRAM]})
+"""The same with the workload whose keys make values of systems."""

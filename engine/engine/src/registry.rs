@@ -34,6 +34,10 @@ pub fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
     match find(&job.workload)? {
         Known::Storage(workload) => workload.plan(&job.parameters, directory(job)?),
         Known::Network(workload) => workload.plan(&job.parameters, far(job)?),
+        Known::Program => {
+            let (variables, conditions) = (&job.target.variables, &job.conditions);
+            program::plan(&job.parameters, directory(job)?, variables, conditions)
+        }
     }
 }
 
@@ -42,6 +46,7 @@ pub fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
 enum Known {
     Storage(&'static dyn storage::workload::Workload),
     Network(&'static dyn network::workload::Workload),
+    Program,
 }
 
 impl Known {
@@ -49,6 +54,7 @@ impl Known {
         match self {
             Known::Storage(workload) => workload.card(),
             Known::Network(workload) => workload.card(),
+            Known::Program => program::card(),
         }
     }
 }
@@ -56,7 +62,7 @@ impl Known {
 fn all() -> impl Iterator<Item = Known> {
     let storage = storage::workload::ALL.iter().copied().map(Known::Storage);
     let network = network::workload::ALL.iter().copied().map(Known::Network);
-    storage.chain(network)
+    storage.chain(network).chain([Known::Program])
 }
 
 fn find(name: &str) -> Result<Known, Failure> {

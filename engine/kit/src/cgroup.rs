@@ -24,6 +24,7 @@ use crate::proc;
 mod hierarchy;
 
 use hierarchy::Hierarchy;
+pub use hierarchy::Version;
 
 /// Names of groups begin so; the process and the tick when it started follow.
 const PREFIX: &str = "tiltyard-";
@@ -135,7 +136,17 @@ fn move_to(group: &Path) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), "0")
 }
 
-fn own_name() -> String {
+/// The groups of this process below which programs can have one, the better first.
+pub fn for_programs() -> Vec<(Version, PathBuf)> {
+    let found = hierarchy::for_programs();
+    found
+        .iter()
+        .for_each(|(_, parent)| remove_abandoned(parent));
+    found
+}
+
+/// A name for a group of this process; more may follow after a "-".
+pub fn own_name() -> String {
     let pid = getpid();
     let started_ticks = proc::process(pid).map_or(0, |own| own.started_ticks);
     format!("{PREFIX}{}-{started_ticks}", pid.as_raw_nonzero())
@@ -158,7 +169,7 @@ fn remove_abandoned(parent: &Path) {
 /// Whether the process that named its group so has ended; `None` when it is no such name.
 fn is_abandoned(name: &str) -> Option<bool> {
     let (pid, started_ticks) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    let started_ticks: u64 = started_ticks.parse().ok()?;
+    let started_ticks: u64 = started_ticks.split('-').next()?.parse().ok()?;
     let alive = proc::process(Pid::from_raw(pid.parse().ok()?)?)
         .is_some_and(|process| process.started_ticks == started_ticks);
     Some(!alive)
@@ -182,7 +193,9 @@ mod tests {
         assert_eq!(is_abandoned(&own_name()), Some(false));
         let pid = getpid().as_raw_nonzero();
         assert_eq!(is_abandoned(&format!("{PREFIX}{pid}-1")), Some(true));
-        assert_eq!(is_abandoned("tiltyard-2147483647-5"), Some(true));
+        for other in ["tiltyard-2147483647-5", "tiltyard-2147483647-5-program"] {
+            assert_eq!(is_abandoned(other), Some(true));
+        }
         for foreign in ["system.slice", "tiltyard-x-1", "tiltyard-12"] {
             assert_eq!(is_abandoned(foreign), None, "{foreign}");
         }

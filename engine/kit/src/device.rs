@@ -116,7 +116,7 @@ fn parse_mount(line: &[u8]) -> Option<(PathBuf, Mount)> {
 }
 
 /// mountinfo writes blanks and the like as a backslash and three octal digits.
-pub(crate) fn unescaped(field: &[u8]) -> PathBuf {
+pub fn unescaped(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let [first, tail @ ..] = rest {

@@ -65,6 +65,11 @@ impl<'a> EventSink<'a> {
         self.totals.bytes += reading.bytes;
     }
 
+    /// Emits an event of the workload's own kind.
+    pub fn event(&mut self, event: Event) {
+        (self.emit)(event);
+    }
+
     /// Emits one measured value.
     pub fn sample(&mut self, sample: Sample) {
         (self.emit)(Event::Sample(sample));

@@ -47,6 +47,8 @@ class StudyFolder:
     root: Path
     paths_from: Path | None = None
     """Where relative paths in the study file begin; the folder itself if it is not given."""
+    written_in: Path | None = None
+    """Where the study file lies that was copied into the folder, if one was."""
 
     @property
     def study(self) -> Path:
@@ -108,6 +110,12 @@ class StudyFolder:
     def study_root(self) -> Path:
         """The study's own folder, also of a session."""
         return self.paths_from or self.root
+
+    @property
+    def origin(self) -> str:
+        """Where the study file was written, relative to the study's folder; empty: there."""
+        here = self.study_root
+        return "" if self.written_in is None else os.path.relpath(self.written_in, here)
 
     @property
     def lock(self) -> Path:

@@ -1,5 +1,4 @@
-//! Where a memory group can be made: which version of cgroups has the controller, and below which
-//! group.
+//! Where a group can be made: which version of cgroups has the controller, and below which group.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -64,12 +63,7 @@ impl Hierarchy {
 
     /// Version 1 where it has the memory controller, which then version 2 cannot have.
     fn find(mountinfo: &[u8], cgroups: &[u8]) -> Result<Self, Failure> {
-        let origin_in = |version| {
-            let path = path_in(cgroups, version)?;
-            let mounts = mountinfo.split(|&byte| byte == b'\n');
-            let mut mounts = mounts.filter_map(|line| parse_mount(line, version));
-            mounts.find_map(|mount| mount.directory(&path))
-        };
+        let origin_in = |version| directory_in(mountinfo, cgroups, version, b"memory");
         if let Some((origin, _)) = origin_in(Version::One) {
             return Ok(Self {
                 version: Version::One,
@@ -95,6 +89,31 @@ impl Hierarchy {
             ))),
         }
     }
+}
+
+/// The groups of this process below which programs can have one, the better first: version 2
+/// takes them in as they are made, and needs no controller for it.
+pub fn for_programs() -> Vec<(Version, PathBuf)> {
+    let read = |path| fs::read(path).unwrap_or_default();
+    let (mounts, cgroups) = (read("/proc/self/mountinfo"), read("/proc/self/cgroup"));
+    let found = [Version::Two, Version::One].map(|version| {
+        let (directory, _) = directory_in(&mounts, &cgroups, version, b"pids")?;
+        Some((version, directory))
+    });
+    found.into_iter().flatten().collect()
+}
+
+/// The directory of this process's group, and the topmost one that is seen.
+fn directory_in(
+    mountinfo: &[u8],
+    cgroups: &[u8],
+    version: Version,
+    controller: &[u8],
+) -> Option<(PathBuf, PathBuf)> {
+    let path = path_in(cgroups, version, controller)?;
+    let mounts = mountinfo.split(|&byte| byte == b'\n');
+    let mut mounts = mounts.filter_map(|line| parse_mount(line, version, controller));
+    mounts.find_map(|mount| mount.directory(&path))
 }
 
 fn lacking(what: &str) -> Failure {
@@ -133,14 +152,14 @@ impl Mount {
 
 /// `36 35 0:31 /root /point options … - type source options` (proc_pid_mountinfo(5)); in version
 /// 1 the last options name the controllers.
-fn parse_mount(line: &[u8], version: Version) -> Option<Mount> {
+fn parse_mount(line: &[u8], version: Version, controller: &[u8]) -> Option<Mount> {
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
     let separator = fields.iter().position(|field| *field == b"-")?;
-    let is_memory = match version {
-        Version::One => has_memory(fields.get(separator + 3)?),
+    let has_it = match version {
+        Version::One => has(fields.get(separator + 3)?, controller),
         Version::Two => true,
     };
-    let is_right = *fields.get(separator + 1)? == version.file_system() && is_memory;
+    let is_right = *fields.get(separator + 1)? == version.file_system() && has_it;
     is_right.then_some(Mount {
         root: unescaped(fields.get(3)?),
         point: unescaped(fields.get(4)?),
@@ -149,21 +168,21 @@ fn parse_mount(line: &[u8], version: Version) -> Option<Mount> {
 
 /// The group of the process: lines `number:controllers:path` (cgroups(7)); version 2 has no
 /// controllers there.
-fn path_in(cgroups: &[u8], version: Version) -> Option<PathBuf> {
+fn path_in(cgroups: &[u8], version: Version, controller: &[u8]) -> Option<PathBuf> {
     cgroups.split(|&byte| byte == b'\n').find_map(|line| {
         let mut fields = line.splitn(3, |&byte| byte == b':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
         let is_right = match version {
-            Version::One => has_memory(controllers),
+            Version::One => has(controllers, controller),
             Version::Two => controllers.is_empty(),
         };
         is_right.then(|| Path::new(std::ffi::OsStr::from_bytes(path)).to_owned())
     })
 }
 
-fn has_memory(list: &[u8]) -> bool {
+fn has(list: &[u8], controller: &[u8]) -> bool {
     list.split(|&byte| byte == b',')
-        .any(|name| name == b"memory")
+        .any(|name| name == controller)
 }
 
 #[cfg(test)]

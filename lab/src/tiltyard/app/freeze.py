@@ -34,10 +34,8 @@ def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) 
         UsageError: if there is no study, or another study is in the folder already.
     """
     if study.is_file() and study.name != "study.toml":
-        source, target = (
-            study,
-            StudyFolder(folder or study.with_name(study.stem + scale_suffix(scale))),
-        )
+        root = folder or study.with_name(study.stem + scale_suffix(scale))
+        source, target = study, StudyFolder(root, written_in=study.parent)
     else:
         source = StudyFolder.of(study).study
         target = StudyFolder(folder or source.parent)
@@ -71,7 +69,7 @@ def rehearsal_of(study: Path) -> Iterator[tuple[Path, StudyFolder]]:
         raise HostLacksError(f"{study.parent}: {error.strerror}") from error
     with beside as root:
         # Paths begin where they would when it is run: see open_study.
-        yield study, StudyFolder(Path(root), paths_from=study.with_suffix(""))
+        yield study, StudyFolder(Path(root), study.with_suffix(""), study.parent)
 
 
 def place_study(folder: StudyFolder, text: bytes) -> None:
@@ -91,17 +89,22 @@ def place_study(folder: StudyFolder, text: bytes) -> None:
         )
 
 
-def frozen(source: Path, engine: Engine, scale: Fraction | None) -> Plan:
+def frozen(
+    source: Path, engine: Engine, scale: Fraction | None, folder: StudyFolder | None = None
+) -> Plan:
     """The plan of a study file as it would be frozen now.
 
     Args:
         source: The study file.
         engine: Checks every parameter.
         scale: By how much the study is made smaller; ``None``: it is not.
+        folder: Where it is carried out; by default where the file is.
     """
+    folder = folder or StudyFolder(source.parent)
     catalogue = engine.describe()
     study = scaled(load_study(source, catalogue, KINDS), scale or Fraction(1), catalogue, KINDS)
-    return freeze(study, source, catalogue, engine.validate, datetime.now(UTC))
+    now = datetime.now(UTC)
+    return freeze(study, source, catalogue, engine.validate, now, folder)
 
 
 def planned(
@@ -127,7 +130,7 @@ def planned(
                 f"tiltyard run {folder.root.parent.parent}"
             )
     else:
-        plan = frozen(folder.study, engine, scale)
+        plan = frozen(folder.study, engine, scale, folder)
     Bringing.of(plan, engine.describe(), folder).require_trusted(folder.root, trust=trust)
     if not folder.plan.exists():
         write_plan(folder, plan)

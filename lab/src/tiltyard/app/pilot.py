@@ -77,7 +77,7 @@ def _planned_pilot(
         plan = at_scale(pilot, scale)
         Bringing.of(plan, engine.describe(), pilot).require_trusted(folder.root, trust=trust)
         return plan
-    plan = frozen(folder.study, engine, scale)
+    plan = frozen(folder.study, engine, scale, folder)
     Bringing.of(plan, engine.describe(), pilot).require_trusted(folder.root, trust=trust)
     write_whole(pilot.study, text)
     write_plan(pilot, plan_of_pilot(plan))
@@ -88,7 +88,7 @@ def plan_to_forecast(folder: StudyFolder, engine: Engine, scale: Fraction | None
     """The plan of the study, or the one that would be frozen now; nothing is written."""
     if folder.plan.exists():
         return at_scale(folder, scale)
-    return frozen(folder.study, engine, scale)
+    return frozen(folder.study, engine, scale, folder)
 
 
 def known_of(folder: StudyFolder, plan: Plan) -> tuple[Mapping[str, Basis], str]:

@@ -53,7 +53,7 @@ def check(
     fraction = None if scale is None else parse_scale(scale)
     with rehearsal_of(study) as (source, folder):
         engine = Engine.find()
-        plan = frozen(source, engine, fraction)
+        plan = frozen(source, engine, fraction, folder)
         bringing = Bringing.of(plan, engine.describe(), folder)
         return _check(plan, folder, bringing, bring_up=rehearse, only_tell=dry_run)
 

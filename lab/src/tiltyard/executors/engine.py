@@ -83,6 +83,8 @@ class Job(BaseModel):
     workload: str
     parameters: dict[str, JsonValue]
     target: Target
+    variables: dict[str, str] = Field({}, exclude=True)
+    """Values of the system under test that stand in commands as ``{name}``."""
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
@@ -91,6 +93,8 @@ class Job(BaseModel):
         target: dict[str, object] = {"directory": str(self.target)}
         if isinstance(self.target, FarEnd):
             target = {"far": self.target.model_dump(exclude_none=True)}
+        if self.variables:
+            target["variables"] = self.variables
         return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
 
 
@@ -146,8 +150,18 @@ class Engine:
             )
         return catalogue
 
-    def validate(self, workload: str, parameters: Mapping[str, JsonValue]) -> Hello:
+    def validate(
+        self,
+        workload: str,
+        parameters: Mapping[str, JsonValue],
+        variables: Mapping[str, str] | None = None,
+    ) -> Hello:
         """What the engine makes of a job, without doing anything.
+
+        Args:
+            workload: its name.
+            parameters: of the workload.
+            variables: of the system, for its commands.
 
         Raises:
             JobRefused: if the engine does not accept it.
@@ -156,7 +170,12 @@ class Engine:
         card = self._catalogue.workload(workload)
         far = card is not None and card.target == "far"
         target = _SOME_FAR_END if far else Path("/")
-        job = Job(workload=workload, parameters=dict(parameters), target=target)
+        job = Job(
+            workload=workload,
+            parameters=dict(parameters),
+            target=target,
+            variables=dict(variables or {}),
+        )
         answer = self._ask("validate", job.message())
         for event in read_events(answer.stdout.splitlines()):
             if isinstance(event, HelloEvent):

@@ -14,6 +14,7 @@ from tiltyard.importers.quantities import MIB_S, MILLISECONDS, metric
 from tiltyard.importers.reading import Line, lines_of
 
 _STAGES: Final = ("write", "read", "random write", "random read")
+GRID: Final = ("file", "record", "depth", "threads", "files")
 METRICS: Final = tuple(
     made
     for stage in _STAGES
@@ -70,7 +71,7 @@ def read(data: bytes, name: str) -> Imported:
                 use="aio-stress",
                 metrics=METRICS,
                 measured=tuple(_measured(lines)),
-                grid=("file", "record", "depth", "threads", "files"),
+                grid=GRID,
             ),
         ),
         limits=(
@@ -129,4 +130,6 @@ IMPORTER: Final = Importer(
     cut_off="lines that are whole are kept; stages that are not there are missing",
     recognises=lambda head: "ios per iteration" in head and "context offset" in head,
     read=read,
+    metrics=METRICS,
+    grid=GRID,
 )

@@ -161,4 +161,6 @@ IMPORTER: Final = Importer(
     cut_off="lines that are whole are kept",
     recognises=lambda head: any(_LINE.fullmatch(line.strip()) for line in head.splitlines()),
     read=read,
+    metrics=(*_metrics(_DATA), *_metrics(_FILES)),
+    grid=("files", "file", "threads"),
 )

@@ -87,4 +87,5 @@ IMPORTER: Final = Importer(
     cut_off="lines that are whole are kept, and that it ends early is said",
     recognises=lambda head: "intial create total runs" in head or "no runs for intial" in head,
     read=read,
+    metrics=METRICS,
 )

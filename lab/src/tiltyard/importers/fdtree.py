@@ -15,6 +15,7 @@ _RATES: Final = {
     "File removals per second": "files_removed",
     "Directory removals per second": "directories_removed",
 }
+GRID: Final = ("directories", "files", "file")
 METRICS: Final = tuple(
     metric(
         name,
@@ -57,7 +58,7 @@ def _workload(lines: Sequence[Line], measured: Sequence[Measured]) -> ImportedWo
         lineage=f"fdtree {begin[1]}" if begin else "",
         metrics=METRICS,
         measured=tuple(one for one in measured if one.values),
-        grid=("directories", "files", "file"),
+        grid=GRID,
     )
 
 
@@ -89,4 +90,6 @@ IMPORTER: Final = Importer(
     cut_off="rates that are whole are kept; phases that are not there are missing",
     recognises=lambda head: "DIRECTORY CREATE TIME IN, OUT" in head or "fdtree-" in head[:200],
     read=read,
+    metrics=METRICS,
+    grid=GRID,
 )

@@ -13,6 +13,7 @@ from tiltyard.importers.quantities import MICROSECONDS, PER_S, metric
 from tiltyard.importers.reading import Line, executions, lines_of
 
 _CALLS: Final = ("create", "write", "fsync", "sync", "close", "unlink")
+GRID: Final = ("file", "threads", "loop")
 METRICS: Final = (
     metric("files", PER_S, 1, label="files created"),
     metric("overhead", MICROSECONDS, 0, label="time outside of system calls", headline=False),
@@ -68,7 +69,7 @@ def _workload(lines: Sequence[Line]) -> ImportedWorkload:
             key.lower(): value for key, value in execution.told.items() if key == "Directories"
         },
         commands=(execution.command,) if execution.command else (),
-        grid=("file", "threads", "loop"),
+        grid=GRID,
     )
 
 
@@ -121,4 +122,6 @@ IMPORTER: Final = Importer(
     cut_off="rows that are whole are kept; loops that are not there are missing",
     recognises=lambda head: "FSUse%" in head and "Files/sec" in head,
     read=read,
+    metrics=METRICS,
+    grid=GRID,
 )

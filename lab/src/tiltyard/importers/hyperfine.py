@@ -77,4 +77,6 @@ IMPORTER: Final = Importer(
     cut_off="refused, as it is no JSON then",
     recognises=lambda head: '"results"' in head and '"command"' in head and '"median"' in head,
     read=read,
+    metrics=METRICS,
+    grid=("command",),
 )

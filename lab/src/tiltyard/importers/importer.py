@@ -84,3 +84,10 @@ class Importer:
     Raises:
         UsageError: one line that names file, line (or key) and what would be right.
     """
+    metrics: tuple[CollectedMetric, ...] = ()
+    """Every metric that it can yield, known without a file: what reads output live (``read =
+    "NAME"``) needs. Empty where only a file says it."""
+    grid: tuple[str, ...] = ()
+    """Every dimension that its values may stand over."""
+    timed: tuple[str, ...] = ()
+    """Metrics of which percentiles over single operations may be printed."""

@@ -154,4 +154,6 @@ IMPORTER: Final = Importer(
     cut_off="refused, as it is no JSON then",
     recognises=_recognised,
     read=read,
+    metrics=METRICS,
+    grid=("direction",),
 )

@@ -150,4 +150,5 @@ IMPORTER: Final = Importer(
     cut_off="refused, as a report is one whole",
     recognises=lambda head: "PostMark v" in head or " seconds of transactions (" in head,
     read=read,
+    metrics=METRICS,
 )

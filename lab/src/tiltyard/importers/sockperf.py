@@ -129,4 +129,6 @@ IMPORTER: Final = Importer(
     cut_off="refused without its summary; percentiles that are cut off are not there",
     recognises=lambda head: "sockperf: " in head,
     read=read,
+    metrics=METRICS,
+    timed=("latency", "round_trip"),
 )

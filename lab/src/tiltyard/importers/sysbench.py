@@ -185,4 +185,6 @@ IMPORTER: Final = Importer(
     cut_off="refused without its latencies, which stand at the end",
     recognises=lambda head: bool(_VERSION.match(head)) or "\nThreads fairness:" in head,
     read=read,
+    metrics=METRICS,
+    timed=("latency",),
 )

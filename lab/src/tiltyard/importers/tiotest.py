@@ -152,4 +152,6 @@ IMPORTER: Final = Importer(
         "Tiotest results for" in head or ("\nrwrite:" in head and "\nrread:" in head)
     ),
     read=read,
+    metrics=METRICS,
+    grid=("file", "threads", "data"),
 )

@@ -1,24 +1,31 @@
 """From a study to its plan: the last moment at which anything is decided freely."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import comb
 from pathlib import Path
+from typing import Final, Protocol
 
 from pydantic import JsonValue
 
 from tiltyard import __version__
+from tiltyard.errors import UsageError
 from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256
+from tiltyard.importers import live
 from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
+from tiltyard.plan.program import job_parameters, sample_variables
 from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.study.load import parameter_error, read_text
-from tiltyard.study.model import Clock, Precision, Study, WorkloadSpec
-from tiltyard.wire import Catalogue, Hello
+from tiltyard.study.model import Clock, Precision, Study, SystemSpec, WorkloadSpec
+from tiltyard.study.problems import StudyFileError
+from tiltyard.study.program import PROGRAM, Readings, program_of
+from tiltyard.wire import Card, Catalogue, Hello
 
 SEED_BELOW = 2**32
 """Seeds that are drawn stay below it: ten digits at most, to be typed again."""
@@ -35,12 +42,30 @@ _WAITS = (
     f'host: access = "{_COUNTED_ACCESS}"'
 )
 
-Validate = Callable[[str, dict[str, JsonValue]], Hello]
-"""Workload and parameters to the effective configuration; raises :class:`JobRefused`."""
+AT_LEAST_S: Final = 0.1
+"""Time of the executions of one trial together, where a study says nothing of their number."""
+
+
+class Validate(Protocol):
+    """Asks the engine; :meth:`tiltyard.executors.engine.Engine.validate`."""
+
+    def __call__(
+        self,
+        workload: str,
+        parameters: Mapping[str, JsonValue],
+        variables: Mapping[str, str] | None = None,
+        /,
+    ) -> Hello:
+        """The effective configuration; raises :class:`JobRefused`."""
 
 
 def freeze(
-    study: Study, study_path: Path, catalogue: Catalogue, validate: Validate, now: datetime
+    study: Study,
+    study_path: Path,
+    catalogue: Catalogue,
+    validate: Validate,
+    now: datetime,
+    folder: StudyFolder | None = None,
 ) -> Plan:
     """The plan of a study: systems, effective parameters, constants, and the order of all trials.
 
@@ -52,8 +77,9 @@ def freeze(
         study: What the file means.
         study_path: The file; the plan keeps its hash.
         catalogue: What the engine can run.
-        validate: Asks the engine; :meth:`tiltyard.executors.engine.Engine.validate`.
+        validate: Asks the engine.
         now: The time at which the plan is made.
+        folder: Where the study is carried out; by default where the file is.
 
     Raises:
         StudyFileError: if the engine refuses a parameter; it names its line in the file.
@@ -61,6 +87,8 @@ def freeze(
     """
     text = read_text(study_path)
     clock = study.systems[0].clock
+    folder = folder or StudyFolder(study_path.parent)
+    written = _Written(study_path, text, (folder.study_root / folder.origin).resolve())
     headlines = comb(len(study.systems), 2) * len(study.workloads)
     design = _design(study.precision, headlines, clock)
     seed = secrets.randbelow(SEED_BELOW) if study.seed is None else study.seed
@@ -85,7 +113,12 @@ def freeze(
         systems=study.systems,
         baseline=study.baseline,
         workloads=with_pilot(
-            _planned(study.workloads, study_path, text, catalogue, validate, clock),
+            tuple(
+                _planned_program(place, spec, program, study.systems, catalogue, validate, written)
+                if (program := program_of(spec.use, spec.parameters)) is not None
+                else _planned(place, spec, catalogue, validate, clock, written)
+                for place, spec in enumerate(study.workloads)
+            ),
             study.systems,
             StudyFolder(study_path.parent).pilot_findings,
         ),
@@ -96,6 +129,7 @@ def freeze(
         spares=blocks[planned:],
         gates=gates,
         scaled=study.scaled,
+        paths_from=folder.origin,
     )
 
 
@@ -129,44 +163,99 @@ def _design(precision: Precision, headlines: int, clock: Clock) -> Design:
     )
 
 
+@dataclass(frozen=True)
+class _Written:
+    """A study file."""
+
+    path: Path
+    text: str
+    root: Path
+    """Where relative paths of programs begin."""
+
+    def refused(self, place: int, parameter: str | None, message: str) -> StudyFileError:
+        """What is wrong with a parameter of the workload at that place."""
+        return parameter_error(self.path, self.text, place, parameter, message)
+
+
 def _planned(
-    specs: Sequence[WorkloadSpec],
-    study_path: Path,
-    text: str,
+    place: int,
+    spec: WorkloadSpec,
     catalogue: Catalogue,
     validate: Validate,
     clock: Clock,
-) -> tuple[PlannedWorkload, ...]:
-    """Each workload with what the engine makes of its parameters."""
-    planned = []
-    for place, spec in enumerate(specs):
-        card = catalogue.workload(spec.use)
-        if card is None:
-            raise LookupError(f"a loaded study uses {spec.use}, which is not in the catalogue")
+    written: _Written,
+) -> PlannedWorkload:
+    """A workload of the engine with what the engine makes of its parameters."""
+    card = _card(spec, catalogue)
+    try:
+        hello = validate(spec.use, spec.parameters)
+    except JobRefused as refused:
+        raise written.refused(place, refused.parameter, refused.message) from refused
+    metrics, twice = tuple(card.metrics), None
+    if clock == "instructions":
+        if hello.effective.get("access", _COUNTED_ACCESS) != _COUNTED_ACCESS:
+            raise written.refused(place, "access", _WAITS)
+        twice = doubled(spec.parameters, hello.effective, card.parameters)
+        metrics = path_length_cards(metrics, hello.effective, twice=twice is not None)
+    return PlannedWorkload(
+        spec=spec,
+        about=card.about,
+        lineage=card.lineage,
+        timing=card.timing,
+        effective=hello.effective,
+        hash=hello.hash,
+        metrics=metrics,
+        grid=tuple(card.grid),
+        target=card.target,
+        doubled=twice,
+    )
+
+
+def _planned_program(
+    place: int,
+    spec: WorkloadSpec,
+    table: dict[str, JsonValue],
+    systems: Sequence[SystemSpec],
+    catalogue: Catalogue,
+    validate: Validate,
+    written: _Written,
+) -> PlannedWorkload:
+    """A program with what the engine makes of it on each system."""
+    card = _card(spec, catalogue)
+    own = catalogue.workload(PROGRAM)
+    readings, program = Readings.split(table)
+    if not program.keys() & {"executions", "at_least"}:
+        program["at_least"] = AT_LEAST_S
+    hellos = []
+    for system in systems:
+        parameters = job_parameters(program, system, written.root)
         try:
-            hello = validate(spec.use, spec.parameters)
+            hellos.append(validate(PROGRAM, parameters, sample_variables(system, written.root)))
         except JobRefused as refused:
-            raise parameter_error(
-                study_path, text, place, refused.parameter, refused.message
-            ) from refused
-        metrics, twice = tuple(card.metrics), None
-        if clock == "instructions":
-            if hello.effective.get("access", _COUNTED_ACCESS) != _COUNTED_ACCESS:
-                raise parameter_error(study_path, text, place, "access", _WAITS)
-            twice = doubled(spec.parameters, hello.effective, card.parameters)
-            metrics = path_length_cards(metrics, hello.effective, twice=twice is not None)
-        planned.append(
-            PlannedWorkload(
-                spec=spec,
-                about=card.about,
-                lineage=card.lineage,
-                timing=card.timing,
-                effective=hello.effective,
-                hash=hello.hash,
-                metrics=metrics,
-                grid=tuple(card.grid),
-                target=card.target,
-                doubled=twice,
-            )
-        )
-    return tuple(planned)
+            text = f"{refused.message} ({system.name})"
+            raise written.refused(place, refused.parameter, text) from refused
+    try:
+        metrics, grid = live.cards(readings.read, readings.metrics, own.metrics if own else ())
+    except UsageError as error:
+        key = "read" if readings.read else "metrics"
+        raise written.refused(place, key, str(error)) from error
+    return PlannedWorkload(
+        spec=spec,
+        about=card.about,
+        lineage=card.lineage,
+        timing=card.timing,
+        effective={**hellos[0].effective, **program},
+        hash=hellos[0].hash,
+        metrics=metrics,
+        grid=grid,
+        program=program,
+        readings=readings if readings.read or readings.metrics else None,
+    )
+
+
+def _card(spec: WorkloadSpec, catalogue: Catalogue) -> Card:
+    """What is said of the workload that is used."""
+    card = catalogue.workload(spec.use)
+    if card is None:
+        raise LookupError(f"a loaded study uses {spec.use}, which is not in the catalogue")
+    return card

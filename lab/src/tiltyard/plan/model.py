@@ -17,6 +17,7 @@ from tiltyard.study.model import (
     SystemSpec,
     WorkloadSpec,
 )
+from tiltyard.study.program import Readings
 from tiltyard.wire import MetricCard
 
 if TYPE_CHECKING:
@@ -116,6 +117,11 @@ class PlannedWorkload(Frozen):
     """Parameters for twice the work, where instructions are counted: every other trial has them.
     ``None`` where they are not, where no amount can be doubled, and in older plans."""
 
+    program: dict[str, JsonValue] | None = Field(None, exclude_if=lambda table: table is None)
+    """Of a program: the parameters of the engine's workload that executes it, paths as typed."""
+    readings: Readings | None = Field(None, exclude_if=lambda readings: readings is None)
+    """What is read of what a program prints; ``None``: nothing."""
+
     @property
     def amounts(self) -> int:
         """How many trials make one measurement."""
@@ -127,7 +133,9 @@ class PlannedWorkload(Frozen):
         return (self.spec.trials or 1) * self.amounts
 
     def parameters(self, repeat: int) -> dict[str, JsonValue]:
-        """Those of one trial of a turn, counted from 1."""
+        """Those of one trial of a turn, counted from 1, as the plan has them."""
+        if self.program is not None:
+            return self.program
         return self.doubled if self.doubled and repeat % 2 == 0 else self.spec.parameters
 
     def completes(self, repeat: int) -> bool:
@@ -182,6 +190,8 @@ class Plan(Frozen):
     """``None``: the study is carried out as it was written."""
     session: int = Field(1, exclude_if=lambda session: session == 1)
     """Which session it is the plan of."""
+    paths_from: str = Field("", exclude_if=lambda path: not path)
+    """Where relative paths of programs begin, relative to the study folder; empty: there."""
     first_plan: str = Field("", exclude_if=lambda first: not first)
     """Of a later session: hash of the first one's plan, which it follows from."""
 

@@ -58,7 +58,7 @@ def _check(context: Context, block: Block) -> None:
     run_canary(context, block.number, "after")
     history = context.history
     finished = (history.finished[key] for key in context.course.trials_of(block))
-    records = [read_trial(context.folder, event) for event in finished]
+    records = [read_trial(context.folder, plan, event) for event in finished]
     reasons = check_block(history, plan, block.number, records)
     context.journal.append(BlockChecked(block=block.number, reasons=reasons))
     if reasons:

@@ -1,6 +1,7 @@
 """What every step of a run needs."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from tiltyard.executors.engine import ConditionsWanted, Engine
 from tiltyard.folder import StudyFolder
@@ -40,6 +41,11 @@ class Context:
         return ConditionsWanted(**asked, settle=self.plan.clock == "instructions")
 
     @property
+    def programs_from(self) -> Path:
+        """Where relative paths of programs begin."""
+        return (self.folder.study_root / self.plan.paths_from).resolve()
+
+    @property
     def course(self) -> PlanProgress:
         """How far the plan is carried out now."""
         return self.history.course(self.plan)
@@ -52,4 +58,4 @@ class Context:
     def finish(self, event: TrialFinished) -> None:
         """Write down that a trial is finished, and tell it."""
         self.journal.append(event)
-        self.observer.trial_finished(read_trial(self.folder, event), self.outlook)
+        self.observer.trial_finished(read_trial(self.folder, self.plan, event), self.outlook)

@@ -158,10 +158,9 @@ def _difference(fact: str, values: dict[str, str], causes: tuple[str, ...]) -> D
 
 def _varied(specs: Sequence[SystemSpec]) -> tuple[str, ...]:
     """Settings that are not the same in all systems; the kind of a system is one of them."""
-    names = dict.fromkeys(name for spec in specs for name in spec.settings)
-    found = tuple(
-        name for name in names if len({str(spec.settings.get(name)) for spec in specs}) > 1
-    )
+    asked = [{**spec.settings, **spec.variables} for spec in specs]
+    names = dict.fromkeys(name for each in asked for name in each)
+    found = tuple(name for name in names if len({str(each.get(name)) for each in asked}) > 1)
     return (*found, "kind") if len({spec.kind for spec in specs}) > 1 else found
 
 

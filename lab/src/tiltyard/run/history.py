@@ -34,6 +34,7 @@ from tiltyard.run.journal import (
     follow_journal,
 )
 from tiltyard.run.record import IsolationNote, Prepared, Reason
+from tiltyard.run.same_output import outcome_of
 from tiltyard.run.stream import file_of, read_stream
 
 
@@ -284,7 +285,7 @@ def adopt_trials(folder: StudyFolder, plan: Plan, history: History) -> list[Tria
     there = {f"{trials}/{name}" for name in whole} - known
     keys = (key for block in plan.sequence for key in plan.trials_of(block)) if there else ()
     return [
-        _adopt(folder.root / file_of(key), key, history, folder)
+        _adopt(folder, plan, key, history)
         for key in keys
         if key not in history.finished and file_of(key) in there
     ]
@@ -299,8 +300,9 @@ def _names_in(directory: Path) -> list[str]:
         return []
 
 
-def _adopt(path: Path, key: TrialKey, history: History, folder: StudyFolder) -> TrialFinished:
+def _adopt(folder: StudyFolder, plan: Plan, key: TrialKey, history: History) -> TrialFinished:
     """What the journal would have said of a trial."""
+    path = folder.root / file_of(key)
     begun = history.begun.get(key)
     if begun is None:
         raise UsageError(
@@ -308,8 +310,8 @@ def _adopt(path: Path, key: TrialKey, history: History, folder: StudyFolder) -> 
             "move the file out of the study folder"
         )
     data = path.read_bytes()
-    stream = read_stream(data)
-    outcome, reason = stream.outcome
+    stream = read_stream(data, plan.workload(key.workload))
+    outcome, reason = outcome_of(folder, plan, history.finished.values(), key, stream)
     return TrialFinished(
         key=key,
         slot=begun.slot,

@@ -87,7 +87,7 @@ def _in_the_plans_units(folder: StudyFolder, plan: Plan, history: History) -> It
     """The finished trials; where the clock counts instructions, with path lengths."""
     table = SampleTable()
     finished = announced(folder, history.finished.values())
-    trials = (read_trial(folder, event, table) for event in finished)
+    trials = (read_trial(folder, plan, event, table) for event in finished)
     return trials if plan.clock == "time" else counted_in_instructions(trials, plan)
 
 
@@ -125,7 +125,7 @@ def counted_in_instructions(trials: Iterable[TrialRecord], plan: Plan) -> Iterat
 
 
 def read_trial(
-    folder: StudyFolder, finished: TrialFinished, table: SampleTable | None = None
+    folder: StudyFolder, plan: Plan, finished: TrialFinished, table: SampleTable | None = None
 ) -> TrialRecord:
     """One finished trial with its stream; its samples go to a table, or to one of their own.
 
@@ -145,7 +145,7 @@ def read_trial(
         raise UsageError(
             f"{path}: was changed after the trial: its SHA-256 is not the journal's. Put it back"
         )
-    stream = read_stream(data)
+    stream = read_stream(data, plan.workload(finished.key.workload))
     if finished.outcome == "done" and stream.outcome[0] != "done":
         raise UsageError(
             f"{path}: was changed after the trial, and the journal with it: {stream.outcome[1]}. "

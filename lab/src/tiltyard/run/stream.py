@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tiltyard.plan.model import TrialKey
+from tiltyard.errors import UsageError
+from tiltyard.importers.live import readings
+from tiltyard.plan.model import PlannedWorkload, TrialKey
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.recomputed import contradiction
 from tiltyard.run.record import TrialRecord
@@ -13,9 +15,13 @@ from tiltyard.wire import (
     End,
     EndEvent,
     Event,
+    Execution,
+    ExecutionEvent,
     Hello,
     HelloEvent,
     IntervalEvent,
+    Output,
+    OutputEvent,
     SampleEvent,
     WarningEvent,
     read_event,
@@ -39,6 +45,17 @@ class Stream:
     def end(self) -> End | None:
         """Outcome, sums and evidence."""
         return next((e.data for e in self.events if isinstance(e, EndEvent)), None)
+
+    @property
+    def executions(self) -> list[Execution]:
+        """The measured executions of a program."""
+        found = (e.data for e in self.events if isinstance(e, ExecutionEvent))
+        return [execution for execution in found if execution.step == "measure"]
+
+    @property
+    def outputs(self) -> dict[str, Output]:
+        """What programs printed, by its SHA-256."""
+        return {e.data.sha256: e.data for e in self.events if isinstance(e, OutputEvent)}
 
     @property
     def outcome(self) -> tuple[Literal["done", "failed"], str | None]:
@@ -70,8 +87,13 @@ class Stream:
         )
 
 
-def read_stream(data: bytes) -> Stream:
-    """Read a trial's file as far as it can be read; a flaw is reported, not raised."""
+def read_stream(data: bytes, planned: PlannedWorkload | None = None) -> Stream:
+    """Read a trial's file as far as it can be read; a flaw is reported, not raised.
+
+    Args:
+        data: the file.
+        planned: its workload; what a program printed is read as that says.
+    """
     *lines, rest = data.split(b"\n")
     events: list[Event] = []
     workload = ""
@@ -86,7 +108,23 @@ def read_stream(data: bytes) -> Stream:
         if isinstance(event, SampleEvent) and (why := contradiction(event.data, workload)):
             return Stream(tuple(events), f"line {number} of the engine's output: {why}")
         events.append(event)
-    return Stream(tuple(events), "the engine was killed while it wrote" if rest else None)
+    stream = Stream(tuple(events), "the engine was killed while it wrote" if rest else None)
+    return stream if planned is None else _with_readings(stream, planned)
+
+
+def _with_readings(stream: Stream, planned: PlannedWorkload) -> Stream:
+    """The stream with the metrics that a program printed, and without those nobody asked for."""
+    wanted = planned.readings
+    if wanted is None or stream.outcome[0] != "done":
+        return stream
+    try:
+        printed = readings(wanted.read, wanted.metrics, stream.executions, stream.outputs)
+    except UsageError as error:
+        return Stream(stream.events, str(error))
+    named = {card.name for card in planned.metrics}
+    samples = [SampleEvent(type="sample", data=sample) for sample in printed]
+    kept = (e for e in stream.events if not isinstance(e, SampleEvent) or e.data.metric in named)
+    return Stream((*kept, *samples))
 
 
 EMPTY = Stream(events=())

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from tiltyard.executors.engine import Job
+from tiltyard.executors.engine import ConditionsWanted, Job
 from tiltyard.executors.local import LocalTrial
 from tiltyard.folder import (
     create_file,
@@ -26,12 +26,15 @@ from tiltyard.folder import (
 from tiltyard.host.place import SSH_FAILED
 from tiltyard.host.telemetry import Telemetry, watch
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
+from tiltyard.plan.program import job_parameters, job_variables
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished, TrialStarted, now
 from tiltyard.run.observer import Observer
+from tiltyard.run.same_output import outcome_of
 from tiltyard.run.settle import settle
 from tiltyard.run.stream import file_of, read_stream
+from tiltyard.study.program import PROGRAM
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Up
 from tiltyard.units import format_duration
@@ -42,6 +45,7 @@ _LIMIT_FACTOR = 20
 FIRST_LIMIT_S: Final = 24 * 3600.0
 """Of a workload of which nothing is known."""
 _SHOWN_EVERY_S = 0.05
+_BRIEF_S = 1.0
 _PROGRESS = b'"type":"progress"'
 _HELLO = b'"type":"hello"'
 
@@ -62,7 +66,7 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     Raises:
         InterruptedRunError: if a signal came; nothing is kept of the trial.
     """
-    settled = settle(context.interrupt.check, up.place)
+    settled = settle(context.interrupt.check, up.place, brief=_is_brief(context, key.workload))
     slot = context.slots[key]
     started = TrialStarted(
         key=key,
@@ -99,6 +103,13 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     )
 
 
+def _is_brief(context: Context, workload: str) -> bool:
+    """Whether trials of a program take less than a second, as far as is known."""
+    known = context.history.times_of_workload.get(workload)
+    is_program = context.plan.workload(workload).program is not None
+    return is_program and known is not None and known.median_s < _BRIEF_S
+
+
 def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
     """Write down a trial that could not even start."""
     context.finish(
@@ -124,12 +135,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     system = context.plan.system(key.system)
     if inject := kind(system.kind).inject(system.settings):
         conditions = conditions.model_copy(update={"inject": inject})
-    job = Job(
-        workload=workload.spec.use,
-        parameters=workload.parameters(key.repeat),
-        target=up.target,
-        conditions=conditions,
-    )
+    job = _job(context, key, up, conditions)
     limit_s, why = _limit_s(context.history, context.plan, key.workload)
     with create_file(partial) as keep, watch(up.place, _watched(up), up.servers) as watching:
         began = time.monotonic()
@@ -149,8 +155,9 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         with named_in_errors(partial):
             keep.flush()
             os.fsync(keep.fileno())
-    stream = read_stream(partial.read_bytes())
-    outcome, reason = stream.outcome
+    stream = read_stream(partial.read_bytes(), workload)
+    earlier = context.history.finished.values()
+    outcome, reason = outcome_of(context.folder, context.plan, earlier, key, stream)
     if trial.timed_out:
         outcome, reason = "failed", f"stopped after {format_duration(limit_s)}: {why}"
     elif trial.excess is not None:
@@ -160,6 +167,27 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
     if lost := up.lost():
         outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
     return _Ended(outcome, reason, elapsed_s, telemetry)
+
+
+def _job(context: Context, key: TrialKey, up: Up, conditions: ConditionsWanted) -> Job:
+    """What the engine is asked for: a workload of its own, or to execute a program."""
+    workload = context.plan.workload(key.workload)
+    parameters = workload.parameters(key.repeat)
+    if workload.program is None:
+        return Job(
+            workload=workload.spec.use,
+            parameters=parameters,
+            target=up.target,
+            conditions=conditions,
+        )
+    system, root = context.plan.system(key.system), context.programs_from
+    return Job(
+        workload=PROGRAM,
+        parameters=job_parameters(parameters, system, root),
+        target=up.target,
+        variables={**job_variables(system, root), **up.variables},
+        conditions=conditions,
+    )
 
 
 def _watched(up: Up) -> Path | None:

@@ -5,6 +5,7 @@ changed, it is asked for again.
 """
 
 import hashlib
+import itertools
 import json
 import os
 import shlex
@@ -13,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from pydantic import JsonValue
+
 from tiltyard.errors import RefusedError
 from tiltyard.folder import StudyFolder, sha256, write_whole
 from tiltyard.host.ledger import own_state_directory
 from tiltyard.plan.model import Plan
 from tiltyard.study.model import SystemSpec, WorkloadSpec
+from tiltyard.study.program import PROGRAM, placeholders, program_of
 from tiltyard.systems import kind
 from tiltyard.systems.brought import Brought
 from tiltyard.wire import Catalogue
@@ -63,8 +67,9 @@ class Bringing:
             folder: where relative paths begin.
         """
         root = (folder.paths_from or folder.root).resolve()
+        systems = tuple(systems)
         systems_ = {one.name: tuple(_of_system(one, root)) for one in systems}
-        workloads_ = {one.name: tuple(_of_workload(one, catalogue)) for one in workloads}
+        workloads_ = {one.name: tuple(_of_workload(one, catalogue, systems)) for one in workloads}
         return cls(study, _given(systems_), _given(workloads_))
 
     @property
@@ -132,14 +137,37 @@ def _of_system(spec: SystemSpec, root: Path) -> Iterator[Brought]:
     yield from own.brings(own.Settings.model_validate(spec.settings), root)
 
 
-def _of_workload(spec: WorkloadSpec, catalogue: Catalogue) -> Iterator[Brought]:
-    """Parameters that the engine would execute: a command, or its words."""
-    card = catalogue.workload(spec.use)
+def _of_workload(
+    spec: WorkloadSpec, catalogue: Catalogue, systems: Iterable[SystemSpec]
+) -> Iterator[Brought]:
+    """Parameters that the engine would execute: commands, or their words."""
+    table = program_of(spec.use, spec.parameters)
+    use, values = (spec.use, spec.parameters) if table is None else (PROGRAM, table)
+    card = catalogue.workload(use)
     properties = card.parameters.get("properties", {}) if card else {}
     for name, schema in properties.items():
-        if _MARK in schema and (value := spec.parameters.get(name)):
-            words = value if isinstance(value, list) else [value]
-            yield Brought(name, f"{schema[_MARK]} {shlex.join(map(str, words))}")
+        if _MARK in schema and (value := values.get(name)):
+            for words in _commands(value):
+                yield Brought(name, f"{schema[_MARK]} {shlex.join(words)}")
+    standing = placeholders(table or {})
+    variables = itertools.chain.from_iterable(system.variables.items() for system in systems)
+    for name, text in dict.fromkeys(variables):
+        if name in standing:
+            told = shlex.join([text] if isinstance(text, str) else text)
+            yield Brought(name, f"stands in commands as {told}")
+
+
+def _commands(value: JsonValue) -> Iterator[list[str]]:
+    """The words of each command: of one, of a list of them, or of tables that have some."""
+    if isinstance(value, dict):
+        for each in value.values():
+            if isinstance(each, list | dict):
+                yield from _commands(each)
+    elif isinstance(value, list) and any(isinstance(each, list | dict) for each in value):
+        for each in value:
+            yield from _commands(each)
+    else:
+        yield list(map(str, value if isinstance(value, list) else [value]))
 
 
 def _digest(path: Path | None) -> str:

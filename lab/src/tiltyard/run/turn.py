@@ -14,6 +14,7 @@ from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, take
 from tiltyard.host.record.stack import disks_below
 from tiltyard.plan.model import TrialKey
+from tiltyard.run.binaries import binaries, changed_binary
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
@@ -76,7 +77,9 @@ def run_turn(
             _write_down(context, missed)
         return
     try:
-        facts = {**facts_of(up), **boot, **_caches(context, name)}
+        programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
+        changed = changed_binary(context.history.prepared, name, programs)
+        facts = {**facts_of(up), **boot, **_caches(context, name), **programs}
         prepared = Prepared(
             system=name,
             block=block,
@@ -87,7 +90,10 @@ def run_turn(
         context.journal.append(SystemPrepared(prepared=prepared))
         _write_down(context, missed)
         _record_other_host(context, up)
-        _run_trials(context, system, keys, up)
+        if changed:
+            _fail(context, keys, changed)
+        else:
+            _run_trials(context, system, keys, up)
     finally:
         _take_down(context, name, system)
 

@@ -3,17 +3,19 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from tiltyard.study.bounds import SYSTEMS_MAX
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import KIND, UNSPOKEN, Given, Kind, Level, levels_of
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.problems import FLAWS_MAX, Flaw
+from tiltyard.study.placeholders import names_in, partly_filled
+from tiltyard.study.problems import FLAWS_MAX, Flaw, perhaps, shown
+from tiltyard.study.program import OF_SERVICE, SERVICE, Variable
 from tiltyard.study.wording import flaws_of
 
 
@@ -24,6 +26,8 @@ class Combination:
     levels: tuple[Level, ...]
     settings: dict[str, Given]
     """What its levels and ``[systems]`` set; a kind, where one is named, is among them."""
+    variables: dict[str, Given]
+    """What they set beside that, for the commands of programs."""
 
     @property
     def home(self) -> KeyPath:
@@ -32,16 +36,20 @@ class Combination:
         return next(bundles, ("systems",))
 
 
-def combine(file: StudyFile, known: Set[str], flaws: list[Flaw]) -> tuple[Combination, ...]:
+def combine(
+    file: StudyFile, known: Set[str], variables: Set[str], flaws: list[Flaw]
+) -> tuple[Combination, ...]:
     """All combinations of levels, the first factor varying slowest.
 
     Args:
         file: the study.
         known: all that a level can set, of any kind of system.
+        variables: what else it can set, for the commands of programs; empty: there are none.
         flaws: what is wrong is added here.
     """
     before = len(flaws)
-    factors = [levels_of(factor, typed, known, flaws) for factor, typed in file.factors.items()]
+    settable = known | variables
+    factors = [levels_of(factor, typed, settable, flaws) for factor, typed in file.factors.items()]
     shared = {
         key: Given(value, ("systems", key), ("systems", key))
         for key, value in file.systems.settings.items()
@@ -49,6 +57,8 @@ def combine(file: StudyFile, known: Set[str], flaws: list[Flaw]) -> tuple[Combin
     if file.systems.kind is not None:
         shared[KIND] = Given(file.systems.kind, ("systems", KIND), ("systems", KIND))
     flaws.extend(_set_twice(shared, factors))
+    if variables:
+        flaws.extend(_standing_nowhere(shared, factors, settable))
     if (systems := math.prod(map(len, factors))) > SYSTEMS_MAX:
         text = (
             f"the levels combine to {systems} systems, and no more than {SYSTEMS_MAX} can be "
@@ -57,12 +67,25 @@ def combine(file: StudyFile, known: Set[str], flaws: list[Flaw]) -> tuple[Combin
         flaws.append(Flaw(("factors",), text))
     if len(flaws) > before:
         return ()
-    return tuple(
-        Combination(
-            levels, shared | {key: given for each in levels for key, given in each.settings.items()}
-        )
-        for levels in itertools.product(*factors)
-    )
+    combinations = []
+    for levels in itertools.product(*factors):
+        given = shared | {key: one for each in levels for key, one in each.settings.items()}
+        own = {key: given.pop(key) for key in variables & given.keys()}
+        combinations.append(Combination(levels, given, own))
+    return tuple(combinations)
+
+
+def names_in_services(file: StudyFile) -> set[str]:
+    """Names of the values of systems that stand in the texts of their servers, as ``{name}``."""
+    levels = [one for factor in file.factors.values() for one in _levels_of(factor)]
+    bundled = [level.get(SERVICE) for level in levels if isinstance(level, dict)]
+    varied = _levels_of(file.factors.get(SERVICE, []))
+    found = set(names_in([file.systems.settings.get(SERVICE), bundled, [*varied]]))
+    return found - {"dir", *OF_SERVICE}
+
+
+def _levels_of(factor: list[JsonValue] | dict[str, JsonValue]) -> Iterable[JsonValue]:
+    return factor.values() if isinstance(factor, dict) else factor
 
 
 def lift_systems(
@@ -98,13 +121,48 @@ def _set_twice(shared: dict[str, Given], factors: Sequence[Sequence[Level]]) -> 
         yield Flaw(shared[key].key, text)
 
 
+def _standing_nowhere(
+    shared: dict[str, Given], factors: Sequence[Sequence[Level]], settable: Set[str]
+) -> Iterator[Flaw]:
+    """A key that no kind of system knows stands in a command."""
+    tables = (shared, *(level.settings for level in itertools.chain(*factors)))
+    for key, given in itertools.chain.from_iterable(table.items() for table in tables):
+        if key not in settable:
+            text = f"no command has {{{key}}}, and no kind of system such a setting"
+            yield Flaw(given.key, f"{text}.{perhaps(key, settable)}")
+
+
+def _variables(combination: Combination, flaws: list[Flaw]) -> dict[str, Variable]:
+    """Values for commands, as text."""
+    found: dict[str, Variable] = {}
+    for key, given in sorted(combination.variables.items()):
+        value = given.value
+        words = value if isinstance(value, list) else [value]
+        if isinstance(value, bool) or not all(
+            isinstance(word, str | int | float) and not isinstance(word, bool) for word in words
+        ):
+            text = f"{shown(value)} cannot stand in a command: it is text, a number or a list"
+            flaws.append(Flaw(given.path, text))
+            continue
+        texts = tuple(map(str, words))
+        found[key] = texts if isinstance(value, list) else texts[0]
+    return found
+
+
 def _system(kind: Kind, combination: Combination, flaws: list[Flaw]) -> SystemSpec | None:
     """One system; ``None``, with flaws added, if its settings are not right."""
     if len(flaws) >= FLAWS_MAX:
         return None
     given = {key: each for key, each in combination.settings.items() if key != KIND}
+    variables = _variables(combination, flaws)
+    typed = {key: each.value for key, each in given.items()}
+    if SERVICE in typed:
+        for key in sorted(variables.keys() & {*OF_SERVICE}):
+            text = f"{{{key}}} is what the service tells. Fix: give the variable another name"
+            flaws.append(Flaw(combination.variables[key].key, text))
+        typed[SERVICE] = partly_filled(typed[SERVICE], variables)
     try:
-        settings = kind.Settings.model_validate({key: each.value for key, each in given.items()})
+        settings = kind.Settings.model_validate(typed)
     except ValidationError as error:
         for flaw in flaws_of(error, kind.Settings):
             setting, *inside = flaw.path or ("",)
@@ -120,6 +178,7 @@ def _system(kind: Kind, combination: Combination, flaws: list[Flaw]) -> SystemSp
         settings=settings.model_dump(mode="json"),
         redraws=kind.redraws(settings),
         clock=kind.clock(settings),
+        variables=variables,
     )
 
 

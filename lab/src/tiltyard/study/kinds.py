@@ -153,6 +153,8 @@ class Kind(Protocol):
         """The model of its settings; fields carry descriptions."""
 
 
+HOST: Final = "host"
+"""The kind of systems that nothing is set of, where programs are executed."""
 KIND: Final = "kind"
 """Stands among the settings, and says which kind's they are."""
 

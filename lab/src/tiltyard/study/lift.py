@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
+from pydantic import JsonValue
+
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
-from tiltyard.study.factors import combine, lift_systems
+from tiltyard.study.factors import combine, lift_systems, names_in_services
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
-from tiltyard.study.kinds import TARGETS, Kind, kinds_of, names_of, same_target
+from tiltyard.study.kinds import HOST, TARGETS, Kind, kinds_of, names_of, same_target
 from tiltyard.study.model import (
     ConditionsSpec,
     GatesSpec,
@@ -17,6 +19,7 @@ from tiltyard.study.model import (
     WorkloadSpec,
 )
 from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of
+from tiltyard.study.program import PROGRAM, Readings, flaws_of_readings, placeholders, program_of
 from tiltyard.wire import Card, Catalogue
 
 BLOCKS_OF_A_SESSION: Final = 7
@@ -38,9 +41,14 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         FlawsError: with all that does not make sense.
     """
     flaws: list[Flaw] = []
-    combinations = combine(file, names_of(kinds), flaws)
+    known = names_of(kinds)
+    programs = list(_programs(file.workload or ()))
+    served = names_in_services(file)
+    variables = set().union(served, *map(placeholders, programs)) - known
+    combinations = combine(file, known, variables, flaws)
     settings = [combination.settings for combination in combinations]
-    found = kinds_of(settings, kinds, flaws)
+    fitting = sorted(kinds, key=lambda kind: kind.name != HOST) if programs else kinds
+    found = kinds_of(settings, fitting, flaws)
     kind = same_target(settings, found, flaws)
     systems = lift_systems(combinations, found, flaws)
     baseline = _baseline(file.baseline, systems, flaws)
@@ -64,6 +72,13 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         ),
         seed=file.seed,
     )
+
+
+def _programs(tables: Sequence[WorkloadTable]) -> Iterator[dict[str, JsonValue]]:
+    """The tables of the workloads that are programs."""
+    for table in tables:
+        if (program := program_of(table.use, table.parameters)) is not None:
+            yield program
 
 
 def _baseline(named: str | None, systems: Sequence[SystemSpec], flaws: list[Flaw]) -> str:
@@ -95,8 +110,11 @@ def _workloads(
             continue
         if kind is not None and card.target != kind.target:
             flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))
-        known = card.parameters.get("properties", {})
-        for name in sorted(table.parameters.keys() - known.keys())[: FLAWS_MAX - len(flaws)]:
+        known = [*card.parameters.get("properties", {})]
+        if table.use == PROGRAM:
+            known += Readings.model_fields
+            flaws += flaws_of_readings(table.parameters, path)
+        for name in sorted(table.parameters.keys() - known)[: FLAWS_MAX - len(flaws)]:
             text = f"there is no such parameter of {table.use}. {one_of(name, known)}"
             flaws.append(Flaw((*path, name), text))
         name = table.name or table.use

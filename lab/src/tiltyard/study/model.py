@@ -36,6 +36,8 @@ class SystemSpec(Frozen):
     """What each turn makes again, in words; empty: nothing that matters, or not known."""
     clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
     """The same for all systems of a study."""
+    variables: dict[str, str | tuple[str, ...]] = Field({}, exclude_if=lambda values: not values)
+    """What stands as ``{name}`` in the commands of programs: text, or the words of a list."""
 
 
 class WorkloadSpec(Frozen):

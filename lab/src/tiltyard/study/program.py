@@ -4,11 +4,23 @@ The engine's ``program`` workload starts, times and counts (see ``tiltyard workl
 what it captured is read by the lab, by the keys here.
 """
 
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
+from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import Frozen
+from tiltyard.study.placeholders import names_in
+from tiltyard.study.problems import Flaw, not_a, shown
+from tiltyard.study.wording import flaws_of
 
 BuiltIn = Literal[
     "time",
@@ -30,7 +42,9 @@ Printed = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 class MetricTable(Frozen):
     """One number of what a program prints: where it stands, its unit, and which way is better."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, validate_by_name=True, serialize_by_alias=True
+    )
 
     regex: Printed | None = Field(
         None, description="A regular expression; its first group is the number."
@@ -69,3 +83,86 @@ class MetricTable(Frozen):
 
 Metrics = dict[Printed, BuiltIn | MetricTable]
 """Name → what is measured of every execution, or where the program prints it."""
+
+PROGRAM: Final = "program"
+"""The engine's name of the workload that executes a program."""
+_OWN: Final = frozenset(("dir", "execution"))
+"""Placeholders that the engine fills in itself."""
+SERVICE: Final = "service"
+"""The setting of systems that have a server."""
+OF_SERVICE: Final = ("service_dir", "port", "socket", "secret")
+"""What such a system tells its programs, new in each turn."""
+
+Variable = str | tuple[str, ...]
+"""A value of a system that stands in commands: text, or the words of a list."""
+
+
+class Readings(Frozen):
+    """What is read of what a program prints."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    read: Printed | None = Field(
+        None, description='The reader of what it prints, by name: "fio", "pgbench".'
+    )
+    metrics: Metrics = Field(
+        {}, description="Metrics by name: one that the engine measures, or where it is printed."
+    )
+
+    @classmethod
+    def split(cls, table: Mapping[str, JsonValue]) -> tuple[Self, dict[str, JsonValue]]:
+        """The keys of a program's table that are about reading, and those that the engine takes.
+
+        Raises:
+            pydantic.ValidationError: if the former are not right.
+        """
+        own = {key: value for key, value in table.items() if key in cls.model_fields}
+        rest = {key: value for key, value in table.items() if key not in cls.model_fields}
+        return cls.model_validate(own), rest
+
+
+def is_program(use: str) -> bool:
+    """Whether a workload is a program, whose commands may have values of the systems."""
+    return use == PROGRAM
+
+
+def program_of(use: str, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
+    """The table of a program workload, as one would type it; ``None`` for any other workload.
+
+    Args:
+        use: name of the workload.
+        parameters: as the study has them.
+    """
+    return dict(parameters) if is_program(use) else None
+
+
+def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator[Flaw]:
+    """What is wrong with what a program's table says of reading.
+
+    Args:
+        table: as it is typed.
+        path: where it stands.
+    """
+    metrics = table.get("metrics", {})
+    if not isinstance(metrics, dict):
+        yield Flaw((*path, "metrics"), f"{shown(metrics)} is not a table {{ name = … }}")
+        return
+    built_in = get_args(BuiltIn)
+    for name, value in metrics.items():
+        key = (*path, "metrics", name)
+        if isinstance(value, str) and value not in built_in:
+            yield Flaw(key, not_a(value, "metric of the engine", built_in))
+        elif not isinstance(value, str):
+            try:
+                MetricTable.model_validate(value)
+            except ValidationError as error:
+                for flaw in flaws_of(error, MetricTable):
+                    yield Flaw((*key, *flaw.path), flaw.text)
+    if not isinstance(read := table.get("read", ""), str):
+        yield Flaw((*path, "read"), f"{shown(read)} is not text. Text stands in quotes")
+
+
+def placeholders(table: Mapping[str, JsonValue]) -> set[str]:
+    """Names of the values of a system that stand in the table of a program, as ``{name}``."""
+    executed = [value for key, value in table.items() if key not in Readings.model_fields]
+    return set(names_in(executed)) - _OWN

@@ -14,6 +14,7 @@ from pydantic_core import core_schema
 
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import Kind
+from tiltyard.study.program import PROGRAM, Readings, is_program
 from tiltyard.wire import Card, Catalogue
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -44,6 +45,8 @@ def study_schema(catalogue: Catalogue, kinds: Sequence[Kind]) -> Json:
     definitions["bundle"] = _bundle(systems["properties"])
     # Both tables that took any value are closed now; nothing refers to this any more.
     del definitions["JsonValue"]
+    if programs := [card.name for card in catalogue.workloads if is_program(card.name)]:
+        schema |= _opened_for(programs, schema, systems, definitions)
     workload = definitions.pop("WorkloadTable")
     schema["properties"]["workload"]["items"] = {
         "oneOf": [_workload(card, workload, definitions) for card in catalogue.workloads]
@@ -115,10 +118,48 @@ def _bundle(settings: Json) -> Json:
     }
 
 
+def _opened_for(programs: list[str], schema: Json, systems: Json, definitions: Json) -> Json:
+    """With a program among the workloads, levels and ``[systems]`` may set further keys.
+
+    They are opened, and closed again for studies without a program.
+
+    Returns:
+        Keys to add to the schema.
+    """
+    factors, bundle = schema["properties"]["factors"], definitions["bundle"]
+    names = {"propertyNames": {"enum": [*systems["properties"]]}}
+    definitions["variable"] = {
+        "description": "Stands as {name} in the commands of programs.",
+        "anyOf": [
+            {"type": ["string", "number"]},
+            {"type": "array", "items": {"type": ["string", "number"]}},
+        ],
+    }
+    variable = {"$ref": "#/$defs/variable"}
+    systems["additionalProperties"] = variable
+    bundle["additionalProperties"]["additionalProperties"] = variable
+    factors["additionalProperties"] = {"anyOf": [{"$ref": "#/$defs/bundle"}, _levels(variable)]}
+    closed = {
+        "systems": names,
+        "factors": {
+            "properties": dict.fromkeys(factors["properties"], True),
+            "additionalProperties": {"type": "object", "additionalProperties": names},
+        },
+    }
+    uses_one = {"properties": {"use": {"enum": programs}}, "required": ["use"]}
+    return {
+        "if": {"properties": {"workload": {"contains": uses_one}}, "required": ["workload"]},
+        "else": {"properties": closed},
+    }
+
+
 def _workload(card: Card, table: Json, definitions: Json) -> Json:
     """One ``[[workload]]`` that uses this workload of the engine."""
     own: Json = table["properties"]
     parameters = _embedded(card.parameters, card.name, definitions)
+    if card.name == PROGRAM:
+        read = Readings.model_json_schema(schema_generator=_TomlSchema)
+        own = own | _embedded(read, "readings", definitions)["properties"]
     return {
         "title": card.name,
         "description": card.about,

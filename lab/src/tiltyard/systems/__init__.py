@@ -6,6 +6,7 @@ A kind of system is one file and one line in :data:`KINDS`.
 from tiltyard.systems import (
     block_device,
     directory,
+    host,
     hosts,
     loop_image,
     loopback,
@@ -32,6 +33,7 @@ KINDS: tuple[AnyKind, ...] = (
     loopback.KIND,
     hosts.KIND,
     remote.KIND,
+    host.KIND,
 )
 """In the order in which help shows them; where settings fit several, the first one is meant."""
 

@@ -45,6 +45,9 @@ AccessKind = Literal["in-cache", "out-of-cache", "direct", "as-found"]
 
 AccessVerdict = Literal["confirmed", "contradicted", "unverified"]
 
+HeldBy = Literal["cgroup2", "cgroup1", "subreaper"]
+"""What holds a program together with all that it starts."""
+
 TargetKind = Literal["directory", "far"]
 """What a workload works on; see [`crate::Target`]."""
 
@@ -199,7 +202,8 @@ class Execution(Message):
     number: int
     """Number among those of its step, from 1."""
     elapsed_s: float
-    """Seconds from the start of the command to its end."""
+    """Seconds from the start of the command to its end, less the start of the shell where it is a
+    line for one; so are both CPU times."""
     user_s: float
     system_s: float
     peak_memory_bytes: int
@@ -219,6 +223,8 @@ class Execution(Message):
     """Exit code; absent where a signal ended the command."""
     signal: str | None = None
     """Name of the signal that ended it: SIGSEGV."""
+    padding_bytes: int = 0
+    """Bytes that were added to its environment, so that its memory lies elsewhere."""
     files: dict[str, str] = {}
     """Files that it wrote and that were asked for: path → SHA-256 (hex), see [`Output`]."""
 
@@ -320,6 +326,23 @@ class Network(Message):
     far: Side
 
 
+class Programs(Message):
+    """How the programs of a trial were started and held."""
+
+    held_by: HeldBy
+    environment: dict[str, str]
+    """Their environment, without the padding."""
+    cpus: list[int]
+    randomize_va_space: int | None = None
+    """`/proc/sys/kernel/randomize_va_space`: 0 where the kernel puts all programs at the same
+    addresses."""
+    shell_s: float | None = None
+    """Start of an empty shell, in seconds; subtracted from each execution."""
+    variation: float | None = None
+    """Coefficient of variation of the last executions before the measured ones, where a steady
+    state was waited for."""
+
+
 class Device(Message):
     """`Device` of the wire."""
 
@@ -378,6 +401,7 @@ class End(Message):
     """Exact counts of the workload's own kind (PostMark: files created, read, …)."""
     access: Access | None = None
     network: Network | None = None
+    programs: Programs | None = None
 
 
 class HelloEvent(Message):

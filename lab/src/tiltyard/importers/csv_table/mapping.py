@@ -5,43 +5,15 @@ import tomllib
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from tiltyard.errors import UsageError
 from tiltyard.importers.gather import contents
-from tiltyard.importers.quantities import (
-    BITS_S,
-    BYTES_S,
-    GBIT_S,
-    KBIT_S,
-    MBIT_S,
-    MICROSECONDS,
-    MILLISECONDS,
-    NANOSECONDS,
-    PER_S,
-    PERCENT,
-    SECONDS,
-    Unit,
-)
+from tiltyard.importers.quantities import Unit, unit_named
 from tiltyard.study.model import Frozen
 from tiltyard.units import SIZE_UNITS
-
-_RATES: Final = tuple(
-    Unit(f"{prefix}/s", "B/s", Fraction(factor))
-    for prefix, factor in (
-        ("kB", 10**3), ("MB", 10**6), ("GB", 10**9), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30),
-    )
-)  # fmt: skip
-UNITS: Final = {
-    unit.name: unit
-    for unit in (
-        BYTES_S, *_RATES, BITS_S, KBIT_S, MBIT_S, GBIT_S, SECONDS, MILLISECONDS, MICROSECONDS,
-        NANOSECONDS, PER_S, PERCENT,
-    )
-} | {"us": MICROSECONDS, "1/s": PER_S}  # fmt: skip
-"""Units that are known; decimal prefixes are decimal. Any other is kept as it is given."""
 
 
 class Column(Frozen):
@@ -137,7 +109,7 @@ class Mapping(Frozen):
 
 def unit_of(name: str) -> Unit:
     """A unit by name; one that is not known is its own base unit."""
-    return UNITS.get(name) or Unit(name, name, Fraction(1))
+    return unit_named(name) or Unit(name, name, Fraction(1))
 
 
 def read_mapping(path: Path) -> Mapping:

@@ -82,4 +82,7 @@ IMPORTER: Final = Importer(
     cut_off="refused, as it is no JSON then",
     recognises=lambda head: '"fio version"' in head or bool(FOR_PEOPLE.search(head[:4096])),
     read=read,
+    metrics=METRICS,
+    grid=("job",),
+    timed=tuple(one.name for one in METRICS if one.unit == "s"),
 )

@@ -8,13 +8,22 @@ a microsecond are printed so.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tiltyard.collected.model import CollectedMetric
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
 from tiltyard.importers.iozone.columns import METRICS
 from tiltyard.importers.iozone.matrices import cpu_shares, matrices
 from tiltyard.importers.iozone.session import BEGINS, Session
 from tiltyard.importers.iozone.single import rows
 from tiltyard.importers.iozone.throughput import child_metrics, children
-from tiltyard.importers.quantities import PERCENT, metric
+from tiltyard.importers.quantities import (
+    KIB_S,
+    MICROSECONDS,
+    PER_S,
+    PERCENT,
+    Unit,
+    all_units,
+    metric,
+)
 from tiltyard.importers.reading import executions, lines_of
 
 COMPLETE: Final = "iozone test complete."
@@ -38,8 +47,7 @@ def _workloads(session: Session) -> Iterator[tuple[ImportedWorkload, list[str]]]
         yield _workload(session, "iozone", ("file", "record"), single), [*limits, *zeros]
     several, warnings = children(session)
     if several:
-        grid = ("children", "file", "record")
-        yield _workload(session, "iozone throughput", grid, several), [*limits, *warnings]
+        yield _workload(session, "iozone throughput", _SEVERAL, several), [*limits, *warnings]
 
 
 def _measured(session: Session) -> tuple[list[Measured], list[str]]:
@@ -71,24 +79,27 @@ def _measured(session: Session) -> tuple[list[Measured], list[str]]:
 def _workload(
     session: Session, name: str, grid: tuple[str, ...], measured: Sequence[Measured]
 ) -> ImportedWorkload:
-    unit, decimals = session.unit, 2 if "children" in grid else 0
-    plain = [
-        metric(one, unit, decimals, direction="higher" if unit.base != "s" else "lower")
-        for one in METRICS
-    ]
-    also = [
-        metric(f"{one}_cpu", PERCENT, 2, label=f"{one.replace('_', ' ')} CPU", headline=False)
-        for one in (*METRICS, "mixed")
-    ]
     return ImportedWorkload(
         name=f"{name}, {', '.join(session.modes)}" if session.modes else name,
         use=name,
         lineage=f"IOzone {session.version}" if session.version else "",
-        metrics=(*plain, *(child_metrics(unit) if "children" in grid else ()), *also),
+        metrics=tuple(_metrics(session.unit, grid)),
         measured=tuple(measured),
         commands=(session.command,) if session.command else (),
         grid=grid,
     )
+
+
+def _metrics(unit: Unit, grid: Sequence[str]) -> Iterator[CollectedMetric]:
+    """All that IOzone prints in one unit."""
+    decimals = 2 if "children" in grid else 0
+    for one in METRICS:
+        yield metric(one, unit, decimals)
+    if "children" in grid:
+        yield from child_metrics(unit)
+    for one in (*METRICS, "mixed"):
+        label = f"{one.replace('_', ' ')} CPU"
+        yield metric(f"{one}_cpu", PERCENT, 2, label=label, headline=False)
 
 
 def _limits(session: Session) -> Iterator[str]:
@@ -111,6 +122,7 @@ def _limits(session: Session) -> Iterator[str]:
             )
 
 
+_SEVERAL: Final = ("children", "file", "record")
 IMPORTER: Final = Importer(
     name="iozone",
     about="the text of IOzone 3.3 to 3.5 and of our engine: tables in KB/s, operations or µs, "
@@ -125,4 +137,6 @@ IMPORTER: Final = Importer(
         or ('"Writer report"' in head and "Excel" in head)
     ),
     read=read,
+    metrics=all_units(tuple(_metrics(unit, _SEVERAL)) for unit in (KIB_S, PER_S, MICROSECONDS)),
+    grid=_SEVERAL,
 )

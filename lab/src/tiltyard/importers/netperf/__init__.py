@@ -10,8 +10,9 @@ from typing import Final
 
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
 from tiltyard.importers.netperf.classic import tables
-from tiltyard.importers.netperf.figures import Outcome, metrics
+from tiltyard.importers.netperf.figures import US_PER_KB, Outcome, metrics, printed_in
 from tiltyard.importers.netperf.omni import SELECTORS, csv_outcomes, json_outcomes, keyval_outcomes
+from tiltyard.importers.quantities import MBIT_S, MICROSECONDS, PER_S, all_units
 from tiltyard.importers.reading import Line, head_of, lines_of
 
 _CONFIDENCE: Final = re.compile(r"!!! Confidence intervals: Throughput\s*: +([\d.]+)%")
@@ -98,4 +99,10 @@ IMPORTER: Final = Importer(
     cut_off="a table that is not whole is refused",
     recognises=_recognises,
     read=read,
+    metrics=all_units(
+        printed_in(rate, demand).values()
+        for rate, demand in ((MBIT_S, US_PER_KB), (PER_S, MICROSECONDS))
+    ),
+    grid=("message", "request", "response", "burst", "send_buffer", "receive_buffer"),
+    timed=("latency",),
 )

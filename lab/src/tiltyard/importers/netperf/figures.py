@@ -77,11 +77,16 @@ def rate_unit(text: str) -> Unit | None:
 
 def metrics(outcome: Outcome) -> tuple[CollectedMetric, ...]:
     """The metrics of an execution."""
-    rate, demand = outcome.rate, outcome.demand
     label = "throughput received" if outcome.test.startswith("UDP_STREAM") else "throughput"
-    own = {
+    own = printed_in(outcome.rate, outcome.demand, label)
+    return tuple(own[name] for name in own if name in outcome.values)
+
+
+def printed_in(rate: Unit, demand: Unit, label: str = "throughput") -> dict[str, CollectedMetric]:
+    """All metrics by name, with their units."""
+    return {
         "throughput": metric("throughput", rate, 2, label=label),
-        "transactions": metric("transactions", rate, 2),
+        "transactions": metric("transactions", PER_S, 2),
         "throughput_sent": metric("throughput_sent", rate, 2, headline=False),
         "latency": metric("latency", MICROSECONDS, 3, headline=False),
         "cpu_near": metric("cpu_near", PERCENT, 2, label="CPU in use, near end", headline=False),
@@ -93,4 +98,3 @@ def metrics(outcome: Outcome) -> tuple[CollectedMetric, ...]:
             "service_demand_far", demand, 3, label="service demand, far end", headline=False
         ),
     }
-    return tuple(own[name] for name in own if name in outcome.values)

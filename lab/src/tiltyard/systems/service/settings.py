@@ -10,11 +10,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 
 from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import shown
+from tiltyard.study.program import OF_SERVICE
 from tiltyard.systems.brought import Brought
 from tiltyard.systems.kind import KindSettings, SystemSettings
 
-VALUES: Final = ("service_dir", "port", "socket", "secret")
-"""What a service and the programs that load it are told, new in each turn."""
 _DIR: Final = "dir"
 """In its own texts its directory is called so as well."""
 
@@ -137,7 +136,7 @@ class ServiceSettings(KindSettings):
     @model_validator(mode="after")
     def _known_names(self) -> "ServiceSettings":
         """What a text names is there, and it can be seen that it serves."""
-        known = (_DIR, *VALUES)
+        known = (_DIR, *OF_SERVICE)
         unknown = next((name for name in self.names if name not in known), None)
         if unknown is not None:
             raise ValueError(

@@ -1,0 +1,298 @@
+//! One execution of one command: started, watched until it ends, and nothing of it left.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
+
+use kit::{clock, stop};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::pipe::PipeFlags;
+use wire::Output;
+
+use crate::group::{self, Group};
+use crate::output::{Capture, Taken};
+use crate::reap::{self, Ended, Used};
+use crate::room::Room;
+use crate::spawn::{NotStarted, Recipe, Spawner, Started};
+
+/// How long a look at the flag that asks for a stop may be put off.
+const LOOK_NS: u64 = 100_000_000;
+/// What a command leaves running has this long to end by itself, untimed.
+const GRACE_NS: u64 = 250_000_000;
+/// What was killed is waited for this long: a process may hang in the kernel.
+const KILLED_NS: u64 = 20_000_000_000;
+const PAUSE: Duration = Duration::from_micros(500);
+const PIPE_BYTES: usize = 1 << 20;
+
+/// What holds programs and watches them.
+pub struct Executor {
+    pub group: Group,
+    /// Processes that are to stay: servers.
+    pub staying: Vec<libc::pid_t>,
+    spawner: Spawner,
+    chunk: Box<[u8]>,
+}
+
+/// Bounds of one execution.
+pub struct Bounds<'a> {
+    pub timeout_ns: u64,
+    pub keep_bytes: u64,
+    pub flood_bytes: u64,
+    pub room: &'a Room,
+    /// Whether a wish to stop ends it.
+    pub heeds_stop: bool,
+}
+
+/// What ended an execution before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cut {
+    Stop,
+    Timeout,
+    Flood,
+    Full(String),
+}
+
+/// An execution that has ended, with all that it started.
+pub struct Executed {
+    pub elapsed_ns: u64,
+    pub ended: Ended,
+    pub used: Used,
+    pub cut: Option<Cut>,
+    /// What it left running, by name; it was ended.
+    pub left: Vec<String>,
+    pub outputs: [Output; 2],
+    /// Last lines of standard error, for a message.
+    pub said: String,
+}
+
+impl Executor {
+    /// # Errors
+    /// There is no memory.
+    pub fn new(group: Group) -> io::Result<Self> {
+        reap::become_subreaper(true);
+        Ok(Self {
+            group,
+            staying: Vec::new(),
+            spawner: Spawner::new()?,
+            chunk: crate::output::chunk(),
+        })
+    }
+
+    /// Executes a command.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn execute(&mut self, recipe: &Recipe, bounds: &Bounds) -> Result<Executed, NotStarted> {
+        let pipes = Pipes::new()?;
+        let mut captures = [0; 2].map(|_| Capture::new(bounds.keep_bytes));
+        let cpu_before = self.group.cpu();
+        let into = self.group.way_in();
+        let started = self.spawner.spawn(recipe, pipes.writers(), into)?;
+        let mut readers = pipes.into_readers();
+        let (ended_ns, cut) = self.watch(&started, &mut readers, &mut captures, bounds);
+        let mut used = Used::default();
+        let ended = match reap::reap(started.pid) {
+            Ok((ended, own)) => {
+                used = own;
+                ended
+            }
+            // It hangs in the kernel, where no signal reaches it.
+            Err(_) => Ended::Signal {
+                number: libc::SIGKILL,
+                dumped: false,
+            },
+        };
+        let left = self.clear(&mut readers, &mut captures, &mut used);
+        if let (Some(before), Some(now)) = (cpu_before, self.group.cpu()) {
+            let (user_s, system_s) = (now.user_s - before.user_s, now.system_s - before.system_s);
+            // More than its processes say: some were never waited for.
+            if user_s + system_s > 1.02 * (used.user_s + used.system_s) + 1e-3 {
+                (used.user_s, used.system_s) = (user_s, system_s);
+            }
+        }
+        let said = captures[1].last_lines(3);
+        Ok(Executed {
+            elapsed_ns: ended_ns.saturating_sub(started.started_ns).max(1),
+            ended,
+            used,
+            cut,
+            left,
+            outputs: captures.map(Capture::finish),
+            said,
+        })
+    }
+
+    /// Waits for its end, reading what it prints.
+    fn watch(
+        &mut self,
+        started: &Started,
+        readers: &mut [Option<File>; 2],
+        captures: &mut [Capture; 2],
+        bounds: &Bounds,
+    ) -> (u64, Option<Cut>) {
+        let deadline_ns = started.started_ns.saturating_add(bounds.timeout_ns);
+        let mut look_ns = started.started_ns + LOOK_NS;
+        let mut cut = None;
+        loop {
+            let now_ns = clock::now_ns();
+            let wake_ns = match cut {
+                None => look_ns.min(deadline_ns),
+                Some(_) => now_ns + LOOK_NS,
+            };
+            let has_ended = wait(started, readers, wake_ns.saturating_sub(now_ns));
+            let now_ns = clock::now_ns();
+            if has_ended || (cut.is_some() && now_ns > deadline_ns.saturating_add(KILLED_NS)) {
+                return (now_ns, cut);
+            }
+            self.read(readers, captures);
+            if cut.is_some() {
+                continue;
+            }
+            let printed_bytes: u64 = captures.iter().map(Capture::bytes).sum();
+            cut = if printed_bytes > bounds.flood_bytes {
+                Some(Cut::Flood)
+            } else if bounds.heeds_stop && stop::requested() {
+                Some(Cut::Stop)
+            } else if now_ns >= deadline_ns {
+                Some(Cut::Timeout)
+            } else if now_ns >= look_ns {
+                match bounds.room.look() {
+                    Ok(pause_ns) => {
+                        look_ns = now_ns + pause_ns;
+                        None
+                    }
+                    Err(path) => Some(Cut::Full(path.display().to_string())),
+                }
+            } else {
+                None
+            };
+            if cut.is_some() {
+                self.kill();
+            }
+        }
+    }
+
+    /// One read of each output that has something.
+    fn read(&mut self, readers: &mut [Option<File>; 2], captures: &mut [Capture; 2]) -> bool {
+        let mut has_read = false;
+        for (reader, capture) in readers.iter_mut().zip(captures) {
+            let Some(open) = reader else { continue };
+            match capture.take(open, &mut self.chunk) {
+                Ok(Taken::Some) => has_read = true,
+                Ok(Taken::NothingNow) => {}
+                Ok(Taken::End) | Err(_) => *reader = None,
+            }
+        }
+        has_read
+    }
+
+    /// Waits for what the command left, ends it after a while, and reads the rest of its output.
+    /// Gives the names of what had to be ended.
+    fn clear(
+        &mut self,
+        readers: &mut [Option<File>; 2],
+        captures: &mut [Capture; 2],
+        used: &mut Used,
+    ) -> Vec<String> {
+        let began_ns = clock::now_ns();
+        let mut left = Vec::new();
+        loop {
+            while self.read(readers, captures) {}
+            self.reap_orphans(used);
+            let running = self.running();
+            if running.is_empty() {
+                while self.read(readers, captures) {}
+                self.reap_orphans(used);
+                return left;
+            }
+            let waited_ns = clock::now_ns() - began_ns;
+            if waited_ns > KILLED_NS {
+                return left;
+            }
+            if waited_ns > GRACE_NS {
+                if left.is_empty() {
+                    left = running.into_iter().map(group::name_of).collect();
+                }
+                self.kill();
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    fn reap_orphans(&mut self, used: &mut Used) {
+        while let Some(pid) = reap::next_ended() {
+            match reap::reap(pid) {
+                Ok(_) if self.staying.contains(&pid) => self.staying.retain(|&one| one != pid),
+                Ok((_, orphan)) => used.add(&orphan),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// What commands have running now.
+    fn running(&mut self) -> Vec<libc::pid_t> {
+        let in_group = self.group.processes();
+        in_group.unwrap_or_else(|| reap::descendants(&self.staying))
+    }
+
+    /// Ends all that commands have running.
+    fn kill(&mut self) {
+        match self.group.kind() {
+            group::Kind::Subreaper => self.running().into_iter().for_each(group::kill_process),
+            _ => self.group.kill(),
+        }
+    }
+}
+
+impl Drop for Executor {
+    fn drop(&mut self) {
+        self.kill();
+        self.reap_orphans(&mut Used::default());
+        reap::become_subreaper(false);
+    }
+}
+
+/// Waits until the process has ended (whether it has), has printed, or the time is over.
+fn wait(started: &Started, readers: &[Option<File>; 2], pause_ns: u64) -> bool {
+    let mut polled = vec![PollFd::new(&started.pidfd, PollFlags::IN)];
+    let open = readers.iter().flatten();
+    polled.extend(open.map(|reader| PollFd::new(reader, PollFlags::IN)));
+    let pause = Timespec {
+        tv_sec: (pause_ns / 1_000_000_000) as i64,
+        tv_nsec: (pause_ns % 1_000_000_000) as _,
+    };
+    let ready = rustix::event::poll(&mut polled, Some(&pause));
+    // A signal is an occasion to look.
+    ready.is_ok() && !polled[0].revents().is_empty()
+}
+
+/// Two pipes: for standard output and standard error.
+pub struct Pipes([(OwnedFd, OwnedFd); 2]);
+
+impl Pipes {
+    /// # Errors
+    /// There are no more descriptors.
+    pub fn new() -> io::Result<Self> {
+        let pipe = || -> io::Result<_> {
+            let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+            rustix::io::ioctl_fionbio(&reader, true)?;
+            // A larger pipe wakes us less often; beyond the user's limit it stays as it is.
+            // SAFETY: no memory is passed.
+            unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES) };
+            Ok((reader, writer))
+        };
+        Ok(Self([pipe()?, pipe()?]))
+    }
+
+    /// The ends that a program writes to.
+    pub fn writers(&self) -> [std::os::fd::BorrowedFd<'_>; 2] {
+        [self.0[0].1.as_fd(), self.0[1].1.as_fd()]
+    }
+
+    /// The ends to read from; the others are closed.
+    pub fn into_readers(self) -> [Option<File>; 2] {
+        self.0.map(|(reader, _)| Some(File::from(reader)))
+    }
+}

@@ -1,0 +1,241 @@
+//! What a program prints: all of it is hashed, and as much kept as is wanted.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use sha2::{Digest, Sha256};
+use wire::Output;
+
+/// Bytes of the end that messages quote from.
+const TAIL_BYTES: usize = 2_048;
+const CHUNK_BYTES: usize = 64 << 10;
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// What one read gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    Some,
+    NothingNow,
+    End,
+}
+
+/// One output, growing. What is kept is hashed when it is complete, not while a program runs.
+pub struct Capture {
+    kept: Vec<u8>,
+    keep_bytes: usize,
+    bytes: u64,
+    tail: Vec<u8>,
+    hasher: Option<Sha256>,
+}
+
+impl Capture {
+    /// Of nothing so far; keeps `keep_bytes`.
+    pub fn new(keep_bytes: u64) -> Self {
+        Self {
+            kept: Vec::new(),
+            keep_bytes: keep_bytes as usize,
+            bytes: 0,
+            tail: Vec::new(),
+            hasher: None,
+        }
+    }
+
+    /// Bytes so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether `text` stands in what was kept.
+    pub fn has(&self, text: &str) -> bool {
+        let text = text.as_bytes();
+        self.kept
+            .windows(text.len().max(1))
+            .any(|part| part == text)
+    }
+
+    /// Adds what was printed.
+    pub fn add(&mut self, printed: &[u8]) {
+        self.bytes += printed.len() as u64;
+        let room = self.keep_bytes - self.kept.len();
+        if printed.len() <= room && self.hasher.is_none() {
+            self.kept.extend_from_slice(printed);
+            return;
+        }
+        let kept = &self.kept;
+        let hasher = self
+            .hasher
+            .get_or_insert_with(|| Sha256::new_with_prefix(kept));
+        hasher.update(printed);
+        self.kept
+            .extend_from_slice(&printed[..room.min(printed.len())]);
+        self.tail.extend_from_slice(printed);
+        let surplus = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..surplus);
+    }
+
+    /// Reads once.
+    ///
+    /// # Errors
+    /// Those of read(2).
+    pub fn take(&mut self, mut from: impl Read, chunk: &mut [u8]) -> io::Result<Taken> {
+        match from.read(chunk) {
+            Ok(0) => Ok(Taken::End),
+            Ok(count) => {
+                self.add(&chunk[..count]);
+                Ok(Taken::Some)
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted => Ok(Taken::Some),
+                io::ErrorKind::WouldBlock => Ok(Taken::NothingNow),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// The last lines, at most `count`, for a message.
+    pub fn last_lines(&self, count: usize) -> String {
+        let end = match self.tail.is_empty() {
+            true => &self.kept[self.kept.len().saturating_sub(TAIL_BYTES)..],
+            false => &self.tail[..],
+        };
+        let text = String::from_utf8_lossy(end);
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        let last = &lines[lines.len().saturating_sub(count)..];
+        let printable = |letter: char| if letter.is_control() { ' ' } else { letter };
+        last.join(" | ").chars().map(printable).collect()
+    }
+
+    /// All of it.
+    pub fn finish(self) -> Output {
+        let hasher = self
+            .hasher
+            .unwrap_or_else(|| Sha256::new_with_prefix(&self.kept));
+        let truncated = self.bytes > self.kept.len() as u64;
+        let (text, base64) = match as_text(self.kept, truncated) {
+            Ok(text) => (Some(text), None),
+            Err(bytes) => (None, Some(in_base64(&bytes))),
+        };
+        Output {
+            sha256: in_hex(&hasher.finalize()),
+            bytes: self.bytes,
+            text,
+            base64,
+            truncated,
+        }
+    }
+}
+
+/// A file that a program wrote.
+///
+/// # Errors
+/// It is no regular file, or cannot be read.
+pub fn of_file(path: &Path, keep_bytes: u64) -> io::Result<Output> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut capture = Capture::new(keep_bytes);
+    let mut chunk = chunk();
+    while capture.take(&file, &mut chunk)? == Taken::Some {}
+    Ok(capture.finish())
+}
+
+/// A buffer to read into.
+pub fn chunk() -> Box<[u8]> {
+    vec![0; CHUNK_BYTES].into()
+}
+
+/// A cut may go through a letter; what is before it is text all the same.
+fn as_text(kept: Vec<u8>, truncated: bool) -> Result<String, Vec<u8>> {
+    String::from_utf8(kept).or_else(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let is_cut = truncated && error.utf8_error().error_len().is_none();
+        let mut bytes = error.into_bytes();
+        if is_cut {
+            bytes.truncate(good);
+        }
+        String::from_utf8(bytes).map_err(|error| error.into_bytes())
+    })
+}
+
+fn in_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// RFC 4648, with padding.
+fn in_base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            text.push(match place <= group.len() {
+                true => char::from(BASE64[(bits >> (18 - 6 * place)) as usize & 63]),
+                false => '=',
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured(keep_bytes: u64, parts: &[&[u8]]) -> Output {
+        let mut capture = Capture::new(keep_bytes);
+        parts.iter().for_each(|part| capture.add(part));
+        capture.finish()
+    }
+
+    #[test]
+    fn all_is_hashed_and_the_beginning_kept() {
+        // printf 'hello world' | sha256sum
+        let hash = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
+        for keep_bytes in [0, 3, 5, 6, 11, 99] {
+            let output = captured(keep_bytes, &[b"hello ", b"world"]);
+            assert_eq!((output.sha256.as_str(), output.bytes), (hash, 11));
+            let kept = &"hello world"[..11.min(keep_bytes as usize)];
+            assert_eq!(output.text.as_deref(), Some(kept));
+            assert_eq!(output.truncated, keep_bytes < 11);
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_given_in_base64() {
+        // printf '\377\376\0' | base64
+        for (bytes, base64) in [
+            (&b"\xff"[..], "/w=="),
+            (b"\xff\xfe", "//4="),
+            (b"\xff\xfe\0", "//4A"),
+            (b"\xff\xfe\0a", "//4AYQ=="),
+        ] {
+            let output = captured(9, &[bytes]);
+            assert_eq!(
+                (output.text, output.base64.as_deref()),
+                (None, Some(base64))
+            );
+        }
+        let cut = captured(4, &["aéü".as_bytes()]);
+        assert_eq!(cut.text.as_deref(), Some("aé"), "a cut is no garbage");
+        assert!(captured(9, &[b"a\xc3"]).base64.is_some());
+    }
+
+    #[test]
+    fn messages_quote_the_end() {
+        let mut capture = Capture::new(10);
+        for number in 0..5_000 {
+            capture.add(format!("line {number}\n\n").as_bytes());
+        }
+        assert_eq!(capture.last_lines(2), "line 4998 | line 4999");
+        let mut short = Capture::new(100);
+        short.add(b"a\x1b[31m\nb");
+        assert_eq!(short.last_lines(9), "a [31m | b");
+    }
+}

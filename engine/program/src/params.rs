@@ -1,0 +1,273 @@
+//! Parameters.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use kit::failure::bad_parameter;
+use kit::Size;
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use wire::Failure;
+
+const SECONDS_MAX: f64 = 1e6;
+const WORDS_MAX: usize = 4_096;
+
+kit::parameters! {
+    /// Parameters of the workload "program".
+    pub struct Params {
+        /// The program and its arguments, one word each; no shell reads them. `{dir}` is the
+        /// trial's directory on the system, `{execution}` the number of the execution, `{name}` a
+        /// variable of the system; `{{name}}` stands for `{name}`, other braces for themselves.
+        #[schemars(extend("brings" = "starts"))]
+        pub command: Vec<String> = Vec::new(), up to WORDS_MAX;
+        /// Whether commands are lines for `/bin/sh -c`; the start of an empty one is measured and
+        /// subtracted.
+        pub shell: bool = false;
+        /// Working directory, an absolute path; by default the trial's own directory.
+        #[serde(rename = "where")]
+        #[schemars(extend("path" = "study"))]
+        pub place: Option<String> = None;
+        /// Variables of the environment, which else has PATH, HOME, USER, LANG=C.UTF-8 and
+        /// TMPDIR, the trial's directory.
+        pub env: BTreeMap<String, String> = BTreeMap::new();
+        /// Names of variables that are passed on from the environment of the engine.
+        pub pass: Vec<String> = Vec::new(), up to WORDS_MAX;
+        /// File that standard input is read from; by default it is empty.
+        #[schemars(extend("path" = "study"))]
+        pub stdin: Option<String> = None;
+        /// Seconds after which a command is ended and the trial has failed.
+        pub timeout: f64 = 3600.0, in 0.001..=SECONDS_MAX;
+        /// User that commands run as; by default the one who runs the engine.
+        pub user: Option<String> = None;
+        /// CPUs that commands may use; by default those that the trial is placed on, else all.
+        pub cpus: Vec<u32> = Vec::new(), up to WORDS_MAX;
+        /// NUMA node whose memory commands take while there is some.
+        pub numa: Option<u32> = None;
+        /// Executed once before the first execution, untimed: a command, or a list of them.
+        #[schemars(extend("brings" = "starts"))]
+        pub setup: Commands = Commands::default();
+        /// Executed before each execution, untimed.
+        #[schemars(extend("brings" = "starts"))]
+        pub prepare: Commands = Commands::default();
+        /// Executed after each execution, untimed.
+        #[schemars(extend("brings" = "starts"))]
+        pub conclude: Commands = Commands::default();
+        /// Executed once at the end, untimed, also after a failure.
+        #[schemars(extend("brings" = "starts"))]
+        pub cleanup: Commands = Commands::default();
+        /// Servers: started after setup, ended before cleanup.
+        #[schemars(extend("brings" = "starts"))]
+        pub servers: Vec<Server> = Vec::new(), up to 64;
+        /// Executions that are measured.
+        #[schemars(extend("amount" = "count"))]
+        pub executions: u32 = 1, in 1..=1_000_000;
+        /// Seconds that the measured executions take together at least; there are more of them
+        /// until then.
+        pub at_least: f64 = 0.0, in 0.0..=SECONDS_MAX;
+        /// Executions that are thrown away before.
+        pub warmup: u32 = 0, in 0..=1_000_000;
+        /// Whether executions are thrown away until their times are steady.
+        pub steady: bool = false;
+        /// What is right; anything else is a failed trial.
+        pub expect: Expect = Expect::default();
+        /// Files that are captured after each execution, relative to the working directory.
+        pub files: Vec<String> = Vec::new(), up to 64;
+        /// Bytes of each output that are kept; all of it is hashed.
+        pub keep: Size = Size(1 << 20), within Size(0)..=Size(64 << 20);
+        /// Bytes of output at which a command is ended and the trial has failed.
+        pub flood: Size = Size(1 << 30), within Size(1)..=Size(1 << 40);
+        /// Whether the size of the environment differs between executions, so that the luck of
+        /// one layout of memory is not taken for speed.
+        pub layout: Layout = Layout::Varied;
+    }
+}
+
+/// Commands in order. Read from one command or a list of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Commands(pub Vec<Vec<String>>);
+
+impl<'de> Deserialize<'de> for Commands {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(
+            untagged,
+            expecting = "a command is a list of words, or a list of such lists"
+        )]
+        enum Written {
+            None([String; 0]),
+            One(Vec<String>),
+            Several(Vec<Vec<String>>),
+        }
+        Ok(Self(match Written::deserialize(deserializer)? {
+            Written::None(_) => Vec::new(),
+            Written::One(words) => vec![words],
+            Written::Several(commands) => commands,
+        }))
+    }
+}
+
+impl JsonSchema for Commands {
+    fn schema_name() -> Cow<'static, str> {
+        "Commands".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words = json_schema!({"type": "array", "items": {"type": "string"}});
+        json_schema!({
+            "description": "A command, which is a list of words, or a list of commands.",
+            "anyOf": [words, {"type": "array", "items": words}],
+        })
+    }
+}
+
+/// What is expected of each execution that is measured or thrown away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expect {
+    /// Exit codes that are right.
+    pub exit: Vec<u8>,
+    /// Whether all executions must print the same on standard output.
+    pub stdout: Same,
+}
+
+impl Default for Expect {
+    fn default() -> Self {
+        Self {
+            exit: vec![0],
+            stdout: Same::Any,
+        }
+    }
+}
+
+/// Whether outputs are compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Same {
+    /// They are not.
+    #[default]
+    Any,
+    /// They must be equal, byte for byte.
+    Same,
+}
+
+/// Whether the layout of memory is left as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// A variable TILTYARD_PADDING has another length in each execution.
+    Varied,
+    /// The environment is the same in all executions.
+    Fixed,
+}
+
+/// A server that commands use.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// The program and its arguments. It stays in the foreground.
+    pub command: Vec<String>,
+    /// How to see that it is ready; without, it is when it has started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Ready>,
+    /// Seconds until it must be ready, and until it must have ended.
+    #[serde(default = "server_timeout")]
+    #[schemars(range(min = 0.001, max = SECONDS_MAX))]
+    pub timeout: f64,
+    /// Signal that asks it to end.
+    #[serde(default = "server_stop")]
+    pub stop: String,
+}
+
+fn server_timeout() -> f64 {
+    60.0
+}
+
+fn server_stop() -> String {
+    "SIGTERM".to_owned()
+}
+
+/// What shows that a server is ready.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ready {
+    /// This command ends with exit code 0; it is repeated until then.
+    Command(Vec<String>),
+    /// This TCP port of 127.0.0.1 accepts a connection: "5432" or "{port}".
+    Port(String),
+    /// This path exists, relative to the working directory.
+    Path(String),
+    /// This text is printed, on standard output or standard error.
+    Stdout(String),
+}
+
+impl Params {
+    /// Looks at what ranges cannot say.
+    ///
+    /// # Errors
+    /// `BadJob`, naming the parameter.
+    pub fn check(&self) -> Result<(), Failure> {
+        let refuse = |parameter: &str, what: &str| {
+            let message = format!("parameter \"{parameter}\": {what}");
+            Err(bad_parameter(parameter, message))
+        };
+        for (parameter, commands) in self.commands() {
+            for words in commands {
+                if words.first().is_none_or(String::is_empty) {
+                    return refuse(
+                        parameter,
+                        "name the program, as in [\"sort\", \"-n\", \"file\"]",
+                    );
+                }
+                if words.iter().any(|word| word.contains('\0')) {
+                    return refuse(
+                        parameter,
+                        "a word with a NUL byte cannot be passed to a program",
+                    );
+                }
+            }
+        }
+        for name in self.env.keys().chain(&self.pass) {
+            let parameter = match self.env.contains_key(name) {
+                true => "env",
+                false => "pass",
+            };
+            if name.is_empty() || name.contains(['=', '\0']) {
+                return refuse(parameter, &format!("{name:?} is no name of a variable"));
+            }
+        }
+        if self.env.values().any(|value| value.contains('\0')) {
+            return refuse(
+                "env",
+                "a value with a NUL byte cannot be passed to a program",
+            );
+        }
+        if self.expect.exit.is_empty() {
+            return refuse("expect.exit", "no code is right; name one, as in [0]");
+        }
+        for server in &self.servers {
+            kit::limits::within("servers.timeout", server.timeout, 0.001..=SECONDS_MAX)?;
+            if crate::signals::number(&server.stop).is_none() {
+                let what = format!("{:?} is no signal; use SIGTERM, SIGINT, …", server.stop);
+                return refuse("servers.stop", &what);
+            }
+        }
+        Ok(())
+    }
+
+    /// All commands, with the names of their parameters.
+    pub fn commands(&self) -> [(&'static str, Vec<&[String]>); 6] {
+        fn each(commands: &Commands) -> Vec<&[String]> {
+            commands.0.iter().map(Vec::as_slice).collect()
+        }
+        let servers = self.servers.iter().map(|server| &server.command[..]);
+        [
+            ("command", vec![&self.command[..]]),
+            ("setup", each(&self.setup)),
+            ("prepare", each(&self.prepare)),
+            ("conclude", each(&self.conclude)),
+            ("cleanup", each(&self.cleanup)),
+            ("servers", servers.collect()),
+        ]
+    }
+}

@@ -1,0 +1,235 @@
+//! Looking at a job without executing anything of it.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use kit::failure::bad_parameter;
+use kit::{node, Trial};
+use serde_json::{Map, Value};
+use wire::{ConditionsWanted, Failure, Timing};
+
+use crate::account::Account;
+use crate::params::Params;
+use crate::words::{self, Values};
+use crate::{reason, run};
+
+/// Where programs are looked for when the engine has no PATH itself.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Names that the engine gives values to.
+const OWN_NAMES: [&str; 2] = ["dir", "execution"];
+/// What commands are given to with `shell`.
+pub const SHELL: &str = "/bin/sh";
+
+/// A trial with its parameters looked at.
+pub struct Planned {
+    pub params: Params,
+    pub directory: PathBuf,
+    pub variables: Values,
+    /// The environment, but for TMPDIR, the padding and what the study adds.
+    pub environment: BTreeMap<String, String>,
+    pub cpus: libc::cpu_set_t,
+    pub account: Option<Account>,
+}
+
+/// Reads the parameters and looks whether everything is there.
+///
+/// # Errors
+/// `BadJob` naming the parameter; `HostLacks` a program, or the right to become a user.
+pub fn plan(
+    parameters: &Map<String, Value>,
+    directory: &Path,
+    variables: &Values,
+    conditions: &ConditionsWanted,
+) -> Result<Box<dyn Trial>, Failure> {
+    let params: Params = kit::params::read(parameters)?;
+    params.check()?;
+    if let Some(name) = OWN_NAMES.iter().find(|name| variables.contains_key(**name)) {
+        let parameter = format!("target.variables.{name}");
+        let message = format!("job: {parameter}: {{{name}}} is the engine's own; use another name");
+        return Err(bad_parameter(&parameter, message));
+    }
+    let account = params.user.as_deref().map(Account::named).transpose()?;
+    let planned = Planned {
+        environment: base_environment(&params, account.as_ref()),
+        cpus: cpus(&params, conditions)?,
+        directory: directory.to_owned(),
+        variables: variables.clone(),
+        account,
+        params,
+    };
+    planned.check()?;
+    Ok(Box::new(planned))
+}
+
+impl Trial for Planned {
+    fn effective(&self) -> Map<String, Value> {
+        kit::params::effective(&self.params)
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Operation
+    }
+
+    fn run(self: Box<Self>, sink: &mut kit::EventSink) -> Result<(), Failure> {
+        run::run(&self, sink)
+    }
+}
+
+impl Planned {
+    /// What stands for placeholders, with `dir` for the trial's directory.
+    pub fn values(&self, dir: &Path, execution: u32) -> Values {
+        let mut values = self.variables.clone();
+        values.insert("dir".to_owned(), dir.display().to_string());
+        values.insert("execution".to_owned(), execution.to_string());
+        values
+    }
+
+    /// Directories in which programs are looked for.
+    pub fn path(&self) -> &str {
+        let own = self.params.env.get("PATH");
+        own.unwrap_or(&self.environment["PATH"])
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let params = &self.params;
+        let values = self.values(&self.directory, 1);
+        let texts = params.commands().into_iter().flat_map(|(name, commands)| {
+            let words = commands.into_iter().flatten();
+            words.map(move |word| (name, word))
+        });
+        let env = params.env.values().map(|value| ("env", value));
+        let files = params.files.iter().map(|file| ("files", file));
+        for (parameter, text) in texts.chain(env).chain(files) {
+            words::fill(parameter, text, &values)?;
+        }
+        let paths = [("where", &params.place), ("stdin", &params.stdin)];
+        for (parameter, path) in paths {
+            let Some(path) = path else { continue };
+            let filled = words::fill(parameter, path, &values)?;
+            check_path(parameter, path, Path::new(&filled))?;
+        }
+        for (parameter, commands) in params.commands() {
+            for words in commands {
+                self.check_program(parameter, words, &values)?;
+            }
+        }
+        self.check_numa()
+    }
+
+    /// Looks for the program that a command names. One that lies where commands before it may
+    /// make it is not looked for.
+    fn check_program(
+        &self,
+        parameter: &str,
+        words: &[String],
+        values: &Values,
+    ) -> Result<(), Failure> {
+        let program = match self.params.shell && parameter != "servers" {
+            true => SHELL,
+            false => words[0].as_str(),
+        };
+        let is_made = OWN_NAMES.iter().any(|name| words::has(program, name));
+        let program = words::fill(parameter, program, values)?;
+        let is_path = program.contains('/');
+        let may_be_made = is_path && !self.params.setup.0.is_empty();
+        let is_relative = is_path && !program.starts_with('/');
+        let place = self.params.place.as_deref();
+        let place = place.filter(|place| !OWN_NAMES.iter().any(|name| words::has(place, name)));
+        if is_made || may_be_made || (is_relative && place.is_none()) {
+            return Ok(());
+        }
+        let place = Path::new(place.unwrap_or("/"));
+        match reason::find(&program, place, self.path()) {
+            Some(_) => Ok(()),
+            None => {
+                let what = format!("parameter \"{parameter}\"");
+                let mut failure = reason::missing(&what, &program, self.path());
+                failure.parameter = Some(parameter.to_owned());
+                Err(failure)
+            }
+        }
+    }
+
+    fn check_numa(&self) -> Result<(), Failure> {
+        match self.params.numa {
+            Some(number) if node::cpus_of(number).is_err() => {
+                let message = format!(
+                    "parameter \"numa\": there is no NUMA node {number} here; the nodes are in \
+                     /sys/devices/system/node"
+                );
+                Err(bad_parameter("numa", message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A path that is there, and does not depend on where the engine was started.
+fn check_path(parameter: &str, written: &str, filled: &Path) -> Result<(), Failure> {
+    let refuse = |what: &str| {
+        let shown = filled.display();
+        let message = format!("parameter \"{parameter}\": {shown} {what}");
+        Err(bad_parameter(parameter, message))
+    };
+    if !filled.is_absolute() {
+        return refuse("is not an absolute path. Fix: begin it with \"/\" or \"{dir}/\"");
+    }
+    if OWN_NAMES.iter().any(|name| words::has(written, name)) {
+        return Ok(());
+    }
+    match parameter {
+        "where" if !filled.is_dir() => refuse("is not a directory. Fix: make it, or name another"),
+        "stdin" if !filled.is_file() => refuse("is not a file. Fix: make it, or name another"),
+        _ => Ok(()),
+    }
+}
+
+fn base_environment(params: &Params, account: Option<&Account>) -> BTreeMap<String, String> {
+    let own = |name: &str| env::var(name).ok();
+    let home = account.map(|account| account.home.clone());
+    let user = account.map(|account| account.name.clone());
+    let mut environment = BTreeMap::from([
+        ("PATH".to_owned(), own("PATH").unwrap_or(PATH.to_owned())),
+        (
+            "HOME".to_owned(),
+            home.or(own("HOME")).unwrap_or("/".to_owned()),
+        ),
+        ("LANG".to_owned(), "C.UTF-8".to_owned()),
+    ]);
+    environment.extend(user.or(own("USER")).map(|user| ("USER".to_owned(), user)));
+    let passed = params.pass.iter();
+    environment.extend(passed.filter_map(|name| Some((name.clone(), own(name)?))));
+    environment
+}
+
+/// The CPUs that commands may use: those of the parameter, of the conditions, or all.
+fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_t, Failure> {
+    // SAFETY: an all-zero set is valid; the kernel fills it for this thread.
+    let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::cpu_set_t>();
+    // SAFETY: as above.
+    unsafe { libc::sched_getaffinity(0, size, &raw mut allowed) };
+    let wanted = match params.cpus.is_empty() {
+        true => &conditions.cpus,
+        false => &params.cpus,
+    };
+    if wanted.is_empty() || (conditions.unpinned && params.cpus.is_empty()) {
+        return Ok(allowed);
+    }
+    // SAFETY: an all-zero set is valid.
+    let mut chosen: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for &cpu in wanted {
+        let number = cpu as usize;
+        let is_allowed = number < libc::CPU_SETSIZE as usize
+            // SAFETY: the number is within the set.
+            && unsafe { libc::CPU_ISSET(number, &allowed) };
+        if !is_allowed {
+            let message = format!("parameter \"cpus\": CPU {cpu} may not be used here");
+            return Err(bad_parameter("cpus", message));
+        }
+        // SAFETY: the number is within the set.
+        unsafe { libc::CPU_SET(number, &mut chosen) };
+    }
+    Ok(chosen)
+}

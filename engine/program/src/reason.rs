@@ -1,0 +1,188 @@
+//! Why a command failed: one clear sentence each.
+
+use std::fs;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use kit::failure::{failure, interrupted};
+use wire::{Failure, FailureKind};
+
+use crate::execute::{Cut, Executed};
+use crate::reap::Ended;
+use crate::signals;
+use crate::spawn::{NotStarted, Step};
+
+/// A command as a message shows it.
+pub fn shown(words: &[String]) -> String {
+    let quote = |word: &String| {
+        let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=./,:@%".contains(letter);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', r"'\''").escape_debug()),
+        }
+    };
+    let line = words.iter().map(quote).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// A failure of kind `Program`.
+pub fn broken(message: String) -> Failure {
+    failure(FailureKind::Program, message)
+}
+
+/// There is no such program in `path`.
+pub fn missing(what: &str, program: &str, path: &str) -> Failure {
+    let message = match program.contains('/') {
+        true => format!("{what}: {program} does not exist. Fix: build or install it, or correct the path"),
+        false => format!(
+            "{what}: {program} is in no directory of PATH ({path}). Fix: install it, or name it by its path"
+        ),
+    };
+    failure(FailureKind::HostLacks, message)
+}
+
+/// The program could not be started. `program` is where it was found.
+pub fn not_started(what: &str, program: &Path, directory: &str, why: &NotStarted) -> Failure {
+    let (step, error) = (why.step, &why.error);
+    let program_shown = program.display();
+    let lacks = |message: String| failure(FailureKind::HostLacks, message);
+    match (step, error.kind()) {
+        (Step::Execute, ErrorKind::NotFound) => match interpreter(program) {
+            Some(interpreter) => lacks(format!(
+                "{what}: {program_shown} wants the interpreter {interpreter}, which is not there. \
+                 Fix: install it, or correct the first line"
+            )),
+            None if program.exists() => lacks(format!(
+                "{what}: {program_shown} wants a loader that is not there (see: file {program_shown}). \
+                 Fix: use a program built for this system"
+            )),
+            None => missing(what, &program.display().to_string(), ""),
+        },
+        (Step::Execute, ErrorKind::PermissionDenied) => lacks(format!(
+            "{what}: {program_shown} may not be executed. Fix: chmod +x {program_shown}; \
+             it must not be on a file system mounted noexec"
+        )),
+        (Step::Execute, _) if error.raw_os_error() == Some(libc::ENOEXEC) => lacks(format!(
+            "{what}: {program_shown} is no program: it has no first line such as #!/bin/sh. \
+             Fix: add one, or use shell = true"
+        )),
+        (Step::Directory, _) => broken(format!(
+            "{what}: cannot go to the working directory {directory}: {error}"
+        )),
+        (Step::Account, _) => lacks(format!(
+            "{what}: cannot become the user: {error}. Fix: run as root, or leave \"user\" out"
+        )),
+        _ => broken(format!("{what}: cannot start {program_shown} ({step:?}): {error}")),
+    }
+}
+
+/// What a script names in its first line.
+fn interpreter(program: &Path) -> Option<String> {
+    let mut line = Vec::new();
+    let file = fs::File::open(program).ok()?.take(256);
+    BufReader::new(file).read_until(b'\n', &mut line).ok()?;
+    let line = String::from_utf8_lossy(&line).into_owned();
+    let named = line.strip_prefix("#!")?.split_whitespace().next()?;
+    Some(named.to_owned())
+}
+
+/// What is wrong with an execution; `None` when all is as expected.
+pub fn wrong(
+    what: &str,
+    done: &Executed,
+    expected: &[u8],
+    timeout_s: f64,
+    flood_bytes: u64,
+    killed_for_memory: u64,
+) -> Option<Failure> {
+    let said = match done.said.is_empty() {
+        true => String::new(),
+        false => format!("; it said: {}", done.said),
+    };
+    if let Some(cut) = &done.cut {
+        return Some(match cut {
+            Cut::Stop => interrupted(),
+            Cut::Timeout => broken(format!(
+                "{what}: not done after {timeout_s} s, and ended. Fix: find what it waits for, \
+                 or raise \"timeout\"{said}"
+            )),
+            Cut::Flood => broken(format!(
+                "{what}: printed more than {flood_bytes} bytes, and was ended. Fix: let it print \
+                 less, or raise \"flood\""
+            )),
+            Cut::Full(path) => failure(
+                FailureKind::NoSpace,
+                format!(
+                    "{what}: the file system of {path} was nearly full, and it was ended. \
+                     Fix: let it write less, or use a larger one"
+                ),
+            ),
+        });
+    }
+    let memory = match killed_for_memory {
+        0 => String::new(),
+        _ => "; the kernel ended a process for lack of memory meanwhile. \
+              Fix: let it use less, or give it more"
+            .to_owned(),
+    };
+    match done.ended {
+        Ended::Signal { number, dumped } => {
+            let core = if dumped { ", core dumped" } else { "" };
+            let name = signals::name(number);
+            return Some(broken(format!(
+                "{what}: ended by {name}{core}{memory}{said}"
+            )));
+        }
+        Ended::Exit(code) if !expected.contains(&(code as u8)) => {
+            let expected: Vec<String> = expected.iter().map(u8::to_string).collect();
+            let expected = expected.join(" or ");
+            return Some(broken(format!(
+                "{what}: exit code {code}, expected {expected}{memory}{said}"
+            )));
+        }
+        Ended::Exit(_) => {}
+    }
+    (!done.left.is_empty()).then(|| {
+        broken(format!(
+            "{what}: left running: {}; ended. Fix: let it wait for what it starts, or name that \
+             under \"servers\"",
+            done.left.join(", ")
+        ))
+    })
+}
+
+/// Processes that the kernel has ended for lack of memory since it was booted.
+pub fn killed_for_memory() -> u64 {
+    let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    line.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+/// How many since there were `before`, where that may be why an execution ended as it did.
+pub fn killed_for_memory_since(before: u64, done: &Executed) -> u64 {
+    match done.ended {
+        Ended::Exit(0) => 0,
+        _ => killed_for_memory().saturating_sub(before),
+    }
+}
+
+/// Where `program` is: as a path from `directory`, else in `path`, the directories of PATH.
+pub fn find(program: &str, directory: &Path, path: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        let found = directory.join(program);
+        return found.exists().then_some(found);
+    }
+    let mut candidates = path
+        .split(':')
+        .map(|entry| directory.join(entry).join(program));
+    // One that may not be executed is told from none at all.
+    let usable = |candidate: &PathBuf| {
+        use std::os::unix::fs::PermissionsExt;
+        let found = fs::metadata(candidate);
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    candidates.find(usable)
+}

@@ -1,0 +1,296 @@
+"""What a program printed, read while it is measured: metric cards before, samples after.
+
+A reader is an importer of result files; what it reads of a file, it reads of an output. Each
+execution has one value of each cell, the mean of what it printed; the value of the trial is their
+mean.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from statistics import fmean
+from typing import Final, get_args
+
+from tiltyard.collected.model import CollectedMetric
+from tiltyard.errors import UsageError
+from tiltyard.importers import IMPORTERS
+from tiltyard.importers.importer import Imported, Importer
+from tiltyard.importers.printed import Printed, require_readable, value_of
+from tiltyard.importers.quantities import name_in, percentile_name, unit_named
+from tiltyard.importers.reading import text_of
+from tiltyard.importers.sniff import HEAD_BYTES, importer_named, read_with
+from tiltyard.study.program import BuiltIn, Metrics, MetricTable
+from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit
+
+READERS: Final = tuple(one for one in IMPORTERS if one.metrics)
+"""What ``read`` may name: importers that know their metrics before they see a file."""
+PERCENTILES: Final = tuple(map(percentile_name, map(Fraction, ("50", "90", "95", "99", "99.9"))))
+"""Of what a tool prints of single operations, these become metrics: ``latency_p99``."""
+_ENGINES: Final = frozenset(get_args(BuiltIn))
+_NOTHING: Final = hashlib.sha256(b"").hexdigest()
+
+_Point = tuple[tuple[str, int | str], ...]
+
+
+def cards(
+    read: str | None, metrics: Metrics, own: Sequence[MetricCard]
+) -> tuple[tuple[MetricCard, ...], tuple[str, ...]]:
+    """The metrics of a program workload, and the dimensions of its grid.
+
+    What the engine measures of every program is a detail where the study names a reader or metrics
+    of its own, unless it is one of those.
+
+    Args:
+        read: name of the reader.
+        metrics: what the study names.
+        own: what the engine measures.
+
+    Raises:
+        UsageError: if there is no such reader, a name is taken, or an expression or unit is not
+            understood; names the key.
+    """
+    tables = {name: one for name, one in metrics.items() if isinstance(one, MetricTable)}
+    for name, table in tables.items():
+        require_readable(name, table)
+    reader = _reader(read) if read else None
+    printed = (
+        *(_card_of_table(name, table) for name, table in tables.items()),
+        *(_cards_of_reader(reader) if reader else ()),
+    )
+    engines = _engines_cards(metrics, own, only=bool(read or metrics))
+    taken: set[str] = set()
+    for card in (*printed, *engines):
+        if card.name in taken:
+            raise UsageError(
+                f"metrics.{card.name}: this name is taken by what "
+                f"{'the engine measures' if card in engines else f'{read} reads'}. "
+                f"Fix: another name"
+            )
+        taken.add(card.name)
+    ordered = sorted((*printed, *engines), key=lambda card: card.role == "detail")
+    return tuple(ordered), ("test", *reader.grid) if reader else ()
+
+
+def readings(
+    read: str | None,
+    metrics: Metrics,
+    executions: Sequence[Execution],
+    outputs: Mapping[str, Output],
+) -> list[Sample]:
+    """The samples of a trial that follow from what its measured executions printed.
+
+    Args:
+        read: name of the reader.
+        metrics: what the study names.
+        executions: of the trial; those of other steps than ``measure`` are not read.
+        outputs: SHA-256 → what was printed.
+
+    Raises:
+        UsageError: if an output does not hold what is looked for: quotes that and the last lines.
+    """
+    measured = [one for one in executions if one.step == "measure"]
+    tables = {name: one for name, one in metrics.items() if isinstance(one, MetricTable)}
+    if not (read or tables) or not measured:
+        return []
+    cards_of = {name: _card_of_table(name, table) for name, table in tables.items()}
+    reader = _reader(read) if read else None
+    if reader:
+        cards_of |= {card.name: card for card in _cards_of_reader(reader)}
+    values: dict[tuple[str, _Point], list[float]] = {}
+    for execution in measured:
+        seen = _Outputs(execution, outputs)
+        found: dict[tuple[str, _Point], float] = {
+            (name, ()): value_of(name, table, seen.of(table.of)) for name, table in tables.items()
+        }
+        if reader:
+            found |= _of_reader(reader, seen)
+        if values and found.keys() != values.keys():
+            raise UsageError(_differing(execution, set(found), set(values)))
+        for place, value in found.items():
+            values.setdefault(place, []).append(value)
+    elapsed_s = sum(one.elapsed_s for one in measured)
+    return [
+        Sample(
+            metric=name,
+            value=fmean(of_each),
+            unit=cards_of[name].unit,
+            direction=cards_of[name].direction,
+            operations=len(of_each),
+            bytes=0,
+            elapsed_s=elapsed_s,
+            at=dict(at),
+        )
+        for (name, at), of_each in values.items()
+    ]
+
+
+class _Outputs:
+    """What one execution printed, by stream or file."""
+
+    def __init__(self, execution: Execution, outputs: Mapping[str, Output]) -> None:
+        self._execution, self._outputs = execution, outputs
+        streams = {"stdout": execution.stdout, **execution.files, "stderr": execution.stderr}
+        self._hashes = {name: streams[name] for name in streams}
+
+    def of(self, name: str) -> Printed:
+        """One stream or file.
+
+        Raises:
+            UsageError: if there is none of that name, or it is not text.
+        """
+        where = f"{name} of execution {self._execution.number}"
+        if name not in self._hashes:
+            raise UsageError(
+                f'{where}: not captured. Fix: files = ["{name}"], and let the program write it'
+            )
+        output = self._outputs.get(self._hashes[name])
+        if output is None and self._hashes[name] != _NOTHING:
+            raise UsageError(f"{where}: its contents are not in the trial")
+        return Printed(
+            name=where,
+            text=_text(output, where) if output else "",
+            truncated=output.truncated if output else False,
+            exit=self._execution.exit,
+        )
+
+    def __iter__(self) -> Iterator[Printed]:
+        """Standard output, the files, standard error."""
+        return (self.of(name) for name in self._hashes)
+
+
+def _text(output: Output, where: str) -> str:
+    """Its text; bytes that no terminal shows are refused only where they are looked at."""
+    if output.text is not None:
+        return output.text
+    return text_of(base64.b64decode(output.base64 or ""), where)
+
+
+def _reader(name: str) -> Importer:
+    found = importer_named(name, IMPORTERS)
+    if found not in READERS:
+        raise UsageError(
+            f'read: "{name}" reads files whose metrics are not known before. Fix: name each in '
+            f"metrics, or read = one of {', '.join(one.name for one in READERS)}"
+        )
+    return found
+
+
+def _card_of_table(name: str, table: MetricTable) -> MetricCard:
+    unit = unit_named(table.unit)
+    return MetricCard(
+        name=name,
+        label=table.label or name.replace("_", " "),
+        unit=_wire_unit(unit.base if unit else table.unit),
+        direction=table.better,
+        role="headline" if table.headline else "detail",
+        about="Printed by the program, found as the study says.",
+    )
+
+
+def _cards_of_reader(reader: Importer) -> Iterator[MetricCard]:
+    for one in reader.metrics:
+        yield _card(reader, one)
+        for percentile in PERCENTILES if one.name in reader.timed else ():
+            yield _card(reader, one, percentile)
+
+
+def _card(reader: Importer, one: CollectedMetric, percentile: str = "") -> MetricCard:
+    owned = f"{reader.name} " if one.name in _ENGINES else ""
+    return MetricCard(
+        name=_live_name(reader, one.name, percentile),
+        label=" ".join(filter(None, (f"{owned}{one.label}", percentile))),
+        unit=_wire_unit(one.unit),
+        direction=one.direction,
+        role="headline" if one.headline and not percentile else "detail",
+        about=f"Printed by the program, read as {reader.name}.",
+    )
+
+
+def _live_name(reader: Importer, name: str, percentile: str = "") -> str:
+    """The name of a reader's metric beside those of the engine."""
+    owned = reader.name if name in _ENGINES else ""
+    return "_".join(filter(None, (owned, name, percentile)))
+
+
+def _wire_unit(base: str) -> Unit:
+    """A base unit as the wire has it."""
+    return next(one for one in get_args(Unit) if one == base)
+
+
+def _engines_cards(
+    metrics: Metrics, own: Sequence[MetricCard], *, only: bool
+) -> tuple[MetricCard, ...]:
+    """What the engine measures; with ``only``, what is not named is a detail."""
+    named: dict[str, str] = {}
+    for name, one in metrics.items():
+        if isinstance(one, MetricTable):
+            continue
+        if one in named:
+            raise UsageError(
+                f'metrics.{name}: "{one}" is named twice, also {named[one]}. Fix: one of them'
+            )
+        named[one] = name
+    return tuple(
+        card.model_copy(update={"label": named[card.name].replace("_", " "), "role": "headline"})
+        if card.name in named
+        else card.model_copy(update={"role": "detail"})
+        if only
+        else card
+        for card in own
+    )
+
+
+def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], float]:
+    """What one execution printed, by the first of its outputs that the reader recognises."""
+    printed = list(outputs)
+    one = next((p for p in printed if reader.recognises(p.text[:HEAD_BYTES])), None)
+    if one is None:
+        raise printed[0].refused(f"read: no output of {reader.name} ({reader.about})")
+    text = one.text if one.text.endswith("\n") or one.truncated else f"{one.text}\n"
+    try:
+        imported = read_with(reader, text.encode(), one.name)
+    except UsageError as error:
+        raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
+    values: dict[tuple[str, _Point], list[float]] = {}
+    for place, found in _cells(reader, imported, one):
+        values.setdefault(place, []).extend(found)
+    return {place: fmean(found) for place, found in values.items()}
+
+
+def _cells(
+    reader: Importer, imported: Imported, printed: Printed
+) -> Iterator[tuple[tuple[str, _Point], Sequence[float]]]:
+    """Metric and point → the values there; percentiles are metrics of their own."""
+    known = {one.name: one for one in reader.metrics}
+    several = len({one.name for one in imported.workloads}) > 1
+    for workload in imported.workloads:
+        units = {one.name: one.unit for one in workload.metrics}
+        test: dict[str, int | str] = {"test": workload.name} if several else {}
+        for one in workload.measured:
+            unit, usual = units[one.metric], known.get(one.metric)
+            name = name_in(one.metric, unit, usual.unit if usual else unit)
+            if name not in known:
+                raise printed.refused(f"read: {one.metric} in {unit} is not expected")
+            named = one.system and "command" in reader.grid
+            command: dict[str, int | str] = {"command": one.system or ""} if named else {}
+            at = tuple({**test, **command, **one.at}.items())
+            found = one.values or (() if one.mean is None else (one.mean,))
+            yield (_live_name(reader, name), at), found
+            for percentile in PERCENTILES:
+                if percentile in one.percentiles and name in reader.timed:
+                    place = _live_name(reader, name, percentile), at
+                    yield place, (one.percentiles[percentile],)
+
+
+def _differing(
+    execution: Execution, found: set[tuple[str, _Point]], before: set[tuple[str, _Point]]
+) -> str:
+    """The sentence on an execution that printed other metrics than those before it."""
+    name, at = min(found ^ before, key=str)
+    point = "".join(f" at {key} {level}" for key, level in at)
+    has = "has" if (name, at) in found else "lacks"
+    return (
+        f"execution {execution.number} {has} {name}{point}, other than the executions before it; "
+        "each has to print the same metrics"
+    )

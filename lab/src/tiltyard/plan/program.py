@@ -1,0 +1,76 @@
+"""From a program of a plan to the job of one system: words in their places, paths absolute.
+
+A plan keeps relative paths, so that it can be read elsewhere; they begin where the study file was
+written.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pydantic import JsonValue
+
+from tiltyard.study.model import SystemSpec
+from tiltyard.study.program import OF_SERVICE, SERVICE
+
+_PATHS: Final = ("where", "stdin")
+"""Parameters that are paths on this host."""
+
+
+def job_parameters(
+    table: Mapping[str, JsonValue], system: SystemSpec, root: Path
+) -> dict[str, JsonValue]:
+    """Parameters of the engine for one system.
+
+    A word that is the name of a list in braces stands for the words of the list.
+
+    Args:
+        table: the program as the plan has it.
+        system: whose variables stand in its commands.
+        root: where relative paths begin.
+    """
+    lists = {
+        f"{{{name}}}": value for name, value in system.variables.items() if isinstance(value, tuple)
+    }
+    found = {key: _spliced(value, lists) for key, value in table.items()}
+    for key in _PATHS:
+        path = found.get(key)
+        if isinstance(path, str) and not path.startswith("{"):
+            found[key] = os.path.normpath(root / path)
+    return found
+
+
+def job_variables(system: SystemSpec, root: Path) -> dict[str, str]:
+    """Values that stand in commands; what is a path of the study is absolute."""
+    texts = {name: value for name, value in system.variables.items() if isinstance(value, str)}
+    return {name: str(file_of(value, root) or value) for name, value in texts.items()}
+
+
+def sample_variables(system: SystemSpec, root: Path) -> dict[str, str]:
+    """The same for a job that is only looked at: with values such as a service will tell."""
+    told = OF_SERVICE if system.settings.get(SERVICE) else ()
+    return {**job_variables(system, root), **dict.fromkeys(told, "/1")}
+
+
+def file_of(value: str, root: Path) -> Path | None:
+    """What a value names on this host, if it is the path of something that is there.
+
+    A name without a slash is a word like any other.
+    """
+    path = Path(os.path.normpath(root / value))
+    return path if "/" in value and path.exists() else None
+
+
+def _spliced(value: JsonValue, lists: Mapping[str, tuple[str, ...]]) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _spliced(each, lists) for key, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    words: list[JsonValue] = []
+    for each in value:
+        if isinstance(each, str) and each in lists:
+            words += lists[each]
+        else:
+            words.append(_spliced(each, lists))
+    return words

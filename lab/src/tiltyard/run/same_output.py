@@ -1,0 +1,80 @@
+"""Programs that are expected to print the same: a fast wrong answer is no result.
+
+Within a trial the engine compares. Over a study, the first trial of a workload that is done says
+what all others print, on every system.
+"""
+
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import Literal
+
+from tiltyard.folder import StudyFolder
+from tiltyard.plan.model import Plan, TrialKey
+from tiltyard.run.journal import TrialFinished
+from tiltyard.run.stream import Stream, read_stream
+from tiltyard.study.problems import shown
+from tiltyard.wire import Output
+
+
+def outcome_of(
+    folder: StudyFolder,
+    plan: Plan,
+    earlier: Iterable[TrialFinished],
+    key: TrialKey,
+    stream: Stream,
+) -> tuple[Literal["done", "failed"], str | None]:
+    """How a trial went, and why if it is not done.
+
+    Args:
+        folder: of the study.
+        plan: says of which workloads the output is compared.
+        earlier: trials that were finished before it, in order.
+        key: of the trial.
+        stream: what it left.
+    """
+    outcome, reason = stream.outcome
+    if outcome == "done" and (odd := _odd_output(folder, plan, earlier, key, stream)):
+        return "failed", odd
+    return outcome, reason
+
+
+def _odd_output(
+    folder: StudyFolder,
+    plan: Plan,
+    earlier: Iterable[TrialFinished],
+    key: TrialKey,
+    stream: Stream,
+) -> str | None:
+    """What is odd about what a program printed, if anything is."""
+    program = plan.workload(key.workload).program or {}
+    expected = program.get("expect")
+    if not isinstance(expected, dict) or expected.get("stdout") != "same":
+        return None
+    done = (e for e in earlier if e.outcome == "done" and e.file)
+    first = next((event for event in done if event.key.workload == key.workload), None)
+    if first is None:
+        return None
+    before = _printed(read_stream((folder.root / first.file).read_bytes()))
+    now = _printed(stream)
+    if before is None or now is None or before.sha256 == now.sha256:
+        return None
+    where = f"block {first.key.block}'s {first.key.system}"
+    return f"it printed something else than {where}{_difference(before, now)}"
+
+
+def _printed(stream: Stream) -> Output | None:
+    """What the first measured execution printed."""
+    executions, outputs = stream.executions, stream.outputs
+    return outputs.get(executions[0].stdout) if executions else None
+
+
+def _difference(before: Output, now: Output) -> str:
+    """The first line that differs, where both are text and kept that far."""
+    if before.text is None or now.text is None:
+        return f": {now.bytes} bytes instead of {before.bytes}, not the same"
+    lines = zip_longest(before.text.splitlines(), now.text.splitlines())
+    for number, (was, found) in enumerate(lines, start=1):
+        if was != found:
+            told = ("nothing" if line is None else shown(line) for line in (was, found))
+            return ": line {} was {} and is {}".format(number, *told)
+    return f": {now.bytes} bytes instead of {before.bytes}"

@@ -1,0 +1,218 @@
+"""Outputs read live: the readers of files, and numbers found by an expression."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import TypeAdapter
+
+from support.imports import GENUINE, Genuine
+from tiltyard.errors import UsageError
+from tiltyard.importers.live import READERS, cards, readings
+from tiltyard.study.program import Metrics
+from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit
+
+METRICS: TypeAdapter[Metrics] = TypeAdapter(Metrics)
+OWN = [
+    MetricCard(name=name, label=name, unit="s", direction="lower", role="headline", about="")
+    for name in ("time", "user")
+]
+READ = [file for file in GENUINE if file.importer in READERS]
+
+
+def metrics(**tables: Any) -> Metrics:
+    """Metrics as a study has them; of tables those that only have an expression."""
+    common = {"unit": "1/s", "better": "higher"}
+    return METRICS.validate_python(
+        {name: one if isinstance(one, str) else common | one for name, one in tables.items()}
+    )
+
+
+def executed(
+    *stdout: str, read: str | None = None, files: dict[str, str] | None = None, **tables: Any
+) -> list[Sample]:
+    """The samples of executions that printed these texts."""
+    outputs: dict[str, Output] = {}
+
+    def kept(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        outputs[digest] = Output(sha256=digest, bytes=len(text), text=text)
+        return digest
+
+    executions = [
+        Execution(
+            step="measure",
+            number=number,
+            elapsed_s=0.5,
+            user_s=0,
+            system_s=0,
+            peak_memory_bytes=1,
+            minor_faults=0,
+            major_faults=0,
+            voluntary_switches=0,
+            involuntary_switches=0,
+            stdout=kept(text),
+            stderr=kept("warned 7 times\n"),
+            exit=3,
+            files={name: kept(content) for name, content in (files or {}).items()},
+        )
+        for number, text in enumerate(stdout, 1)
+    ]
+    return readings(read, metrics(**tables), executions, outputs)
+
+
+def values(samples: Sequence[Sample]) -> dict[str, float]:
+    return {one.metric: one.value for one in samples}
+
+
+TABLE = "starting\nname,rate\na,10\nb,30\nended\n"
+
+
+@pytest.mark.parametrize(
+    ("stdout", "table", "expected"),
+    [
+        ("tps = 12.5 (x)\n", {"regex": r"tps = ([0-9.]+)"}, 12.5),
+        ("run 1: 5\nrun 2: 7\n", {"regex": r"^run \d: (\d+)"}, 7),
+        ("run 1: 5\nrun 2: 7\n", {"regex": r"^run \d: (\d+)", "take": "first"}, 5),
+        ("run 1: 5\nrun 2: 7\n", {"regex": r"^run \d: (\d+)", "take": "mean"}, 6),
+        ("run 1: 5\nrun 2: 7\n", {"regex": r"^run \d: (\d+)", "take": "sum"}, 12),
+        ("run 1: 5\nrun 2: 7\n", {"regex": r"^run \d: (\d+)", "take": "min"}, 5),
+        ('{"a": [{"v": 4}, {"v": 6}]}', {"json": "$.a[*].v", "take": "max"}, 6),
+        ('note\n{"v": "1,024"}\n{"v": 8}\nbye', {"json": "$.v", "take": "sum"}, 1032),
+        ('{"a": [{"n": "x", "v": 1}, {"n": "y", "v": 2}]}', {"json": "$.a[?@.n=='x'].v"}, 1),
+        (TABLE, {"csv": "rate"}, 30),
+        (TABLE.replace(",", ";"), {"csv": "rate", "take": "sum"}, 40),
+        ("Requests per second:    1,234.5 [#/sec]\n", {"key": "Requests per second"}, 1234.5),
+        ("score=-3\n", {"key": "score"}, -3),
+        ("working\n\n 42 \n\n", {"last": True}, 42),
+        ("", {"exit": True, "unit": "count"}, 3),
+        ("", {"key": "warned", "of": "stderr"}, 7),
+        ("512\n", {"last": True, "unit": "MiB/s"}, 512 * 2**20),
+        ("512\n", {"last": True, "unit": "MB/s"}, 512e6),
+        ("8\n", {"last": True, "unit": "Mbit/s"}, 1e6),
+        ("8\n", {"last": True, "unit": "us/op"}, 8e-6),
+        ("8\n", {"last": True, "unit": "kops/s"}, 8000),
+        ("8\n", {"last": True, "unit": "keys/s"}, 8),
+    ],
+)
+def test_a_number_is_found(stdout: str, table: dict[str, Any], expected: float) -> None:
+    (sample,) = executed(stdout, found=table)
+    assert sample.value == pytest.approx(expected)
+    assert (sample.operations, sample.elapsed_s) == (1, 0.5)
+
+
+def test_the_value_is_the_mean_over_executions() -> None:
+    (sample,) = executed("1\n", "2\n", "6\n", found={"last": True, "unit": "ms"})
+    assert (sample.value, sample.unit, sample.operations) == (pytest.approx(3e-3), "s", 3)
+
+
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        (
+            {"regex": "tps = (.*)"},
+            r"^stdout of execution 1: metrics.found: regex 'tps = \(\.\*\)' is not there; its last "
+            r"lines: a,10 \| b,30 \| ended$",
+        ),
+        ({"json": "$.v"}, "stdout of execution 1: there is no JSON; its last lines"),
+        ({"csv": "speed"}, "the CSV column 'speed' is not there; its last lines"),
+        ({"key": "speed"}, "a number after 'speed' is not there; its last lines"),
+        ({"last": True}, 'the last line is "ended": that is not a finite number'),
+        ({"last": True, "of": "out.txt"}, r'not captured. Fix: files = \["out.txt"\]'),
+    ],
+)
+def test_what_is_not_there_is_an_error(table: dict[str, Any], error: str) -> None:
+    with pytest.raises(UsageError, match=error):
+        executed(TABLE, found=table)
+
+
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        ({"regex": "("}, r"^metrics.found.regex: '\('"),
+        ({"json": "$["}, r"^metrics.found.json: '\$\[': unexpected end of query$"),
+        ({"last": True, "unit": "furlongs"}, '^metrics.found.unit: "furlongs" is not a known unit'),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_before_a_run(
+    table: dict[str, Any], error: str
+) -> None:
+    with pytest.raises(UsageError, match=error):
+        cards(None, metrics(found=table), OWN)
+
+
+def test_the_engines_metrics_are_details_beside_those_that_are_named() -> None:
+    found, grid = cards(None, metrics(wall="time", tps={"key": "tps"}), OWN)
+    assert [(one.name, one.label, one.role) for one in found] == [
+        ("tps", "tps", "headline"),
+        ("time", "wall", "headline"),
+        ("user", "user", "detail"),
+    ]
+    assert grid == ()
+    assert cards(None, {}, OWN)[0] == tuple(OWN)
+
+
+def test_a_name_means_one_thing() -> None:
+    with pytest.raises(UsageError, match=r"^metrics.time: this name is taken by what the engine"):
+        cards(None, metrics(time={"key": "time"}), OWN)
+    with pytest.raises(UsageError, match=r"^metrics.write: this name is taken by what fio reads"):
+        cards("fio", metrics(write={"key": "x"}), OWN)
+    with pytest.raises(UsageError, match=r'^metrics.b: "time" is named twice, also a'):
+        cards(None, metrics(a="time", b="time"), OWN)
+
+
+def test_a_reader_has_a_name_that_is_known() -> None:
+    with pytest.raises(UsageError, match=r'"fioo" is no kind of result file.*Did you mean "fio"'):
+        cards("fioo", {}, OWN)
+    with pytest.raises(UsageError, match='read: "csv" reads files whose metrics are not known'):
+        cards("csv", {}, OWN)
+
+
+@pytest.mark.parametrize("file", READ, ids=lambda file: file.name)
+def test_an_output_has_the_numbers_of_its_file(file: Genuine) -> None:
+    """Every genuine file, as if a program had printed it twice."""
+    text = file.data.decode()
+    reader = file.importer
+    samples = executed(text, text, read=reader.name)
+    known, grid = cards(reader.name, {}, OWN)
+    by_name = {card.name: card for card in known}
+    assert all(one.unit == by_name[one.metric].unit for one in samples)
+    assert all(one.unit in get_args(Unit) and one.operations == 2 for one in samples)
+    assert {name for one in samples for name in one.at} <= set(grid)
+    imported = [
+        value
+        for workload in file.read().workloads
+        for one in workload.measured
+        for value in one.values or filter(None, [one.mean])
+    ]
+    plain = [one for one in samples if not re.search(r"_p\d+$", one.metric)]
+    assert min(imported) <= min(one.value for one in plain) * (1 + 1e-12)
+    assert max(imported) >= max(one.value for one in plain) * (1 - 1e-12)
+
+
+def test_a_reader_takes_the_output_that_it_recognises() -> None:
+    fio = Path(__file__).parent / "golden/fio/two-jobs.json"
+    from_stdout = executed(fio.read_text(), read="fio")
+    from_file = executed("running\n", read="fio", files={"out.json": fio.read_text()})
+    assert from_file == from_stdout
+    assert any(one.metric.endswith("_completion_latency_p99") for one in from_stdout)
+    assert {one.at["job"] for one in from_stdout} > {"mail"} or len(from_stdout) > 1
+
+
+def test_an_output_of_another_program_is_an_error() -> None:
+    with pytest.raises(
+        UsageError,
+        match=r"^stdout of execution 1: read: no output of fio \(.*\); its last lines: hello$",
+    ):
+        executed("hello\n", read="fio")
+
+
+def test_each_execution_prints_the_same_metrics() -> None:
+    golden = Path(__file__).parent / "golden/sysbench"
+    with pytest.raises(UsageError, match=r"^execution 2 (has|lacks) "):
+        executed(
+            (golden / "cpu.txt").read_text(), (golden / "memory.txt").read_text(), read="sysbench"
+        )
