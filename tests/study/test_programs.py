@@ -99,3 +99,19 @@ def test_without_a_program_no_key_is_a_value() -> None:
     assert not VALIDATOR.is_valid(tomllib.loads(text))
     with pytest.raises(StudyFileError, match="no kind of system has such a setting"):
         read_study(text, Path("study.toml"), WITH_PROGRAM, KINDS)
+
+
+def test_a_guest_without_programs_is_refused() -> None:
+    text = BUILDS + '[systems]\nkernel = "6.12"\nfilesystem = "tmpfs"\n'
+    assert problem(text) == (
+        "9: systems.kernel: no program can be executed on vm: its guest is a kernel and the "
+        "engine, without any program"
+    )
+
+
+def test_a_setting_of_systems_is_no_value() -> None:
+    text = BUILDS.replace('"foo"', '"bs={size}"').replace("build =", 'size = ["1M", "2M"]\nbuild =')
+    assert problem(text) == (
+        "3: factors.size: is a setting of systems; in a command it needs another name: {the_size}"
+    )
+    assert study(text.replace("size", "rate")).systems[0].variables["rate"] == "1M"

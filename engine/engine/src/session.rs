@@ -196,6 +196,7 @@ fn end(
         floor,
         access: totals.access,
         network: totals.network,
+        programs: totals.programs,
         usage,
     }
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Access, Connection, Event, Interval, Network, Progress, Sample, Side, Warning};
+use wire::{
+    Access, Connection, Event, Interval, Network, Programs, Progress, Sample, Side, Warning,
+};
 
 use crate::probe::Reading;
 
@@ -24,6 +26,8 @@ pub struct Totals {
     pub access: Option<Access>,
     /// What both ends of the network saw, over all timed regions.
     pub network: Option<Network>,
+    /// How programs were started and held.
+    pub programs: Option<Programs>,
 }
 
 /// Takes events and sums; used between timed regions only.

@@ -2,20 +2,20 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
 use kit::{clock, stop};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::pipe::PipeFlags;
-use wire::Output;
+use wire::{HeldBy, Output};
 
 use crate::group::{self, Group};
 use crate::output::{Capture, Taken};
 use crate::reap::{self, Ended, Used};
 use crate::room::Room;
-use crate::spawn::{NotStarted, Recipe, Spawner, Started};
+use crate::spawn::{NotStarted, Recipe, Spawner, Started, Step};
 
 /// How long a look at the flag that asks for a stop may be put off.
 const LOOK_NS: u64 = 100_000_000;
@@ -29,8 +29,10 @@ const PIPE_BYTES: usize = 1 << 20;
 /// What holds programs and watches them.
 pub struct Executor {
     pub group: Group,
-    /// Processes that are to stay: servers.
+    /// Processes that are to stay: servers, and the guardian.
     pub staying: Vec<libc::pid_t>,
+    /// Those of them that have ended all the same.
+    pub gone: Vec<(libc::pid_t, Ended)>,
     spawner: Spawner,
     chunk: Box<[u8]>,
 }
@@ -65,6 +67,8 @@ pub struct Executed {
     pub outputs: [Output; 2],
     /// Last lines of standard error, for a message.
     pub said: String,
+    /// What was added to its environment.
+    pub padding_bytes: u32,
 }
 
 impl Executor {
@@ -75,9 +79,25 @@ impl Executor {
         Ok(Self {
             group,
             staying: Vec::new(),
+            gone: Vec::new(),
             spawner: Spawner::new()?,
             chunk: crate::output::chunk(),
         })
+    }
+
+    /// Starts a server in a group of its own.
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn start_server(
+        &mut self,
+        recipe: &Recipe,
+        pipes: &Pipes,
+        group: &mut Group,
+    ) -> Result<Started, NotStarted> {
+        let started = start(&self.spawner, recipe, pipes.writers(), group)?;
+        self.staying.push(started.pid);
+        Ok(started)
     }
 
     /// Executes a command.
@@ -88,8 +108,7 @@ impl Executor {
         let pipes = Pipes::new()?;
         let mut captures = [0; 2].map(|_| Capture::new(bounds.keep_bytes));
         let cpu_before = self.group.cpu();
-        let into = self.group.way_in();
-        let started = self.spawner.spawn(recipe, pipes.writers(), into)?;
+        let started = start(&self.spawner, recipe, pipes.writers(), &mut self.group)?;
         let mut readers = pipes.into_readers();
         let (ended_ns, cut) = self.watch(&started, &mut readers, &mut captures, bounds);
         let mut used = Used::default();
@@ -121,6 +140,7 @@ impl Executor {
             left,
             outputs: captures.map(Capture::finish),
             said,
+            padding_bytes: 0,
         })
     }
 
@@ -221,10 +241,11 @@ impl Executor {
         }
     }
 
-    fn reap_orphans(&mut self, used: &mut Used) {
+    /// Takes leave of all children that have ended.
+    pub fn reap_orphans(&mut self, used: &mut Used) {
         while let Some(pid) = reap::next_ended() {
             match reap::reap(pid) {
-                Ok(_) if self.staying.contains(&pid) => self.staying.retain(|&one| one != pid),
+                Ok((ended, _)) if self.staying.contains(&pid) => self.gone.push((pid, ended)),
                 Ok((_, orphan)) => used.add(&orphan),
                 Err(_) => return,
             }
@@ -239,8 +260,8 @@ impl Executor {
 
     /// Ends all that commands have running.
     fn kill(&mut self) {
-        match self.group.kind() {
-            group::Kind::Subreaper => self.running().into_iter().for_each(group::kill_process),
+        match self.group.held_by() {
+            HeldBy::Subreaper => self.running().into_iter().for_each(group::kill_process),
             _ => self.group.kill(),
         }
     }
@@ -251,6 +272,27 @@ impl Drop for Executor {
         self.kill();
         self.reap_orphans(&mut Used::default());
         reap::become_subreaper(false);
+    }
+}
+
+/// Starts a program in `group`, which is given up where the kernel does not let it in.
+fn start(
+    spawner: &Spawner,
+    recipe: &Recipe,
+    outputs: [BorrowedFd; 2],
+    group: &mut Group,
+) -> Result<Started, NotStarted> {
+    let started = spawner.spawn(recipe, outputs, group.way_in());
+    let is_kept_out = |why: &NotStarted| {
+        let may_pass = [io::ErrorKind::OutOfMemory, io::ErrorKind::WouldBlock];
+        matches!(why.step, Step::Clone | Step::Join) && !may_pass.contains(&why.error.kind())
+    };
+    match started {
+        Err(why) if group.held_by() != HeldBy::Subreaper && is_kept_out(&why) => {
+            *group = Group::none();
+            spawner.spawn(recipe, outputs, group.way_in())
+        }
+        other => other,
     }
 }
 
@@ -287,7 +329,7 @@ impl Pipes {
     }
 
     /// The ends that a program writes to.
-    pub fn writers(&self) -> [std::os::fd::BorrowedFd<'_>; 2] {
+    pub fn writers(&self) -> [BorrowedFd<'_>; 2] {
         [self.0[0].1.as_fd(), self.0[1].1.as_fd()]
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use kit::cgroup;
 use rustix::process::{Pid, Signal};
+use wire::HeldBy;
 
 use crate::spawn::Into;
 
@@ -17,35 +18,23 @@ use crate::spawn::Into;
 const KILL_TRIES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How programs are held together, as the record names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A control group of version 2: made inside it, ended by `cgroup.kill`.
-    Two,
-    /// One of version 1: joined before the program begins.
-    One,
-    /// Orphans become children of this process.
-    Subreaper,
-}
-
-impl Kind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Two => "cgroup2",
-            Self::One => "cgroup1",
-            Self::Subreaper => "subreaper",
-        }
-    }
-}
-
 /// A group, removed when dropped.
 pub struct Group {
-    kind: Kind,
+    held_by: HeldBy,
     directory: PathBuf,
     /// The directory itself, or `cgroup.procs` of version 1.
     entry: Option<File>,
     procs: Option<File>,
     usage: Option<File>,
+}
+
+/// Where a group of this name can be, the better first.
+pub fn places(name: &str) -> Vec<(cgroup::Version, PathBuf)> {
+    let own = format!("{}-{name}", cgroup::own_name());
+    let found = cgroup::for_programs().into_iter();
+    found
+        .map(|(version, parent)| (version, parent.join(&own)))
+        .collect()
 }
 
 /// CPU time, in seconds.
@@ -58,37 +47,40 @@ pub struct Cpu {
 impl Group {
     /// Makes the best that can be had here; `name` tells several of one process apart.
     pub fn make(name: &str) -> Self {
-        let found = cgroup::for_programs().into_iter();
-        let mut made = found.filter_map(|(version, parent)| {
-            let directory = parent.join(format!("{}-{name}", cgroup::own_name()));
-            Self::make_in(version, directory).ok()
-        });
-        made.next().unwrap_or(Self {
-            kind: Kind::Subreaper,
+        let made = places(name)
+            .into_iter()
+            .find_map(|(version, directory)| Self::make_in(version, directory).ok());
+        made.unwrap_or_else(Self::none)
+    }
+
+    /// No group at all.
+    pub fn none() -> Self {
+        Self {
+            held_by: HeldBy::Subreaper,
             directory: PathBuf::new(),
             entry: None,
             procs: None,
             usage: None,
-        })
+        }
     }
 
     fn make_in(version: cgroup::Version, directory: PathBuf) -> io::Result<Self> {
         fs::create_dir(&directory)?;
         let open = |name: &str| File::open(directory.join(name));
         let opened = || {
-            let (kind, entry, usage) = match version {
-                cgroup::Version::Two => (Kind::Two, File::open(&directory)?, "cpu.stat"),
+            let (held_by, entry, usage) = match version {
+                cgroup::Version::Two => (HeldBy::Cgroup2, File::open(&directory)?, "cpu.stat"),
                 cgroup::Version::One => {
                     let procs = directory.join("cgroup.procs");
                     let entry = OpenOptions::new().write(true).open(procs)?;
-                    (Kind::One, entry, "cpuacct.stat")
+                    (HeldBy::Cgroup1, entry, "cpuacct.stat")
                 }
             };
-            Ok((kind, entry, open("cgroup.procs")?, open(usage).ok()))
+            Ok((held_by, entry, open("cgroup.procs")?, open(usage).ok()))
         };
         match opened() {
-            Ok((kind, entry, procs, usage)) => Ok(Self {
-                kind,
+            Ok((held_by, entry, procs, usage)) => Ok(Self {
+                held_by,
                 entry: Some(entry),
                 procs: Some(procs),
                 usage,
@@ -101,19 +93,14 @@ impl Group {
         }
     }
 
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// Where it is; `None` without one.
-    pub fn directory(&self) -> Option<&Path> {
-        self.entry.as_ref().map(|_| self.directory.as_path())
+    pub fn held_by(&self) -> HeldBy {
+        self.held_by
     }
 
     /// How a new process gets into it.
     pub fn way_in(&self) -> Into<'_> {
-        match (&self.entry, self.kind) {
-            (Some(entry), Kind::Two) => Into::Cgroup(entry.as_fd()),
+        match (&self.entry, self.held_by) {
+            (Some(entry), HeldBy::Cgroup2) => Into::Cgroup(entry.as_fd()),
             (Some(entry), _) => Into::Procs(entry.as_fd()),
             (None, _) => Into::Nothing,
         }
@@ -122,7 +109,7 @@ impl Group {
     /// CPU time of all that was ever in it; `None` where nobody counts it.
     pub fn cpu(&mut self) -> Option<Cpu> {
         // Version 1 counts in ticks: what processes report themselves is finer.
-        if self.kind != Kind::Two {
+        if self.held_by != HeldBy::Cgroup2 {
             return None;
         }
         let text = read_again(self.usage.as_mut()?).ok()?;
@@ -143,34 +130,44 @@ impl Group {
     }
 
     /// Ends all that is in it.
-    pub fn kill(&mut self) {
-        if self.entry.is_none() {
-            return;
-        }
-        for _ in 0..KILL_TRIES {
-            let processes = self.processes().unwrap_or_default();
-            if processes.is_empty() {
-                return;
-            }
-            if fs::write(self.directory.join("cgroup.kill"), "1").is_err() {
-                processes.into_iter().for_each(kill_process);
-            }
-            thread::sleep(PAUSE);
+    pub fn kill(&self) {
+        if self.entry.is_some() {
+            kill_all(&self.directory);
         }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.entry.take().is_none() {
+        if self.entry.take().is_some() {
+            end_all(&self.directory);
+        }
+    }
+}
+
+/// Ends all that is in the group of this directory, and removes it.
+pub fn end_all(directory: &Path) {
+    kill_all(directory);
+    for _ in 0..KILL_TRIES {
+        match fs::remove_dir(directory) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+            _ => return,
+        }
+    }
+}
+
+fn kill_all(directory: &Path) {
+    for _ in 0..KILL_TRIES {
+        let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+        if text.is_empty() {
             return;
         }
-        for _ in 0..KILL_TRIES {
-            match fs::remove_dir(&self.directory) {
-                Err(error) if error.kind() == ErrorKind::ResourceBusy => thread::sleep(PAUSE),
-                _ => return,
-            }
+        if fs::write(directory.join("cgroup.kill"), "1").is_err() {
+            text.lines()
+                .filter_map(|line| line.parse().ok())
+                .for_each(kill_process);
         }
+        thread::sleep(PAUSE);
     }
 }
 

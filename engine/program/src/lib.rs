@@ -10,14 +10,17 @@
 mod account;
 mod execute;
 mod group;
+mod guardian;
 mod measures;
 mod output;
 mod params;
 mod plan;
+mod prepare;
 mod reap;
 mod reason;
 mod room;
 mod run;
+mod servers;
 mod signals;
 mod spawn;
 mod words;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use kit::failure::bad_parameter;
@@ -140,7 +142,7 @@ impl Planned {
             return Ok(());
         }
         let place = Path::new(place.unwrap_or("/"));
-        match reason::find(&program, place, self.path()) {
+        match find(&program, place, self.path()) {
             Some(_) => Ok(()),
             None => {
                 let what = format!("parameter \"{parameter}\"");
@@ -232,4 +234,28 @@ fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_
         unsafe { libc::CPU_SET(number, &mut chosen) };
     }
     Ok(chosen)
+}
+
+/// The numbers of the CPUs in a set.
+pub fn numbers_of(cpus: &libc::cpu_set_t) -> Vec<u32> {
+    // SAFETY: the numbers are within the set.
+    let has = |number: &u32| unsafe { libc::CPU_ISSET(*number as usize, cpus) };
+    (0..libc::CPU_SETSIZE as u32).filter(has).collect()
+}
+
+/// Where `program` is: as a path from `directory`, else in `path`, the directories of PATH.
+pub fn find(program: &str, directory: &Path, path: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        let found = directory.join(program);
+        return found.exists().then_some(found);
+    }
+    let mut candidates = path
+        .split(':')
+        .map(|entry| directory.join(entry).join(program));
+    // One that may not be executed is told from none at all.
+    let usable = |candidate: &PathBuf| {
+        let found = fs::metadata(candidate);
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    candidates.find(usable)
 }

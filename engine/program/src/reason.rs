@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kit::failure::{failure, interrupted};
 use wire::{Failure, FailureKind};
@@ -167,22 +167,4 @@ pub fn killed_for_memory_since(before: u64, done: &Executed) -> u64 {
         Ended::Exit(0) => 0,
         _ => killed_for_memory().saturating_sub(before),
     }
-}
-
-/// Where `program` is: as a path from `directory`, else in `path`, the directories of PATH.
-pub fn find(program: &str, directory: &Path, path: &str) -> Option<PathBuf> {
-    if program.contains('/') {
-        let found = directory.join(program);
-        return found.exists().then_some(found);
-    }
-    let mut candidates = path
-        .split(':')
-        .map(|entry| directory.join(entry).join(program));
-    // One that may not be executed is told from none at all.
-    let usable = |candidate: &PathBuf| {
-        use std::os::unix::fs::PermissionsExt;
-        let found = fs::metadata(candidate);
-        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    candidates.find(usable)
 }

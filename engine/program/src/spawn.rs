@@ -103,7 +103,8 @@ pub struct Strings {
 impl Strings {
     /// Texts with a NUL byte are cut there; parameters with one were refused.
     pub fn of(texts: impl IntoIterator<Item = String>) -> Self {
-        let texts: Vec<CString> = texts.into_iter().map(c_text).collect();
+        let texts = texts.into_iter().map(|text| c_text(text.as_bytes()));
+        let texts: Vec<CString> = texts.collect();
         let pointers = texts.iter().map(|text| text.as_ptr());
         Self {
             pointers: pointers.chain([ptr::null()]).collect(),
@@ -113,12 +114,9 @@ impl Strings {
 }
 
 /// `text` up to its first NUL byte.
-pub fn c_text(text: String) -> CString {
-    let mut bytes = text.into_bytes();
-    if let Some(end) = bytes.iter().position(|&byte| byte == 0) {
-        bytes.truncate(end);
-    }
-    CString::new(bytes).unwrap_or_default()
+pub fn c_text(text: &[u8]) -> CString {
+    let before = text.split(|&byte| byte == 0).next();
+    CString::new(before.unwrap_or_default()).unwrap_or_default()
 }
 
 /// What the new process tells, in memory that both share.

@@ -33,6 +33,9 @@ pub struct End {
     /// What both ends of the network saw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// How programs were started and held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<Programs>,
     /// Resources used, by us and by others, while the trial ran.
     pub usage: Usage,
 }
@@ -155,6 +158,40 @@ pub enum AccessVerdict {
     Contradicted,
     /// There is no counter that could tell.
     Unverified,
+}
+
+/// How the programs of a trial were started and held.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Programs {
+    pub held_by: HeldBy,
+    /// Their environment, without the padding.
+    pub environment: BTreeMap<String, String>,
+    /// CPUs that they may use.
+    pub cpus: Vec<u32>,
+    /// `/proc/sys/kernel/randomize_va_space`: 0 where the kernel puts all programs at the same
+    /// addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub randomize_va_space: Option<u32>,
+    /// Start of an empty shell, in seconds; subtracted from each execution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell_s: Option<f64>,
+    /// Coefficient of variation of the last executions before the measured ones, where a steady
+    /// state was waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<f64>,
+}
+
+/// What holds a program together with all that it starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldBy {
+    /// A control group of version 2: it is made inside it.
+    Cgroup2,
+    /// A control group of version 1: it joins before it begins.
+    Cgroup1,
+    /// The engine becomes the parent of orphans. A process that has a parent outside is missed.
+    #[default]
+    Subreaper,
 }
 
 /// STATX_DIOALIGN, statx(2). Zero means that the file system does no direct I/O on this file.

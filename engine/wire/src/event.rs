@@ -178,7 +178,8 @@ pub struct Execution {
     pub step: Step,
     /// Number among those of its step, from 1.
     pub number: u32,
-    /// Seconds from the start of the command to its end.
+    /// Seconds from the start of the command to its end, less the start of the shell where it is
+    /// a line for one; so are both CPU times.
     pub elapsed_s: f64,
     /// CPU time in user mode.
     pub user_s: f64,
@@ -206,9 +207,16 @@ pub struct Execution {
     pub stdout: String,
     /// The same of standard error.
     pub stderr: String,
+    /// Bytes that were added to its environment, so that its memory lies elsewhere.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub padding_bytes: u32,
     /// Files that it wrote and that were asked for: path → SHA-256 (hex), see [`Output`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// One measured value with what it was computed from.

@@ -15,8 +15,8 @@ mod network;
 
 pub use catalogue::{BackendCard, Card, Catalogue, Direction, MetricCard, Role, TargetKind, Unit};
 pub use end::{
-    Access, AccessKind, AccessVerdict, Device, Direct, End, Failure, FailureKind, Floor, Outcome,
-    Pressure, Usage,
+    Access, AccessKind, AccessVerdict, Device, Direct, End, Failure, FailureKind, Floor, HeldBy,
+    Outcome, Pressure, Programs, Usage,
 };
 pub use event::{
     Conditions, Connection, Event, Execution, Hello, Interval, Latency, Native, Output, Progress,

@@ -1,5 +1,6 @@
 """From a study to its plan: the last moment at which anything is decided freely."""
 
+import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ _WAITS = (
     f'host: access = "{_COUNTED_ACCESS}"'
 )
 
+ON_SYSTEM: Final = "system"
+"""As a working directory: that of the system, which is so by default."""
 AT_LEAST_S: Final = 0.1
 """Time of the executions of one trial together, where a study says nothing of their number."""
 
@@ -224,16 +227,21 @@ def _planned_program(
     card = _card(spec, catalogue)
     own = catalogue.workload(PROGRAM)
     readings, program = Readings.split(table)
+    if program.get("where") == ON_SYSTEM:
+        del program["where"]
     if not program.keys() & {"executions", "at_least"}:
         program["at_least"] = AT_LEAST_S
-    hellos = []
+    hellos: dict[str, Hello] = {}
     for system in systems:
         parameters = job_parameters(program, system, written.root)
+        variables = sample_variables(system, written.root)
+        job = json.dumps([parameters, variables])
         try:
-            hellos.append(validate(PROGRAM, parameters, sample_variables(system, written.root)))
+            hellos[job] = hellos.get(job) or validate(PROGRAM, parameters, variables)
         except JobRefused as refused:
             text = f"{refused.message} ({system.name})"
             raise written.refused(place, refused.parameter, text) from refused
+    first = next(iter(hellos.values()))
     try:
         metrics, grid = live.cards(readings.read, readings.metrics, own.metrics if own else ())
     except UsageError as error:
@@ -244,8 +252,8 @@ def _planned_program(
         about=card.about,
         lineage=card.lineage,
         timing=card.timing,
-        effective={**hellos[0].effective, **program},
-        hash=hellos[0].hash,
+        effective={**first.effective, **program},
+        hash=first.hash,
         metrics=metrics,
         grid=grid,
         program=program,

@@ -13,7 +13,7 @@ from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import KIND, UNSPOKEN, Given, Kind, Level, levels_of
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.placeholders import names_in, partly_filled
+from tiltyard.study.placeholders import partly_filled
 from tiltyard.study.problems import FLAWS_MAX, Flaw, perhaps, shown
 from tiltyard.study.program import OF_SERVICE, SERVICE, Variable
 from tiltyard.study.wording import flaws_of
@@ -36,19 +36,28 @@ class Combination:
         return next(bundles, ("systems",))
 
 
-def combine(
-    file: StudyFile, known: Set[str], variables: Set[str], flaws: list[Flaw]
-) -> tuple[Combination, ...]:
+@dataclass(frozen=True)
+class Keys:
+    """What a level can set."""
+
+    settings: Set[str]
+    """Of any kind of system."""
+    variables: Set[str] = frozenset()
+    """For the commands of programs."""
+    taken: Set[str] = frozenset()
+    """Settings that stand in commands, and cannot be told from variables there."""
+
+
+def combine(file: StudyFile, keys: Keys, flaws: list[Flaw]) -> tuple[Combination, ...]:
     """All combinations of levels, the first factor varying slowest.
 
     Args:
         file: the study.
-        known: all that a level can set, of any kind of system.
-        variables: what else it can set, for the commands of programs; empty: there are none.
+        keys: what a level can set.
         flaws: what is wrong is added here.
     """
     before = len(flaws)
-    settable = known | variables
+    settable = keys.settings | keys.variables
     factors = [levels_of(factor, typed, settable, flaws) for factor, typed in file.factors.items()]
     shared = {
         key: Given(value, ("systems", key), ("systems", key))
@@ -57,8 +66,8 @@ def combine(
     if file.systems.kind is not None:
         shared[KIND] = Given(file.systems.kind, ("systems", KIND), ("systems", KIND))
     flaws.extend(_set_twice(shared, factors))
-    if variables:
-        flaws.extend(_standing_nowhere(shared, factors, settable))
+    if keys.variables or keys.taken:
+        flaws.extend(_no_variables(shared, factors, keys))
     if (systems := math.prod(map(len, factors))) > SYSTEMS_MAX:
         text = (
             f"the levels combine to {systems} systems, and no more than {SYSTEMS_MAX} can be "
@@ -70,18 +79,18 @@ def combine(
     combinations = []
     for levels in itertools.product(*factors):
         given = shared | {key: one for each in levels for key, one in each.settings.items()}
-        own = {key: given.pop(key) for key in variables & given.keys()}
+        own = {key: given.pop(key) for key in keys.variables & given.keys()}
         combinations.append(Combination(levels, given, own))
     return tuple(combinations)
 
 
-def names_in_services(file: StudyFile) -> set[str]:
-    """Names of the values of systems that stand in the texts of their servers, as ``{name}``."""
+def services_in(file: StudyFile) -> list[JsonValue]:
+    """The tables of servers of systems, as they are typed."""
     levels = [one for factor in file.factors.values() for one in _levels_of(factor)]
-    bundled = [level.get(SERVICE) for level in levels if isinstance(level, dict)]
-    varied = _levels_of(file.factors.get(SERVICE, []))
-    found = set(names_in([file.systems.settings.get(SERVICE), bundled, [*varied]]))
-    return found - {"dir", *OF_SERVICE}
+    found = [level[SERVICE] for level in levels if isinstance(level, dict) and SERVICE in level]
+    found += _levels_of(file.factors.get(SERVICE, []))
+    shared = file.systems.settings.get(SERVICE)
+    return found if shared is None else [shared, *found]
 
 
 def _levels_of(factor: list[JsonValue] | dict[str, JsonValue]) -> Iterable[JsonValue]:
@@ -89,14 +98,26 @@ def _levels_of(factor: list[JsonValue] | dict[str, JsonValue]) -> Iterable[JsonV
 
 
 def lift_systems(
-    combinations: Sequence[Combination], kinds: Sequence[Kind | None], flaws: list[Flaw]
+    combinations: Sequence[Combination],
+    kinds: Sequence[Kind | None],
+    flaws: list[Flaw],
+    *,
+    programs: bool = False,
 ) -> tuple[SystemSpec, ...]:
-    """The systems that combinations of a kind each describe."""
+    """The systems that combinations of a kind each describe.
+
+    Args:
+        combinations: of levels.
+        kinds: one for each; ``None``: not known.
+        flaws: what is wrong is added here.
+        programs: whether programs are executed on them.
+    """
     before = len(flaws)
     systems = [
         system
         for combination, kind in zip(combinations, kinds, strict=True)
-        if kind is not None and (system := _system(kind, combination, flaws)) is not None
+        if kind is not None
+        and (system := _system(kind, combination, flaws, programs=programs)) is not None
     ]
     if combinations and None not in kinds and len(flaws) == before:
         _check_distinct(systems, flaws)
@@ -121,15 +142,18 @@ def _set_twice(shared: dict[str, Given], factors: Sequence[Sequence[Level]]) -> 
         yield Flaw(shared[key].key, text)
 
 
-def _standing_nowhere(
-    shared: dict[str, Given], factors: Sequence[Sequence[Level]], settable: Set[str]
+def _no_variables(
+    shared: dict[str, Given], factors: Sequence[Sequence[Level]], keys: Keys
 ) -> Iterator[Flaw]:
-    """A key that no kind of system knows stands in a command."""
+    """A key that stands in no command is a setting, and one that stands in one is none."""
     tables = (shared, *(level.settings for level in itertools.chain(*factors)))
     for key, given in itertools.chain.from_iterable(table.items() for table in tables):
-        if key not in settable:
+        if key in keys.taken:
+            text = f"is a setting of systems; in a command it needs another name: {{the_{key}}}"
+            yield Flaw(given.key, text)
+        elif key not in keys.settings | keys.variables:
             text = f"no command has {{{key}}}, and no kind of system such a setting"
-            yield Flaw(given.key, f"{text}.{perhaps(key, settable)}")
+            yield Flaw(given.key, f"{text}.{perhaps(key, keys.settings | keys.variables)}")
 
 
 def _variables(combination: Combination, flaws: list[Flaw]) -> dict[str, Variable]:
@@ -149,7 +173,9 @@ def _variables(combination: Combination, flaws: list[Flaw]) -> dict[str, Variabl
     return found
 
 
-def _system(kind: Kind, combination: Combination, flaws: list[Flaw]) -> SystemSpec | None:
+def _system(
+    kind: Kind, combination: Combination, flaws: list[Flaw], *, programs: bool
+) -> SystemSpec | None:
     """One system; ``None``, with flaws added, if its settings are not right."""
     if len(flaws) >= FLAWS_MAX:
         return None
@@ -159,7 +185,8 @@ def _system(kind: Kind, combination: Combination, flaws: list[Flaw]) -> SystemSp
     if SERVICE in typed:
         for key in sorted(variables.keys() & {*OF_SERVICE}):
             text = f"{{{key}}} is what the service tells. Fix: give the variable another name"
-            flaws.append(Flaw(combination.variables[key].key, text))
+            flaw = Flaw(combination.variables[key].key, text)
+            flaws += [] if flaw in flaws else [flaw]
         typed[SERVICE] = partly_filled(typed[SERVICE], variables)
     try:
         settings = kind.Settings.model_validate(typed)
@@ -169,6 +196,11 @@ def _system(kind: Kind, combination: Combination, flaws: list[Flaw]) -> SystemSp
             found = given.get(str(setting))
             path = (*found.path, *inside) if found else (*combination.home, *flaw.path)
             flaws.append(Flaw(path, flaw.text))
+        return None
+    if programs and (reason := kind.programs(settings)):
+        telling = combination.settings.get(KIND) or next(iter(given.values()), None)
+        path = telling.key if telling else combination.home
+        flaws.append(Flaw(path, f"no program can be executed on {kind.name}: {reason}"))
         return None
     spoken = [level.name for level in combination.levels if level.name != UNSPOKEN]
     return SystemSpec(

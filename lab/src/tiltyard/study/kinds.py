@@ -148,6 +148,9 @@ class Kind(Protocol):
     def clock(self, settings: Any, /) -> Clock:
         """What the clock of a system with these settings counts."""
 
+    def programs(self, settings: Any, /) -> str:
+        """Why no program can be executed on a system with these settings; empty: it can be."""
+
     @property
     def Settings(self) -> type[BaseModel]:  # noqa: N802  it is a class
         """The model of its settings; fields carry descriptions."""

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
-from tiltyard.study.factors import combine, lift_systems, names_in_services
+from tiltyard.study.factors import Keys, combine, lift_systems, services_in
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
 from tiltyard.study.kinds import HOST, TARGETS, Kind, kinds_of, names_of, same_target
 from tiltyard.study.model import (
@@ -18,8 +18,16 @@ from tiltyard.study.model import (
     SystemSpec,
     WorkloadSpec,
 )
+from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of
-from tiltyard.study.program import PROGRAM, Readings, flaws_of_readings, placeholders, program_of
+from tiltyard.study.program import (
+    OF_SERVICE,
+    PROGRAM,
+    Readings,
+    flaws_of_readings,
+    placeholders,
+    program_of,
+)
 from tiltyard.wire import Card, Catalogue
 
 BLOCKS_OF_A_SESSION: Final = 7
@@ -41,16 +49,18 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         FlawsError: with all that does not make sense.
     """
     flaws: list[Flaw] = []
-    known = names_of(kinds)
     programs = list(_programs(file.workload or ()))
-    served = names_in_services(file)
-    variables = set().union(served, *map(placeholders, programs)) - known
-    combinations = combine(file, known, variables, flaws)
+    services = services_in(file)
+    standing = set(names_in(services)).union(*map(placeholders, programs)) - {"dir"}
+    told = set(OF_SERVICE) if services else set()
+    taken = (standing - told) & names_of([kind for kind in kinds if kind.target == "directory"])
+    keys = Keys(names_of(kinds), variables=standing - taken, taken=taken)
+    combinations = combine(file, keys, flaws)
     settings = [combination.settings for combination in combinations]
     fitting = sorted(kinds, key=lambda kind: kind.name != HOST) if programs else kinds
     found = kinds_of(settings, fitting, flaws)
     kind = same_target(settings, found, flaws)
-    systems = lift_systems(combinations, found, flaws)
+    systems = lift_systems(combinations, found, flaws, programs=bool(programs))
     baseline = _baseline(file.baseline, systems, flaws)
     workloads = _workloads(file.workload, catalogue, kind, flaws)
     precision = _precision(file.precision, flaws)

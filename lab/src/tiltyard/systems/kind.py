@@ -282,6 +282,8 @@ class Kind(Generic[S]):
     """What each turn makes again, in words; what varies with it is the noise between turns."""
     clock: Callable[[S], Clock] = lambda _: "time"
     """What the clock of its systems counts."""
+    programs: Callable[[S], str] = lambda _: ""
+    """Why no program can be executed on its systems; empty: it can be."""
     brings: Callable[[S, Path], Iterable[Brought]] = lambda _settings, _root: ()
     """What of the settings would be executed, or chooses what is, with the study folder that paths
     begin at. It only looks: nothing of it is executed before the study is trusted."""

@@ -133,16 +133,23 @@ class ServiceSettings(KindSettings):
                 )
         return files
 
-    @model_validator(mode="after")
-    def _known_names(self) -> "ServiceSettings":
-        """What a text names is there, and it can be seen that it serves."""
+    @field_validator("start", "initialise", "files", "ready", "stop", "env")
+    @classmethod
+    def _known_names(cls, value: Any) -> Any:
+        """What a text names is there."""
         known = (_DIR, *OF_SERVICE)
-        unknown = next((name for name in self.names if name not in known), None)
-        if unknown is not None:
-            raise ValueError(
-                f'"{{{unknown}}}" stands for nothing; there are {", ".join(map(_braced, known))} '
-                f'and the variables of the system. For the text itself: "{{{{{unknown}}}}}"'
-            )
+        for name in names_in(value.model_dump() if isinstance(value, Ready) else value):
+            if name not in known:
+                names = ", ".join(f"{{{one}}}" for one in known)
+                raise ValueError(
+                    f'"{{{name}}}" stands for nothing; there are {names} and the variables of the '
+                    f'system. For the text itself: "{{{{{name}}}}}"'
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _has_a_sign(self) -> "ServiceSettings":
+        """It can be seen that it serves."""
         if self.ready is None and not {"port", "socket"} & set(self.names):
             raise ValueError(
                 "it cannot be seen when it serves: use {port} or {socket} in it, or give ready, "
@@ -181,7 +188,3 @@ class ServiceableSettings(SystemSettings):
         description="A server that belongs to the system: started in a directory on it for each "
         "turn, probed until it is ready, stopped and wiped after.",
     )
-
-
-def _braced(name: str) -> str:
-    return f"{{{name}}}"

@@ -268,6 +268,9 @@ KIND = Kind(
     open=VirtualMachine,
     clock=lambda settings: settings.clock,
     brings=brings,
+    programs=lambda settings: (
+        "" if settings.disk else "its guest is a kernel and the engine, without any program"
+    ),
     redraws=lambda settings: (
         "a boot" if settings.filesystem == IN_MEMORY else "a boot and a format"
     ),

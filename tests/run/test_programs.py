@@ -1,0 +1,195 @@
+"""Programs, really executed: read, compared with each other, and ended with the run."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.patience import PATIENCE_S, wait_until
+from support.runs import Watcher, go_on
+from tiltyard.app.freeze import planned
+from tiltyard.errors import RefusedError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.host.ledger import recover
+from tiltyard.plan.model import Plan
+from tiltyard.plan.store import write_plan
+from tiltyard.run.journal import TrialStarted, read_journal
+from tiltyard.run.read import read_run
+from tiltyard.run.record import RunRecord
+from tiltyard.run.runner import run_study
+
+STUDY = """\
+question = "q"
+[factors]
+build = { old = { path = "bin/old", rate = 4 }, new = { path = "bin/new", rate = "5" } }
+[[workload]]
+use = "program"
+command = ["{path}", "{rate}"]
+executions = 2
+METRICS
+"""
+METRICS = """\
+[workload.metrics]
+wall = "time"
+tps = { regex = 'tps = ([0-9]+)', unit = "1/s", better = "higher" }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, state: Path) -> Iterator[StudyFolder]:
+    """Two builds that print the rate that they are told; what is trusted is forgotten after."""
+    root = tmp_path / "study"
+    (root / "bin").mkdir(parents=True)
+    for name in ("old", "new"):
+        program(root / f"bin/{name}", 'echo "tps = $1"')
+    yield StudyFolder(root)
+    shutil.rmtree(state / "trusted", ignore_errors=True)
+
+
+def program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def plan_of(folder: StudyFolder, engine: Engine, text: str = METRICS, blocks: int = 2) -> Plan:
+    """Two blocks of the study, whatever else goes on here."""
+    folder.study.write_text(STUDY.replace("METRICS", text))
+    plan = planned(folder, engine, trust=True)
+    short = plan.model_copy(update={"blocks": plan.blocks[:blocks], "spares": (), "gates": None})
+    folder.plan.unlink()
+    write_plan(folder, short)
+    return short
+
+
+def run(folder: StudyFolder, engine: Engine, plan: Plan) -> RunRecord:
+    run_study(folder, plan, engine, go_on, Watcher())
+    return read_run(folder, plan)
+
+
+def values(record: RunRecord, metric: str) -> dict[str, set[float]]:
+    found: dict[str, set[float]] = {}
+    for trial in record.trials:
+        of_trial = {sample.value for sample in trial.samples if sample.metric == metric}
+        found.setdefault(trial.key.system, set()).update(of_trial)
+    return found
+
+
+def reasons(record: RunRecord) -> set[str | None]:
+    return {trial.reason for trial in record.trials}
+
+
+def test_two_builds_are_measured_and_read(folder: StudyFolder, engine: Engine) -> None:
+    record = run(folder, engine, plan_of(folder, engine))
+    assert [trial.outcome for trial in record.trials] == ["done"] * 4
+    assert values(record, "tps") == {"old": {4.0}, "new": {5.0}}
+    assert all(min(times) > 0 for times in values(record, "time").values())
+    facts = {turn.system: turn.facts["path"] for turn in record.prepared}
+    assert facts["old"].startswith(f"{folder.root}/bin/old, SHA-256 ")
+    assert not list(folder.root.glob("work*"))
+
+
+def test_output_without_the_number_fails_the_trial(folder: StudyFolder, engine: Engine) -> None:
+    program(folder.root / "bin/new", "echo transactions: none")
+    record = run(folder, engine, plan_of(folder, engine))
+    failed = [trial for trial in record.trials if trial.outcome == "failed"]
+    assert {trial.key.system for trial in failed} == {"new"}
+    assert all("tps = " in (trial.reason or "") for trial in failed)
+    assert all("transactions: none" in (trial.reason or "") for trial in failed)
+
+
+def test_what_prints_something_else_has_failed(folder: StudyFolder, engine: Engine) -> None:
+    plan = plan_of(folder, engine, 'expect = { stdout = "same" }')
+    record = run(folder, engine, plan)
+    first = record.trials[0].key.system
+    was, is_ = ("4", "5") if first == "old" else ("5", "4")
+    assert reasons(record) == {
+        None,
+        f'it printed something else than block 1\'s {first}: line 1 was "tps = {was}" and is '
+        f'"tps = {is_}"',
+    }
+    assert {trial.key.system for trial in record.trials if trial.outcome == "done"} == {first}
+
+
+def test_a_trial_that_is_adopted_is_judged_and_read_the_same(
+    folder: StudyFolder, engine: Engine
+) -> None:
+    plan = plan_of(folder, engine, f'expect = {{ stdout = "same" }}\n{METRICS}')
+    before = run(folder, engine, plan)
+    lines = folder.journal.read_bytes().splitlines(keepends=True)
+    second = [number for number, line in enumerate(lines) if b'"trial_finished"' in line][1]
+    folder.journal.write_bytes(b"".join(lines[:second]))
+    for path in folder.trials.iterdir():
+        if path.name not in {Path(trial.file).name for trial in before.trials[:2]}:
+            path.unlink()
+    after = run(folder, engine, plan)
+    for was, now in zip(before.trials[:2], after.trials[:2], strict=True):
+        assert (was.key, was.outcome, was.reason) == (now.key, now.outcome, now.reason)
+        assert was.samples == now.samples
+
+
+def test_a_build_that_is_made_again_is_another_program(folder: StudyFolder, engine: Engine) -> None:
+    built_again = (
+        'test "$(cat {0}/count 2>/dev/null)" && echo "#" >> {0}/bin/new\necho x >> {0}/count\n'
+    )
+    program(folder.root / "bin/old", built_again.format(folder.root) + 'echo "tps = $1"')
+    record = run(folder, engine, plan_of(folder, engine, blocks=3))
+    failed = {trial.reason or "" for trial in record.trials if trial.outcome == "failed"}
+    assert failed
+    assert all(f"{folder.root}/bin/new changed during the run: " in reason for reason in failed)
+    assert {trial.key.system for trial in record.trials if trial.outcome == "failed"} == {"new"}
+
+
+def test_nothing_is_executed_that_is_not_trusted(folder: StudyFolder, engine: Engine) -> None:
+    program(folder.root / "bin/old", f"touch {folder.root}/executed")
+    folder.study.write_text(STUDY.replace("METRICS", 'setup = [["touch", "set"], ["{path}"]]'))
+    with pytest.raises(RefusedError, match="this study brings programs"):
+        planned(folder, engine)
+    assert not folder.plan.exists()
+    assert not (folder.root / "executed").exists()
+
+
+@pytest.mark.parametrize("where", ["command", "setup", "prepare"])
+def test_a_killed_lab_leaves_no_program(folder: StudyFolder, engine: Engine, where: str) -> None:
+    pids = folder.root / "pids"
+    program(folder.root / "bin/hang", f"echo $$ >> {pids}\nsetsid sleep 600 &\nsleep 600")
+    hangs = f'{where} = ["{folder.root}/bin/hang"]'
+    command = 'command = ["{path}", "{rate}"]'
+    text = STUDY.replace(command, hangs if where == "command" else f"{command}\n{hangs}")
+    text = text.replace('path = "bin/old", ', "").replace('path = "bin/new", ', "") if (
+        where == "command"
+    ) else text  # fmt: skip
+    folder.study.write_text(text.replace("METRICS", 'env = { RATE = "{rate}" }'))
+    planned(folder, engine, trust=True)
+    with subprocess.Popen(
+        (sys.executable, "-m", "support.runs", str(folder.root)),
+        cwd=Path(__file__).resolve().parents[1],
+    ) as lab:
+        wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"), "nothing is executed")
+        group = of_the_trial(int(pids.read_text().split()[0]))
+        lab.send_signal(signal.SIGKILL)
+        lab.wait(PATIENCE_S)
+    wait_until(lambda: not any(map(is_alive, group)), "a program outlives the lab")
+    recover()
+    assert not [path for path in folder.work.rglob("*") if not path.is_dir()]
+    assert any(isinstance(e.event, TrialStarted) for e in read_journal(folder.journal))
+
+
+def of_the_trial(pid: int) -> list[int]:
+    """A process and its children."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    wait_until(lambda: len(children.read_text().split()) == 2, "it starts nothing")
+    return [pid, *map(int, children.read_text().split())]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
