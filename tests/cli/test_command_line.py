@@ -1,6 +1,7 @@
 """The command line as a person meets it: real processes, real exit codes, real directories."""
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -223,10 +224,13 @@ def test_workloads_as_json(tmp_path: Path) -> None:
     assert {"iozone", "postmark"} <= {card["name"] for card in catalogue["workloads"]}
 
 
-def test_doctor_names_one_mend_for_each_lack(tmp_path: Path) -> None:
-    done = tiltyard("doctor", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
-    assert "engine" in done.stdout
+def test_doctor_shows_what_is_in_order_when_asked(tmp_path: Path) -> None:
+    done, whole = tiltyard("doctor", cwd=tmp_path), tiltyard("doctor", "--all", cwd=tmp_path)
+    assert done.returncode == whole.returncode == 0, done.stdout
+    ok = re.compile(r"^ok\b.*", re.M)
+    assert not ok.findall(done.stdout)
+    assert any("engine" in line for line in ok.findall(whole.stdout))
+    assert "tiltyard doctor --all" in done.stdout
 
 
 def test_restore_with_nothing_to_do(tmp_path: Path) -> None:

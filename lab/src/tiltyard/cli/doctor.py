@@ -1,14 +1,21 @@
 """``tiltyard doctor``: what this host can and cannot do."""
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 
-def doctor() -> int:
-    """Say what this host can and cannot do, and the command that fixes each lack.
+def doctor(*, all_: Annotated[bool, Parameter(name="--all")] = False) -> int:
+    """Say what this host lacks, and the command that fixes each lack.
 
     ```
     tiltyard doctor
+    tiltyard doctor --all
     ```
+
+    Args:
+        all_: Show also what is in order.
     """
     from rich.table import Table
 
@@ -24,9 +31,12 @@ def doctor() -> int:
         table.add_column(heading)
     marks = {"ok": "ok", "limited": "limited", "missing": "MISSING"}
     for check in checks:
-        table.add_row(marks[check.status], check.name, check.meaning, check.remedy or "")
-    show(table)
-    missing = [check for check in checks if check.status == "missing"]
-    limited = sum(check.status == "limited" for check in checks)
-    say(f"\n{len(missing)} missing, {limited} limited, {len(checks) - len(missing) - limited} ok")
+        if all_ or check.status != "ok":
+            table.add_row(marks[check.status], check.name, check.meaning, check.remedy or "")
+    if table.row_count:
+        show(table)
+    counts = {status: sum(check.status == status for check in checks) for status in marks}
+    more = "" if all_ else " (tiltyard doctor --all shows them)"
+    missing, limited, ok = counts["missing"], counts["limited"], counts["ok"]
+    say(f"\n{missing} missing, {limited} limited, {ok} ok{more}")
     return ExitCode.HOST_LACKS if missing else ExitCode.DONE

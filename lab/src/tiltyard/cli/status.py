@@ -70,7 +70,7 @@ def _blocks(plan: "Plan", history: "History") -> Iterator[str]:
     for block, reasons in history.spoiled.items():
         fate = "replaced" if block in course.replaced else "counts all the same"
         yield f"Noise    block {block} disturbed, {fate}: {told_briefly(reasons)}"
-    if course.active_pairs:
+    if course.active_pairs and history.stopped is None:
         everything = len(plan.systems) * len(plan.workloads)
         going_on = len(course.active_pairs[max(course.active_pairs)])
         yield f"Open     {going_on} of {everything} pairs of system and workload go on"

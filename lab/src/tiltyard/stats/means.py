@@ -21,12 +21,12 @@ def geometric_mean_interval(values: FloatArray, alpha: float = 0.05) -> Estimate
         raise ValueError("an interval of the mean needs at least 2 values")
     if np.any(values <= 0):
         raise ValueError("a geometric mean needs positive values")
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     logs = np.log(values)
     mean = float(np.mean(logs))
     error = float(np.std(logs, ddof=1)) / np.sqrt(len(logs))
-    reach = float(t.ppf(1 - alpha / 2, len(logs) - 1)) * error
+    reach = float(stdtrit(len(logs) - 1, 1 - alpha / 2)) * error
     return Estimate(float(np.exp(mean)), float(np.exp(mean - reach)), float(np.exp(mean + reach)))
 
 

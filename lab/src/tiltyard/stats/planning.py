@@ -59,9 +59,9 @@ def difference_found(deviation: float, blocks: int, power: float) -> float | Non
 
 def _quantiles(power: float) -> float:
     """``z_.975 + z_power``."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    return float(norm.ppf(0.975) + norm.ppf(power))
+    return float(ndtri(0.975) + ndtri(power))
 
 
 def blocks_for_half_width(blocks: int, half_width: float, target: float) -> int:
@@ -176,10 +176,10 @@ def deviation_interval(deviation: float, n: int, level: float = 0.05) -> tuple[f
 
     Source: ``(n - 1) s^2 / sigma^2`` is chi-squared with n - 1 degrees of freedom.
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     freedom = n - 1
-    low, high = (float(chi2.ppf(share, freedom)) for share in (1 - level / 2, level / 2))
+    low, high = (float(chdtri(freedom, share)) for share in (level / 2, 1 - level / 2))
     return deviation * math.sqrt(freedom / low), deviation * math.sqrt(freedom / high)
 
 
@@ -197,9 +197,9 @@ def prediction_interval(
         later_blocks: of its repetition.
         level: share of repetitions that may fall outside.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    quantile = float(t.ppf(1 - level / 2, blocks - 1))
+    quantile = float(stdtrit(blocks - 1, 1 - level / 2))
     half = quantile * deviation * math.sqrt(1 / blocks + 1 / later_blocks)
     return estimate - half, estimate + half
 

@@ -31,11 +31,11 @@ def variation(values: FloatArray, alpha: float = 0.05) -> Estimate | None:
     whole = float(np.std(values, ddof=1) / np.mean(values))
     if whole == 0 or np.any(spreads == 0):
         return None
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     pseudo = n * np.log(whole) - (n - 1) * np.log(spreads)
     centre = float(np.mean(pseudo))
-    reach = float(t.ppf(1 - alpha / 2, n - 1)) * float(np.std(pseudo, ddof=1)) / np.sqrt(n)
+    reach = float(stdtrit(n - 1, 1 - alpha / 2)) * float(np.std(pseudo, ddof=1)) / np.sqrt(n)
     return Estimate(whole, float(np.exp(centre - reach)), float(np.exp(centre + reach)))
 
 
@@ -56,14 +56,14 @@ def quantile_interval(values: FloatArray, share: float, alpha: float = 0.05) -> 
     """
     if not 0 < share < 1:
         raise ValueError(f"a quantile of {share:g} is not between 0 and 1")
-    from scipy.stats import binom
+    from scipy.special import bdtr, bdtrc
 
     n, ordered = len(values), np.sort(values)
     # The number of values below the quantile is binomial. It stays below the k-th smallest value
     # when fewer than k are below it; largest k with P(fewer than k) <= alpha / 2 on the low side.
-    below = binom.cdf(np.arange(n), n, share)
+    below = bdtr(np.arange(n), n, share)
     low = int(np.searchsorted(below, alpha / 2, side="right"))
-    above = binom.sf(np.arange(n), n, share)
+    above = bdtrc(np.arange(n), n, share)
     high = n - int(np.searchsorted(above[::-1], alpha / 2, side="right")) + 1
     if low < 1 or high > n:
         return None

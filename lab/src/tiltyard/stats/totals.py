@@ -27,11 +27,11 @@ def total_ratio(first: FloatArray, second: FloatArray, alpha: float = 0.05) -> E
     blocks = len(first)
     if blocks < 2:
         raise ValueError("a ratio of totals needs at least 2 blocks to have an interval")
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     over, under = float(np.mean(first)), float(np.mean(second))
     (over_var, both), (_, under_var) = np.cov(first, second) / blocks
-    squared = float(t.ppf(1 - alpha / 2, blocks - 1)) ** 2
+    squared = float(stdtrit(blocks - 1, 1 - alpha / 2)) ** 2
     # The bounds are the roots of  a r² − 2 b r + c: the ratios r with (over − r under)² ≤ t² var.
     a = under**2 - squared * under_var
     b = over * under - squared * both
@@ -59,7 +59,7 @@ def total_rate_ratio(work: FloatArray, time_s: FloatArray, alpha: float = 0.05) 
     blocks = len(work)
     if blocks < 3:
         raise ValueError("a block jackknife needs at least 3 blocks")
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     def log_ratio(done: FloatArray, took: FloatArray) -> FloatArray:
         rates = np.log(done / took)
@@ -70,7 +70,7 @@ def total_rate_ratio(work: FloatArray, time_s: FloatArray, alpha: float = 0.05) 
     pseudo = blocks * whole - (blocks - 1) * without
     centre = float(np.mean(pseudo))
     error = float(np.std(pseudo, ddof=1)) / np.sqrt(blocks)
-    reach = float(t.ppf(1 - alpha / 2, blocks - 1)) * error
+    reach = float(stdtrit(blocks - 1, 1 - alpha / 2)) * error
     return Estimate(
         float(np.exp(whole)), float(np.exp(centre - reach)), float(np.exp(centre + reach))
     )

@@ -59,13 +59,13 @@ def welch(first: Moments, second: Moments, alpha: float = 0.05) -> MeanDifferenc
 
     Where both variances are zero the interval is the difference itself, and p is 0 or 1.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     estimate = first.mean - second.mean
     error, freedom = error_and_freedom(first, second)
     flat = error == 0
-    reach = t.ppf(1 - alpha / 2, freedom) * error
-    p = 2 * t.sf(np.abs(estimate) / np.where(flat, 1.0, error), freedom)
+    reach = stdtrit(freedom, 1 - alpha / 2) * error
+    p = 2 * stdtr(freedom, -np.abs(estimate) / np.where(flat, 1.0, error))
     return MeanDifferences(
         estimate, estimate - reach, estimate + reach, np.where(flat, (estimate == 0) * 1.0, p)
     )

@@ -40,7 +40,7 @@ def _bimodal_claim(
     scene: Scene, cell: GridCell, system: str, values: FloatArray, dip: Dip
 ) -> Candidate | None:
     """``None`` where a mixture of two does not confirm what the test of unimodality says."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     found = two_modes(values)
     confirmed = found.separation >= SEPARATION and found.minor_weight >= MINOR_WEIGHT
@@ -49,7 +49,7 @@ def _bimodal_claim(
     counts = found.n * found.weight_low, found.n * (1 - found.weight_low)
     error = found.sigma * math.sqrt(1 / counts[0] + 1 / counts[1])
     distance = found.high - found.low
-    reach = float(norm.isf(ALPHA / 2)) * error
+    reach = float(-ndtri(ALPHA / 2)) * error
     low, high = distance - reach, distance + reach
     unit = reading_unit(cell.metric.unit, network=scene.measured.network)
     lower, upper = (format_value(math.exp(mode), unit) for mode in (found.low, found.high))

@@ -218,11 +218,11 @@ def _autocorrelation_tests(scene: Scene) -> Iterator[Result]:
 
 
 def _autocorrelation_claim(workload: str, series: Series, p: float) -> Candidate | None:
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     found = float(lag_one(series.values[None, :])[0])
     # Fisher's transformation, with n − 1 pairs of neighbours.
-    reach = float(norm.isf(ALPHA / 2)) / math.sqrt(len(series.values) - 4)
+    reach = float(-ndtri(ALPHA / 2)) / math.sqrt(len(series.values) - 4)
     low, high = (math.tanh(math.atanh(found) + sign * reach) for sign in (-1, 1))
     if low <= 0:
         return None
