@@ -42,6 +42,15 @@ def test_a_mapping_that_says_too_little_is_refused(
     assert message in str(refused.value)
 
 
+def test_all_that_a_mapping_lacks_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        read("[at]\n", "x\n", tmp_path)
+    for fix in ('delimiter = ","', 'decimal = "."', 'workload = "NAME"', "[metrics.NAME] with"):
+        assert f"Field required. Fix: {fix}" in str(refused.value)
+    with pytest.raises(UsageError, match=r'^a\.csv:1: "Threads" is not.*; "p99 ms" is not a col'):
+        read(WIDE, "System,Write MB/s\n", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

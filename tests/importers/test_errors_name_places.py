@@ -10,7 +10,9 @@ from support.imported import data_of, imported
 from support.imports import GENUINE, Genuine
 from tiltyard.errors import UsageError
 
-IN_JSON = [file for file in GENUINE if file.data.lstrip().startswith(b"{")]
+IN_JSON = [
+    file for file in GENUINE if file.data.lstrip().startswith(b"{") and file.path.suffix != ".jsonl"
+]
 
 
 def refusal(path: str, data: bytes) -> str:

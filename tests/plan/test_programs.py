@@ -10,9 +10,9 @@ from pydantic import JsonValue
 from support.catalogue import WITH_PROGRAM
 from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256
-from tiltyard.plan.freeze import AT_LEAST_S, freeze
+from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
-from tiltyard.plan.program import job_parameters, job_variables
+from tiltyard.plan.program import AT_LEAST_S, job_parameters, job_variables
 from tiltyard.study.load import load_study
 from tiltyard.study.problems import StudyFileError
 from tiltyard.systems import KINDS
@@ -85,7 +85,7 @@ def test_the_plan_is_portable_and_the_job_is_not(written: Path) -> None:
     assert here not in plan.model_dump_json()
     assert plan.paths_from == ".."
     _, (new, variables) = asked.jobs
-    assert variables == {"path": f"{here}/bin/echo"}
+    assert variables == {"path": f"{here}/bin/echo", "more": "-n '{execution}'"}
     assert new["command"] == ["{path}", "-n", "{execution}", "x{path}"]
     assert new["where"] == f"{here}/tree"
     assert asked.jobs[0][0]["command"] == ["{path}", "x{path}"]

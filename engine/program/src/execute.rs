@@ -153,12 +153,12 @@ impl Executor {
         bounds: &Bounds,
     ) -> (u64, Option<Cut>) {
         let deadline_ns = started.started_ns.saturating_add(bounds.timeout_ns);
-        let mut look_ns = started.started_ns + LOOK_NS;
+        let mut look_ns = started.started_ns;
         let mut cut = None;
         loop {
             let now_ns = clock::now_ns();
             let wake_ns = match cut {
-                None => look_ns.min(deadline_ns),
+                None => look_ns.min(deadline_ns).min(now_ns + LOOK_NS),
                 Some(_) => now_ns + LOOK_NS,
             };
             let has_ended = wait(started, readers, wake_ns.saturating_sub(now_ns));

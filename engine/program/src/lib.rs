@@ -23,6 +23,7 @@ mod run;
 mod servers;
 mod signals;
 mod spawn;
+mod step;
 mod words;
 
 pub use plan::plan;

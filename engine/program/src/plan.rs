@@ -112,19 +112,21 @@ impl Planned {
             check_path(parameter, path, Path::new(&filled))?;
         }
         for (parameter, commands) in params.commands() {
-            for words in commands {
-                self.check_program(parameter, words, &values)?;
+            for (index, words) in commands.into_iter().enumerate() {
+                let is_first = parameter == "setup" && index == 0;
+                let may_be_made = !is_first && !self.params.setup.0.is_empty();
+                self.check_program(parameter, words, may_be_made, &values)?;
             }
         }
         self.check_numa()
     }
 
-    /// Looks for the program that a command names. One that lies where commands before it may
-    /// make it is not looked for.
+    /// Looks for the program that a command names, unless commands before it may make it there.
     fn check_program(
         &self,
         parameter: &str,
         words: &[String],
+        may_be_made: bool,
         values: &Values,
     ) -> Result<(), Failure> {
         let program = match self.params.shell && parameter != "servers" {
@@ -134,11 +136,10 @@ impl Planned {
         let is_made = OWN_NAMES.iter().any(|name| words::has(program, name));
         let program = words::fill(parameter, program, values)?;
         let is_path = program.contains('/');
-        let may_be_made = is_path && !self.params.setup.0.is_empty();
         let is_relative = is_path && !program.starts_with('/');
         let place = self.params.place.as_deref();
         let place = place.filter(|place| !OWN_NAMES.iter().any(|name| words::has(place, name)));
-        if is_made || may_be_made || (is_relative && place.is_none()) {
+        if is_made || (is_path && may_be_made) || (is_relative && place.is_none()) {
             return Ok(());
         }
         let place = Path::new(place.unwrap_or("/"));

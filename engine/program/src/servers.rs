@@ -22,6 +22,7 @@ use crate::reap::Ended;
 use crate::{reason, signals, words};
 
 const PAUSE: Duration = Duration::from_millis(5);
+const LAST_WORDS_NS: u64 = 200_000_000;
 /// What is kept of what a server prints, to look for the sign that it is ready.
 const KEPT_BYTES: u64 = 1 << 20;
 
@@ -185,7 +186,13 @@ impl Running {
         self.printed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What it said last. The end of a server that has ended may not have been read yet.
     fn said(&self) -> String {
+        let deadline_ns = clock::now_ns() + LAST_WORDS_NS;
+        let is_read = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
+        while !is_read() && clock::now_ns() < deadline_ns {
+            thread::sleep(PAUSE);
+        }
         let printed = self.printed();
         let said = printed.iter().map(|capture| capture.last_lines(3));
         let said = said.filter(|text| !text.is_empty()).collect::<Vec<_>>();

@@ -291,13 +291,16 @@ unsafe fn prepare(recipe: &Recipe, outputs: [BorrowedFd; 2], into: Into) -> Resu
         node::prefer(recipe.numa).map_err(|_| Step::Place)?;
     }
     if let Some(ids) = recipe.account {
-        let groups = libc::setgroups(ids.groups.len(), ids.groups.as_ptr());
-        done(Step::Account, groups)?;
-        done(
-            Step::Account,
-            libc::setresgid(ids.group, ids.group, ids.group),
-        )?;
-        done(Step::Account, libc::setresuid(ids.user, ids.user, ids.user))?;
+        // Not by the C library, which would have all threads of the engine follow, and wait for
+        // them: this process has the memory of the engine and none of its threads.
+        let (count, groups) = (ids.groups.len(), ids.groups.as_ptr());
+        for failed in [
+            libc::syscall(libc::SYS_setgroups, count, groups),
+            libc::syscall(libc::SYS_setresgid, ids.group, ids.group, ids.group),
+            libc::syscall(libc::SYS_setresuid, ids.user, ids.user, ids.user),
+        ] {
+            done(Step::Account, failed as c_int)?;
+        }
     }
     done(Step::Directory, libc::chdir(recipe.directory.as_ptr()))?;
     libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);

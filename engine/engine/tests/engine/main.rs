@@ -5,6 +5,8 @@ mod documents;
 mod hostile;
 mod jobs;
 mod out_of_cache;
+mod programs;
+mod programs_held;
 mod serve;
 mod serve_limits;
 mod trouble;

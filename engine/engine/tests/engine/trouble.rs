@@ -298,7 +298,7 @@ fn lives(pid: u32) -> bool {
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-fn wait_until(mut condition: impl FnMut() -> bool, otherwise: &str) {
+pub fn wait_until(mut condition: impl FnMut() -> bool, otherwise: &str) {
     let deadline = Instant::now() + Duration::from_secs(300);
     while !condition() {
         assert!(Instant::now() < deadline, "{otherwise}");

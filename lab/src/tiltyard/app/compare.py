@@ -14,6 +14,7 @@ from tiltyard.study.load import read_study
 from tiltyard.systems import KINDS
 from tiltyard.systems.filesystems import FILESYSTEMS
 from tiltyard.systems.pair.settings import PairSettings
+from tiltyard.workloads.catalogue import catalogue_of
 
 _SETTINGS: Final = PairSettings.model_fields.keys()
 
@@ -47,7 +48,7 @@ def typed_study(
     if not workloads:
         network = any(system.partition("=")[0] in _SETTINGS for system in systems)
         workloads = ("tcp_stream" if network else "postmark",)
-    catalogue = Engine.find().describe()
+    catalogue = catalogue_of(Engine.find(), StudyFolder(folder or Path("study")))
     text = compare_study(
         systems,
         workloads,
@@ -59,7 +60,7 @@ def typed_study(
         seed=seed,
         disturbed=disturbed,
     )
-    words = [*workloads, *(Path(system).name or "root" for system in systems)]
+    words = [*map(_word, workloads), *(Path(system).name or "root" for system in systems)]
     target = StudyFolder(folder or Path("-".join(words) + scale_suffix(scale)))
     # A study that cannot be carried out must not stand in the way of the corrected command.
     study = read_study(text, target.study, catalogue, KINDS)
@@ -68,3 +69,9 @@ def typed_study(
     hash_ = sha256(text.encode())
     Bringing.among(hash_, study.systems, study.workloads, catalogue, target).trust()
     return target
+
+
+def _word(workload: str) -> str:
+    """A workload in the name of a folder: ``fio-mail`` of ``fio:jobs/mail.fio``."""
+    name, _, value = workload.partition(":")
+    return "-".join(filter(None, (name, Path(value).stem)))

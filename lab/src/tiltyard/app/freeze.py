@@ -19,6 +19,7 @@ from tiltyard.run.trust import Bringing
 from tiltyard.study.load import load_study, read_text
 from tiltyard.study.scaling import scaled
 from tiltyard.systems import KINDS
+from tiltyard.workloads.catalogue import catalogue_of, require_installed
 
 
 def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) -> StudyFolder:
@@ -101,8 +102,9 @@ def frozen(
         folder: Where it is carried out; by default where the file is.
     """
     folder = folder or StudyFolder(source.parent)
-    catalogue = engine.describe()
+    catalogue = catalogue_of(engine, folder)
     study = scaled(load_study(source, catalogue, KINDS), scale or Fraction(1), catalogue, KINDS)
+    require_installed(study.workloads, catalogue)
     now = datetime.now(UTC)
     return freeze(study, source, catalogue, engine.validate, now, folder)
 
@@ -131,7 +133,9 @@ def planned(
             )
     else:
         plan = frozen(folder.study, engine, scale, folder)
-    Bringing.of(plan, engine.describe(), folder).require_trusted(folder.root, trust=trust)
+    Bringing.of(plan, catalogue_of(engine, folder), folder).require_trusted(
+        folder.root, trust=trust
+    )
     if not folder.plan.exists():
         write_plan(folder, plan)
     write_sessions(folder, plan)

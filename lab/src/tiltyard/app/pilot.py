@@ -21,6 +21,7 @@ from tiltyard.run.history import History
 from tiltyard.run.observer import Observer
 from tiltyard.run.read import read_run
 from tiltyard.run.trust import Bringing
+from tiltyard.workloads.catalogue import catalogue_of
 
 
 def run_pilot(
@@ -68,6 +69,7 @@ def _planned_pilot(
 ) -> Plan:
     """The plan of the pilot; frozen now if it has none."""
     pilot, text = folder.pilot, folder.study.read_bytes()
+    catalogue = catalogue_of(engine, folder)
     if pilot.plan.exists():
         if pilot.study.read_bytes() != text:
             raise UsageError(
@@ -75,10 +77,10 @@ def _planned_pilot(
                 "Delete that folder to make another one"
             )
         plan = at_scale(pilot, scale)
-        Bringing.of(plan, engine.describe(), pilot).require_trusted(folder.root, trust=trust)
+        Bringing.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
         return plan
     plan = frozen(folder.study, engine, scale, folder)
-    Bringing.of(plan, engine.describe(), pilot).require_trusted(folder.root, trust=trust)
+    Bringing.of(plan, catalogue, pilot).require_trusted(folder.root, trust=trust)
     write_whole(pilot.study, text)
     write_plan(pilot, plan_of_pilot(plan))
     return read_plan(pilot)

@@ -31,7 +31,7 @@ from tiltyard.cli.schema import schema
 from tiltyard.cli.status import status
 from tiltyard.cli.tuning import tuning
 from tiltyard.cli.workloads import workloads
-from tiltyard.errors import ExitCode, OldKeyWarning, TiltyardError
+from tiltyard.errors import ExitCode, TiltyardError, WrittenWarning
 from tiltyard.printable import one_line, visible
 
 VERBS: tuple[Callable[..., int | None], ...] = (
@@ -115,7 +115,7 @@ def main() -> None:
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """A warning about what a person wrote, for people; those of libraries are for developers."""
-    if issubclass(category, OldKeyWarning):
+    if issubclass(category, WrittenWarning):
         remark(f"Warning  {message}")
 
 

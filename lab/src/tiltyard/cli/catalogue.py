@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tiltyard.study.toml import toml_key, toml_value
 from tiltyard.wire import Card, Catalogue
+from tiltyard.workloads.catalogue import ProfileCard
 
 
 def catalogue_table(catalogue: Catalogue) -> RenderableType:
@@ -18,8 +20,9 @@ def catalogue_table(catalogue: Catalogue) -> RenderableType:
     table.add_column("Workload")
     table.add_column("What it does")
     table.add_column("Metrics", justify="right")
+    table.add_column("Profile")
     for card in catalogue.workloads:
-        table.add_row(card.name, card.about, str(len(card.metrics)))
+        table.add_row(card.name, card.about, str(len(card.metrics)), _origin(card))
     return Group(table, Text(f"\nEngine {catalogue.engine}. More: tiltyard workloads NAME"))
 
 
@@ -46,7 +49,30 @@ def workload_page(card: Card) -> RenderableType:
         Text.assemble(("Timing   ", "bold"), card.timing + "\n"),
         Padding(parameters, (0, 0, 1, 0)),
         metrics,
+        *(_expanded(card) if isinstance(card, ProfileCard) else ()),
     )
+
+
+def _origin(card: Card) -> str:
+    """Where a profile is from; nothing for a workload of the engine."""
+    if not isinstance(card, ProfileCard):
+        return ""
+    hides = ", hides another" if card.profile.hides else ""
+    return f"{_ORIGINS[card.profile.origin]}{hides}"
+
+
+def _expanded(card: ProfileCard) -> Iterator[RenderableType]:
+    """What a profile needs, and what is executed with its usual parameters."""
+    needs = card.profile.file.needs
+    packages = " ".join(sorted(set(needs.values())))
+    yield Text.assemble(("\nNeeds    ", "bold"), f"apt install {packages}" if needs else "nothing")
+    yield Text.assemble(("File     ", "bold"), str(card.profile.source))
+    for path in card.profile.hides:
+        yield Text.assemble(("Hides    ", "bold"), str(path))
+    yield Text("\nThe same as a program of your own, with its usual parameters:\n", style="bold")
+    yield Text('[[workload]]\nuse = "program"')
+    for key, value in card.expand(card.usual).items():
+        yield Text(f"{toml_key(key)} = {toml_value(value)}")
 
 
 def flowing(schema: dict[str, Any]) -> str:
@@ -65,6 +91,15 @@ def choices(card: Card, schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from ((one["const"], flowing(one)) for one in schema.get("oneOf", []) if "const" in one)
     for one in schema.get("anyOf", []):
         yield from choices(card, one)
+
+
+_ORIGINS: Final = {
+    "study": "of this study",
+    "user": "yours",
+    "package": "of a package",
+    "ready": "ready",
+}
+"""Origin of a profile, as the list shows it."""
 
 
 def _bullet(name: str, meaning: str) -> str:

@@ -49,12 +49,13 @@ def check(
     from tiltyard.executors.engine import Engine
     from tiltyard.run.trust import Bringing
     from tiltyard.study.scaling import parse_scale
+    from tiltyard.workloads.catalogue import catalogue_of
 
     fraction = None if scale is None else parse_scale(scale)
     with rehearsal_of(study) as (source, folder):
         engine = Engine.find()
         plan = frozen(source, engine, fraction, folder)
-        bringing = Bringing.of(plan, engine.describe(), folder)
+        bringing = Bringing.of(plan, catalogue_of(engine, folder), folder)
         return _check(plan, folder, bringing, bring_up=rehearse, only_tell=dry_run)
 
 

@@ -47,6 +47,7 @@ def plan(
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
     from tiltyard.study.scaling import parse_scale
+    from tiltyard.workloads.catalogue import catalogue_of
 
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
@@ -72,7 +73,7 @@ def plan(
                 power=power,
                 budget_s=budget_s or planned.budget_s,
             ),
-            {card.name: card.parameters for card in engine.describe().workloads},
+            {card.name: card.parameters for card in catalogue_of(engine, folder).workloads},
         )
     except ValueError as error:
         raise UsageError(f"{folder.root}: {error}: {source}") from error

@@ -4,9 +4,14 @@
 def workloads(name: str | None = None, /, *, json: bool = False) -> None:
     """List the workloads, or explain one: what it does, its parameters, its metrics, its timing.
 
+    Beside the engine's own there are profiles: programs that others wrote, described in a file.
+    They are looked for in `workloads/` here, in `~/.config/tiltyard/workloads`, in installed
+    Python packages, and among the ready ones; of several of one name the first counts.
+
     ```
     tiltyard workloads
     tiltyard workloads iozone
+    tiltyard workloads pgbench                  # a profile: what is executed, and what it needs
     tiltyard workloads --json | jq .workloads[].name
     ```
 
@@ -14,12 +19,17 @@ def workloads(name: str | None = None, /, *, json: bool = False) -> None:
         name: The workload to explain.
         json: Print the engine's catalogue as JSON.
     """
+    from pathlib import Path
+
     from tiltyard.cli.catalogue import catalogue_table, workload_page
     from tiltyard.cli.console import emit_json, show
     from tiltyard.errors import UsageError
     from tiltyard.executors.engine import Engine
+    from tiltyard.folder import StudyFolder
+    from tiltyard.study.problems import not_a
+    from tiltyard.workloads.catalogue import catalogue_of
 
-    catalogue = Engine.find().describe()
+    catalogue = catalogue_of(Engine.find(), StudyFolder(Path()))
     if json:
         emit_json(catalogue.model_dump_json(indent=2))
         return
@@ -28,6 +38,6 @@ def workloads(name: str | None = None, /, *, json: bool = False) -> None:
         return
     card = catalogue.workload(name)
     if card is None:
-        names = ", ".join(card.name for card in catalogue.workloads)
-        raise UsageError(f'"{name}" is not a workload. One of: {names}')
+        names = (card.name for card in catalogue.workloads)
+        raise UsageError(not_a(name, "workload", names))
     show(workload_page(card))

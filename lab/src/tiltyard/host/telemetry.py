@@ -162,7 +162,7 @@ class Watch:
         self._log = KernelLog()
         self._temperatures_c = temperatures_c()
         self._clock_source = _clock_source()
-        self._disk = DiskWatch(directory) if directory else None
+        self._disk = DiskWatch(directory, serving) if directory else None
         self._waited_s = others_waited_s()
         self._frequency = FrequencyWatch()
         self._throttled = throttled()
@@ -186,14 +186,18 @@ class Watch:
             cpus: those that measured, none for all; if not given, they are not known.
         """
         elapsed_s = time.monotonic() - self._began_s
+        # Those of now have what their ended children used.
+        serving = () if self._served_s is None else self._servers()
         external = None if cpus is None else self._external.seen(cpus)
-        own_bytes, foreign_bytes = self._disk.seen() if self._disk else (None, None)
+        own_bytes, foreign_bytes = self._disk.seen(serving) if self._disk else (None, None)
         memory = _memory_events(HERE.read(_VMSTAT) or "")
         return Telemetry(
             elapsed_s=elapsed_s,
             own_bytes=own_bytes,
             foreign_bytes=foreign_bytes,
-            servers_s=self._serving_s(),
+            servers_s=None
+            if self._served_s is None
+            else max(0.0, used_s(serving) - self._served_s),
             cpus=tuple(cpus or ()),
             external_s=external.cpu_s if external else None,
             external_steal_s=external.steal_s if external else None,
@@ -206,12 +210,6 @@ class Watch:
             kernel_errors=self._log.errors(),
             **_memory_telemetry(self._memory, memory),
         )
-
-    def _serving_s(self) -> float | None:
-        """CPU time of the servers: those of now, which have what their ended children used."""
-        if self._served_s is None:
-            return None
-        return max(0.0, used_s(self._servers()) - self._served_s)
 
 
 def _grown(before: int | None, now: int | None) -> int | None:

@@ -91,7 +91,7 @@ def assemble(files: Sequence[ReadFile], options: ImportOptions) -> Collection:
         ),
         kept=Kept(
             order=options.order_given,
-            interleaved=options.blocks,
+            interleaved=options.blocks or all(entry.measured.blocks for entry in entries),
             limits=tuple(
                 dict.fromkeys(
                     (*(limit for file in files for limit in file.imported.limits), *differing)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import comb
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -20,12 +20,12 @@ from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
-from tiltyard.plan.program import job_parameters, sample_variables
+from tiltyard.plan.program import job_parameters, sample_variables, split
 from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.study.model import Clock, Precision, Study, SystemSpec, WorkloadSpec
 from tiltyard.study.problems import StudyFileError
-from tiltyard.study.program import PROGRAM, Readings, program_of
+from tiltyard.study.program import PROGRAM, program_of
 from tiltyard.wire import Card, Catalogue, Hello
 
 SEED_BELOW = 2**32
@@ -42,11 +42,6 @@ _WAITS = (
     'with clock = "instructions" no trial may wait for a device, which answers in the time of the '
     f'host: access = "{_COUNTED_ACCESS}"'
 )
-
-ON_SYSTEM: Final = "system"
-"""As a working directory: that of the system, which is so by default."""
-AT_LEAST_S: Final = 0.1
-"""Time of the executions of one trial together, where a study says nothing of their number."""
 
 
 class Validate(Protocol):
@@ -118,7 +113,7 @@ def freeze(
         workloads=with_pilot(
             tuple(
                 _planned_program(place, spec, program, study.systems, catalogue, validate, written)
-                if (program := program_of(spec.use, spec.parameters)) is not None
+                if (program := program_of(_card(spec, catalogue), spec.parameters)) is not None
                 else _planned(place, spec, catalogue, validate, clock, written)
                 for place, spec in enumerate(study.workloads)
             ),
@@ -226,11 +221,7 @@ def _planned_program(
     """A program with what the engine makes of it on each system."""
     card = _card(spec, catalogue)
     own = catalogue.workload(PROGRAM)
-    readings, program = Readings.split(table)
-    if program.get("where") == ON_SYSTEM:
-        del program["where"]
-    if not program.keys() & {"executions", "at_least"}:
-        program["at_least"] = AT_LEAST_S
+    readings, program = split(table)
     hellos: dict[str, Hello] = {}
     for system in systems:
         parameters = job_parameters(program, system, written.root)

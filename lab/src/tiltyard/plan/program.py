@@ -5,6 +5,7 @@ written.
 """
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -12,10 +13,24 @@ from typing import Final
 from pydantic import JsonValue
 
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.program import OF_SERVICE, SERVICE
+from tiltyard.study.program import OF_SERVICE, SERVICE, Readings
 
+ON_SYSTEM: Final = "system"
+"""As a working directory: that of the system, which is so by default."""
+AT_LEAST_S: Final = 0.1
+"""Time of the executions of one trial together, where a study says nothing of their number."""
 _PATHS: Final = ("where", "stdin")
 """Parameters that are paths on this host."""
+
+
+def split(table: Mapping[str, JsonValue]) -> tuple[Readings, dict[str, JsonValue]]:
+    """What a program's table says of reading, and the parameters of the engine."""
+    readings, program = Readings.split(table)
+    if program.get("where") == ON_SYSTEM:
+        del program["where"]
+    if not program.keys() & {"executions", "at_least"}:
+        program["at_least"] = AT_LEAST_S
+    return readings, program
 
 
 def job_parameters(
@@ -42,9 +57,14 @@ def job_parameters(
 
 
 def job_variables(system: SystemSpec, root: Path) -> dict[str, str]:
-    """Values that stand in commands; what is a path of the study is absolute."""
-    texts = {name: value for name, value in system.variables.items() if isinstance(value, str)}
-    return {name: str(file_of(value, root) or value) for name, value in texts.items()}
+    """Values that stand in commands; what is a path of the study is absolute.
+
+    Within a longer word a list is what one would type for it in a shell.
+    """
+    return {
+        name: str(file_of(value, root) or value) if isinstance(value, str) else shlex.join(value)
+        for name, value in system.variables.items()
+    }
 
 
 def sample_variables(system: SystemSpec, root: Path) -> dict[str, str]:

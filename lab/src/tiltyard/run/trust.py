@@ -4,6 +4,7 @@ That is kept in the state directory, for the study and for the contents of what 
 changed, it is asked for again.
 """
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -17,11 +18,13 @@ from typing import Final, Self
 from pydantic import JsonValue
 
 from tiltyard.errors import RefusedError
+from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256, write_whole
 from tiltyard.host.ledger import own_state_directory
-from tiltyard.plan.model import Plan
+from tiltyard.plan.model import Plan, PlannedWorkload
+from tiltyard.plan.program import split
 from tiltyard.study.model import SystemSpec, WorkloadSpec
-from tiltyard.study.program import PROGRAM, placeholders, program_of
+from tiltyard.study.program import PROGRAM, ProgramCard, placeholders, program_of
 from tiltyard.systems import kind
 from tiltyard.systems.brought import Brought
 from tiltyard.wire import Catalogue
@@ -45,7 +48,7 @@ class Bringing:
     @classmethod
     def of(cls, plan: Plan, catalogue: Catalogue, folder: StudyFolder) -> Self:
         """That of a plan; nothing is executed."""
-        workloads = [workload.spec for workload in plan.workloads]
+        workloads = [_as_planned(workload, catalogue) for workload in plan.workloads]
         return cls.among(plan.study_sha256, plan.systems, workloads, catalogue, folder)
 
     @classmethod
@@ -69,7 +72,9 @@ class Bringing:
         root = (folder.paths_from or folder.root).resolve()
         systems = tuple(systems)
         systems_ = {one.name: tuple(_of_system(one, root)) for one in systems}
-        workloads_ = {one.name: tuple(_of_workload(one, catalogue, systems)) for one in workloads}
+        workloads_ = {
+            one.name: tuple(_of_workload(one, catalogue, systems, root)) for one in workloads
+        }
         return cls(study, _given(systems_), _given(workloads_))
 
     @property
@@ -137,18 +142,37 @@ def _of_system(spec: SystemSpec, root: Path) -> Iterator[Brought]:
     yield from own.brings(own.Settings.model_validate(spec.settings), root)
 
 
+def _as_planned(workload: PlannedWorkload, catalogue: Catalogue) -> WorkloadSpec:
+    """A workload whose parameters are what is executed, whatever else the plan says of it.
+
+    A profile that does not come with the study is as it was typed if that is what the plan has.
+    """
+    spec = workload.spec
+    if workload.program is None:
+        return spec
+    card = catalogue.workload(spec.use)
+    if isinstance(card, ProgramCard) and not card.brought:
+        with contextlib.suppress(JobRefused):
+            if split(card.expand(spec.parameters))[1] == workload.program:
+                return spec
+    return spec.model_copy(update={"use": PROGRAM, "parameters": workload.program})
+
+
 def _of_workload(
-    spec: WorkloadSpec, catalogue: Catalogue, systems: Iterable[SystemSpec]
+    spec: WorkloadSpec, catalogue: Catalogue, systems: Iterable[SystemSpec], root: Path
 ) -> Iterator[Brought]:
     """Parameters that the engine would execute: commands, or their words."""
-    table = program_of(spec.use, spec.parameters)
-    use, values = (spec.use, spec.parameters) if table is None else (PROGRAM, table)
-    card = catalogue.workload(use)
+    card = catalogue.workload(spec.use)
+    table = program_of(card, spec.parameters)
+    values = spec.parameters
+    if table is not None and not (isinstance(card, ProgramCard) and not card.brought):
+        card, values = catalogue.workload(PROGRAM), table
     properties = card.parameters.get("properties", {}) if card else {}
     for name, schema in properties.items():
         if _MARK in schema and (value := values.get(name)):
             for words in _commands(value):
-                yield Brought(name, f"{schema[_MARK]} {shlex.join(words)}")
+                file = root / words[0] if schema.get("path") else None
+                yield Brought(name, f"{schema[_MARK]} {shlex.join(words)}", file)
     standing = placeholders(table or {})
     variables = itertools.chain.from_iterable(system.variables.items() for system in systems)
     for name, text in dict.fromkeys(variables):

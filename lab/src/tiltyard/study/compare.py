@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tiltyard.errors import UsageError
 from tiltyard.study.problems import not_a, one_of
+from tiltyard.study.program import ProgramCard
 from tiltyard.study.toml import TomlValue, toml_key, toml_value
-from tiltyard.wire import Card, Catalogue
+from tiltyard.wire import Catalogue
 
 
 def compare_study(
@@ -32,7 +33,8 @@ def compare_study(
 
     Args:
         names: File systems, paths of existing directories, or settings with a value each.
-        workloads: Names in the catalogue.
+        workloads: Names in the catalogue; what stands after a colon is what the workload asks
+            for there, as ``fio:mail.fio`` is a job file.
         catalogue: What the engine can run.
         filesystems: Names of the file systems that can be made.
         settings: Names of the settings that can be compared.
@@ -46,7 +48,7 @@ def compare_study(
     """
     if len(names) < 2:
         raise UsageError("comparing needs two names or more: tiltyard compare ext4 xfs")
-    cards = [_card(workload, catalogue) for workload in workloads]
+    tables = [_table(workload, catalogue) for workload in workloads]
     setting, values = _values(names, filesystems, settings)
     labels = _labels(names)
     head: dict[str, TomlValue | None] = {"question": _question(labels, workloads), "seed": seed}
@@ -55,7 +57,7 @@ def compare_study(
     parts = [
         _pairs(head),
         f"[factors]\n{setting} = {_factor(labels, values)}",
-        *(f"[[workload]]\n{_pairs({'use': card.name, **card.usual})}" for card in cards),
+        *(f"[[workload]]\n{_pairs(table)}" for table in tables),
     ]
     for table, values_of in (("precision", precision), ("noise", noise)):
         if pairs := _pairs(values_of):
@@ -63,12 +65,22 @@ def compare_study(
     return "\n\n".join(parts) + "\n"
 
 
-def _card(workload: str, catalogue: Catalogue) -> Card:
-    """What the engine says of a workload."""
-    card = catalogue.workload(workload)
+def _table(workload: str, catalogue: Catalogue) -> dict[str, TomlValue | None]:
+    """A workload at its usual size, as a study has it."""
+    name, colon, value = workload.partition(":")
+    card = catalogue.workload(workload) or catalogue.workload(name)
     if card is None:
         raise UsageError(not_a(workload, "workload", (card.name for card in catalogue.workloads)))
-    return card
+    table = {"use": card.name, **card.usual}
+    if not colon or card.name == workload:
+        return table
+    key = card.argument if isinstance(card, ProgramCard) else None
+    if key is None:
+        raise UsageError(f"{name} takes nothing after a colon: -w {name}")
+    schema = card.parameters["properties"][key]
+    # A study's paths are relative to its folder; this one was typed relative to where one stands.
+    typed = str(Path(value).absolute()) if schema.get("path") else value
+    return {**table, key: typed}
 
 
 def _values(

@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from tiltyard.executors.engine import JobRefused
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
 from tiltyard.study.factors import Keys, combine, lift_systems, services_in
@@ -49,7 +50,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         FlawsError: with all that does not make sense.
     """
     flaws: list[Flaw] = []
-    programs = list(_programs(file.workload or ()))
+    programs = list(_programs(file.workload or (), catalogue, flaws))
     services = services_in(file)
     standing = set(names_in(services)).union(*map(placeholders, programs)) - {"dir"}
     told = set(OF_SERVICE) if services else set()
@@ -84,10 +85,17 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     )
 
 
-def _programs(tables: Sequence[WorkloadTable]) -> Iterator[dict[str, JsonValue]]:
+def _programs(
+    tables: Sequence[WorkloadTable], catalogue: Catalogue, flaws: list[Flaw]
+) -> Iterator[dict[str, JsonValue]]:
     """The tables of the workloads that are programs."""
-    for table in tables:
-        if (program := program_of(table.use, table.parameters)) is not None:
+    for place, table in enumerate(tables):
+        try:
+            program = program_of(catalogue.workload(table.use), table.parameters)
+        except JobRefused as refused:
+            flaws.append(Flaw(("workload", place, refused.parameter or "use"), refused.message))
+            continue
+        if program is not None:
             yield program
 
 

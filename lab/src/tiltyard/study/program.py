@@ -21,6 +21,7 @@ from tiltyard.study.model import Frozen
 from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import Flaw, not_a, shown
 from tiltyard.study.wording import flaws_of
+from tiltyard.wire import Card
 
 BuiltIn = Literal[
     "time",
@@ -121,19 +122,46 @@ class Readings(Frozen):
         return cls.model_validate(own), rest
 
 
-def is_program(use: str) -> bool:
+class ProgramCard(Card):
+    """A workload that is the engine's ``program``, described elsewhere: a profile."""
+
+    argument: str | None = None
+    """The parameter that may stand after its name: ``fio:mail.fio``."""
+
+    @property
+    def brought(self) -> bool:
+        """Whether it comes with the study, and its commands with it."""
+        raise NotImplementedError
+
+    def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """What a person would type after ``use = "program"`` for such parameters.
+
+        Raises:
+            JobRefused: if a parameter is not what it must be.
+        """
+        raise NotImplementedError
+
+
+def is_program(card: Card | None) -> bool:
     """Whether a workload is a program, whose commands may have values of the systems."""
-    return use == PROGRAM
+    return isinstance(card, ProgramCard) or (card is not None and card.name == PROGRAM)
 
 
-def program_of(use: str, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
+def program_of(
+    card: Card | None, parameters: Mapping[str, JsonValue]
+) -> dict[str, JsonValue] | None:
     """The table of a program workload, as one would type it; ``None`` for any other workload.
 
     Args:
-        use: name of the workload.
+        card: of the workload.
         parameters: as the study has them.
+
+    Raises:
+        JobRefused: if a parameter of a profile is not what it must be.
     """
-    return dict(parameters) if is_program(use) else None
+    if isinstance(card, ProgramCard):
+        return card.expand(parameters)
+    return dict(parameters) if is_program(card) else None
 
 
 def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator[Flaw]:

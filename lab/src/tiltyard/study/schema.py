@@ -45,7 +45,7 @@ def study_schema(catalogue: Catalogue, kinds: Sequence[Kind]) -> Json:
     definitions["bundle"] = _bundle(systems["properties"])
     # Both tables that took any value are closed now; nothing refers to this any more.
     del definitions["JsonValue"]
-    if programs := [card.name for card in catalogue.workloads if is_program(card.name)]:
+    if programs := [card.name for card in catalogue.workloads if is_program(card)]:
         schema |= _opened_for(programs, schema, systems, definitions)
     workload = definitions.pop("WorkloadTable")
     schema["properties"]["workload"]["items"] = {

@@ -18,8 +18,8 @@ def limits(collection: Collection) -> Iterator[str]:
         )
     elif not kept.interleaved:
         yield (
-            "The systems did not take turns: whatever changed between their sessions counts as a "
-            "difference between them."
+            "Whether the systems took turns is not recorded: if they did not, whatever changed "
+            "between their sessions counts as a difference between them."
         )
     if not kept.cache_state:
         yield "Whether caches were in the state that is claimed was not recorded."

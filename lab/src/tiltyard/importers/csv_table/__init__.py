@@ -102,10 +102,13 @@ def _places(line: Line, head: list[str], mapping: Mapping) -> dict[str, int]:
         UsageError: if a column that the mapping names is not there, or twice.
     """
     names = [name.strip() for name in head]
-    for column in mapping.columns():
-        if names.count(column) != 1:
-            times = "is not a column" if column not in names else "is the name of two columns"
-            raise line.refused(f'"{column}" {times}; there are: {", ".join(names)[:200]}')
+    wrong = [
+        f'"{column}" {"is the name of two columns" if column in names else "is not a column"}'
+        for column in dict.fromkeys(mapping.columns())
+        if names.count(column) != 1
+    ]
+    if wrong:
+        raise line.refused(f"{'; '.join(wrong)}; there are: {', '.join(names)[:200]}")
     return {name: place for place, name in enumerate(names)}
 
 

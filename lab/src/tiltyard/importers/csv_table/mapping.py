@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -14,6 +14,14 @@ from tiltyard.importers.gather import contents
 from tiltyard.importers.quantities import Unit, unit_named
 from tiltyard.study.model import Frozen
 from tiltyard.units import SIZE_UNITS
+
+_EXAMPLES: Final = {
+    "delimiter": 'delimiter = ","',
+    "decimal": 'decimal = "."',
+    "workload": 'workload = "NAME"',
+    "metrics": "[metrics.NAME] with column, unit and direction",
+}
+"""What to write for a key that has to be there."""
 
 
 class Column(Frozen):
@@ -127,7 +135,13 @@ def read_mapping(path: Path) -> Mapping:
     try:
         return Mapping.model_validate(typed)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise UsageError(": ".join(filter(None, (str(path), place, message)))) from error
+        wrong = "; ".join(_told(one["loc"], one["msg"]) for one in error.errors())
+        raise UsageError(f"{path}: {wrong}") from error
+
+
+def _told(place: tuple[int | str, ...], message: str) -> str:
+    """One thing that is wrong, with its key."""
+    key = ".".join(map(str, place))
+    fix = _EXAMPLES.get(key)
+    said = ": ".join(filter(None, (key, message.removeprefix("Value error, "))))
+    return f"{said}. Fix: {fix}" if fix and message == "Field required" else said

@@ -1,0 +1,200 @@
+//! One command of a trial: executed, handed over, and held against what is expected.
+
+use kit::failure::interrupted;
+use kit::{clock, stop};
+use wire::{Event, Execution, Failure, Output, Step};
+
+use crate::execute::{Bounds, Executed};
+use crate::params::{Layout, Same};
+use crate::plan::SHELL;
+use crate::prepare::Scene;
+use crate::reap::Ended;
+use crate::run::Course;
+use crate::{output, reason, signals, words};
+
+/// Cleanup after a wish to stop has this long.
+pub const LAST_S: f64 = 10.0;
+
+impl Course<'_, '_> {
+    /// Executes a command, hands over what it did, and holds it against what is expected.
+    pub fn command(
+        &mut self,
+        step: Step,
+        number: u32,
+        execution: u32,
+        words: &[String],
+    ) -> Result<Execution, Failure> {
+        let params = &self.planned.params;
+        let is_main = matches!(step, Step::Measure | Step::Warmup);
+        if stop::requested() && step != Step::Cleanup {
+            return Err(interrupted());
+        }
+        let words = self.scene.filled(words, execution)?;
+        let what = format!("{} {number}, {}", name_of(step), reason::shown(&words));
+        let words = match params.shell {
+            true => vec![SHELL.to_owned(), "-c".to_owned(), words.join(" ")],
+            false => words,
+        };
+        if step == Step::Measure {
+            // Settles where that is wanted; the program takes the first instant itself.
+            clock::begin_ns();
+        }
+        let done = self.execute(step, &what, &words, execution)?;
+        let expected = if is_main {
+            &params.expect.exit[..]
+        } else {
+            &[0]
+        };
+        let killed = reason::killed_for_memory_since(self.killed_for_memory, &done);
+        let timeout_s = self.timeout_s(step);
+        let flood_bytes = params.flood.bytes();
+        let wrong = reason::wrong(&what, &done, expected, timeout_s, flood_bytes, killed);
+        let mut files = Vec::new();
+        let mut missing = None;
+        if is_main && wrong.is_none() {
+            for file in &params.files {
+                let name = words::fill("files", file, &self.scene.values(execution))?;
+                let path = self.scene.place.join(name);
+                match output::of_file(&path, params.keep.bytes()) {
+                    Ok(found) => files.push((file.clone(), found)),
+                    Err(error) => missing = Some((path, error)),
+                }
+            }
+        }
+        let told = self.tell(step, number, done, files);
+        if let Some(failure) = wrong {
+            return Err(failure);
+        }
+        if let Some((path, error)) = missing {
+            let path = path.display();
+            return Err(reason::broken(format!("{what}: no file {path}: {error}")));
+        }
+        if is_main {
+            self.compare(&what, &told)?;
+        }
+        Ok(told)
+    }
+
+    /// What is expected to be the same is.
+    fn compare(&mut self, what: &str, done: &Execution) -> Result<(), Failure> {
+        let first = self.stdout.get_or_insert_with(|| done.stdout.clone());
+        if self.planned.params.expect.stdout == Same::Any || *first == done.stdout {
+            return Ok(());
+        }
+        Err(reason::broken(format!(
+            "{what}: printed something else than the first execution ({} and {} in the record). \
+             Fix: let it print the same, or leave expect.stdout out; a program that prints its \
+             environment needs layout = \"fixed\"",
+            &done.stdout[..12],
+            &first[..12],
+        )))
+    }
+
+    fn timeout_s(&self, step: Step) -> f64 {
+        let timeout_s = self.planned.params.timeout;
+        match step == Step::Cleanup && stop::requested() {
+            true => timeout_s.min(LAST_S),
+            false => timeout_s,
+        }
+    }
+
+    /// Executes a command; its words have no placeholders any more.
+    pub fn execute(
+        &mut self,
+        step: Step,
+        what: &str,
+        words: &[String],
+        execution: u32,
+    ) -> Result<Executed, Failure> {
+        let params = &self.planned.params;
+        let padding_bytes = match params.layout {
+            Layout::Varied if matches!(step, Step::Measure | Step::Warmup) => self.padding.draw(),
+            _ => 0,
+        };
+        let prepared = self.scene.prepare(what, words, execution, padding_bytes)?;
+        let timeout_ns = (self.timeout_s(step) * 1e9) as u64;
+        let bounds = bounds(&self.scene, timeout_ns, step != Step::Cleanup);
+        let done = self
+            .executor
+            .execute(&prepared.recipe(self.planned), &bounds);
+        let mut done = done.map_err(|why| prepared.not_started(what, &self.scene, &why))?;
+        done.padding_bytes = padding_bytes;
+        Ok(done)
+    }
+
+    /// Hands over an execution, and what it printed where that is new.
+    fn tell(
+        &mut self,
+        step: Step,
+        number: u32,
+        done: Executed,
+        files: Vec<(String, Output)>,
+    ) -> Execution {
+        let is_main = matches!(step, Step::Measure | Step::Warmup);
+        let shell = self.shell.filter(|_| is_main);
+        let (shell_s, shell) = shell.unwrap_or_default();
+        let less = |value: f64, start: f64| (value - start).max(0.0);
+        let [stdout, stderr] = done.outputs;
+        let (exit, signal) = match done.ended {
+            Ended::Exit(code) => (Some(code), None),
+            Ended::Signal { number, .. } => (None, Some(signals::name(number))),
+        };
+        let mut execution = Execution {
+            step,
+            number,
+            elapsed_s: less(done.elapsed_ns as f64 / 1e9, shell_s),
+            user_s: less(done.used.user_s, shell.user_s),
+            system_s: less(done.used.system_s, shell.system_s),
+            peak_memory_bytes: done.used.peak_memory_bytes,
+            minor_faults: done.used.minor_faults,
+            major_faults: done.used.major_faults,
+            voluntary_switches: done.used.voluntary_switches,
+            involuntary_switches: done.used.involuntary_switches,
+            read_bytes: done.used.moved_bytes.map(|[read, _]| read),
+            written_bytes: done.used.moved_bytes.map(|[_, written]| written),
+            exit,
+            signal,
+            padding_bytes: done.padding_bytes,
+            stdout: self.hand_over(stdout),
+            stderr: self.hand_over(stderr),
+            ..Execution::default()
+        };
+        for (path, file) in files {
+            let hash = self.hand_over(file);
+            execution.files.insert(path, hash);
+        }
+        self.sink.event(Event::Execution(execution.clone()));
+        execution
+    }
+
+    fn hand_over(&mut self, output: Output) -> String {
+        let hash = output.sha256.clone();
+        if self.told.insert(hash.clone()) {
+            self.sink.event(Event::Output(output));
+        }
+        hash
+    }
+}
+
+/// The bounds of an execution.
+pub fn bounds<'a>(scene: &Scene<'a>, timeout_ns: u64, heeds_stop: bool) -> Bounds<'a> {
+    let params = &scene.planned.params;
+    Bounds {
+        timeout_ns,
+        keep_bytes: params.keep.bytes(),
+        flood_bytes: params.flood.bytes(),
+        room: scene.room,
+        heeds_stop,
+    }
+}
+
+fn name_of(step: Step) -> &'static str {
+    match step {
+        Step::Setup => "setup",
+        Step::Prepare => "prepare",
+        Step::Warmup => "warm-up execution",
+        Step::Measure => "execution",
+        Step::Conclude => "conclude",
+        Step::Cleanup => "cleanup",
+    }
+}

@@ -1,0 +1,113 @@
+"""Criterion.rs: its own text, ``--output-format bencher``, or cargo-criterion's JSON messages.
+
+Of the text the middle of the three estimates is read, its best one. The bencher format, which is
+libtest's, rounds to whole ns.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.json_file import json_of
+from tiltyard.importers.quantities import BYTES_S, NANOSECONDS, PER_S, Unit, metric, unit_named
+from tiltyard.importers.reading import Line, lines_of, shown
+
+METRICS: Final = (
+    metric("time", NANOSECONDS, None, label="time of an iteration"),
+    metric("throughput", BYTES_S, None, headline=False),
+    metric("elements", PER_S, None, headline=False),
+)
+_TIME: Final = re.compile(r"(\S.*?)?\s+time:\s+\[\S+ \S+ (\S+) (\S+) \S+ \S+\]")
+_THROUGHPUT: Final = re.compile(r"\s+thrpt:\s+\[\S+ \S+ (\S+) (\S+) \S+ \S+\]")
+_BENCHER: Final = re.compile(r"test (.+?)\s+\.\.\. bench:\s+(\S+) ns/iter \(\+/- \S+\).*")
+_MESSAGE: Final = '"reason":"benchmark-complete"'
+_NAME: Final = re.compile(r"[^\s:\[(].*[^:]|[^\s:]")
+
+
+def read(data: bytes, name: str) -> Imported:
+    """The benchmarks of one ``cargo bench`` or ``cargo criterion``."""
+    lines = lines_of(data, name)
+    return Imported(
+        workloads=(
+            ImportedWorkload(
+                name="Criterion",
+                use="Criterion",
+                metrics=METRICS,
+                measured=(*_text(lines), *_bencher(lines), *_messages(lines)),
+                grid=("benchmark",),
+            ),
+        ),
+        limits=(
+            "Criterion's samples are of one process: its interval says how well they repeat in "
+            "there, and is not used.",
+        ),
+    )
+
+
+def _text(lines: Sequence[Line]) -> Iterator[Measured]:
+    """``NAME  time: [low best high]``; a long name stands alone in the line before."""
+    benchmark = before = ""
+    for line in lines:
+        if match := _TIME.fullmatch(line.text):
+            benchmark = match[1] or before
+            if not benchmark:
+                raise line.refused("a time without the name of its benchmark")
+            yield _value(line, benchmark, match[2], match[3])
+        elif benchmark and (match := _THROUGHPUT.fullmatch(line.text)):
+            yield _value(line, benchmark, match[1], match[2])
+        before = line.text.strip() if _NAME.fullmatch(line.text) else ""
+
+
+def _value(line: Line, benchmark: str, text: str, printed: str) -> Measured:
+    """A time, or a rate of bytes or elements."""
+    unit = unit_named(printed)
+    if match := re.fullmatch(r"([KMG]?)elem/s", printed):
+        unit = unit_named(f"{match[1]}ops/s")
+    elif printed == "ps":
+        unit = Unit("ps", "s", NANOSECONDS.factor / 1000)
+    names = {"s": "time", "B/s": "throughput", "1/s": "elements"}
+    if unit is None or unit.base not in names:
+        raise line.refused(f"{shown(printed)} should be a time, or bytes or elements per second")
+    at: dict[str, int | str] = {"benchmark": benchmark}
+    return Measured(names[unit.base], at, (unit.value(line.value(text)),))
+
+
+def _bencher(lines: Sequence[Line]) -> Iterator[Measured]:
+    for line in lines:
+        if match := _BENCHER.fullmatch(line.text):
+            yield _value(line, match[1], match[2], "ns")
+
+
+def _messages(lines: Sequence[Line]) -> Iterator[Measured]:
+    """One JSON text a line, among those of cargo."""
+    for line in lines:
+        if _MESSAGE not in line.text.replace('": "', '":"'):
+            continue
+        top = json_of(line.text.encode(), f"{line.file}:{line.number}")
+        typical = top.get("typical") or top["mean"]
+        unit = typical["unit"].text()
+        time = _value(line, top["id"].text(), typical["estimate"].text(), unit)
+        yield time
+        for amount in top["throughput"].entries():
+            name = {"bytes": "throughput", "elements": "elements"}.get(amount["unit"].text())
+            if name and time.values[0]:
+                rate = float(amount["per_iteration"].value()) / time.values[0]
+                yield Measured(name, time.at, (rate,))
+
+
+IMPORTER: Final = Importer(
+    name="criterion",
+    about="`cargo bench` with Criterion.rs, also `-- --output-format bencher`; "
+    "`cargo criterion --message-format=json`",
+    left_out="limits of estimates, changes since the last run, outliers",
+    cut_off="benchmarks that are there are kept",
+    recognises=lambda head: (
+        bool(re.search(r"^(?:\S.*?)?\s+time:\s+\[\S+ \S+ \S+ \S+ \S+ \S+\]", head, re.MULTILINE))
+        or bool(re.search(r"^test .+ \.\.\. bench:\s+\S+ ns/iter", head, re.MULTILINE))
+        or _MESSAGE in head.replace('": "', '":"')
+    ),
+    read=read,
+    metrics=METRICS,
+    grid=("benchmark",),
+)

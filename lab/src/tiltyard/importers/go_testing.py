@@ -1,0 +1,87 @@
+"""What ``go test -bench`` prints, of one package or several; ``-count`` gives repetitions."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.quantities import BYTES, BYTES_S, COUNT, NANOSECONDS, metric, unit_named
+from tiltyard.importers.reading import Line, lines_of
+
+_MB_S: Final = unit_named("MB/s") or BYTES_S
+_UNITS: Final = {
+    "ns/op": ("time", NANOSECONDS),
+    "MB/s": ("throughput", _MB_S),
+    "B/op": ("allocated", BYTES),
+    "allocs/op": ("allocations", COUNT),
+}
+METRICS: Final = (
+    metric("time", NANOSECONDS, None, label="time of an operation"),
+    metric("throughput", _MB_S, 2, headline=False),
+    metric("allocated", BYTES, 0, label="allocated by an operation", headline=False),
+    metric("allocations", COUNT, 0, label="allocations of an operation", headline=False),
+)
+_RESULT: Final = re.compile(r"Benchmark(\S+)\s+(\d+)((?:\s+\S+ \S+)+)\s*")
+_FACTS: Final = re.compile(r"(goos|goarch|cpu): (.+)")
+_PACKAGE: Final = re.compile(r"pkg: (\S+)")
+
+
+def read(data: bytes, name: str) -> Imported:
+    """The benchmarks that one ``go test`` ran."""
+    lines = lines_of(data, name)
+    packages = dict.fromkeys(m[1] for one in lines if (m := _PACKAGE.fullmatch(one.text)))
+    facts = {m[1]: m[2] for one in lines if (m := _FACTS.fullmatch(one.text))}
+    left_out: dict[str, None] = {}
+    measured = tuple(_measured(lines, several=len(packages) > 1, left_out=left_out))
+    failed = [line.text for line in lines if line.text.startswith("--- FAIL: ")]
+    return Imported(
+        workloads=(
+            ImportedWorkload(
+                name="go test -bench",
+                use="go test -bench",
+                metrics=METRICS,
+                measured=measured,
+                parameters={"packages": ", ".join(packages)} if packages else {},
+                grid=("benchmark",),
+            ),
+        ),
+        facts=facts,
+        limits=tuple(
+            f"{name}: {sentence}"
+            for sentence in (
+                *(f"left out, a metric of the program: {unit}." for unit in left_out),
+                *(f"{line.removeprefix('--- ')}." for line in failed),
+            )
+        ),
+    )
+
+
+def _measured(
+    lines: Sequence[Line], *, several: bool, left_out: dict[str, None]
+) -> Iterator[Measured]:
+    """Each figure of each line; the number after a name is GOMAXPROCS, and stays a part of it."""
+    package = ""
+    for line in lines:
+        if match := _PACKAGE.fullmatch(line.text):
+            package = f"{match[1]} " if several else ""
+        elif match := _RESULT.fullmatch(line.text):
+            words = match[3].split()
+            at: dict[str, int | str] = {"benchmark": f"{package}{match[1]}"}
+            for text, unit in zip(words[::2], words[1::2], strict=True):
+                if unit not in _UNITS:
+                    left_out[unit] = None
+                    continue
+                name, known = _UNITS[unit]
+                yield Measured(name, at, (known.value(line.value(text)),))
+
+
+IMPORTER: Final = Importer(
+    name="go-test",
+    about="what `go test -bench` prints: ns/op, MB/s, B/op, allocs/op",
+    left_out="counts of iterations; metrics of the program (`ReportMetric`), which are named",
+    cut_off="benchmarks that are there are kept",
+    recognises=lambda head: bool(re.search(r"^Benchmark\S+\s+\d+\s+\S+ ns/op", head, re.MULTILINE)),
+    read=read,
+    metrics=METRICS,
+    grid=("benchmark",),
+)

@@ -1,0 +1,131 @@
+"""Google Benchmark's JSON (``--benchmark_format=json``); repetitions are values of one benchmark.
+
+Where only aggregates were kept, the mean and its deviation are read.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
+from tiltyard.importers.json_file import Node, json_of
+from tiltyard.importers.quantities import BYTES_S, NANOSECONDS, PER_S, Unit, metric, unit_named
+
+METRICS: Final = (
+    metric("time", NANOSECONDS, None, label="time of an iteration"),
+    metric("cpu_time", NANOSECONDS, None, label="CPU time of an iteration", headline=False),
+    metric("throughput", BYTES_S, None, headline=False),
+    metric("items", PER_S, None, headline=False),
+)
+_RATES: Final = (
+    ("bytes_per_second", "throughput", BYTES_S),
+    ("items_per_second", "items", PER_S),
+)
+
+
+def read(data: bytes, name: str) -> Imported:
+    """One file of a program that links Google Benchmark."""
+    top = json_of(data, name)
+    entries = top["benchmarks"].entries()
+    failed = [one for one in entries if _is(one, "error_occurred")]
+    skipped = {id(one) for one in failed} | {id(one) for one in entries if _is(one, "skipped")}
+    whole = [one for one in entries if id(one) not in skipped]
+    single = {_name(one) for one in whole if _aggregate(one) is None}
+    measured = [
+        found
+        for entry in whole
+        for found in (
+            _figures(entry)
+            if _aggregate(entry) is None
+            else _summary(entry, whole)
+            if _aggregate(entry) == "mean" and _name(entry) not in single
+            else ()
+        )
+    ]
+    context = top.get("context")
+    debug = context and (built := context.get("library_build_type")) and built.text() == "debug"
+    return Imported(
+        workloads=(
+            ImportedWorkload(
+                name="Google Benchmark",
+                use="Google Benchmark",
+                metrics=METRICS,
+                measured=tuple(measured),
+                grid=("benchmark",),
+            ),
+        ),
+        limits=(
+            *(f"{_name(one)} ended with an error and is left out." for one in failed),
+            *(
+                ("The library was built for debugging, so its times are too long.",)
+                if debug
+                else ()
+            ),
+            "Repetitions are of one process, so they share its layout in memory.",
+        ),
+    )
+
+
+def _figures(entry: Node) -> Iterator[Measured]:
+    """Of one repetition."""
+    at: dict[str, int | str] = {"benchmark": _name(entry)}
+    for name, node, unit in _nodes(entry):
+        yield Measured(name, at, (unit.value(node.value()),))
+
+
+def _summary(mean: Node, entries: list[Node]) -> Iterator[Measured]:
+    """Of all repetitions, where these were not kept."""
+    at: dict[str, int | str] = {"benchmark": _name(mean)}
+    deviations = {
+        name: unit.value(node.value())
+        for one in entries
+        if _aggregate(one) == "stddev" and _name(one) == _name(mean)
+        for name, node, unit in _nodes(one)
+    }
+    repetitions = mean.get("repetitions")
+    for name, node, unit in _nodes(mean):
+        yield Measured(
+            name,
+            at,
+            mean=unit.value(node.value()),
+            sd=deviations.get(name),
+            n=repetitions.count() if repetitions else None,
+        )
+
+
+def _nodes(entry: Node) -> Iterator[tuple[str, Node, Unit]]:
+    unit = unit_named(entry["time_unit"].text())
+    if unit is None or unit.base != "s":
+        raise entry["time_unit"].refused("should be ns, us, ms or s")
+    yield "time", entry["real_time"], unit
+    yield "cpu_time", entry["cpu_time"], unit
+    for key, name, known in _RATES:
+        node = entry.get(key)
+        if node is not None:
+            yield name, node, known
+
+
+def _name(entry: Node) -> str:
+    """Without what aggregates append."""
+    return (entry.get("run_name") or entry["name"]).text()
+
+
+def _aggregate(entry: Node) -> str | None:
+    node = entry.get("aggregate_name")
+    return node.text() if node else None
+
+
+def _is(entry: Node, key: str) -> bool:
+    node = entry.get(key)
+    return node is not None and node.content is True
+
+
+IMPORTER: Final = Importer(
+    name="google-benchmark",
+    about="`--benchmark_format=json` or `--benchmark_out=FILE` of Google Benchmark 1.5 and later",
+    left_out="counters of the program, medians, coefficients of variation, complexities",
+    cut_off="refused, as it is no JSON then",
+    recognises=lambda head: '"real_time"' in head and '"cpu_time"' in head,
+    read=read,
+    metrics=METRICS,
+    grid=("benchmark",),
+)

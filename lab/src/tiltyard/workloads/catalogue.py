@@ -1,0 +1,182 @@
+"""What can be run: the engine's own workloads, and the profiles beside them."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+
+from tiltyard.errors import HiddenProfileWarning, HostLacksError, UsageError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.importers.live import cards
+from tiltyard.study.load import read_text
+from tiltyard.study.locate import locate
+from tiltyard.study.model import WorkloadSpec
+from tiltyard.study.problems import Flaw, located, one_of
+from tiltyard.study.program import PROGRAM, Metrics, ProgramCard
+from tiltyard.wire import Card, Catalogue
+from tiltyard.workloads.expand import expand
+from tiltyard.workloads.load import Profile, lacking, load_profiles
+from tiltyard.workloads.values import schema_of
+
+_OF_THE_LAB: Final = ("read", "metrics")
+_METRICS: Final[TypeAdapter[Metrics]] = TypeAdapter(Metrics)
+
+
+class ProfileCard(ProgramCard):
+    """A profile, as a workload."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    profile: Profile = Field(exclude=True)
+    roots: tuple[Path, ...] = Field(exclude=True)
+    """Where relative paths that a study names begin."""
+
+    @classmethod
+    def of(cls, profile: Profile, program: Card, places: Sequence[Path]) -> Self:
+        """The card of a profile.
+
+        Args:
+            profile: the profile.
+            program: the engine's own card of programs.
+            places: where relative paths that a study names begin.
+
+        Raises:
+            UsageError: if the template is not one of that workload, or what it reads is unknown.
+        """
+        file = profile.file
+        metrics, grid = _measured(profile, program)
+        properties = {name: schema_of(table) for name, table in file.parameters.items()}
+        required = [name for name, each in properties.items() if "default" not in each]
+        return cls(
+            name=profile.name,
+            target=program.target,
+            about=file.about,
+            lineage=file.lineage,
+            timing=program.timing,
+            description=file.description.strip().replace("\n", " "),
+            parameters={
+                "type": "object",
+                "additionalProperties": False,
+                "properties": properties,
+                "required": required,
+            },
+            metrics=list(metrics),
+            grid=list(grid),
+            usual=_paths(profile, file.usual),
+            smoke=_paths(profile, file.smoke),
+            argument=file.argument,
+            profile=profile,
+            roots=tuple(places) or (Path(),),
+        )
+
+    @property
+    def brought(self) -> bool:
+        """Whether it comes with the study, and its commands with it."""
+        return self.profile.origin == "study"
+
+    def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The program table of such parameters; raises ``JobRefused``."""
+        beside = self.profile.beside
+        return expand(self.profile.file, parameters, beside=beside, roots=self.roots)
+
+
+def catalogue_of(engine: Engine, study: StudyFolder | None = None) -> Catalogue:
+    """Everything that can be run: the engine's catalogue with the profiles behind its own.
+
+    Args:
+        engine: what executes all of it.
+        study: a study, which may have profiles.
+
+    Raises:
+        UsageError: if a profile is none, or has the name of a workload of the engine.
+    """
+    places = () if study is None else _places(study)
+    return with_profiles(engine.describe(), load_profiles(places).values(), places)
+
+
+def with_profiles(
+    catalogue: Catalogue, profiles: Iterable[Profile], places: Sequence[Path] = ()
+) -> Catalogue:
+    """A catalogue with profiles behind its own workloads; like :func:`catalogue_of`.
+
+    Args:
+        catalogue: the engine's.
+        profiles: the profiles.
+        places: where relative paths that a study names begin; by default where one stands.
+    """
+    program = catalogue.workload(PROGRAM)
+    if program is None:
+        return catalogue
+    found: list[Card] = []
+    for profile in profiles:
+        if catalogue.workload(profile.name) is not None:
+            raise UsageError(
+                f"{profile.source}: the engine has a workload {profile.name}. "
+                "Fix: give the file another name"
+            )
+        found.append(ProfileCard.of(profile, program, places))
+    return catalogue.model_copy(update={"workloads": [*catalogue.workloads, *found]})
+
+
+def _places(study: StudyFolder) -> tuple[Path, Path]:
+    """A study's folder, and where its file was written: beside the folder, unless it says so."""
+    folder = study.study_root.absolute()
+    return folder, (study.written_in or folder.parent).absolute()
+
+
+def require_installed(workloads: Iterable[WorkloadSpec], catalogue: Catalogue) -> None:
+    """Refuse to go on where the programs of profiles are not there.
+
+    Raises:
+        HostLacksError: naming all that is missing, and the one command that installs it.
+        JobRefused: if a parameter is not what it must be.
+    """
+    missing: dict[str, str] = {}
+    for spec in workloads:
+        card = catalogue.workload(spec.use)
+        if isinstance(card, ProfileCard):
+            if card.profile.hides:
+                hidden = ", ".join(map(str, card.profile.hides))
+                text = f"{spec.use} is {card.profile.source}, which hides {hidden}"
+                warnings.warn(HiddenProfileWarning(text), stacklevel=2)
+            missing |= lacking(card.profile, spec.parameters, card.roots)
+    if missing:
+        packages = " ".join(sorted(set(missing.values())))
+        raise HostLacksError(f"not installed: {', '.join(missing)}. Fix: apt install {packages}")
+
+
+def _measured(profile: Profile, program: Card) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Metrics and grid; what of the template the workload does not know is refused."""
+    table = profile.file.program
+    known = {*program.parameters.get("properties", {}), *_OF_THE_LAB}
+    flaws = [
+        Flaw(("program", key), f"there is no such key. {one_of(key, known)}")
+        for key in table.model_fields_set | (table.model_extra or {}).keys()
+        if key not in known
+    ]
+    try:
+        metrics = _METRICS.validate_python(table.metrics)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = tuple(step for step in first["loc"] if step in table.metrics)
+        flaws.append(Flaw(("program", "metrics", *where), first["msg"]))
+    if not flaws:
+        try:
+            return cards(table.read, metrics, program.metrics)
+        except UsageError as error:
+            flaws.append(Flaw(("program", "read" if table.read else "metrics"), str(error)))
+    raise located(profile.source, locate(read_text(profile.source)), flaws)
+
+
+def _paths(profile: Profile, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Parameters in which paths are whole: those of a profile begin at its file."""
+    sorts = {name: table.type for name, table in profile.file.parameters.items()}
+    return {
+        name: str(profile.beside / value)
+        if isinstance(value, str) and sorts[name] == "path" and value
+        else value
+        for name, value in parameters.items()
+    }

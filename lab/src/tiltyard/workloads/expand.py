@@ -1,0 +1,157 @@
+"""A profile with parameters, expanded: the program table that a person would type.
+
+In the template ``{parameter}`` stands for a value, wherever there is text; braces of other names
+are the engine's (``{dir}``, ``{execution}``) or those of a system under test, and stay. What a
+person types into a parameter may have such braces too.
+
+1. A value directly under ``[program]`` that is one placeholder keeps its type: ``executions =
+   "{executions}"`` is a number. A word of a list that is one placeholder becomes as many words as
+   its value has.
+2. What has a placeholder whose value is empty (false, no text, no words, left out) is left out: the
+   word, the command that has no word left, the key.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import JsonValue
+
+from tiltyard.executors.engine import JobRefused
+from tiltyard.study.problems import one_of
+from tiltyard.workloads.file import ProfileFile
+from tiltyard.workloads.values import Value, as_text, default_of, value_of
+
+_PLACEHOLDER: Final = re.compile(r"(?<![${])\{([A-Za-z_]\w*)\}(?!\})")
+"""As the engine sees them: neither the shell's ``${name}`` nor ``{{name}}``."""
+
+
+class _Empty(Exception):  # noqa: N818  it is no error
+    """Nothing is left of a part of the template."""
+
+
+def expand(
+    profile: ProfileFile,
+    parameters: Mapping[str, JsonValue],
+    *,
+    beside: Path,
+    roots: Sequence[Path] = (),
+) -> dict[str, JsonValue]:
+    """What a person would type after ``use = "program"``.
+
+    Args:
+        profile: as its file says.
+        parameters: as typed; the others have their defaults.
+        beside: directory of the profile, where relative paths of its defaults begin.
+        roots: where relative paths that are typed begin, the first that has such a file; by default
+            the directory one stands in.
+
+    Raises:
+        JobRefused: if a parameter is unknown, missing, or not what it must be.
+    """
+    values = values_of(profile, parameters, beside=beside, roots=roots)
+    template = profile.program.model_dump(exclude_unset=True)
+    table: dict[str, JsonValue] = {}
+    for key, part in template.items():
+        try:
+            table[key] = _typed(part, values)
+        except _Empty:
+            continue
+    return table
+
+
+def values_of(
+    profile: ProfileFile,
+    parameters: Mapping[str, JsonValue],
+    *,
+    beside: Path,
+    roots: Sequence[Path] = (),
+) -> dict[str, Value]:
+    """What each placeholder stands for; like :func:`expand`."""
+    for name in parameters:
+        if name not in profile.parameters:
+            raise JobRefused(
+                name, f"there is no such parameter. {one_of(name, profile.parameters)}"
+            )
+    values = {}
+    for name, table in profile.parameters.items():
+        typed, begin = parameters.get(name), roots or (Path(),)
+        if typed is None:
+            typed, begin = default_of(table), (beside,)
+        if typed is None:
+            raise JobRefused(name, f"is missing. {table.help}")
+        try:
+            values[name] = value_of(table, typed, begin)
+        except ValueError as error:
+            raise JobRefused(name, str(error)) from error
+    return values
+
+
+def placeholders(part: JsonValue) -> set[str]:
+    """Names in braces, anywhere in a template or an expanded table."""
+    if isinstance(part, str):
+        return set(_PLACEHOLDER.findall(part))
+    inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    return {name for each in inner for name in placeholders(each)}
+
+
+def filled(text: str, values: Mapping[str, Value]) -> str:
+    """A text with values in place of their placeholders.
+
+    Raises:
+        _Empty: if one of them is empty.
+    """
+
+    def put(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            return match[0]
+        value = values[match[1]]
+        if value is False or value in ("", []):
+            raise _Empty
+        return " ".join(value) if isinstance(value, list) else as_text(value)
+
+    return _PLACEHOLDER.sub(put, text)
+
+
+def _typed(part: JsonValue, values: Mapping[str, Value]) -> JsonValue:
+    """A value directly under ``[program]``: one placeholder keeps its type."""
+    alone = _PLACEHOLDER.fullmatch(part) if isinstance(part, str) else None
+    if alone is None or alone[1] not in values:
+        return _filled(part, values)
+    value = values[alone[1]]
+    if value in ("", []) or value is False:
+        raise _Empty
+    return [*value] if isinstance(value, list) else value
+
+
+def _filled(part: JsonValue, values: Mapping[str, Value]) -> JsonValue:
+    """Any part of the template."""
+    if isinstance(part, str):
+        return filled(part, values)
+    if isinstance(part, list):
+        return _words(part, values)
+    if isinstance(part, dict):
+        table = {}
+        for key, each in part.items():
+            try:
+                table[key] = _filled(each, values)
+            except _Empty:
+                continue
+        return table
+    return part
+
+
+def _words(parts: Sequence[JsonValue], values: Mapping[str, Value]) -> list[JsonValue]:
+    """A command, or several."""
+    found: list[JsonValue] = []
+    for part in parts:
+        alone = _PLACEHOLDER.fullmatch(part) if isinstance(part, str) else None
+        value = values.get(alone[1] or "") if alone else None
+        try:
+            found += value if isinstance(value, list) else [_filled(part, values)]
+        except _Empty:
+            continue
+    if parts and not found:
+        raise _Empty
+    return found

@@ -1,0 +1,175 @@
+"""Find profiles and read them: text, then grammar, then what the parts say of each other.
+
+The nearest counts: those of a study, those of the user, those of installed packages, the ready
+ones.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import JsonValue, ValidationError
+
+from tiltyard.executors.engine import JobRefused
+from tiltyard.study.load import parsed, read_text
+from tiltyard.study.locate import KeyPath, locate
+from tiltyard.study.problems import Flaw, located, one_of
+from tiltyard.study.wording import flaws_of
+from tiltyard.workloads.expand import expand, filled, placeholders, values_of
+from tiltyard.workloads.file import ProfileFile
+from tiltyard.workloads.values import value_of
+
+GROUP: Final = "tiltyard.workloads"
+"""Entry points: each names a package, or its module, beside which TOML files lie."""
+FOLDER: Final = "workloads"
+OF_THE_ENGINE: Final = frozenset({"dir", "execution"})
+"""Placeholders that the engine fills in."""
+Origin = Literal["study", "user", "package", "ready"]
+_SUFFIX: Final = ".toml"
+_UNLIMITED: Final = {"min": None, "max": None, "unit": None}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile that was found."""
+
+    name: str
+    file: ProfileFile
+    source: Path
+    origin: Origin
+    hides: tuple[Path, ...] = ()
+    """Files of the same name that are further away."""
+
+    @property
+    def beside(self) -> Path:
+        """Where paths that the profile itself names begin."""
+        return self.source.parent
+
+
+def ready() -> Path:
+    """The directory of the ready profiles."""
+    return Path(str(files("tiltyard.workloads"))) / "ready"
+
+
+def places(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
+    """Directories in which profiles may lie, the nearest first.
+
+    Args:
+        study: directories of the study, the nearest first.
+    """
+    yield from (("study", each / FOLDER) for each in study)
+    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    yield "user", Path(config) / "tiltyard" / FOLDER
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        yield "package", Path(str(files(point.value)))
+    yield "ready", ready()
+
+
+def load_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
+    """All profiles that a study can use, by name.
+
+    Args:
+        study: directories of the study, the nearest first.
+
+    Raises:
+        UsageError: if a file is not a profile; it names file, line, key and what would be right.
+    """
+    found: dict[str, Profile] = {}
+    for origin, place in places(study):
+        for path in sorted(place.glob(f"*{_SUFFIX}")):
+            name = path.stem
+            if name not in found:
+                found[name] = Profile(name, read_profile(path), path, origin)
+            elif found[name].source != path:
+                first = found[name]
+                hides = (*first.hides, path)
+                found[name] = Profile(name, first.file, first.source, first.origin, hides)
+    return found
+
+
+def read_profile(path: Path) -> ProfileFile:
+    """The profile that a file describes.
+
+    Raises:
+        UsageError: if it is none, or cannot be read.
+    """
+    text = read_text(path)
+    document, lines = parsed(text, path), locate(text)
+    try:
+        profile = ProfileFile.model_validate(document)
+    except ValidationError as error:
+        raise located(path, lines, flaws_of(error, ProfileFile)) from error
+    if flaws := [*_flaws(profile)] or [*_values(profile, path)] or [*_sets(profile, path)]:
+        raise located(path, lines, flaws)
+    return profile
+
+
+def lacking(
+    profile: Profile, parameters: Mapping[str, JsonValue], roots: Sequence[Path]
+) -> dict[str, str]:
+    """Commands and files that a profile needs and this host has not → the package of each.
+
+    Raises:
+        JobRefused: if a parameter is not what it must be.
+    """
+    values = values_of(profile.file, parameters, beside=profile.beside, roots=roots)
+    needs = {filled(need, values): package for need, package in profile.file.needs.items()}
+    return {need: package for need, package in needs.items() if not _is_there(need)}
+
+
+def _is_there(need: str) -> bool:
+    return Path(need).exists() if "/" in need else shutil.which(need) is not None
+
+
+def _flaws(profile: ProfileFile) -> Iterator[Flaw]:
+    """What the parts of a profile say of each other that is not so."""
+    known = profile.parameters.keys()
+    if profile.argument is not None and profile.argument not in known:
+        yield Flaw(("argument",), f"names no parameter of this profile. {one_of('', known)}")
+    usable = {*known, *profile.variables, *OF_THE_ENGINE}
+    parts: dict[str, JsonValue] = {
+        "program": profile.program.model_dump(exclude_unset=True),
+        "needs": [*profile.needs],
+    }
+    for path, text in _texts(parts, ()):
+        for name in sorted(placeholders(text) - usable):
+            text = f"{{{name}}} stands for nothing. {one_of(name, sorted(usable))} Fix: name one "
+            yield Flaw(path, f"{text}of these, or write {{{{{name}}}}} where braces are meant")
+
+
+def _values(profile: ProfileFile, path: Path) -> Iterator[Flaw]:
+    """Defaults and limits that a study could not type."""
+    for name, table in profile.parameters.items():
+        for key in ("min", "max", "default"):
+            if (value := getattr(table, key)) is not None:
+                limits = table if key == "default" else table.model_copy(update=_UNLIMITED)
+                try:
+                    value_of(limits, value, (path.parent,))
+                except ValueError as error:
+                    yield Flaw(("parameters", name, key), str(error))
+
+
+def _sets(profile: ProfileFile, path: Path) -> Iterator[Flaw]:
+    """Sets of parameters that a study could not use."""
+    for key in ("smoke", "usual"):
+        try:
+            expand(profile, getattr(profile, key), beside=path.parent, roots=(path.parent,))
+        except JobRefused as refused:
+            yield Flaw((key, refused.parameter or ""), refused.message)
+
+
+def _texts(part: JsonValue, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    """Every text of a template, with its place."""
+    if isinstance(part, str):
+        yield path, part
+    elif isinstance(part, dict):
+        for key, each in part.items():
+            yield from _texts(each, (*path, key))
+    elif isinstance(part, list):
+        for place, each in enumerate(part):
+            yield from _texts(each, (*path, place))

@@ -1,0 +1,108 @@
+"""Each ready profile with its real program, small: expanded, executed by the engine, read."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from pydantic import JsonValue
+
+from tiltyard.executors.engine import Engine, Job
+from tiltyard.importers.live import readings
+from tiltyard.plan.program import split
+from tiltyard.wire import (
+    Card,
+    EndEvent,
+    ExecutionEvent,
+    OutputEvent,
+    Sample,
+    SampleEvent,
+    read_events,
+)
+from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
+from tiltyard.workloads.load import lacking
+
+UNTRIED: Final = {"kernel-build": "takes minutes, and a source package of 140 MB"}
+"""Ready profiles that are expanded only, and why."""
+FURTHER: Final[list[tuple[str, dict[str, JsonValue]]]] = [
+    ("pgbench", {"mode": "tpcb-like", "options": ["--synchronous_commit=off"]}),
+    ("zstd", {"operation": "decompress"}),
+    ("xz", {"operation": "decompress"}),
+    ("git", {"operation": "status"}),
+    ("git", {"operation": "checkout"}),
+    ("git", {"operation": "gc"}),
+    ("rsync", {"operation": "update"}),
+    ("sqlite", {"journal": "wal"}),
+    ("redis-benchmark", {"fsync": "always"}),
+]
+"""What else a profile does, by parameters beside those of its smoke test."""
+
+CARDS = {card.name: card for card in catalogue_of(Engine.find()).workloads}
+READY = {name: card for name, card in CARDS.items() if isinstance(card, ProfileCard)}
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """One that every user can reach: servers do not run as root."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
+        Path(path).chmod(0o755)
+        yield Path(path)
+
+
+def executed(card: Card, parameters: dict[str, JsonValue], directory: Path) -> list[Sample]:
+    """The samples of one trial, the engine's and those that the lab reads."""
+    assert isinstance(card, ProfileCard)
+    read, program = split(card.expand({**card.smoke, **parameters}))
+    program |= {"at_least": 0}
+    job = Job(workload="program", parameters=program, target=directory)
+    done = subprocess.run(
+        [Engine.find().path, "run"], input=job.message(), capture_output=True, check=False
+    )
+    events = list(read_events(done.stdout.splitlines()))
+    end = events[-1]
+    assert isinstance(end, EndEvent)
+    assert end.data.failure is None, end.data.failure.message
+    executions = [event.data for event in events if isinstance(event, ExecutionEvent)]
+    outputs = {one.data.sha256: one.data for one in events if isinstance(one, OutputEvent)}
+    samples = [event.data for event in events if isinstance(event, SampleEvent)]
+    return [*samples, *readings(read.read, read.metrics, executions, outputs)]
+
+
+@pytest.mark.parametrize("name", [name for name in READY if name not in UNTRIED])
+def test_it_runs_and_every_headline_is_there(name: str, directory: Path) -> None:
+    card = READY[name]
+    samples = executed(card, {}, directory)
+    found = {sample.metric: sample for sample in samples}
+    for metric in card.metrics:
+        if metric.role == "headline" and metric.name in found:
+            assert found[metric.name].value > 0
+            assert found[metric.name].unit == metric.unit
+    headlines = {metric.name for metric in card.metrics if metric.role == "headline"}
+    assert headlines & found.keys(), f"{sorted(found)} of {sorted(headlines)}"
+    assert found["time"].value > 0
+    assert not list(directory.iterdir()), "nothing is left"
+
+
+@pytest.mark.parametrize(("name", "parameters"), FURTHER, ids=str)
+def test_what_else_it_does(name: str, parameters: dict[str, JsonValue], directory: Path) -> None:
+    assert executed(READY[name], parameters, directory)
+
+
+def test_all_but_these_were_executed() -> None:
+    assert UNTRIED.keys() < READY.keys()
+    for name in UNTRIED:
+        card = READY[name]
+        assert card.profile.file.long
+        assert card.expand(card.smoke)["command"]
+
+
+@pytest.mark.parametrize("name", READY)
+def test_usual_parameters_are_some_that_the_engine_accepts(name: str) -> None:
+    card = READY[name]
+    if lacking(card.profile, card.usual, card.roots):
+        assert name in UNTRIED
+        return
+    _, program = split(card.expand(card.usual))
+    Engine.find().validate("program", program)
