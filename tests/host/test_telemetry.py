@@ -165,7 +165,7 @@ def test_copying_on_write_is_not_mistaken_for_others(
 ) -> None:
     host = Disks(tmp_path, monkeypatch, "btrfs")
     moved = iter([7 * MIB, 7 * MIB])
-    monkeypatch.setattr(disk_watch, "_moved_by_others", lambda: next(moved))
+    monkeypatch.setattr(disk_watch, "_moved_by_others", lambda _: next(moved))
     watch = disk_watch.DiskWatch(tmp_path)
     host.move(30 * MIB, 10 * MIB)
     assert watch.seen() == (10 * MIB, 0)

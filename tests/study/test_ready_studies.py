@@ -20,6 +20,8 @@ from tiltyard_published.read import read_publication
 
 FOLDER = Path(__file__).resolve().parents[2] / "studies"
 PUBLISHED = FOLDER.parent / "published"
+OF_SERVERS = ("postgres-durability", "redis-fsync", "web-servers")
+WITH_AMOUNTS = sorted(path for path in FOLDER.glob("*.toml") if path.stem != "web-servers")
 NETWORK = sorted(path.stem for path in FOLDER.glob("netperf-*.toml"))
 FIRST_LOOK_BLOCKS = 7
 WITHIN_S = 15 * 60
@@ -65,7 +67,7 @@ def test_a_ready_study_is_a_study_whose_parameters_the_engine_takes(
 
 
 @pytest.mark.parametrize("fraction", ["1/8", "1/64", "1/4096"])
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", WITH_AMOUNTS, ids=lambda path: path.stem)
 def test_it_is_one_at_any_scale(path: Path, fraction: str, engine: Engine) -> None:
     plan = frozen(path, engine, Fraction(fraction))
     assert plan.scaled is not None
@@ -89,6 +91,11 @@ def test_a_ready_study_brings_only_its_programs(path: Path, engine: Engine) -> N
     cards = [catalogue_of(engine).workload(w.use) for w in study(path.stem, engine).workloads]
     programs = any(card is not None and card.name == PROGRAM for card in cards)
     assert bool(brought(path, engine)) == programs
+
+
+@pytest.mark.parametrize("name", OF_SERVERS)
+def test_a_study_of_servers_names_server_and_client(name: str, engine: Engine) -> None:
+    assert {"service", "command"} <= set(brought(FOLDER / f"{name}.toml", engine))
 
 
 def test_a_ready_study_that_brings_a_program_would_be_noticed(

@@ -38,6 +38,17 @@ SYSTEMS: Mapping[str, tuple[str, dict[str, Any]]] = {
     ),
     "block device": ("block-device", {"filesystem": "ext4", "read_ahead": "256k"}),
     "tmpfs": ("tmpfs", {"size": "8M"}),
+    "service": (
+        "tmpfs",
+        {
+            "size": "8M",
+            "service": {
+                "files": {"www/index.html": "hello"},
+                "initialise": ["true"],
+                "start": ["python3", "-m", "http.server", "{port}", "--directory", "{dir}/www"],
+            },
+        },
+    ),
     "overlay": ("overlay", {"driver": "kernel", "lower": "below"}),
     "fuse-overlayfs": ("overlay", {"driver": "fuse-overlayfs", "lower": "below"}),
     "bindfs": ("mount", {"type": "fuse.bindfs", "source": "./below"}),

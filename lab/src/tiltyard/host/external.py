@@ -11,13 +11,13 @@ difference below zero is chance, and counts as none.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tiltyard.host.place import HERE
-from tiltyard.host.processes import CpuUse, cpu_uses
+from tiltyard.host.processes import CpuUse, cpu_uses, descendants
 
 _STAT: Final = Path("/proc/stat")
 _PROCESSES: Final = slice(0, 3)
@@ -71,7 +71,7 @@ class ExternalWatch:
 
     def _ours_s(self, now: Mapping[int, CpuUse], cpus: set[int]) -> float:
         """What we used, on these CPUs as far as that is known."""
-        mine = _descended(now.values(), os.getpid()) | self._servers
+        mine = descendants(os.getpid(), now.values()) | self._servers
         return sum(
             max(0.0, use.used_s - (old.used_s if (old := self._processes.get(pid)) else 0.0))
             for pid, use in now.items()
@@ -85,18 +85,6 @@ def _may_run(pid: int, cpus: set[int]) -> bool:
         return not cpus.isdisjoint(os.sched_getaffinity(pid))
     except ProcessLookupError:
         return True
-
-
-def _descended(uses: Iterable[CpuUse], ancestor: int) -> set[int]:
-    """A process and all that it has started, as far as what is between them lives."""
-    children: dict[int, list[int]] = {}
-    for use in uses:
-        children.setdefault(use.parent, []).append(use.pid)
-    found, fresh = {ancestor}, [ancestor]
-    while fresh:
-        fresh = [pid for parent in fresh for pid in children.get(parent, ())]
-        found.update(fresh)
-    return found
 
 
 def _processes() -> dict[int, CpuUse]:

@@ -118,6 +118,29 @@ def cpu_uses() -> Iterator[CpuUse]:
             )
 
 
+def descendants(ancestor: int, uses: Iterable[CpuUse] | None = None) -> set[int]:
+    """A process and all that it has started, as far as what is between them lives.
+
+    Args:
+        ancestor: the process.
+        uses: among these; by default among all of this host.
+    """
+    children: dict[int, list[int]] = {}
+    for use in cpu_uses() if uses is None else uses:
+        children.setdefault(use.parent, []).append(use.pid)
+    found, fresh = {ancestor}, [ancestor]
+    while fresh:
+        fresh = [pid for parent in fresh for pid in children.get(parent, ())]
+        found.update(fresh)
+    return found
+
+
+def has_terminal(pid: int) -> bool:
+    """Whether it belongs to somebody's terminal: field 7 of ``/proc/PID/stat``."""
+    fields = _fields(pid)
+    return bool(fields) and fields[4] != "0"
+
+
 def read_proc(path: str) -> str | None:
     """A small file of ``/proc``; ``None`` if it is not there, or not ours to read.
 

@@ -74,7 +74,7 @@ class Step(BaseModel):
         """The same with the values of outputs in place of their names."""
         if not outputs:
             return self
-        values = {name: _resolved(getattr(self, name), outputs) for name in type(self).model_fields}
+        values = {name: resolved(getattr(self, name), outputs) for name in type(self).model_fields}
         return self.model_copy(update={**values, "output": self.output})
 
 
@@ -97,21 +97,21 @@ AnyStep = Annotated[SerializeAsAny[Step], BeforeValidator(_of_its_kind)]
 """A step of any kind, as JSON has it."""
 
 
-def _resolved(value: Any, outputs: dict[str, str]) -> Any:
+def resolved(value: Any, outputs: dict[str, str]) -> Any:
     """A field's value with outputs in the place of their names, however deep they are."""
     if isinstance(value, str):
         for name, text in outputs.items():
             value = value.replace(name, text)
         return value
     if isinstance(value, Path):
-        return Path(_resolved(str(value), outputs))
+        return Path(resolved(str(value), outputs))
     if isinstance(value, tuple):
-        return tuple(_resolved(each, outputs) for each in value)
+        return tuple(resolved(each, outputs) for each in value)
     if isinstance(value, dict):
-        return {key: _resolved(each, outputs) for key, each in value.items()}
+        return {key: resolved(each, outputs) for key, each in value.items()}
     if isinstance(value, BaseModel):
         fields = {
-            name: _resolved(getattr(value, name), outputs) for name in type(value).model_fields
+            name: resolved(getattr(value, name), outputs) for name in type(value).model_fields
         }
         return value.model_copy(update=fields)
     return value
@@ -400,6 +400,15 @@ class Steps:
         server = Server(argv, environment)
         self._servers.append(server)
         self._executed.append(server.wait_until(ready, self.check))
+
+    def keep(self, command: commands.Command) -> None:
+        """Keep a command for the record that a step has executed in its own way."""
+        self._executed.append(command)
+
+    @property
+    def running(self) -> tuple[object, ...]:
+        """Children of ours, in the order of their start."""
+        return tuple(self._running)
 
     def keep_running(self, child: M) -> M:
         """A child of ours with a ``stop()`` that is called before anything is taken back."""

@@ -6,7 +6,7 @@ not tell is ``None``: not available, which is not the same as nothing.
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -139,6 +139,9 @@ class Telemetry(BaseModel):
     """What the kernel reported as errors, the first few."""
 
 
+Servers = Callable[[], Sequence[int]]
+
+
 class Watch:
     """The counters from now on; a context, for it holds a file open.
 
@@ -146,25 +149,26 @@ class Watch:
     milliseconds, in which the engine does not run.
     """
 
-    def __init__(self, directory: Path | None, servers: Sequence[int] = ()) -> None:
+    def __init__(self, directory: Path | None, servers: Servers = lambda: ()) -> None:
         """Read all counters.
 
         Args:
             directory: what the trial works on; ``None`` if that is no directory.
-            servers: processes that belong to the system under test.
+            servers: asks for the processes that belong to the system under test.
         """
         self._servers = servers
-        self._served_s = used_s(servers)
+        serving = servers()
+        self._served_s = used_s(serving) if serving else None
         self._log = KernelLog()
         self._temperatures_c = temperatures_c()
         self._clock_source = _clock_source()
-        self._disk = DiskWatch(directory) if directory else None
+        self._disk = DiskWatch(directory, serving) if directory else None
         self._waited_s = others_waited_s()
         self._frequency = FrequencyWatch()
         self._throttled = throttled()
         self._memory = _memory_events(HERE.read(_VMSTAT) or "")
         self._ahead_s = _time_of_day_ahead_s()
-        self._external = ExternalWatch(servers)
+        self._external = ExternalWatch(serving)
         self._began_s = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -182,14 +186,18 @@ class Watch:
             cpus: those that measured, none for all; if not given, they are not known.
         """
         elapsed_s = time.monotonic() - self._began_s
+        # Those of now have what their ended children used.
+        serving = () if self._served_s is None else self._servers()
         external = None if cpus is None else self._external.seen(cpus)
-        own_bytes, foreign_bytes = self._disk.seen() if self._disk else (None, None)
+        own_bytes, foreign_bytes = self._disk.seen(serving) if self._disk else (None, None)
         memory = _memory_events(HERE.read(_VMSTAT) or "")
         return Telemetry(
             elapsed_s=elapsed_s,
             own_bytes=own_bytes,
             foreign_bytes=foreign_bytes,
-            servers_s=used_s(self._servers) - self._served_s if self._servers else None,
+            servers_s=None
+            if self._served_s is None
+            else max(0.0, used_s(serving) - self._served_s),
             cpus=tuple(cpus or ()),
             external_s=external.cpu_s if external else None,
             external_steal_s=external.steal_s if external else None,
@@ -253,13 +261,13 @@ class FarWatch:
         return _memory_events(found.get(str(_VMSTAT), "")), found.get(str(_CLOCK_SOURCE), "")
 
 
-def watch(place: Place, directory: Path | None, servers: Sequence[int] = ()) -> Watch | FarWatch:
+def watch(place: Place, directory: Path | None, servers: Servers = lambda: ()) -> Watch | FarWatch:
     """Watches the host that a trial runs on.
 
     Args:
         place: that host.
         directory: what the trial works on; ``None`` if that is no directory of this host.
-        servers: processes of this host that belong to the system under test.
+        servers: asks for the processes of this host that belong to the system under test.
     """
     return FarWatch(place) if place.ssh else Watch(directory, servers)
 

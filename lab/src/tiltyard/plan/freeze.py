@@ -20,7 +20,7 @@ from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
-from tiltyard.plan.program import job_parameters, job_variables, split
+from tiltyard.plan.program import job_parameters, sample_variables, split
 from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.study.load import parameter_error, read_text
 from tiltyard.study.model import Clock, Precision, Study, SystemSpec, WorkloadSpec
@@ -225,7 +225,7 @@ def _planned_program(
     hellos: dict[str, Hello] = {}
     for system in systems:
         parameters = job_parameters(program, system, written.root)
-        variables = job_variables(system, written.root)
+        variables = sample_variables(system, written.root)
         job = json.dumps([parameters, variables])
         try:
             hellos[job] = hellos.get(job) or validate(PROGRAM, parameters, variables)

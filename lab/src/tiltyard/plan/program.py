@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.program import Readings
+from tiltyard.study.program import OF_SERVICE, SERVICE, Readings
 
 ON_SYSTEM: Final = "system"
 """As a working directory: that of the system, which is so by default."""
@@ -65,6 +65,12 @@ def job_variables(system: SystemSpec, root: Path) -> dict[str, str]:
         name: str(file_of(value, root) or value) if isinstance(value, str) else shlex.join(value)
         for name, value in system.variables.items()
     }
+
+
+def sample_variables(system: SystemSpec, root: Path) -> dict[str, str]:
+    """The same for a job that is only looked at: with values such as a service will tell."""
+    told = OF_SERVICE if system.settings.get(SERVICE) else ()
+    return {**job_variables(system, root), **dict.fromkeys(told, "/1")}
 
 
 def file_of(value: str, root: Path) -> Path | None:

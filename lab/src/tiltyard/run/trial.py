@@ -142,7 +142,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         conditions = conditions.model_copy(update={"inject": inject})
     job = _job(context, key, up, conditions)
     limit_s, why = _limit_s(context.history, context.plan, key.workload)
-    with create_file(partial) as keep, watch(up.place, _watched(up), up.servers()) as watching:
+    with create_file(partial) as keep, watch(up.place, _watched(up), up.servers) as watching:
         began = time.monotonic()
         trial = LocalTrial(
             up.engine or (str(context.engine.path),),
@@ -169,8 +169,8 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         outcome, reason = "failed", f"the engine was stopped: {trial.excess}"
     elif stream.end is None:
         reason = _death(trial, up, heard=stream.hello is not None)
-    if outcome == "failed" and up.served and not up.servers():
-        reason = f"what serves the system has ended: {reason}"
+    if lost := up.lost():
+        outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
     return _Ended(outcome, reason, elapsed_s, telemetry, stream.written_bytes)
 
 
@@ -190,7 +190,7 @@ def _job(context: Context, key: TrialKey, up: Up, conditions: ConditionsWanted) 
         workload=PROGRAM,
         parameters=job_parameters(parameters, system, root),
         target=up.target,
-        variables=job_variables(system, root),
+        variables={**job_variables(system, root), **up.variables},
         conditions=conditions,
     )
 

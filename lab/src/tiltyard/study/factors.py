@@ -3,18 +3,19 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from tiltyard.study.bounds import SYSTEMS_MAX
 from tiltyard.study.file import StudyFile
 from tiltyard.study.kinds import KIND, UNSPOKEN, Given, Kind, Level, levels_of
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import SystemSpec
+from tiltyard.study.placeholders import partly_filled
 from tiltyard.study.problems import FLAWS_MAX, Flaw, perhaps, shown
-from tiltyard.study.program import Variable
+from tiltyard.study.program import OF_SERVICE, SERVICE, Variable
 from tiltyard.study.wording import flaws_of
 
 
@@ -81,6 +82,19 @@ def combine(file: StudyFile, keys: Keys, flaws: list[Flaw]) -> tuple[Combination
         own = {key: given.pop(key) for key in keys.variables & given.keys()}
         combinations.append(Combination(levels, given, own))
     return tuple(combinations)
+
+
+def services_in(file: StudyFile) -> list[JsonValue]:
+    """The tables of servers of systems, as they are typed."""
+    levels = [one for factor in file.factors.values() for one in _levels_of(factor)]
+    found = [level[SERVICE] for level in levels if isinstance(level, dict) and SERVICE in level]
+    found += _levels_of(file.factors.get(SERVICE, []))
+    shared = file.systems.settings.get(SERVICE)
+    return found if shared is None else [shared, *found]
+
+
+def _levels_of(factor: list[JsonValue] | dict[str, JsonValue]) -> Iterable[JsonValue]:
+    return factor.values() if isinstance(factor, dict) else factor
 
 
 def lift_systems(
@@ -166,8 +180,16 @@ def _system(
     if len(flaws) >= FLAWS_MAX:
         return None
     given = {key: each for key, each in combination.settings.items() if key != KIND}
+    variables = _variables(combination, flaws)
+    typed = {key: each.value for key, each in given.items()}
+    if SERVICE in typed:
+        for key in sorted(variables.keys() & {*OF_SERVICE}):
+            text = f"{{{key}}} is what the service tells. Fix: give the variable another name"
+            flaw = Flaw(combination.variables[key].key, text)
+            flaws += [] if flaw in flaws else [flaw]
+        typed[SERVICE] = partly_filled(typed[SERVICE], variables)
     try:
-        settings = kind.Settings.model_validate({key: each.value for key, each in given.items()})
+        settings = kind.Settings.model_validate(typed)
     except ValidationError as error:
         for flaw in flaws_of(error, kind.Settings):
             setting, *inside = flaw.path or ("",)
@@ -188,7 +210,7 @@ def _system(
         settings=settings.model_dump(mode="json"),
         redraws=kind.redraws(settings),
         clock=kind.clock(settings),
-        variables=_variables(combination, flaws),
+        variables=variables,
     )
 
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from tiltyard.executors.engine import JobRefused
 from tiltyard.stats.sequential import looks
 from tiltyard.study.bounds import TRIALS_MAX
-from tiltyard.study.factors import Keys, combine, lift_systems
+from tiltyard.study.factors import Keys, combine, lift_systems, services_in
 from tiltyard.study.file import ConditionsTable, PrecisionTable, StudyFile, WorkloadTable
 from tiltyard.study.kinds import HOST, TARGETS, Kind, kinds_of, names_of, same_target
 from tiltyard.study.model import (
@@ -19,8 +19,16 @@ from tiltyard.study.model import (
     SystemSpec,
     WorkloadSpec,
 )
+from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of
-from tiltyard.study.program import PROGRAM, Readings, flaws_of_readings, placeholders, program_of
+from tiltyard.study.program import (
+    OF_SERVICE,
+    PROGRAM,
+    Readings,
+    flaws_of_readings,
+    placeholders,
+    program_of,
+)
 from tiltyard.wire import Card, Catalogue
 
 BLOCKS_OF_A_SESSION: Final = 7
@@ -43,10 +51,13 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     """
     flaws: list[Flaw] = []
     programs = list(_programs(file.workload or (), catalogue, flaws))
+    services = services_in(file)
     # The words of a list stand in commands, so values of systems may stand in them.
     of_systems = (file.factors, file.systems.settings) if programs else ()
-    standing = set[str]().union(*map(placeholders, (*programs, *of_systems)))
-    taken = standing & names_of([kind for kind in kinds if kind.target == "directory"])
+    texts = map(placeholders, (*programs, *of_systems))
+    standing = set(names_in(services)).union(*texts) - {"dir"}
+    told = set(OF_SERVICE) if services else set()
+    taken = (standing - told) & names_of([kind for kind in kinds if kind.target == "directory"])
     keys = Keys(names_of(kinds), variables=standing - taken, taken=taken)
     combinations = combine(file, keys, flaws)
     settings = [combination.settings for combination in combinations]

@@ -4,8 +4,6 @@ The engine's ``program`` workload starts, times and counts (see ``tiltyard workl
 what it captured is read by the lab, by the keys here.
 """
 
-import itertools
-import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Final, Literal, Self, get_args
 
@@ -20,6 +18,7 @@ from pydantic import (
 
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import Frozen
+from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import Flaw, not_a, shown
 from tiltyard.study.wording import flaws_of
 from tiltyard.wire import Card
@@ -94,7 +93,10 @@ PROGRAM: Final = "program"
 """The engine's name of the workload that executes a program."""
 _OWN: Final = frozenset(("dir", "execution"))
 """Placeholders that the engine fills in itself."""
-_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+SERVICE: Final = "service"
+"""The setting of systems that have a server."""
+OF_SERVICE: Final = ("service_dir", "port", "socket", "secret")
+"""What such a system tells its programs, new in each turn."""
 
 Variable = str | tuple[str, ...]
 """A value of a system that stands in commands: text, or the words of a list."""
@@ -194,15 +196,5 @@ def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator
 
 def placeholders(table: Mapping[str, JsonValue]) -> set[str]:
     """Names of the values of a system that stand in the table of a program, as ``{name}``."""
-    executed = (value for key, value in table.items() if key not in Readings.model_fields)
-    texts = itertools.chain.from_iterable(map(_texts, executed))
-    found = (match[1] for text in texts for match in _PLACEHOLDER.finditer(text))
-    return {name for name in found if name} - _OWN
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+    executed = [value for key, value in table.items() if key not in Readings.model_fields]
+    return set(names_in(executed)) - _OWN

@@ -20,6 +20,8 @@ from tiltyard.wire import Card, Catalogue
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 Json = dict[str, Any]
+_SHARED = "settings"
+"""Owner of definitions that are the same in all kinds of systems."""
 
 
 def study_schema(catalogue: Catalogue, kinds: Sequence[Kind]) -> Json:
@@ -75,7 +77,8 @@ def _settings(kinds: Sequence[Kind], definitions: Json) -> Json:
     found: dict[str, list[Json]] = {}
     for kind in kinds:
         schema = kind.Settings.model_json_schema(schema_generator=_TomlSchema)
-        for name, setting in _embedded(schema, kind.name, definitions)["properties"].items():
+        owner = kind.name if _clashes(schema, definitions) else _SHARED
+        for name, setting in _embedded(schema, owner, definitions)["properties"].items():
             found.setdefault(name, []).append(setting)
     for name, schemas in found.items():
         first, *others = schemas
@@ -83,6 +86,12 @@ def _settings(kinds: Sequence[Kind], definitions: Json) -> Json:
         several = {"anyOf": schemas, "description": first.get("description", "")}
         definitions[f"setting.{name}"] = first if alike else several
     return {name: {"$ref": f"#/$defs/setting.{name}"} for name in found}
+
+
+def _clashes(schema: Json, definitions: Json) -> bool:
+    """Whether what kinds share is something else in one of them."""
+    own = _renamed(schema.get("$defs", {}), f"#/$defs/{_SHARED}.")
+    return any(definitions.get(f"{_SHARED}.{name}", each) != each for name, each in own.items())
 
 
 def _levels(setting: Json) -> Json:

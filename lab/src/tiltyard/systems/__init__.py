@@ -18,6 +18,7 @@ from tiltyard.systems import (
     vm,
 )
 from tiltyard.systems.kind import AnyKind
+from tiltyard.systems.service import serviceable
 from tiltyard.systems.tuned import tunable
 
 KINDS: tuple[AnyKind, ...] = (
@@ -38,9 +39,9 @@ KINDS: tuple[AnyKind, ...] = (
 
 
 def kind(name: str) -> AnyKind:
-    """The kind of that name; its systems heed the setting ``tuning``.
+    """The kind of that name; its systems heed the settings ``tuning`` and ``service``.
 
     Raises:
         KeyError: if there is none.
     """
-    return tunable({entry.name: entry for entry in KINDS}[name])
+    return tunable(serviceable({entry.name: entry for entry in KINDS}[name]))

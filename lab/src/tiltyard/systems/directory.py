@@ -12,13 +12,14 @@ from pydantic import Field
 
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.steps import MakeDirectory, Step, Steps
-from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
+from tiltyard.systems.kind import Kind, Problem, Site, System, Up
+from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
 
 _WANTED_BYTES = 2**28
 
 
-class DirectorySettings(SystemSettings):
+class DirectorySettings(ServiceableSettings):
     """Which directory."""
 
     directory: Path = Field(

@@ -5,10 +5,11 @@ Each turn works in a new directory in the study's scratch folder, on whatever th
 
 from tiltyard.study.kinds import HOST
 from tiltyard.systems.directory import Directory, DirectorySettings
-from tiltyard.systems.kind import Kind, Site, SystemSettings
+from tiltyard.systems.kind import Kind, Site
+from tiltyard.systems.service.settings import ServiceableSettings
 
 
-class HostSettings(SystemSettings):
+class HostSettings(ServiceableSettings):
     """Nothing but what every system can be told."""
 
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypeVar
 
@@ -177,12 +177,21 @@ class Up:
     servers: Callable[[], tuple[int, ...]] = lambda: ()
     """Asks for the processes of this host that serve it now (a refresh may bring others): what
     they use of the processor is its own."""
-    served: bool = False
-    """Whether it is nothing any more when none of them runs."""
+    lost: Callable[[], str] = lambda: ""
+    """Asks why it is nothing any more, because what served it has ended; empty while it is up."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What programs that load it are told of it in this turn: ``port`` → ``"20011"``."""
     interfaces: tuple[str, ...] = ()
     """Network devices of this host that its path begins with."""
     far: Place = HERE
     """The host of its far end."""
+
+
+def lost_with(servers: Callable[[], tuple[int, ...]]) -> Callable[[], str]:
+    """For :attr:`Up.lost`, of a system that is nothing without its servers, if it has any now."""
+    if not servers():
+        return lambda: ""
+    return lambda: "" if servers() else "what serves the system has ended"
 
 
 class System(ABC):

@@ -31,11 +31,12 @@ from tiltyard.systems.filesystems import FILESYSTEMS, Filesystem, filesystem
 from tiltyard.systems.filesystems.driver import Mounting
 from tiltyard.systems.filesystems.server import ServerDriver
 from tiltyard.systems.image_file import check_size
-from tiltyard.systems.kind import Problem, Site, Size, System, SystemSettings, Up
+from tiltyard.systems.kind import Problem, Site, Size, System, Up, lost_with
 from tiltyard.systems.mount.checks import rights_to_mount
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
 from tiltyard.systems.mount.system import take_mount_options
+from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.systems.state.keeper import Keeper
 from tiltyard.systems.state.settings import FRESH, State, StateSettings
 from tiltyard.tuning.knobs.block import BlockTable
@@ -79,7 +80,7 @@ def check_filesystem(wanted: Filesystem, *, served_from_file: bool = False) -> l
 _NAMES = [entry.name for entry in FILESYSTEMS]
 
 
-class VolumeSettings(SystemSettings):
+class VolumeSettings(ServiceableSettings):
     """What is made, and how."""
 
     filesystem: str = Field(
@@ -298,7 +299,7 @@ class Volume(System):
             prefix=self._mounter.prefix,
             devices=(device,) if on_device else (),
             servers=self._mounter.servers,
-            served=bool(self._mounter.servers()),
+            lost=lost_with(self._mounter.servers),
             facts={
                 **facts,
                 "mkfs": version_of(made.tool),

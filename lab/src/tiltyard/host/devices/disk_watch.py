@@ -18,6 +18,7 @@ Where neither way is open, foreign traffic is not available.
 
 import os
 import resource
+from collections.abc import Iterable
 from pathlib import Path
 
 from tiltyard.host.devices.disks import SECTOR_BYTES, Stack, Traffic, stack_under
@@ -31,20 +32,28 @@ _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
 class DiskWatch:
     """The traffic of the disk under a directory, from now on."""
 
-    def __init__(self, directory: Path) -> None:
-        """Read all counters; the engine has not been started yet."""
+    def __init__(self, directory: Path, servers: Iterable[int] = ()) -> None:
+        """Read all counters; the engine has not been started yet.
+
+        Args:
+            directory: what the trial works on.
+            servers: processes that belong to the system under test.
+        """
         self._stack = stack_under(directory)
         if self._stack is None:
             return
         self._needs_others = self._stack.loop is None or self._stack.below not in _IN_PLACE
         self._before = _traffic(self._stack)
-        self._others = _moved_by_others() if self._needs_others else None
+        self._others = _moved_by_others(servers) if self._needs_others else None
         self._lab_bytes, self._fetched_bytes = _lab_bytes(), _children_fetched_bytes()
 
-    def seen(self) -> tuple[int | None, int | None]:
+    def seen(self, servers: Iterable[int] = ()) -> tuple[int | None, int | None]:
         """Bytes of ours and of others since then; ``None``: cannot be told.
 
         The engine has ended and was waited for.
+
+        Args:
+            servers: processes that belong to the system under test now.
         """
         if self._stack is None or self._before is None:
             return None, None
@@ -57,7 +66,7 @@ class DiskWatch:
         beyond = max(0, disk - known - (_lab_bytes() - self._lab_bytes))
         if not self._needs_others:
             return loop, beyond
-        others = _moved_by_others()
+        others = _moved_by_others(servers)
         if self._others is None or others is None:
             foreign = None
         else:
@@ -83,16 +92,18 @@ def _children_fetched_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_inblock * SECTOR_BYTES
 
 
-def _moved_by_others() -> int | None:
+def _moved_by_others(servers: Iterable[int] = ()) -> int | None:
     """Bytes of all processes so far but this one; ``None`` if we may not see those of others.
 
-    Kernel threads work for everybody, us included, and are left out.
+    Servers of the system under test are not others. Kernel threads work for everybody, us included,
+    and are left out.
     """
     if os.geteuid() != 0:
         return None
     with os.scandir(_PROC) as entries:
         found = [entry.name for entry in entries if entry.name.isdecimal()]
-    others = (name for name in found if int(name) != os.getpid())
+    ours = {os.getpid(), *servers}
+    others = (name for name in found if int(name) not in ours)
     moved = {name: _moved_bytes(f"{_PROC}/{name}") for name in others}
     return sum(
         count for name, count in moved.items() if count and not _is_kernel_thread(f"{_PROC}/{name}")

@@ -8,9 +8,10 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from tiltyard.host.steps import MakeDirectory, Step, Steps
-from tiltyard.systems.kind import Site, System, SystemSettings, Up
+from tiltyard.systems.kind import Site, System, Up, lost_with
 from tiltyard.systems.mount.facts import mount_facts
 from tiltyard.systems.mount.mounter import mounter
+from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.tuning.knobs.mount import MountTable
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
@@ -35,7 +36,7 @@ def take_mount_options(
     return (*options, *own), profile.with_table("mount", None), taken
 
 
-class MountSettings(SystemSettings):
+class MountSettings(ServiceableSettings):
     """Settings of every kind that mounts."""
 
     mount: tuple[str, ...] = Field(
@@ -111,7 +112,7 @@ class MountSystem(System):
             prefix=self.mounter.prefix,
             devices=(source,) if is_device(source) else (),
             servers=self.servers,
-            served=bool(self.mounter.servers()),
+            lost=lost_with(self.mounter.servers),
             facts={**said, **self.facts()},
         )
 

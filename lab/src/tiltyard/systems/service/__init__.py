@@ -1,0 +1,248 @@
+"""A system with a server: the setting ``service`` of kinds whose systems are a directory.
+
+The system comes up first, whatever it is; then the service, in a directory on it. So one server
+with two configurations is compared like the same configuration on two file systems. The directory
+is seen at a short path: sockets lie in it, and a user who is not root comes to it, however deep
+the system lies.
+"""
+
+import contextlib
+import os
+import pwd
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from tiltyard.errors import HostLacksError
+from tiltyard.folder import sha256
+from tiltyard.host.changes import MadeDirectory, MadeFile
+from tiltyard.host.changes.settings import MountedAt
+from tiltyard.host.packages import find_program
+from tiltyard.host.steps import MakeDirectory, Run, Step, Steps, TakeBack, UndoTemporarily
+from tiltyard.host.supervised import Supervised
+from tiltyard.study.placeholders import names_in
+from tiltyard.systems.brought import Brought
+from tiltyard.systems.kind import AnyKind, Problem, Site, System, Up
+from tiltyard.systems.service.settings import Ready, ServiceSettings
+from tiltyard.systems.service.steps import (
+    SETPRIV,
+    DrawValues,
+    RunInside,
+    StartService,
+    WriteFile,
+    short_path,
+    values,
+    without_secret,
+)
+
+_SYSTEM: Final = "{system}"
+"""Output: the directory of the system below."""
+_NOBODY: Final = "nobody"
+
+
+def serviceable(kind: AnyKind) -> AnyKind:
+    """The same kind, whose systems heed the setting ``service``."""
+
+    def opened(name: str, settings: Any, site: Site) -> System:
+        system = kind.open(name, settings, site)
+        service = getattr(settings, "service", None)
+        return Serviced(system, service, site) if service else system
+
+    def brings(settings: Any, root: Path) -> Iterator[Brought]:
+        yield from kind.brings(settings, root)
+        if service := getattr(settings, "service", None):
+            yield from service.brings()
+
+    return replace(kind, open=opened, brings=brings)
+
+
+class Serviced(System):
+    """A system, and the server on it."""
+
+    def __init__(self, system: System, settings: ServiceSettings, site: Site) -> None:
+        """Nothing is touched yet."""
+        self._system = system
+        self._settings = settings
+        self._root = site.root
+        self._is_root = os.geteuid() == 0
+        self._user = (settings.user or _NOBODY) if self._is_root else ""
+        name = site.ledger.name("service")
+        self._home = short_path(name)
+        self._files = Path(_SYSTEM) / name
+        self._own = Steps(site.ledger, site.check, site.note)
+        self.steps = system.steps
+        self.place = system.place
+        self.rest = system.rest
+
+    def problems(self) -> list[Problem]:
+        """Those of the system, and what the service lacks."""
+        return [*self._system.problems(), *self._wrong_user(), *self._missing()]
+
+    def _wrong_user(self) -> Iterator[Problem]:
+        user = self._settings.user
+        if not self._is_root and user not in (None, pwd.getpwuid(os.geteuid()).pw_name):
+            text = f'service: only root can start it as user "{user}"'
+            yield Problem("error", text, "sudo, or a study without user")
+        elif self._user and not _exists(self._user):
+            fix = f"useradd --system {self._user}, or another user"
+            yield Problem("error", f'service: there is no user "{self._user}"', fix)
+
+    def _missing(self) -> Iterator[Problem]:
+        """Programs that are not there; one that a placeholder leads to may come yet."""
+        ready = self._settings.ready
+        commands = [(SETPRIV,), *self._settings.initialise, self._settings.start]
+        commands += [ready.command] if ready and ready.command else []
+        for program in dict.fromkeys(self._words(words)[0] for words in commands):
+            if not any(names_in(program)) and find_program(program) is None:
+                fix = "install its package, or give the path of the program"
+                yield Problem("error", f'service: there is no program "{program}"', fix)
+
+    def _words(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """A command whose program, if that is a relative path, begins at the study file."""
+        program = argv[0]
+        if "/" in program and not program.startswith(("/", "{")):
+            program = str((self._root / program).resolve())
+        return (program, *argv[1:])
+
+    def steps_up(self) -> Iterator[Step]:
+        """The system, then its service."""
+        yield from self._system.steps_up()
+        yield from self._prepare()
+
+    def steps_refresh(self) -> Iterator[Step]:
+        """The service is stopped while the system is refreshed; its data stay."""
+        yield from self._pause()
+        yield from self._system.steps_refresh()
+        yield from self._go_on()
+
+    def steps_down(self) -> Iterator[Step]:
+        """The service, then the system."""
+        for _ in range(4 if self._is_root else 3):
+            yield TakeBack(everything=False)
+        yield from self._system.steps_down()
+
+    def look(self) -> Up:
+        """The system's own."""
+        return self._system.look()
+
+    def bring_up(self) -> Up:
+        """Bring the system up, then its service."""
+        up = self._system.bring_up()
+        try:
+            if up.prefix:
+                raise HostLacksError(
+                    "service: what a user mounts nobody else sees, and no server comes to it. "
+                    "Fix: sudo, or a directory that is there"
+                )
+            self._own.begin()
+            self._own.outputs[_SYSTEM] = str(up.target)
+            self._own.take(self._prepare())
+        except BaseException:
+            self.take_down()
+            raise
+        return self._with_service(up)
+
+    def refresh(self) -> None:
+        """Stop the service, refresh the system, start the service on the data that it has."""
+        self._own.take(self._pause())
+        self._system.refresh()
+        self._own.take(self._go_on())
+
+    def take_down(self) -> None:
+        """Stop and wipe the service, then take the system down, whatever of it fails."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._system.take_down)
+            stack.callback(self._own.undo)
+
+    def _with_service(self, up: Up) -> Up:
+        inner, runs_as = up.servers, self._user or pwd.getpwuid(os.geteuid()).pw_name
+        facts = {"service": shlex.join(self._settings.start), "service runs as": runs_as}
+        program = find_program(self._start.argv[0])
+        if program is not None:
+            digest = sha256(Path(program).read_bytes())
+            facts["service program"] = f"{Path(program).resolve()}, SHA-256 {digest}"
+        return replace(
+            up,
+            commands=(*up.commands, *self._own.executed),
+            servers=lambda: (*inner(), *self._server.pids()),
+            lost=lambda: up.lost() or self._lost(),
+            variables=values(self._home, self._own),
+            facts={**up.facts, **facts},
+        )
+
+    @property
+    def _server(self) -> Supervised:
+        """The one that was started last."""
+        server = self._own.running[-1]
+        assert isinstance(server, Supervised)
+        return server
+
+    def _lost(self) -> str:
+        state = self._server.state()
+        return "" if state.runs else f"the service {without_secret(state.why, self._own)}"
+
+    def _prepare(self) -> Iterator[Step]:
+        """A directory on the system, what is in it, the server."""
+        files = str(self._files)
+        made = MadeDirectory(path=self._files)
+        yield Run(argv=("mkdir", "--mode=0700", files), change=made)
+        if self._is_root:
+            yield Run(argv=("chown", f"{self._user}:", files))
+            yield MakeDirectory(path=self._home)
+        yield self._show
+        yield DrawValues()
+        settings, common = self._settings, self._common
+        for name, text in settings.files.items():
+            yield WriteFile(name=name, text=text, **common)
+        for argv in settings.initialise:
+            yield RunInside(argv=self._words(argv), timeout_s=settings.timeout, **common)
+        yield self._start
+
+    @property
+    def _show(self) -> Run:
+        """Its directory at a short path."""
+        files, home = str(self._files), str(self._home)
+        if self._is_root:
+            mounted = MountedAt(target=self._home)
+            return Run(argv=("mount", "--bind", files, home), change=mounted)
+        return Run(argv=("ln", "--symbolic", files, home), change=MadeFile(path=self._home))
+
+    def _pause(self) -> Iterator[Step]:
+        """Nothing of it holds the system."""
+        yield UndoTemporarily(change=self._start.change)
+        if self._is_root:
+            yield UndoTemporarily(change=MountedAt(target=self._home))
+
+    def _go_on(self) -> Iterator[Step]:
+        if self._is_root:
+            yield self._show.model_copy(update={"change": None})
+        yield self._start.model_copy(update={"recorded": False})
+
+    @property
+    def _start(self) -> StartService:
+        settings, ready = self._settings, self._settings.sign
+        if ready.command is not None:
+            ready = Ready(command=self._words(ready.command))
+        return StartService(
+            argv=self._words(settings.start),
+            directories=(self._home, self._files),
+            ready=ready,
+            timeout_s=settings.timeout,
+            stop=settings.stop if isinstance(settings.stop, str) else self._words(settings.stop),
+            stop_s=settings.stop_timeout,
+            **self._common,
+        )
+
+    @property
+    def _common(self) -> dict[str, Any]:
+        return {"home": self._home, "user": self._user, "env": self._settings.env}
+
+
+def _exists(user: str) -> bool:
+    try:
+        pwd.getpwnam(user)
+    except KeyError:
+        return False
+    return True

@@ -1,0 +1,77 @@
+"""The ready studies of servers, carried out for real with little work: one block of each."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.runs import Watcher, go_on
+from tiltyard.app.freeze import planned
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.host.packages import find_program
+from tiltyard.plan.store import write_plan
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
+
+STUDIES = Path(__file__).resolve().parents[2] / "studies"
+SMALL = {
+    "postgres-durability": (
+        ("/usr/lib/postgresql/15/bin/postgres", "/usr/lib/postgresql/15/bin/pgbench"),
+        "postgresql-15 postgresql-contrib",
+        {'"--scale=10"': '"--scale=1"', '"--time=10"': '"--transactions=20"', '"2G"': '"512M"'},
+        {"transactions", "latency"},
+    ),
+    "redis-fsync": (
+        ("redis-server", "redis-benchmark"),
+        "redis-server redis-tools",
+        {'"100000"': '"200"', '"2G"': '"512M"'},
+        {"set", "get", "set_p99"},
+    ),
+    "web-servers": (
+        ("nginx", "lighttpd", "ab"),
+        "nginx-light lighttpd apache2-utils",
+        {'"50000"': '"500"', '"10000"': '"200"'},
+        {"requests", "p99", "failed"},
+    ),
+}
+"""Study → programs, packages, what is made smaller, metrics."""
+
+pytestmark = needs_root
+
+
+@pytest.fixture
+def folder(tmp_path: Path, state: Path) -> Iterator[StudyFolder]:
+    """A study folder; what is trusted is forgotten after."""
+    (tmp_path / "study").mkdir()
+    yield StudyFolder(tmp_path / "study")
+    shutil.rmtree(state / "trusted", ignore_errors=True)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_ready_study_of_servers_is_carried_out(
+    folder: StudyFolder, engine: Engine, name: str
+) -> None:
+    programs, packages, smaller, metrics = SMALL[name]
+    if not all(map(find_program, programs)):
+        pytest.skip(f"not installed: apt-get install {packages}")
+    text = (STUDIES / f"{name}.toml").read_text()
+    for was, now in smaller.items():
+        assert was in text
+        text = text.replace(was, now)
+    folder.study.write_text(text)
+    plan = planned(folder, engine, trust=True)
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    folder.plan.unlink()
+    write_plan(folder, plan)
+    run_study(folder, plan, engine, go_on, Watcher())
+    record = read_run(folder, plan)
+    assert {(trial.outcome, trial.reason) for trial in record.trials} == {("done", None)}
+    assert metrics <= {sample.metric for trial in record.trials for sample in trial.samples}
+    for trial in record.trials:
+        assert trial.telemetry is not None
+        assert trial.telemetry.servers_s is not None
+    assert {turn.facts["service runs as"] for turn in record.prepared} == {"nobody"}
+    assert "SHA-256" in record.prepared[0].facts["service program"]
