@@ -50,6 +50,14 @@ enum Known {
 }
 
 impl Known {
+    fn name(self) -> &'static str {
+        match self {
+            Known::Storage(workload) => workload.name(),
+            Known::Network(workload) => workload.name(),
+            Known::Program => program::NAME,
+        }
+    }
+
     fn card(self) -> Card {
         match self {
             Known::Storage(workload) => workload.card(),
@@ -66,13 +74,11 @@ fn all() -> impl Iterator<Item = Known> {
 }
 
 fn find(name: &str) -> Result<Known, Failure> {
-    all()
-        .find(|known| known.card().name == name)
-        .ok_or_else(|| {
-            let names: Vec<String> = all().map(|known| known.card().name).collect();
-            let message = kit::params::unknown_name("workload", name, &names);
-            bad_parameter("workload", message)
-        })
+    all().find(|known| known.name() == name).ok_or_else(|| {
+        let names: Vec<String> = all().map(|known| known.name().to_owned()).collect();
+        let message = kit::params::unknown_name("workload", name, &names);
+        bad_parameter("workload", message)
+    })
 }
 
 fn directory(job: &Job) -> Result<&Path, Failure> {

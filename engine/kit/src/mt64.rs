@@ -74,11 +74,12 @@ impl Mt64 {
 }
 
 /// The index after `i`; past the end the last word is carried to the front, as the reference does.
-fn following(state: &mut [u64; WORDS], i: usize) -> usize {
-    if i + 1 < WORDS {
+/// The twister of 32 bits is seeded alike.
+pub fn following<T: Copy>(state: &mut [T], i: usize) -> usize {
+    if i + 1 < state.len() {
         return i + 1;
     }
-    state[0] = state[WORDS - 1];
+    state[0] = state[i];
     1
 }
 

@@ -1,9 +1,10 @@
 //! What the engine executes, whatever it works on.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use wire::{Failure, Timing};
 
-use crate::EventSink;
+use crate::{params, EventSink};
 
 /// A workload with its parameters resolved, ready to be executed once.
 pub trait Trial {
@@ -39,4 +40,46 @@ pub trait Trial {
     /// Whatever kept the work from being done as declared. What was measured until then is in
     /// the event sink.
     fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure>;
+}
+
+/// A trial that reads the clock for each operation, in so many threads: `run` gets `params` as they
+/// are shown, and cleans up after itself.
+pub fn ready<P: Serialize + 'static>(
+    params: P,
+    threads: u32,
+    run: impl FnOnce(&P, &mut EventSink) -> Result<(), Failure> + 'static,
+) -> Box<dyn Trial> {
+    Box::new(Ready {
+        params,
+        threads,
+        run,
+    })
+}
+
+struct Ready<P, R> {
+    params: P,
+    threads: u32,
+    run: R,
+}
+
+impl<P, R> Trial for Ready<P, R>
+where
+    P: Serialize,
+    R: FnOnce(&P, &mut EventSink) -> Result<(), Failure>,
+{
+    fn effective(&self) -> Map<String, Value> {
+        params::effective(&self.params)
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Operation
+    }
+
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
+        (self.run)(&self.params, event_sink)
+    }
 }

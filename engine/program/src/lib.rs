@@ -32,10 +32,13 @@ use wire::{Card, TargetKind};
 
 use params::Params;
 
+/// What it is asked for by.
+pub const NAME: &str = "program";
+
 /// What help, documentation and the lab need to know.
 pub fn card() -> Card {
     Card {
-        name: "program".to_owned(),
+        name: NAME.to_owned(),
         target: TargetKind::Directory,
         about: "any program: your own command, timed with all that it starts".to_owned(),
         lineage: LINEAGE.to_owned(),

@@ -7,8 +7,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use kit::failure::{failure, io_failure};
-use wire::{Failure, FailureKind};
+use kit::failure::io_failure;
+use wire::Failure;
 
 /// The content of one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,10 +43,7 @@ impl Sheet {
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let is_xlsx = path.extension().is_some_and(|ending| ending == "xlsx");
         let bytes = match is_xlsx {
-            true => xlsx::encode(self).map_err(|error| {
-                let message = format!("cannot write {}: {error}", path.display());
-                failure(FailureKind::Internal, message)
-            })?,
+            true => xlsx::encode(self),
             false => biff2::encode(self),
         };
         let failed = |error| io_failure("write", path, &error);

@@ -37,7 +37,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let far = json!({"far": {"address": "192.0.2.1", "port": 1, "secret": "s"}});
     let jobs = ALL.iter().map(|workload| {
         json!({
-            "protocol": wire::PROTOCOL, "workload": workload.card().name, "parameters": {},
+            "protocol": wire::PROTOCOL, "workload": workload.name(), "parameters": {},
             "target": far, "conditions": {"unpinned": true},
         })
     });
@@ -64,7 +64,7 @@ fn run(input: &[u8]) {
         Err(failure) => return assert!(!failure.message.is_empty()),
     };
     assert_eq!(job.protocol, wire::PROTOCOL);
-    let named = ALL.iter().find(|known| known.card().name == job.workload);
+    let named = ALL.iter().find(|known| known.name() == job.workload);
     if let (Some(workload), Some(far)) = (named, &job.target.far) {
         if let Err(failure) = workload.plan(&job.parameters, far).map(drop) {
             assert!(!failure.message.is_empty());

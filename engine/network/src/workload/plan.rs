@@ -66,11 +66,20 @@ pub fn parse<F: Family>(
     workload: &F,
     parameters: &Map<String, Value>,
 ) -> Result<F::Params, Failure> {
-    let schema = schema(workload);
-    let properties = schema["properties"].as_object().into_iter();
-    let names: Vec<String> = properties.flat_map(Map::keys).cloned().collect();
-    params::known(parameters, &names)?;
-    let params = params::read(parameters)?;
+    let foreign = workload.foreign();
+    let is_own = |name: &String| !foreign.contains(&name.as_str());
+    let read = || params::read(parameters);
+    let params = match parameters.keys().all(is_own).then(read) {
+        Some(Ok(params)) => params,
+        // Names come first. Deriving them takes longer than a small run, so it is left to failures.
+        failed => {
+            let schema = schema(workload);
+            let properties = schema["properties"].as_object().into_iter();
+            let names: Vec<String> = properties.flat_map(Map::keys).cloned().collect();
+            params::known(parameters, &names)?;
+            failed.unwrap_or_else(read)?
+        }
+    };
     workload.check(&params)?;
     Ok(params)
 }

@@ -15,6 +15,9 @@ pub trait Watch {
     /// Whether it needs the instants at which overlapped operations began and ended.
     const IS_TIMED: bool;
 
+    /// Whether the time of an operation is little more than that of its call, or matters.
+    const IS_BARE: bool = true;
+
     /// All that is not timed has been done, except for a last look at the buffer.
     ///
     /// # Errors
@@ -230,6 +233,7 @@ pub struct Untimed;
 
 impl Watch for Untimed {
     const IS_TIMED: bool = false;
+    const IS_BARE: bool = false;
 
     fn operation(&mut self, _: u64) {}
 

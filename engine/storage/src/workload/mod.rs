@@ -6,6 +6,7 @@
 
 pub mod aio_stress;
 mod blocks;
+mod choices;
 pub mod compilebench;
 pub mod fdtree;
 pub mod fs_mark;
@@ -40,7 +41,11 @@ pub static ALL: &[&dyn Workload] = &[
 
 /// A kind of trial that can be asked for by name.
 pub trait Workload: Sync {
-    /// Everything that help, documentation and the lab need to know.
+    /// What it is asked for by.
+    fn name(&self) -> &'static str;
+
+    /// Everything that help, documentation and the lab need to know. To derive it takes longer than
+    /// a small trial.
     fn card(&self) -> Card;
 
     /// Reads the parameters and looks at the directory, without changing anything.

@@ -4,6 +4,8 @@
 //! kept the first published seeding, compilebench has that of 2002, which Python uses; the
 //! generator is written here because libraries offer only the latter.
 
+use kit::mt64::following;
+
 const WORDS: usize = 624;
 const MIDDLE: usize = 397;
 const UPPER_BIT: u32 = 0x8000_0000;
@@ -43,11 +45,11 @@ impl Mt19937 {
             state[i] = (state[i] ^ mixed(&state, i, 1_664_525))
                 .wrapping_add(key[j])
                 .wrapping_add(j as u32);
-            i = following(&mut state, i);
+            i = following(&mut state[..], i);
         }
         for _ in 1..WORDS {
             state[i] = (state[i] ^ mixed(&state, i, 1_566_083_941)).wrapping_sub(i as u32);
-            i = following(&mut state, i);
+            i = following(&mut state[..], i);
         }
         state[0] = 1 << 31;
         Self { state, next: WORDS }
@@ -104,15 +106,6 @@ fn twisted(word: u32, next: u32) -> u32 {
 fn mixed(state: &[u32; WORDS], i: usize, factor: u32) -> u32 {
     let before = state[i - 1];
     (before ^ before >> 30).wrapping_mul(factor)
-}
-
-/// The index after `i`; past the end the last word is carried to the front, as the reference does.
-fn following(state: &mut [u32; WORDS], i: usize) -> usize {
-    if i + 1 < WORDS {
-        return i + 1;
-    }
-    state[0] = state[WORDS - 1];
-    1
 }
 
 #[cfg(test)]

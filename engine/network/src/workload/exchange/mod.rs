@@ -152,6 +152,10 @@ impl Family for RequestResponse {
 }
 
 impl Workload for RequestResponse {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn card(&self) -> Card {
         let is_udp = self.transport == Transport::Udp;
         let (timing, description) = match self.connecting {

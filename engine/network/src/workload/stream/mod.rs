@@ -159,6 +159,10 @@ impl Family for Stream {
 }
 
 impl Workload for Stream {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn card(&self) -> Card {
         // A datagram that fits into one Ethernet frame; larger ones are sent in fragments.
         let (timing, description, usual) = match self.transport {

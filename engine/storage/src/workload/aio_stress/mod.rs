@@ -23,11 +23,11 @@ mod run;
 mod stage;
 mod worker;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use kit::EventSink;
+use kit::trial;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind, Timing};
+use wire::{Card, Failure, TargetKind};
 
 use self::params::Params;
 use super::{Trial, Workload};
@@ -37,9 +37,13 @@ use crate::scratch::in_the_way;
 pub struct AioStress;
 
 impl Workload for AioStress {
+    fn name(&self) -> &'static str {
+        "aio_stress"
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: "aio_stress".to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "many asynchronous requests in flight on one or more files".to_owned(),
             lineage: LINEAGE.to_owned(),
@@ -69,10 +73,16 @@ impl Workload for AioStress {
         }
         let asked = params.threads;
         params.threads = params.useful_threads();
-        Ok(Box::new(Plan {
-            idle_threads: asked - params.threads,
-            params,
-            directory: directory.to_owned(),
+        let (used, directory) = (params.threads, directory.to_owned());
+        Ok(trial::ready(params, used, move |params, event_sink| {
+            if used < asked {
+                event_sink.warning(
+                    "threads-left-out",
+                    format!("threads share neither files nor contexts; {used} of {asked} work"),
+                    Some("use more files or contexts"),
+                );
+            }
+            run::run(params, &directory, event_sink)
         }))
     }
 }
@@ -96,41 +106,6 @@ queue up. The original is mostly quoted with its figure before fsync; here, that
 Its random offsets are aligned to pages, overlap, and never touch the first MiB, so that about a \
 third of a file is left out; they are used when `classic` is true, and are then the same, request \
 by request, for one thread. Otherwise whole records are drawn, each as likely as any other.";
-
-/// A trial ready to be executed.
-struct Plan {
-    params: Params,
-    directory: PathBuf,
-    /// Threads asked for that there is nothing to do for.
-    idle_threads: u32,
-}
-
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Operation
-    }
-
-    fn threads(&self) -> usize {
-        self.params.threads as usize
-    }
-
-    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
-        if self.idle_threads > 0 {
-            let used = self.params.threads;
-            let asked = used + self.idle_threads;
-            event_sink.warning(
-                "threads-left-out",
-                format!("threads share neither files nor contexts; {used} of {asked} work"),
-                Some("use more files or contexts"),
-            );
-        }
-        run::run(&self.params, &self.directory, event_sink)
-    }
-}
 
 #[cfg(test)]
 mod tests;

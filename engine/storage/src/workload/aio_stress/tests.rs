@@ -1,6 +1,7 @@
 //! The workload as the engine sees it, on a real directory.
 
 use kit::event_sink::Totals;
+use kit::EventSink;
 use serde_json::json;
 use wire::{Event, FailureKind, Sample};
 

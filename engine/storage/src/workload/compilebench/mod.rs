@@ -32,14 +32,13 @@ mod stage;
 mod synthetic;
 mod worker;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use kit::EventSink;
+use kit::trial;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind, Timing};
+use wire::{Card, Failure, TargetKind};
 
 use self::params::{BackendName, Params};
-use self::sets::Sets;
 use super::{Trial, Workload};
 use crate::scratch::in_the_way;
 
@@ -47,9 +46,13 @@ use crate::scratch::in_the_way;
 pub struct Compilebench;
 
 impl Workload for Compilebench {
+    fn name(&self) -> &'static str {
+        "compilebench"
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: "compilebench".to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "source trees are created, patched, compiled, read and deleted".to_owned(),
             lineage: LINEAGE.to_owned(),
@@ -79,10 +82,9 @@ impl Workload for Compilebench {
         if params.backend != BackendName::Null {
             refuse_to_overwrite(directory, &params)?;
         }
-        Ok(Box::new(Plan {
-            params,
-            sets,
-            directory: directory.to_owned(),
+        let directory = directory.to_owned();
+        Ok(trial::ready(params, 1, move |params, event_sink| {
+            run::run(params, sets, &directory, event_sink)
         }))
     }
 }
@@ -115,27 +117,6 @@ is another one, and one that was to come from the device and did not is a failur
 writes only the letter a (`content`), books the deletion of the last tree in a state as that of a \
 compiled tree, and averages rates, which favours fast trees; deletions are booked here by what \
 the tree was, and the values are totals over totals, the averages being beside them.";
-
-/// A trial ready to be executed.
-struct Plan {
-    params: Params,
-    sets: Sets,
-    directory: PathBuf,
-}
-
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Operation
-    }
-
-    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
-        run::run(&self.params, self.sets, &self.directory, event_sink)
-    }
-}
 
 /// The first trees are looked for before any work is done; each is refused again when it is
 /// made.

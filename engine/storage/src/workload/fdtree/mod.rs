@@ -19,12 +19,12 @@ mod phase;
 mod run;
 mod tree;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kit::failure::bad_parameter;
-use kit::EventSink;
+use kit::trial;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind, Timing};
+use wire::{Card, Failure, TargetKind};
 
 use self::params::{Params, Phases};
 use super::{Trial, Workload};
@@ -34,9 +34,13 @@ use crate::scratch::in_the_way;
 pub struct Fdtree;
 
 impl Workload for Fdtree {
+    fn name(&self) -> &'static str {
+        "fdtree"
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: "fdtree".to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "a tree of directories and files is made and taken down".to_owned(),
             lineage: LINEAGE.to_owned(),
@@ -68,7 +72,9 @@ impl Workload for Fdtree {
                 );
                 Err(bad_parameter("root", message))
             }
-            _ => Ok(Box::new(Plan { params, root })),
+            _ => Ok(trial::ready(params, 1, move |params, event_sink| {
+                run::run(params, &root, event_sink)
+            })),
         }
     }
 }
@@ -89,26 +95,6 @@ space and the page cache. The original is a shell script that starts a program f
 directory and file, which takes about a millisecond each and hides the file system; its figures \
 can be compared with those of mode `spawn` only, where the engine starts the same programs, and \
 removal looks ten times as fast as creation because one program removes all files of a directory.";
-
-/// A trial ready to be executed.
-struct Plan {
-    params: Params,
-    root: PathBuf,
-}
-
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Operation
-    }
-
-    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
-        run::run(&self.params, &self.root, event_sink)
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wire::Failure;
 
+pub use crate::workload::choices::{BackendName, Fill};
+
 use super::phase::Phase;
 use super::tree::Shape;
 
@@ -36,26 +38,6 @@ pub enum Mode {
     /// The programs mkdir, dd, rm and rmdir, started for each directory and file as the original
     /// starts them: most of the time is theirs.
     Spawn,
-}
-
-/// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Fill {
-    /// Zeroes, as the original: nothing compresses better.
-    Zeroes,
-    /// Random bytes, incompressible.
-    Random,
-}
-
-/// Where the operations go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BackendName {
-    /// System calls.
-    Sync,
-    /// No I/O: measures the loops themselves.
-    Null,
 }
 
 kit::parameters! {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use kit::EventSink;
 use wire::{Event, FailureKind, Sample};
 
 use super::*;

@@ -23,11 +23,11 @@ mod site;
 mod spread;
 mod worker;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use kit::EventSink;
+use kit::trial;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind, Timing};
+use wire::{Card, Failure, TargetKind};
 
 use self::params::Params;
 use super::{Trial, Workload};
@@ -36,9 +36,13 @@ use super::{Trial, Workload};
 pub struct FsMark;
 
 impl Workload for FsMark {
+    fn name(&self) -> &'static str {
+        "fs_mark"
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: "fs_mark".to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "many files created, written, synced and closed by several threads".to_owned(),
             lineage: LINEAGE.to_owned(),
@@ -60,9 +64,10 @@ impl Workload for FsMark {
         parameters: &Map<String, Value>,
         directory: &Path,
     ) -> Result<Box<dyn Trial>, Failure> {
-        Ok(Box::new(Plan {
-            params: Params::parse(parameters)?,
-            directory: directory.to_owned(),
+        let params = Params::parse(parameters)?;
+        let (threads, directory) = (params.threads, directory.to_owned());
+        Ok(trial::ready(params, threads, move |params, event_sink| {
+            run::run(params, &directory, event_sink)
         }))
     }
 }
@@ -85,30 +90,6 @@ here unless `classic` is set: its sync waits for every file system of the machin
 directory anew before each file; without a number of files for each, it fills one subdirectory \
 for three minutes, however many there are; names and places depend on the time of day. In either \
 case threads take the place of its processes, and an existing file is never truncated.";
-
-/// A trial ready to be executed.
-struct Plan {
-    params: Params,
-    directory: PathBuf,
-}
-
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Operation
-    }
-
-    fn threads(&self) -> usize {
-        self.params.threads as usize
-    }
-
-    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
-        run::run(&self.params, &self.directory, event_sink)
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wire::Failure;
 
+pub use crate::workload::choices::{BackendName, Fill};
+
 /// What becomes of the files of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -22,26 +24,6 @@ pub enum Keep {
     UntilEnd,
     /// Left behind, with the directories they lie in (-k, -L as the original does it).
     ForGood,
-}
-
-/// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Fill {
-    /// Zeroes, as the original: nothing compresses better.
-    Zeroes,
-    /// Random bytes, incompressible.
-    Random,
-}
-
-/// Where the operations go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BackendName {
-    /// System calls.
-    Sync,
-    /// No I/O: measures the loops themselves.
-    Null,
 }
 
 kit::parameters! {

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 
+use kit::EventSink;
 use serde_json::json;
 use wire::{Event, FailureKind, Sample};
 

@@ -18,7 +18,7 @@ use rustix::process::{getpid, Pid};
 use wire::{Failure, FailureKind};
 
 use super::locks::{Hold, Lock};
-use super::pattern::{any_call, Dispatch, Pattern, Work};
+use super::pattern::{with_offsets, Dispatch, Pattern, Work};
 use crate::backend::libaio::{Context, Libaio};
 use crate::backend::queue::Queue;
 use crate::backend::sync::SyncFile;
@@ -107,9 +107,8 @@ impl Dispatch for AsyncFile {
         pattern: Pattern,
         work: Work,
     ) -> Result<u64, Fault> {
-        use Pattern::*;
-        if let PositionalWrite | PositionalRead | VectorWrite | VectorRead = pattern {
-            return any_call(pump, pattern, work);
+        if pattern.has_offsets() {
+            return with_offsets(pump, pattern, work);
         }
         let mut pipeline = pump.file.pipeline.take().expect("one pass at a time");
         let how = (Refill::InOrder, pump.file.copies);

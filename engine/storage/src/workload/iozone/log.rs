@@ -216,6 +216,7 @@ impl<'a, W> Logging<'a, W> {
 
 impl<W: Watch> Watch for Logging<'_, W> {
     const IS_TIMED: bool = true;
+    const IS_BARE: bool = false;
 
     fn ready(&mut self) -> Result<(), Failure> {
         self.watch.ready()

@@ -62,9 +62,13 @@ impl Iozone {
 }
 
 impl Workload for Iozone {
+    fn name(&self) -> &'static str {
+        "iozone"
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: "iozone".to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "thirteen ways to write and read the records of one file".to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -48,9 +48,13 @@ use crate::backend::{self, Null, Stdio, Sync};
 pub struct Postmark;
 
 impl Workload for Postmark {
+    fn name(&self) -> &'static str {
+        "postmark"
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: "postmark".to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "small files with short lives: a mail, news or web server".to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -50,9 +50,13 @@ const KEPT_MIN: f64 = 0.99;
 pub struct Random;
 
 impl Workload for Random {
+    fn name(&self) -> &'static str {
+        Params::NAME
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: Params::NAME.to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about:
                 "blocks at random places, read and written in any mix, closed loop or rate-limited"

@@ -25,13 +25,17 @@ use crate::backend::Backend;
 pub struct Stream;
 
 impl Workload for Stream {
+    fn name(&self) -> &'static str {
+        Params::NAME
+    }
+
     fn card(&self) -> Card {
         let of_phase = |phase: Phase| {
             let fsync = (phase != Phase::Read).then(|| phase.kind().fsync_card());
             phase.kind().cards().into_iter().chain(fsync)
         };
         Card {
-            name: Params::NAME.to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "a file of blocks, written, written again and read from start to end".to_owned(),
             lineage: LINEAGE.to_owned(),

@@ -20,11 +20,11 @@ mod params;
 mod run;
 mod version;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use kit::EventSink;
+use kit::trial;
 use serde_json::{json, Map, Value};
-use wire::{Card, Failure, TargetKind, Timing};
+use wire::{Card, Failure, TargetKind};
 
 use self::params::Params;
 use super::{Trial, Workload};
@@ -34,9 +34,13 @@ use crate::scratch::in_the_way;
 pub struct Tiobench;
 
 impl Workload for Tiobench {
+    fn name(&self) -> &'static str {
+        "tiobench"
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: "tiobench".to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "threads that write and read a large file each, in order and at random"
                 .to_owned(),
@@ -65,9 +69,9 @@ impl Workload for Tiobench {
                 return Err(in_the_way(&path));
             }
         }
-        Ok(Box::new(Plan {
-            params,
-            directory: directory.to_owned(),
+        let (threads, directory) = (params.threads_max(), directory.to_owned());
+        Ok(trial::ready(params, threads, move |params, event_sink| {
+            run::run(params, &directory, event_sink)
         }))
     }
 }
@@ -91,30 +95,6 @@ too, where no write phase comes before them); 0.3.3 \
 never touches the last block at random; the one of 2017 divides the size of the whole files by \
 the time of the random phases, however few blocks were moved. Here, a value is always that of the \
 bytes moved; the native figure is the version's own, and its unit says when it is inflated.";
-
-/// A trial ready to be executed.
-struct Plan {
-    params: Params,
-    directory: PathBuf,
-}
-
-impl Trial for Plan {
-    fn effective(&self) -> Map<String, Value> {
-        kit::params::effective(&self.params)
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Operation
-    }
-
-    fn threads(&self) -> usize {
-        self.params.threads_max() as usize
-    }
-
-    fn run(self: Box<Self>, event_sink: &mut EventSink) -> Result<(), Failure> {
-        run::run(&self.params, &self.directory, event_sink)
-    }
-}
 
 #[cfg(test)]
 mod tests;

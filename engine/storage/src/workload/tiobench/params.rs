@@ -10,6 +10,7 @@ use wire::{AccessKind, Failure};
 
 use super::version::Version;
 use crate::access::{cache_limit_help, check_cache_limit, unaligned, Footprint, CACHE_LIMITS};
+pub use crate::workload::choices::{BackendName, Fill};
 use crate::workload::region::{self, Phase};
 
 const FILE_MAX: Size = Size(1 << 40);
@@ -28,26 +29,6 @@ pub const ORDER: [Phase; 4] = [
     Phase::Read,
     Phase::RandomRead,
 ];
-
-/// How blocks are moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BackendName {
-    /// System calls.
-    Sync,
-    /// No I/O: measures the loops themselves.
-    Null,
-}
-
-/// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Fill {
-    /// Zeroes, as the original: nothing compresses better.
-    Zeroes,
-    /// Random bytes, incompressible.
-    Random,
-}
 
 kit::parameters! {
 /// Parameters of the workload.

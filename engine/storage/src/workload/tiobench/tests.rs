@@ -1,5 +1,6 @@
 //! The workload as the engine sees it, on a real directory.
 
+use kit::EventSink;
 use serde_json::json;
 use wire::{Event, FailureKind, Sample};
 

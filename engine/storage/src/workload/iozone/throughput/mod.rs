@@ -52,9 +52,13 @@ impl Throughput {
 }
 
 impl Workload for Throughput {
+    fn name(&self) -> &'static str {
+        "iozone_throughput"
+    }
+
     fn card(&self) -> Card {
         Card {
-            name: "iozone_throughput".to_owned(),
+            name: self.name().to_owned(),
             target: TargetKind::Directory,
             about: "many children that write and read a file each, in thirteen phases".to_owned(),
             lineage: LINEAGE.to_owned(),
