@@ -21,10 +21,15 @@ pub enum Taken {
     End,
 }
 
-/// One output, growing. What is kept is hashed when it is complete, not while a program runs.
+/// Up to so much is held and hashed when it is complete: hashing what a program prints is slower
+/// than printing it, and would make it wait.
+const HELD_BYTES: usize = 64 << 20;
+
+/// One output, growing.
 pub struct Capture {
     kept: Vec<u8>,
     keep_bytes: usize,
+    hold_bytes: usize,
     bytes: u64,
     tail: Vec<u8>,
     hasher: Option<Sha256>,
@@ -33,9 +38,14 @@ pub struct Capture {
 impl Capture {
     /// Of nothing so far; keeps `keep_bytes`.
     pub fn new(keep_bytes: u64) -> Self {
+        Self::holding(keep_bytes, HELD_BYTES)
+    }
+
+    fn holding(keep_bytes: u64, hold_bytes: usize) -> Self {
         Self {
             kept: Vec::new(),
             keep_bytes: keep_bytes as usize,
+            hold_bytes: hold_bytes.max(keep_bytes as usize),
             bytes: 0,
             tail: Vec::new(),
             hasher: None,
@@ -49,27 +59,32 @@ impl Capture {
 
     /// Whether `text` stands in what was kept.
     pub fn has(&self, text: &str) -> bool {
-        let text = text.as_bytes();
-        self.kept
-            .windows(text.len().max(1))
-            .any(|part| part == text)
+        let (text, end) = (text.as_bytes(), self.kept.len().min(self.keep_bytes));
+        let mut parts = self.kept[..end].windows(text.len().max(1));
+        parts.any(|part| part == text)
     }
 
     /// Adds what was printed.
     pub fn add(&mut self, printed: &[u8]) {
         self.bytes += printed.len() as u64;
-        let room = self.keep_bytes - self.kept.len();
-        if printed.len() <= room && self.hasher.is_none() {
-            self.kept.extend_from_slice(printed);
-            return;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(printed);
+            return self.remember(printed);
         }
-        let kept = &self.kept;
-        let hasher = self
-            .hasher
-            .get_or_insert_with(|| Sha256::new_with_prefix(kept));
-        hasher.update(printed);
+        let room = self.hold_bytes - self.kept.len();
         self.kept
             .extend_from_slice(&printed[..room.min(printed.len())]);
+        if printed.len() > room {
+            let hasher = Sha256::new_with_prefix(&self.kept).chain_update(&printed[room..]);
+            self.hasher = Some(hasher);
+            self.kept.truncate(self.keep_bytes);
+            self.kept.shrink_to_fit();
+            self.remember(printed);
+        }
+    }
+
+    /// Keeps the end of what was printed.
+    fn remember(&mut self, printed: &[u8]) {
         self.tail.extend_from_slice(printed);
         let surplus = self.tail.len().saturating_sub(TAIL_BYTES);
         self.tail.drain(..surplus);
@@ -111,10 +126,10 @@ impl Capture {
     }
 
     /// All of it.
-    pub fn finish(self) -> Output {
-        let hasher = self
-            .hasher
-            .unwrap_or_else(|| Sha256::new_with_prefix(&self.kept));
+    pub fn finish(mut self) -> Output {
+        let hasher = self.hasher.take();
+        let hasher = hasher.unwrap_or_else(|| Sha256::new_with_prefix(&self.kept));
+        self.kept.truncate(self.keep_bytes);
         let truncated = self.bytes > self.kept.len() as u64;
         let (text, base64) = match as_text(self.kept, truncated) {
             Ok(text) => (Some(text), None),
@@ -194,9 +209,13 @@ mod tests {
     use super::*;
 
     fn captured(keep_bytes: u64, parts: &[&[u8]]) -> Output {
-        let mut capture = Capture::new(keep_bytes);
-        parts.iter().for_each(|part| capture.add(part));
-        capture.finish()
+        let [held, hashed] = [HELD_BYTES, 0].map(|hold_bytes| {
+            let mut capture = Capture::holding(keep_bytes, hold_bytes);
+            parts.iter().for_each(|part| capture.add(part));
+            capture.finish()
+        });
+        assert_eq!(held, hashed, "whether it was held is not to be seen");
+        held
     }
 
     #[test]
@@ -235,7 +254,7 @@ mod tests {
 
     #[test]
     fn messages_quote_the_end() {
-        let mut capture = Capture::new(10);
+        let mut capture = Capture::holding(10, 50);
         for number in 0..5_000 {
             capture.add(format!("line {number}\n\n").as_bytes());
         }
