@@ -81,9 +81,8 @@ def plan(
         emit_json(found.model_dump_json(indent=1))
         return
     show(table(found))
-    if planned.scaled:
-        say(f"Scale     {planned.scaled.sentence}")
-    for line in sentences(found):
+    scale_line = (f"Scale     {planned.scaled.sentence}",) if planned.scaled else ()
+    for line in (*scale_line, *sentences(found)):
         say(line)
     if (sessions := planned.design.sessions) > 1:
         say(f"Sessions  all of this is of one session by itself; {sessions} are planned")
