@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 from pydantic import JsonValue
 
+from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine, Job
 from tiltyard.folder import StudyFolder
 from tiltyard.importers.live import readings
@@ -131,3 +132,19 @@ def test_the_guides_own_workload_is_one(directory: Path) -> None:
     work = directory / "work"
     work.mkdir()
     assert executed(card, {"unique": True}, work)
+
+
+def test_a_direct_read_that_came_from_memory_is_a_failed_trial() -> None:
+    """On a tmpfs nothing comes from a device, whatever a job says."""
+    says = r"read: direct=1, and of 2,097,152 B .* only 0 B"
+    with (
+        tempfile.TemporaryDirectory(dir="/dev/shm") as path,
+        pytest.raises(UsageError, match=says),
+    ):
+        executed(READY["fio"], {}, Path(path))
+
+
+def test_a_job_file_cannot_leave_the_system_under_test(directory: Path) -> None:
+    (directory / "away.fio").write_text("[a]\nsize=4k\nrw=read\nfilename=/etc/passwd\n")
+    with pytest.raises(AssertionError, match=r"away.fio:4:filename=/etc/passwd: a path outside"):
+        executed(READY["fio"], {"job": str(directory / "away.fio")}, directory)

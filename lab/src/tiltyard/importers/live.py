@@ -133,6 +133,11 @@ class _Outputs:
         streams = {"stdout": execution.stdout, **execution.files, "stderr": execution.stderr}
         self._hashes = {name: streams[name] for name in streams}
 
+    @property
+    def device_bytes(self) -> int | None:
+        """Bytes that its processes read from devices, where that is counted."""
+        return self._execution.read_bytes
+
     def of(self, name: str) -> Printed:
         """One stream or file.
 
@@ -252,6 +257,10 @@ def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], 
         imported = read_with(reader, text.encode(), one.name)
     except UsageError as error:
         raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
+    if reader.disproved and (device_bytes := outputs.device_bytes) is not None:
+        reason = reader.disproved(text.encode(), one.name, device_bytes)
+        if reason is not None:
+            raise UsageError(f"{one.name}: {reason}")
     values: dict[tuple[str, _Point], list[float]] = {}
     for place, found in _cells(reader, imported, one):
         values.setdefault(place, []).extend(found)
