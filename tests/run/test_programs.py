@@ -160,7 +160,8 @@ def test_short_trials_have_little_around_them(
 ) -> None:
     monkeypatch.setattr("tiltyard.run.canary._WORTH_S", worth_s)
     monkeypatch.setattr("tiltyard.run.trial._BRIEF_S", 600.0)
-    plan = plan_of(folder, engine).model_copy(update={"gates": GATES})
+    kept = GATES.model_copy(update={"spoiled": "keep"})
+    plan = plan_of(folder, engine).model_copy(update={"gates": kept})
     folder.plan.unlink()
     write_plan(folder, plan)
     run(folder, engine, plan)
