@@ -51,8 +51,7 @@ def plan(
 
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
-    folder = StudyFolder.of(study)
-    engine = Engine.find()
+    folder, engine = StudyFolder.of(study), Engine.find()
     within_share = _fraction(within)
     budget_s = _seconds(budget)
     fraction = None if scale is None else parse_scale(scale)

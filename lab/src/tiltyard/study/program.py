@@ -87,8 +87,9 @@ class MetricTable(Frozen):
         return self
 
 
-Metrics = dict[Printed, BuiltIn | MetricTable]
-"""Name → what is measured of every execution, or where the program prints it."""
+Metrics = dict[Printed, BuiltIn | Printed | MetricTable]
+"""Name → what the engine measures of every execution or the reader reads, or where the program
+prints it."""
 
 PROGRAM: Final = "program"
 """The engine's name of the workload that executes a program."""
@@ -184,7 +185,7 @@ def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator
     built_in = get_args(BuiltIn)
     for name, value in metrics.items():
         key = (*path, "metrics", name)
-        if isinstance(value, str) and value not in built_in:
+        if isinstance(value, str) and value not in built_in and "read" not in table:
             yield Flaw(key, not_a(value, "metric of the engine", built_in))
         elif not isinstance(value, str):
             try:
