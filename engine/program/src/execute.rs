@@ -25,6 +25,12 @@ const GRACE_NS: u64 = 1_000_000_000;
 const KILLED_NS: u64 = 20_000_000_000;
 const PAUSE: Duration = Duration::from_micros(500);
 const PIPE_BYTES: usize = 1 << 20;
+/// A program that prints a little is not interrupted more often than this.
+const QUIET_NS: u64 = 2_000_000;
+/// One that prints as much at once is read as fast as it goes.
+const FLOWING_BYTES: u64 = PIPE_BYTES as u64 / 4;
+/// Reads of both outputs before anything else is looked at.
+const READS: u32 = 32;
 
 /// What holds programs and watches them.
 pub struct Executor {
@@ -154,23 +160,26 @@ impl Executor {
     ) -> (u64, Option<Cut>) {
         let deadline_ns = started.started_ns.saturating_add(bounds.timeout_ns);
         let mut look_ns = started.started_ns;
-        let mut cut = None;
+        let (mut cut, mut seen_bytes, mut is_flowing) = (None, 0, false);
         loop {
             let now_ns = clock::now_ns();
             let wake_ns = match cut {
                 None => look_ns.min(deadline_ns).min(now_ns + LOOK_NS),
                 Some(_) => now_ns + LOOK_NS,
             };
-            let has_ended = wait(started, readers, wake_ns.saturating_sub(now_ns));
+            let has_ended = wait(started, readers, wake_ns.saturating_sub(now_ns))
+                || (!is_flowing && wait(started, &[None, None], QUIET_NS));
             let now_ns = clock::now_ns();
             if has_ended || (cut.is_some() && now_ns > deadline_ns.saturating_add(KILLED_NS)) {
                 return (now_ns, cut);
             }
-            self.read(readers, captures);
+            self.read_some(readers, captures);
+            let printed_bytes: u64 = captures.iter().map(Capture::bytes).sum();
+            is_flowing = printed_bytes - seen_bytes >= FLOWING_BYTES;
+            seen_bytes = printed_bytes;
             if cut.is_some() {
                 continue;
             }
-            let printed_bytes: u64 = captures.iter().map(Capture::bytes).sum();
             cut = if printed_bytes > bounds.flood_bytes {
                 Some(Cut::Flood)
             } else if bounds.heeds_stop && stop::requested() {
@@ -192,6 +201,11 @@ impl Executor {
                 self.kill();
             }
         }
+    }
+
+    /// What the outputs have, but no more than a while of it: one that is left may print for ever.
+    fn read_some(&mut self, readers: &mut [Option<File>; 2], captures: &mut [Capture; 2]) {
+        let _ = (0..READS).all(|_| self.read(readers, captures));
     }
 
     /// One read of each output that has something.
@@ -219,7 +233,7 @@ impl Executor {
         let began_ns = clock::now_ns();
         let mut left = Vec::new();
         loop {
-            while self.read(readers, captures) {}
+            self.read_some(readers, captures);
             self.reap_orphans(used);
             let running = self.running();
             if running.is_empty() {

@@ -72,6 +72,10 @@ pub fn not_started(what: &str, program: &Path, directory: &str, why: &NotStarted
             "{what}: {program_shown} is no program: it has no first line such as #!/bin/sh. \
              Fix: add one, or use shell = true"
         )),
+        (Step::Directory, ErrorKind::PermissionDenied) => broken(format!(
+            "{what}: may not go to the working directory {directory}. Fix: let \"user\" pass all \
+             directories above it (chmod o+x), or name another \"where\""
+        )),
         (Step::Directory, _) => broken(format!(
             "{what}: cannot go to the working directory {directory}: {error}"
         )),

@@ -18,7 +18,7 @@ const RESERVE_BYTES: u64 = 256 << 20;
 /// With less than this above the reserve, the space is looked at often.
 const NEAR_BYTES: u64 = 4 << 30;
 const FAR_NS: u64 = 100_000_000;
-const NEAR_NS: u64 = 5_000_000;
+const NEAR_NS: u64 = 20_000_000;
 
 /// A directory that did not exist before; removed with all that is in it when dropped.
 pub struct Room {

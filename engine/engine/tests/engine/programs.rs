@@ -77,6 +77,10 @@ fn each_wrong_end_has_its_reason() {
             &["left running: sleep 1000", "\"servers\""],
         ),
         (
+            json!({"command": sh("yes & exit 0")}),
+            &["left running: yes"],
+        ),
+        (
             json!({"command": ["yes"], "flood": "1M"}),
             &["more than 1048576 bytes", "\"flood\""],
         ),
@@ -365,4 +369,19 @@ fn a_program_has_all_cpus_unless_it_is_placed() {
         counted(json!([]), json!({"cpus": [first]})),
         (1, vec![first])
     );
+}
+
+#[test]
+fn all_that_is_printed_is_hashed_whatever_is_kept() {
+    let directory = scratch_directory();
+    let line = "seq 300000; seq 300000 | sha256sum >&2";
+    let parameters = json!({"command": sh(line), "keep": "1k", "executions": 2});
+    let (executions, outputs) = done(&program(parameters, directory.path()));
+    let told = text_of(&executions[0].stderr, &outputs);
+    assert_eq!(told.split(' ').next().unwrap(), executions[0].stdout);
+    assert_eq!(executions[0].stdout, executions[1].stdout);
+    assert_eq!(outputs.len(), 2, "each content is handed over once");
+    assert!(outputs[0].truncated && outputs[0].bytes == 1_988_895);
+    let kept = text_of(&executions[0].stdout, &outputs);
+    assert!(kept.len() == 1_024 && kept.starts_with("1\n2\n3\n"));
 }
