@@ -13,8 +13,9 @@ from tiltyard.folder import StudyFolder
 from tiltyard.run.trust import Bringing
 from tiltyard.study.load import read_study
 from tiltyard.study.model import Study, WorkloadSpec
-from tiltyard.study.program import is_program
+from tiltyard.study.program import PROGRAM, program_of
 from tiltyard.systems import KINDS
+from tiltyard.workloads.catalogue import catalogue_of
 from tiltyard_published.read import read_publication
 
 FOLDER = Path(__file__).resolve().parents[2] / "studies"
@@ -32,7 +33,7 @@ def engine() -> Engine:
 
 def study(name: str, engine: Engine) -> Study:
     path = FOLDER / f"{name}.toml"
-    return read_study(path.read_text(), path, engine.describe(), KINDS)
+    return read_study(path.read_text(), path, catalogue_of(engine), KINDS)
 
 
 def effective_of(workload: WorkloadSpec, engine: Engine) -> dict[str, Any]:
@@ -40,8 +41,9 @@ def effective_of(workload: WorkloadSpec, engine: Engine) -> dict[str, Any]:
 
     Programs have values of systems, and are asked for with a plan.
     """
-    if is_program(engine.describe().workload(workload.use)):
-        return dict(workload.parameters)
+    card = catalogue_of(engine).workload(workload.use)
+    if (program := program_of(card, workload.parameters)) is not None:
+        return program
     return engine.validate(workload.use, workload.parameters).effective
 
 
@@ -78,14 +80,14 @@ def test_it_is_one_at_any_scale(path: Path, fraction: str, engine: Engine) -> No
 def brought(path: Path, engine: Engine) -> list[str]:
     """Settings of a study file whose values a person would have to trust."""
     plan = frozen(path, engine, None)
-    items = Bringing.of(plan, engine.describe(), StudyFolder(path.parent)).items
+    items = Bringing.of(plan, catalogue_of(engine), StudyFolder(path.parent)).items
     return [item.key for item in items]
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_a_ready_study_brings_only_its_programs(path: Path, engine: Engine) -> None:
-    cards = [engine.describe().workload(w.use) for w in study(path.stem, engine).workloads]
-    programs = any(map(is_program, cards))
+    cards = [catalogue_of(engine).workload(w.use) for w in study(path.stem, engine).workloads]
+    programs = any(card is not None and card.name == PROGRAM for card in cards)
     assert bool(brought(path, engine)) == programs
 
 

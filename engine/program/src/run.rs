@@ -12,7 +12,7 @@ use crate::execute::Executor;
 use crate::group::{self, Group};
 use crate::guardian::Guardian;
 use crate::params::Commands;
-use crate::plan::{self, Planned, SHELL};
+use crate::plan::{Planned, SHELL};
 use crate::prepare::{Padding, Scene};
 use crate::reap::{Ended, Used};
 use crate::room::Room;
@@ -211,7 +211,6 @@ impl Course<'_, '_> {
         self.sink.totals.programs = Some(Programs {
             held_by: self.executor.group.held_by(),
             environment: self.scene.environment(1)?,
-            cpus: plan::numbers_of(&self.planned.cpus),
             randomize_va_space: randomize.ok().and_then(|text| text.trim().parse().ok()),
             shell_s: self.shell.map(|(start_s, _)| start_s),
             variation: self.variation,

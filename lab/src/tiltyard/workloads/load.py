@@ -73,6 +73,12 @@ def places(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
     yield "ready", ready()
 
 
+def read_ready() -> Iterator[Profile]:
+    """The ready profiles alone, by name."""
+    for path in sorted(ready().glob(f"*{_SUFFIX}")):
+        yield Profile(path.stem, read_profile(path), path, "ready")
+
+
 def load_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
     """All profiles that a study can use, by name.
 
