@@ -1,7 +1,8 @@
 """Criterion.rs: its own text, its bencher format, cargo-criterion's messages, ``estimates.json``.
 
-The benchmark of ``estimates.json`` is named by its directory (``criterion/NAME/new/``). Of the text the middle of the three estimates is read, its best one: the slope, or the mean where
-there is none. The bencher format, which is libtest's, rounds to whole ns.
+The benchmark of ``estimates.json`` is named by its directory (``criterion/NAME/new/``). Of the text
+the middle of the three estimates is read, its best one: the slope, or the mean where there is none.
+The bencher format, which is libtest's, rounds to whole ns.
 """
 
 import re
