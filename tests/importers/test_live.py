@@ -176,10 +176,10 @@ def test_the_engines_metrics_are_details_beside_those_that_are_named() -> None:
 
 
 def test_a_study_chooses_among_what_a_reader_reads() -> None:
-    chosen = metrics(p99="sync_completion_latency_p99", wall="time")
+    chosen = metrics(p99="sync_latency_p99", wall="time")
     found, _ = cards("fio", chosen, OWN)
     assert [(one.name, one.label) for one in found if one.role == "headline"] == [
-        ("sync_completion_latency_p99", "p99"),
+        ("sync_latency_p99", "p99"),
         ("time", "wall"),
     ]
     with pytest.raises(UsageError, match=r'^metrics\.a: .*"write_latancy".*"write_latency"'):
@@ -231,6 +231,13 @@ def test_a_reader_takes_the_output_that_it_recognises() -> None:
     assert from_file == from_stdout
     assert any(one.metric.endswith("_completion_latency_p99") for one in from_stdout)
     assert {one.at["job"] for one in from_stdout} > {"mail"} or len(from_stdout) > 1
+
+
+def test_several_files_are_read_together() -> None:
+    text = (Path(__file__).parent / "golden/criterion/estimates.json").read_text()
+    files = {f"target/criterion/{name}/new/estimates.json": text for name in ("sum 10", "a/64")}
+    samples = executed("Finished\n", read="criterion", files=files)
+    assert {one.at["benchmark"] for one in samples} == {"sum 10", "a/64"}
 
 
 def test_an_output_of_another_program_is_an_error() -> None:

@@ -9,6 +9,7 @@ import base64
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from statistics import fmean
 from typing import Final, get_args
 
@@ -57,7 +58,7 @@ def cards(
         require_readable(name, table)
     reader = _reader(read) if read else None
     named = _named(metrics)
-    by_reader = tuple(_cards_of_reader(reader)) if reader else ()
+    by_reader = tuple(_cards_by_name(reader.name).values()) if reader else ()
     only = bool(named.keys() & {card.name for card in by_reader})
     found = (
         *(_card_of_table(name, table) for name, table in tables.items()),
@@ -100,7 +101,7 @@ def readings(
     cards_of = {name: _card_of_table(name, table) for name, table in tables.items()}
     reader = _reader(read) if read else None
     if reader:
-        cards_of |= {card.name: card for card in _cards_of_reader(reader)}
+        cards_of |= _cards_by_name(reader.name)
     values: dict[tuple[str, _Point], list[float]] = {}
     for execution in measured:
         seen = _Outputs(execution, outputs)
@@ -109,6 +110,7 @@ def readings(
         }
         if reader:
             found |= _of_reader(reader, seen)
+        _require(_named(metrics), cards_of, [name for name, _ in found], execution)
         if values and found.keys() != values.keys():
             raise UsageError(_differing(execution, set(found), set(values)))
         for place, value in found.items():
@@ -197,6 +199,12 @@ def _card_of_table(name: str, table: MetricTable) -> MetricCard:
     )
 
 
+@cache
+def _cards_by_name(read: str) -> dict[str, MetricCard]:
+    """Every metric of a reader; asked for each trial."""
+    return {card.name: card for card in _cards_of_reader(_reader(read))}
+
+
 def _cards_of_reader(reader: Importer) -> Iterator[MetricCard]:
     for one in reader.metrics:
         yield _card(reader, one)
@@ -249,25 +257,28 @@ def _as_named(card: MetricCard, named: Mapping[str, str], *, only: bool) -> Metr
 
 
 def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], float]:
-    """What one execution printed, by the first of its outputs that the reader recognises."""
-    printed = list(outputs)
-    one = next((p for p in printed if reader.recognises(p.text[:HEAD_BYTES])), None)
-    if one is None:
-        raise printed[0].refused(f"read: no output of {reader.name} ({reader.about})")
-    one.require_whole()
-    text = one.text if one.text.endswith("\n") else f"{one.text}\n"
-    try:
-        imported = read_with(reader, text.encode(), one.name)
-    except UsageError as error:
-        raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
-    if reader.disproved and (device_bytes := outputs.device_bytes) is not None:
-        reason = reader.disproved(text.encode(), one.name, device_bytes)
-        if reason is not None:
-            raise UsageError(f"{one.name}: {reason}")
+    """What one execution printed: on standard output, in files, or else on standard error."""
+    stdout, *files, stderr = outputs
+    for candidates in ([stdout], files, [stderr]):
+        if found := [one for one in candidates if reader.recognises(one.text[:HEAD_BYTES])]:
+            break
+    else:
+        raise stdout.refused(f"read: no output of {reader.name} ({reader.about})")
     values: dict[tuple[str, _Point], list[float]] = {}
-    for place, found in _cells(reader, imported, one):
-        values.setdefault(place, []).extend(found)
-    return {place: fmean(found) for place, found in values.items()}
+    for one in found:
+        one.require_whole()
+        text = one.text if one.text.endswith("\n") else f"{one.text}\n"
+        try:
+            imported = read_with(reader, text.encode(), one.name)
+        except UsageError as error:
+            raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
+        if reader.disproved and (device_bytes := outputs.device_bytes) is not None:
+            reason = reader.disproved(text.encode(), one.name, device_bytes)
+            if reason is not None:
+                raise UsageError(f"{one.name}: {reason}")
+        for place, of_place in _cells(reader, imported, one):
+            values.setdefault(place, []).extend(of_place)
+    return {place: fmean(of_place) for place, of_place in values.items()}
 
 
 def _cells(
@@ -293,6 +304,21 @@ def _cells(
                 if percentile in one.percentiles and name in reader.timed:
                     place = _live_name(reader, name, percentile), at
                     yield place, (one.percentiles[percentile],)
+
+
+def _require(
+    named: Mapping[str, str],
+    cards_of: Mapping[str, MetricCard],
+    found: Sequence[str],
+    execution: Execution,
+) -> None:
+    """Refuse output without a metric that the study names; the engine's are in its own samples."""
+    for target in named.keys() & cards_of.keys():
+        if target not in found:
+            raise UsageError(
+                f"metrics.{named[target]}: execution {execution.number} printed no {target}; it "
+                f"has {', '.join(dict.fromkeys(found))}"
+            )
 
 
 def _differing(

@@ -1,0 +1,126 @@
+"""What real programs print, read live and imported from what was captured: the same numbers."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.imports import GOLDEN, collected
+from support.runs import Watcher, go_on
+from tiltyard.app.freeze import planned
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.importers import IMPORTERS
+from tiltyard.importers.importer import Imported
+from tiltyard.importers.sniff import importer_of, read_with
+from tiltyard.plan.store import write_plan
+from tiltyard.run.read import read_run
+from tiltyard.run.record import RunRecord
+from tiltyard.run.runner import run_study
+from tiltyard.wire import OutputEvent, read_events
+
+STUDY = """\
+question = "q"
+[factors]
+shell = {{ a = {{ word = "one" }}, b = {{ word = "two" }} }}
+[[workload]]
+use = "program"
+command = {command}
+env = {{ WORD = "{{word}}" }}
+executions = 1
+{more}
+"""
+FIO = [
+    "fio", "--output-format=json", "--name=mail", "--rw=randrw", "--size=1M", "--fsync=16",
+    "--filename={dir}/f",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def forgotten(state: Path) -> Iterator[None]:
+    """What is trusted here is trusted in no other test."""
+    yield
+    shutil.rmtree(state / "trusted", ignore_errors=True)
+
+
+def run(tmp_path: Path, engine: Engine, command: list[str], more: str) -> RunRecord:
+    """One block of two systems."""
+    folder = StudyFolder(tmp_path / "study")
+    folder.study.parent.mkdir()
+    folder.study.write_text(STUDY.format(command=command, more=more))
+    plan = planned(folder, engine, trust=True)
+    short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    folder.plan.unlink()
+    write_plan(folder, short)
+    run_study(folder, short, engine, go_on, Watcher())
+    return read_run(folder, short)
+
+
+def printed(tmp_path: Path, file: str) -> bytes:
+    """What the program of a trial printed, from the trial's file."""
+    lines = (tmp_path / "study" / file).read_bytes().splitlines()
+    outputs = (event.data for event in read_events(lines) if isinstance(event, OutputEvent))
+    return max((one.text or "" for one in outputs), key=len).encode()
+
+
+def by_hand(data: bytes) -> Imported:
+    """The same output as a file that somebody saved, imported."""
+    found = read_with(importer_of(data, "a", IMPORTERS), data, "a")
+    assert collected(found).workloads
+    return found
+
+
+def test_a_job_of_fio_has_the_numbers_that_an_import_finds(tmp_path: Path, engine: Engine) -> None:
+    more = 'read = "fio"\nmetrics = { p99 = "sync_latency_p99", wall = "time" }'
+    record = run(tmp_path, engine, FIO, more)
+    assert [trial.outcome for trial in record.trials] == ["done", "done"]
+    for trial in record.trials:
+        live = {sample.metric: sample for sample in trial.samples}
+        assert live["time"].value > 0
+        (workload,) = by_hand(printed(tmp_path, trial.file or "")).workloads
+        assert len(workload.measured) > 6
+        for one in workload.measured:
+            name = "fio_read" if one.metric == "read" else one.metric
+            assert live[name].value == one.values[0]
+            assert live[name].at == one.at == {"job": "mail"}
+            for percentile in {"p50", "p99"} & one.percentiles.keys():
+                assert live[f"{name}_{percentile}"].value == one.percentiles[percentile]
+        assert live["sync_latency_p99"].value > 0
+
+
+def test_a_reader_finds_its_file_among_those_that_were_written(
+    tmp_path: Path, engine: Engine
+) -> None:
+    source = GOLDEN / "pytest-benchmark/three-tests.json"
+    command = ["sh", "-c", f"echo running; cp {source} out.json"]
+    record = run(tmp_path, engine, command, 'read = "pytest-benchmark"\nfiles = ["out.json"]')
+    for trial in record.trials:
+        assert trial.outcome == "done", trial.reason
+        times = [sample for sample in trial.samples if sample.metric == "pytest-benchmark_time"]
+        assert len({str(sample.at) for sample in times}) == 3
+
+
+def test_what_a_study_names_has_to_be_printed(tmp_path: Path, engine: Engine) -> None:
+    command = ["cat", str(GOLDEN / "pgbench/progress.txt")]
+    more = 'read = "pgbench"\nmetrics = { lag = "schedule_lag" }'
+    record = run(tmp_path, engine, command, more)
+    for trial in record.trials:
+        assert trial.outcome == "failed"
+        assert "metrics.lag: execution 1 printed no schedule_lag; it has" in (trial.reason or "")
+
+
+def test_other_output_is_a_failed_trial_that_quotes_it(tmp_path: Path, engine: Engine) -> None:
+    command = ["sh", "-c", 'echo "usage: $WORD"']
+    record = run(tmp_path, engine, command, 'read = "fio"')
+    reasons = {trial.key.system: trial.reason or "" for trial in record.trials}
+    assert {trial.outcome for trial in record.trials} == {"failed"}
+    assert "no output of fio" in reasons["a"]
+    assert reasons["a"].endswith("its last lines: usage: one")
+    assert reasons["b"].endswith("its last lines: usage: two")
+
+
+def test_fio_is_the_real_one() -> None:
+    done = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("fio-3")
