@@ -233,6 +233,13 @@ def test_a_reader_takes_the_output_that_it_recognises() -> None:
     assert {one.at["job"] for one in from_stdout} > {"mail"} or len(from_stdout) > 1
 
 
+def test_several_files_are_read_together() -> None:
+    text = (Path(__file__).parent / "golden/criterion/estimates.json").read_text()
+    files = {f"target/criterion/{name}/new/estimates.json": text for name in ("sum 10", "a/64")}
+    samples = executed("Finished\n", read="criterion", files=files)
+    assert {one.at["benchmark"] for one in samples} == {"sum 10", "a/64"}
+
+
 def test_an_output_of_another_program_is_an_error() -> None:
     with pytest.raises(
         UsageError,

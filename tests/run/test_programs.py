@@ -12,7 +12,7 @@ import pytest
 
 from support.patience import PATIENCE_S, wait_until
 from support.runs import GATES, Watcher, go_on
-from tiltyard.app.freeze import planned
+from tiltyard.app.freeze import frozen, open_study, planned
 from tiltyard.errors import RefusedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
@@ -94,6 +94,21 @@ def test_two_builds_are_measured_and_read(folder: StudyFolder, engine: Engine) -
     assert not list(folder.root.glob("work*"))
 
 
+def test_paths_begin_where_the_study_was_written(folder: StudyFolder, engine: Engine) -> None:
+    beside = folder.root / "bench.toml"
+    beside.write_text(STUDY.replace("METRICS", METRICS))
+    placed = open_study(beside, None)
+    plan = planned(placed, engine, trust=True)
+    assert plan.paths_from == ".."
+    again = frozen(placed.study, engine, None, StudyFolder(placed.root))
+    assert again.paths_from == ".."
+    short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    placed.plan.unlink()
+    write_plan(placed, short)
+    record = run(StudyFolder(placed.root), engine, short)
+    assert values(record, "tps") == {"old": {4.0}, "new": {5.0}}
+
+
 def test_output_without_the_number_fails_the_trial(folder: StudyFolder, engine: Engine) -> None:
     program(folder.root / "bin/new", "echo transactions: none")
     record = run(folder, engine, plan_of(folder, engine))
@@ -160,7 +175,8 @@ def test_short_trials_have_little_around_them(
 ) -> None:
     monkeypatch.setattr("tiltyard.run.canary._WORTH_S", worth_s)
     monkeypatch.setattr("tiltyard.run.trial._BRIEF_S", 600.0)
-    plan = plan_of(folder, engine).model_copy(update={"gates": GATES})
+    kept = GATES.model_copy(update={"spoiled": "keep"})
+    plan = plan_of(folder, engine).model_copy(update={"gates": kept})
     folder.plan.unlink()
     write_plan(folder, plan)
     run(folder, engine, plan)

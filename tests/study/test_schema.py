@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from support.catalogue import CATALOGUE
+from support.catalogue import CATALOGUE, WITH_PROGRAM
 from tiltyard.study.schema import study_schema
 from tiltyard.study.templates import new_study, template_names
 from tiltyard.systems import KINDS
@@ -48,7 +48,7 @@ def test_it_is_a_schema() -> None:
 
 @pytest.mark.parametrize("name", template_names())
 def test_templates_are_valid(name: str) -> None:
-    VALIDATOR.validate(tomllib.loads(new_study(name)))
+    Draft202012Validator(study_schema(WITH_PROGRAM, KINDS)).validate(tomllib.loads(new_study(name)))
 
 
 @pytest.mark.parametrize("name", SEEN)

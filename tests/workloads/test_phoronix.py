@@ -141,6 +141,15 @@ def test_options_are_parameters_and_words_of_the_command(suite: Callable[..., Pa
     ]
 
 
+def test_a_text_that_a_shell_reads_needs_trust(suite: Callable[..., Path]) -> None:
+    definition = (PROFILES / "aio-stress-1.1.3/test-definition.xml").read_text()
+    menu = definition[definition.index("      <Menu>") : definition.index("    </Option>")]
+    suite("aio-stress-1.1.3", (menu, ""))
+    found = card("pts:aio-stress")
+    assert found.parameters["properties"]["test"]["brings"]
+    assert found.expand({"test": "2; id"})["command"][-1] == "-o 2; id"  # type: ignore[index]
+
+
 @pytest.mark.parametrize(
     ("name", "change", "unit", "low"),
     [

@@ -9,7 +9,9 @@ from typing import Final
 import pytest
 from pydantic import JsonValue
 
+from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine, Job
+from tiltyard.folder import StudyFolder
 from tiltyard.importers.live import readings
 from tiltyard.plan.program import split
 from tiltyard.wire import (
@@ -24,6 +26,7 @@ from tiltyard.wire import (
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
 from tiltyard.workloads.load import lacking
 
+ROOT: Final = Path(__file__).resolve().parents[2]
 UNTRIED: Final = {"kernel-build": "takes minutes, and a source package of 140 MB"}
 """Ready profiles that are expanded only, and why."""
 TOO_SMALL: Final = {
@@ -113,3 +116,35 @@ def test_usual_parameters_are_some_that_the_engine_accepts(name: str) -> None:
         return
     _, program = split(card.expand(card.usual))
     Engine.find().validate("program", program)
+
+
+def test_the_guides_own_workload_is_one(directory: Path) -> None:
+    guide = (ROOT / "docs/guides/workloads.md").read_text()
+    text = next(part for part in guide.split("```toml\n")[1:] if part.startswith("about"))
+    path = directory / "workloads/sort.toml"
+    path.parent.mkdir()
+    path.write_text(text.partition("```")[0])
+    card = catalogue_of(Engine.find(), StudyFolder(directory)).workload("sort")
+    assert isinstance(card, ProfileCard)
+    assert card.expand({})["command"] == [
+        "sort", "-n", "--buffer-size=1048576K", "-T", "{dir}", "input", "-o", "output",
+    ]  # fmt: skip
+    work = directory / "work"
+    work.mkdir()
+    assert executed(card, {"unique": True}, work)
+
+
+def test_a_direct_read_that_came_from_memory_is_a_failed_trial() -> None:
+    """On a tmpfs nothing comes from a device, whatever a job says."""
+    says = r"read: direct=1, and of 2,097,152 B .* only 0 B"
+    with (
+        tempfile.TemporaryDirectory(dir="/dev/shm") as path,
+        pytest.raises(UsageError, match=says),
+    ):
+        executed(READY["fio"], {}, Path(path))
+
+
+def test_a_job_file_cannot_leave_the_system_under_test(directory: Path) -> None:
+    (directory / "away.fio").write_text("[a]\nsize=4k\nrw=read\nfilename=/etc/passwd\n")
+    with pytest.raises(AssertionError, match=r"away.fio:4:filename=/etc/passwd: a path outside"):
+        executed(READY["fio"], {"job": str(directory / "away.fio")}, directory)

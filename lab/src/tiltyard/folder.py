@@ -114,8 +114,8 @@ class StudyFolder:
     @property
     def origin(self) -> str:
         """Where the study file was written, relative to the study's folder; empty: there."""
-        here = self.study_root
-        return "" if self.written_in is None else os.path.relpath(self.written_in, here)
+        path = os.path.relpath(self.written_in or self.study_root, self.study_root)
+        return "" if path == os.curdir else path
 
     @property
     def lock(self) -> Path:

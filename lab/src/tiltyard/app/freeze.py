@@ -3,6 +3,7 @@
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -102,6 +103,9 @@ def frozen(
         folder: Where it is carried out; by default where the file is.
     """
     folder = folder or StudyFolder(source.parent)
+    if folder.written_in is None and folder.plan.exists():
+        known = folder.study_root / read_plan(folder).paths_from
+        folder = replace(folder, written_in=known)
     catalogue = catalogue_of(engine, folder)
     study = scaled(load_study(source, catalogue, KINDS), scale or Fraction(1), catalogue, KINDS)
     require_installed(study.workloads, catalogue)

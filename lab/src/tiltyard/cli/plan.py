@@ -51,8 +51,7 @@ def plan(
 
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
-    folder = StudyFolder.of(study)
-    engine = Engine.find()
+    folder, engine = StudyFolder.of(study), Engine.find()
     within_share = _fraction(within)
     budget_s = _seconds(budget)
     fraction = None if scale is None else parse_scale(scale)
@@ -81,9 +80,8 @@ def plan(
         emit_json(found.model_dump_json(indent=1))
         return
     show(table(found))
-    if planned.scaled:
-        say(f"Scale     {planned.scaled.sentence}")
-    for line in sentences(found):
+    scale_line = (f"Scale     {planned.scaled.sentence}",) if planned.scaled else ()
+    for line in (*scale_line, *sentences(found)):
         say(line)
     if (sessions := planned.design.sessions) > 1:
         say(f"Sessions  all of this is of one session by itself; {sessions} are planned")

@@ -1,7 +1,8 @@
-"""Criterion.rs: its own text, ``--output-format bencher``, or cargo-criterion's JSON messages.
+"""Criterion.rs: its own text, its bencher format, cargo-criterion's messages, ``estimates.json``.
 
-Of the text the middle of the three estimates is read, its best one. The bencher format, which is
-libtest's, rounds to whole ns.
+The benchmark of ``estimates.json`` is named by its directory (``criterion/NAME/new/``). Of the text
+the middle of the three estimates is read, its best one: the slope, or the mean where there is none.
+The bencher format, which is libtest's, rounds to whole ns.
 """
 
 import re
@@ -11,7 +12,7 @@ from typing import Final
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
 from tiltyard.importers.json_file import json_of
 from tiltyard.importers.quantities import BYTES_S, NANOSECONDS, PER_S, Unit, metric, unit_named
-from tiltyard.importers.reading import Line, lines_of, shown
+from tiltyard.importers.reading import Line, head_of, lines_of, shown
 
 METRICS: Final = (
     metric("time", NANOSECONDS, None, label="time of an iteration"),
@@ -22,19 +23,25 @@ _TIME: Final = re.compile(r"(\S.*?)?\s+time:\s+\[\S+ \S+ (\S+) (\S+) \S+ \S+\]")
 _THROUGHPUT: Final = re.compile(r"\s+thrpt:\s+\[\S+ \S+ (\S+) (\S+) \S+ \S+\]")
 _BENCHER: Final = re.compile(r"test (.+?)\s+\.\.\. bench:\s+(\S+) ns/iter \(\+/- \S+\).*")
 _MESSAGE: Final = '"reason":"benchmark-complete"'
+_PLACE: Final = re.compile(r"(?:^|/)criterion/(.+)/[^/]+/estimates\.json")
 _NAME: Final = re.compile(r"[^\s:\[(].*[^:]|[^\s:]")
 
 
 def read(data: bytes, name: str) -> Imported:
     """The benchmarks of one ``cargo bench`` or ``cargo criterion``."""
-    lines = lines_of(data, name)
+    estimates = head_of(data[:256]).startswith('{"mean":{"confidence_interval"')
+    lines = [] if estimates else lines_of(data, name)
     return Imported(
         workloads=(
             ImportedWorkload(
                 name="Criterion",
                 use="Criterion",
                 metrics=METRICS,
-                measured=(*_text(lines), *_bencher(lines), *_messages(lines)),
+                measured=(
+                    tuple(_estimates(data, name))
+                    if estimates
+                    else (*_text(lines), *_bencher(lines), *_messages(lines))
+                ),
                 grid=("benchmark",),
             ),
         ),
@@ -43,6 +50,15 @@ def read(data: bytes, name: str) -> Imported:
             "there, and is not used.",
         ),
     )
+
+
+def _estimates(data: bytes, name: str) -> Iterator[Measured]:
+    """One benchmark; slope and mean are in ns."""
+    place = _PLACE.search(name)
+    top = json_of(data, name)
+    best = (top.get("slope") or top["mean"])["point_estimate"]
+    at: dict[str, int | str] = {"benchmark": place[1] if place else "benchmark"}
+    yield Measured("time", at, (NANOSECONDS.value(best.value()),))
 
 
 def _text(lines: Sequence[Line]) -> Iterator[Measured]:
@@ -99,12 +115,13 @@ def _messages(lines: Sequence[Line]) -> Iterator[Measured]:
 IMPORTER: Final = Importer(
     name="criterion",
     about="`cargo bench` with Criterion.rs, also `-- --output-format bencher`; "
-    "`cargo criterion --message-format=json`",
+    "`cargo criterion --message-format=json`; `estimates.json`",
     left_out="limits of estimates, changes since the last run, outliers",
     cut_off="benchmarks that are there are kept",
     recognises=lambda head: (
         bool(re.search(r"^(?:\S.*?)?\s+time:\s+\[\S+ \S+ \S+ \S+ \S+ \S+\]", head, re.MULTILINE))
         or bool(re.search(r"^test .+ \.\.\. bench:\s+\S+ ns/iter", head, re.MULTILINE))
+        or head.startswith('{"mean":{"confidence_interval"')
         or _MESSAGE in head.replace('": "', '":"')
     ),
     read=read,

@@ -91,3 +91,6 @@ class Importer:
     """Every dimension that its values may stand over."""
     timed: tuple[str, ...] = ()
     """Metrics of which percentiles over single operations may be printed."""
+    disproved: Callable[[bytes, str, int], str | None] | None = None
+    """Output, its name, and the bytes that its processes read from devices → what it claims of
+    the page cache and is not so, as a sentence; asked where output is read live."""

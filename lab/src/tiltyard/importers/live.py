@@ -139,6 +139,11 @@ class _Outputs:
         streams = {"stdout": execution.stdout, **execution.files, "stderr": execution.stderr}
         self._hashes = {name: streams[name] for name in streams}
 
+    @property
+    def device_bytes(self) -> int | None:
+        """Bytes that its processes read from devices, where that is counted."""
+        return self._execution.read_bytes
+
     def of(self, name: str) -> Printed:
         """One stream or file.
 
@@ -252,21 +257,28 @@ def _as_named(card: MetricCard, named: Mapping[str, str], *, only: bool) -> Metr
 
 
 def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], float]:
-    """What one execution printed, by the first of its outputs that the reader recognises."""
-    printed = list(outputs)
-    one = next((p for p in printed if reader.recognises(p.text[:HEAD_BYTES])), None)
-    if one is None:
-        raise printed[0].refused(f"read: no output of {reader.name} ({reader.about})")
-    one.require_whole()
-    text = one.text if one.text.endswith("\n") else f"{one.text}\n"
-    try:
-        imported = read_with(reader, text.encode(), one.name)
-    except UsageError as error:
-        raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
+    """What one execution printed: on standard output, in files, or else on standard error."""
+    stdout, *files, stderr = outputs
+    for candidates in ([stdout], files, [stderr]):
+        if found := [one for one in candidates if reader.recognises(one.text[:HEAD_BYTES])]:
+            break
+    else:
+        raise stdout.refused(f"read: no output of {reader.name} ({reader.about})")
     values: dict[tuple[str, _Point], list[float]] = {}
-    for place, found in _cells(reader, imported, one):
-        values.setdefault(place, []).extend(found)
-    return {place: fmean(found) for place, found in values.items()}
+    for one in found:
+        one.require_whole()
+        text = one.text if one.text.endswith("\n") else f"{one.text}\n"
+        try:
+            imported = read_with(reader, text.encode(), one.name)
+        except UsageError as error:
+            raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
+        if reader.disproved and (device_bytes := outputs.device_bytes) is not None:
+            reason = reader.disproved(text.encode(), one.name, device_bytes)
+            if reason is not None:
+                raise UsageError(f"{one.name}: {reason}")
+        for place, of_place in _cells(reader, imported, one):
+            values.setdefault(place, []).extend(of_place)
+    return {place: fmean(of_place) for place, of_place in values.items()}
 
 
 def _cells(

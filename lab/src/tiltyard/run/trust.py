@@ -72,9 +72,7 @@ class Bringing:
         root = (folder.paths_from or folder.root).resolve()
         systems = tuple(systems)
         systems_ = {one.name: tuple(_of_system(one, root)) for one in systems}
-        workloads_ = {
-            one.name: tuple(_of_workload(one, catalogue, systems, root)) for one in workloads
-        }
+        workloads_ = {one.name: tuple(_of_workload(one, catalogue, systems)) for one in workloads}
         return cls(study, _given(systems_), _given(workloads_))
 
     @property
@@ -159,7 +157,7 @@ def _as_planned(workload: PlannedWorkload, catalogue: Catalogue) -> WorkloadSpec
 
 
 def _of_workload(
-    spec: WorkloadSpec, catalogue: Catalogue, systems: Iterable[SystemSpec], root: Path
+    spec: WorkloadSpec, catalogue: Catalogue, systems: Iterable[SystemSpec]
 ) -> Iterator[Brought]:
     """Parameters that the engine would execute: commands, or their words."""
     card = catalogue.workload(spec.use)
@@ -171,7 +169,8 @@ def _of_workload(
     for name, schema in properties.items():
         if _MARK in schema and (value := values.get(name)):
             for words in _commands(value):
-                file = root / words[0] if schema.get("path") else None
+                own = card if isinstance(card, ProgramCard) and "path" in schema else None
+                file = own.file_of(words[0]) if own else None
                 yield Brought(name, f"{schema[_MARK]} {shlex.join(words)}", file)
     standing = placeholders(table or {})
     variables = itertools.chain.from_iterable(system.variables.items() for system in systems)

@@ -5,6 +5,7 @@ what it captured is read by the lab, by the keys here.
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import (
@@ -135,6 +136,10 @@ class ProgramCard(Card):
     @property
     def brought(self) -> bool:
         """Whether it comes with the study, and its commands with it."""
+        raise NotImplementedError
+
+    def file_of(self, typed: str) -> Path:
+        """The file that a study means by a path."""
         raise NotImplementedError
 
     def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -19,7 +19,7 @@ from tiltyard.study.program import PROGRAM, Metrics, ProgramCard
 from tiltyard.wire import Card, Catalogue
 from tiltyard.workloads.expand import expand
 from tiltyard.workloads.load import Profile, lacking, load_profiles
-from tiltyard.workloads.values import schema_of
+from tiltyard.workloads.values import absolute, schema_of
 
 _OF_THE_LAB: Final = ("read", "metrics")
 _METRICS: Final[TypeAdapter[Metrics]] = TypeAdapter(Metrics)
@@ -76,6 +76,10 @@ class ProfileCard(ProgramCard):
     def brought(self) -> bool:
         """Whether it comes with the study, and its commands with it."""
         return self.profile.origin == "study"
+
+    def file_of(self, typed: str) -> Path:
+        """The file that a study means by a path."""
+        return Path(absolute(typed, self.roots))
 
     def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """The program table of such parameters; raises ``JobRefused``."""

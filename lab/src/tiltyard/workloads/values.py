@@ -73,7 +73,7 @@ def value_of(table: ParameterTable, typed: JsonValue, roots: Sequence[Path]) -> 
         if typed not in table.choices:
             raise ValueError(not_a(typed, "choice", table.choices))
         return typed if isinstance(table.choices, list) else table.choices[typed]
-    return _found(typed, roots) if table.type == "path" else typed
+    return absolute(typed, roots) if table.type == "path" else typed
 
 
 def default_of(table: ParameterTable) -> JsonValue:
@@ -120,7 +120,7 @@ def _number(table: ParameterTable, typed: JsonValue) -> float:
     return int(value) if table.type in ("size", "int") else float(value)
 
 
-def _found(typed: str, roots: Sequence[Path]) -> str:
+def absolute(typed: str, roots: Sequence[Path]) -> str:
     """A path that does not depend on where one stands; empty: no file."""
     if not typed or Path(typed).is_absolute():
         return typed

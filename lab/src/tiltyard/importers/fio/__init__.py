@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
+from tiltyard.importers.fio.claims import disproved
 from tiltyard.importers.fio.report import FOR_PEOPLE, jobs_of, report_of
 from tiltyard.importers.fio.ways import METRICS, measured
 from tiltyard.importers.importer import Imported, ImportedWorkload, Importer, Measured
@@ -85,4 +86,5 @@ IMPORTER: Final = Importer(
     metrics=METRICS,
     grid=("job",),
     timed=tuple(one.name for one in METRICS if one.unit == "s"),
+    disproved=disproved,
 )

@@ -60,11 +60,7 @@ class InstalledTest:
         """The test as a workload profile."""
         profile = self.profile
         names = _names(profile.options)
-        parameters = {
-            name: table
-            for name, option in names.items()
-            if (table := _parameter(option)) is not None
-        }
+        parameters = {name: _parameter(option) for name, option in names.items()}
         return ProfileFile(
             about=", ".join(filter(None, (profile.title, profile.about))),
             description=(
@@ -114,7 +110,10 @@ class InstalledTest:
             "command": [
                 "sh", "-c", _START, profile.executable,
                 *([_escaped(profile.arguments)] if profile.arguments else []),
-                *(f"{{{name}}}" for name in names),
+                *(
+                    f"{{{name}}}" if option.entries else option.argument(f"{{{name}}}")
+                    for name, option in names.items()
+                ),
                 *([_escaped(profile.post_arguments)] if profile.post_arguments else []),
             ],
             "env": dict(_environment()),
@@ -237,9 +236,12 @@ def _names(options: tuple[Option, ...]) -> dict[str, Option]:
 
 
 def _parameter(option: Option) -> ParameterTable:
-    if not option.entries:
+    if not option.entries:  # a shell reads it, as in the suite
         return ParameterTable(
-            type="text", help=f"{option.name}; the suite asks for it.", default=""
+            type="text",
+            help=f"{option.name or option.identifier}; the suite asks for it.",
+            default="",
+            brings="a script of the Phoronix Test Suite is started with",
         )
     choices: dict[str, str | list[str]] = {
         name or value: [_escaped(argument)] if (argument := option.argument(value)) else []

@@ -1,0 +1,124 @@
+"""A study that uses profiles: what is asked, what is trusted, what is run."""
+
+from pathlib import Path
+
+import pytest
+
+from tiltyard.app.freeze import planned
+from tiltyard.errors import HostLacksError, RefusedError, UsageError
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.plan.model import Plan
+from tiltyard.plan.store import read_plan, write_plan
+from tiltyard.run.trust import Bringing
+from tiltyard.study.compare import compare_study
+from tiltyard.workloads.catalogue import catalogue_of
+
+STUDY = """\
+question = "Which?"
+
+[factors]
+directory = {{ a = "a", b = "b" }}
+
+[[workload]]
+use = "{use}"
+{parameters}
+"""
+OWN = """\
+about = "a"
+description = "b"
+lineage = "c"
+
+[parameters.text]
+type = "text"
+help = "What is printed."
+default = "hello"
+
+[program]
+command = ["echo", "{text}"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TILTYARD_STATE", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
+def study(root: Path, use: str, parameters: str = "") -> StudyFolder:
+    folder = StudyFolder(root / "spool")
+    for name in ("a", "b"):
+        (folder.root / name).mkdir(parents=True)
+    folder.study.write_text(STUDY.format(use=use, parameters=parameters))
+    return folder
+
+
+def test_a_ready_profile_is_planned_as_its_program_and_brings_nothing(tmp_path: Path) -> None:
+    folder = study(tmp_path, "zstd", 'level = 9\nsize = "1M"')
+    plan = planned(folder, Engine.find())
+    (workload,) = plan.workloads
+    assert workload.program is not None
+    assert workload.program["command"] == [
+        "zstd", "-qkf", "-9", "-T1", "input", "-o", "packed",
+    ]  # fmt: skip
+    assert workload.spec.parameters == {"level": 9, "size": "1M"}
+
+
+def test_a_profile_of_the_study_is_trusted_like_its_commands(tmp_path: Path) -> None:
+    folder = study(tmp_path, "own")
+    (folder.root / "workloads").mkdir()
+    (folder.root / "workloads/own.toml").write_text(OWN)
+    with pytest.raises(RefusedError, match=r"command: .* echo hello\. Fix: "):
+        planned(folder, Engine.find())
+    assert planned(folder, Engine.find(), trust=True)
+
+
+def test_a_plan_that_was_changed_behind_a_ready_profile_is_asked_about(tmp_path: Path) -> None:
+    folder = study(tmp_path, "zstd")
+    plan = planned(folder, Engine.find())
+    (workload,) = plan.workloads
+    evil = workload.model_copy(update={"program": {"command": ["touch", "/evil"]}})
+    folder.plan.unlink()
+    write_plan(folder, Plan.model_validate(plan.model_copy(update={"workloads": (evil,)})))
+    assert read_plan(folder).workloads[0].program == {"command": ["touch", "/evil"]}
+    with pytest.raises(RefusedError, match=r"command: .* touch /evil\. Fix: "):
+        planned(folder, Engine.find())
+
+
+def test_a_job_file_is_brought_with_its_contents(tmp_path: Path) -> None:
+    job = tmp_path / "mail.fio"
+    job.write_text("[a]\nsize=1M\n")
+    folder = study(tmp_path, "fio", 'job = "mail.fio"')
+    with pytest.raises(RefusedError, match=r"job: .* may start programs: mail\.fio\. Fix: "):
+        planned(folder, Engine.find())
+    plan = planned(folder, Engine.find(), trust=True)
+    assert plan.workloads[0].program is not None
+    assert str(job) in str(plan.workloads[0].program["command"]), "found beside the folder"
+    catalogue = catalogue_of(Engine.find(), folder)
+    assert Bringing.of(plan, catalogue, folder).is_trusted
+    job.write_text("[a]\nsize=1M\nexec_prerun=touch /evil\n")
+    assert not Bringing.of(plan, catalogue, folder).is_trusted
+
+
+def test_a_wrong_parameter_has_the_line_of_the_study(tmp_path: Path) -> None:
+    folder = study(tmp_path, "zstd", 'level = 99\nsize = "1M"')
+    with pytest.raises(UsageError, match=r"study.toml:8: workload.level: 99 is too large: at most"):
+        planned(folder, Engine.find())
+
+
+def test_what_is_not_installed_is_said_first(tmp_path: Path) -> None:
+    folder = study(tmp_path, "own")
+    (tmp_path / "workloads").mkdir()
+    needs = 'needs = { no-such-tool = "some-tools" }\n'
+    (tmp_path / "workloads/own.toml").write_text(needs + OWN)
+    with pytest.raises(HostLacksError, match=r"no-such-tool\. Fix: apt install some-tools"):
+        planned(folder, Engine.find())
+    assert not folder.plan.exists()
+
+
+def test_what_stands_after_a_colon_is_what_the_profile_asks_for(tmp_path: Path) -> None:
+    catalogue = catalogue_of(Engine.find())
+    text = compare_study(["ext4", "xfs"], [f"fio:{tmp_path}/my.fio"], catalogue, ["ext4", "xfs"])
+    assert f'use = "fio"\njob = "{tmp_path}/my.fio"' in text
+    with pytest.raises(UsageError, match="zstd takes nothing after a colon: -w zstd"):
+        compare_study(["ext4", "xfs"], ["zstd:9"], catalogue, ["ext4", "xfs"])
