@@ -31,6 +31,7 @@ schema docs: setup-dev ## regenerate what is derived from the code: schemas, ref
 
 bench: setup-dev ## the engine beside its peers, interleaved (not part of `test`)
 	$(PYTHON) -m benchmarks.storage
+	$(PYTHON) -m benchmarks.program
 
 bench-analysis: setup-dev ## the analysis of up to a million values: time, memory, whether it is linear
 	$(PYTHON) -m benchmarks.analysis
@@ -55,6 +56,11 @@ setup: $(ENGINE) $(VENV)/.installed ## engine in release mode, lab in a local en
 
 setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools chromium:chromium
+	@scripts/install-tools fio:fio postgresql:pg_ctlcluster sqlite3:sqlite3 sysbench:sysbench stress-ng:stress-ng
+	@scripts/install-tools redis-server:redis-server redis-tools:redis-benchmark dbench:dbench bonnie++:bonnie++
+	@scripts/install-tools openssl:openssl zstd:zstd xz-utils:xz git:git rsync:rsync iperf3:iperf3 sockperf:sockperf
+	@scripts/install-tools make:make gcc:gcc
+	@ls /usr/src/uClibc-ng-*.tar.xz >/dev/null 2>&1 || scripts/install-tools uclibc-source:
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
 	@scripts/install-tools openssh-server:sshd openssh-client:ssh
 	@scripts/install-tools fdisk:sfdisk lvm2:pvcreate cryptsetup-bin:cryptsetup bcache-tools:make-bcache ntfs-3g:mkntfs dosfstools:mkfs.vfat

@@ -30,7 +30,10 @@ from tiltyard.report.styles import STYLES
 from tiltyard.study.schema import study_schema
 from tiltyard.systems import KINDS
 from tiltyard.systems.kind import SystemSettings
-from tiltyard.wire import Card
+from tiltyard.wire import Card, Catalogue
+from tiltyard.workloads.catalogue import with_profiles
+from tiltyard.workloads.file import ProfileFile
+from tiltyard.workloads.load import read_ready
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMON = SystemSettings.model_fields.keys()
@@ -61,8 +64,18 @@ def wire_schema() -> str:
 
 def study_file_schema() -> str:
     """The study file, for editors."""
-    schema = study_schema(Engine.find().describe(), KINDS)
+    schema = study_schema(ready_catalogue(), KINDS)
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def profile_file_schema() -> str:
+    """The workload profile, for editors."""
+    return json.dumps(ProfileFile.model_json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def ready_catalogue() -> Catalogue:
+    """What can be run wherever Tiltyard is installed: no profile of this host or its user."""
+    return with_profiles(Engine.find().describe(), read_ready())
 
 
 def findings_file_schema() -> str:
@@ -189,6 +202,7 @@ def documents() -> dict[Path, Callable[[], str]]:
         ROOT / "lab/src/tiltyard/wire/types.py": lambda: wire_types(json.loads(wire_schema())),
         ROOT / "schema/study.schema.json": study_file_schema,
         ROOT / "schema/findings.schema.json": findings_file_schema,
+        ROOT / "schema/workload.schema.json": profile_file_schema,
         ROOT / "docs/reference/exit-codes.md": exit_codes,
         ROOT / "docs/reference/command-line.md": command_line,
         ROOT / "docs/reference/systems.md": systems,
@@ -200,7 +214,7 @@ def documents() -> dict[Path, Callable[[], str]]:
         ROOT / "docs/reference/claims.md": lambda: MADE + audit_reference.kinds(),
         ROOT / "docs/audit.md": lambda: MADE + audit_reference.page(ROOT / "published"),
     }
-    cards = Engine.find().describe().workloads
+    cards = ready_catalogue().workloads
     made[ROOT / "docs/reference/workloads.md"] = lambda: workloads(cards)
     for card in cards:
         made[ROOT / f"docs/reference/workload-{card.name}.md"] = lambda card=card: workload(card)

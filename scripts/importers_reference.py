@@ -4,6 +4,7 @@ import inspect
 import sys
 
 from tiltyard.importers import IMPORTERS
+from tiltyard.importers.importer import Importer
 from tiltyard.importers.quantities import KNOWN_UNITS
 from tiltyard.units import SIZE_UNITS
 
@@ -12,7 +13,9 @@ def page() -> str:
     """Everything that can be imported, and what becomes of a file that is cut off."""
     text = (
         "# Importers\n\n`tiltyard import` recognises a file by its first 64 KiB, or is told its "
-        "kind: `--as iozone`.\nUnits are converted exactly; a figure that the tool did not measure "
+        "kind: `--as iozone`.\nA program's output is read in the same way while it is measured: "
+        '`read = "iozone"`. Where a metric has the name of\none that the engine measures (`time`, '
+        "`read`), the reader's name stands before it: `fio_read`.\nUnits are converted exactly; a figure that the tool did not measure "
         "is missing, and no zero.\nA text that ends in the middle of a line is always refused.\n\n"
         "| kind | files | a file that ends too early, between two lines |\n| --- | --- | --- |\n"
     )
@@ -22,7 +25,18 @@ def page() -> str:
         module = sys.modules[one.read.__module__]
         text += f"\n## {one.name}\n\n{inspect.cleandoc(module.__doc__ or '')}\n".replace("``", "`")
         text += f"\nNot taken over: {one.left_out}.\n"
+        text += _live(one)
     return text + _mapping()
+
+
+def _live(one: Importer) -> str:
+    """What a study finds in output that is read while it is measured."""
+    if not one.metrics:
+        return "\nReads files only.\n"
+    names = ", ".join(f"`{metric.name}` ({metric.unit})" for metric in one.metrics)
+    grid = f", over {', '.join(one.grid)}" if one.grid else ""
+    timed = f" Percentiles: `{one.timed[0]}_p99` and the like." if one.timed else ""
+    return f'\nMetrics of `read = "{one.name}"`: {names}{grid}.{timed}\n'
 
 
 def _mapping() -> str:

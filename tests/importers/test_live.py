@@ -32,14 +32,18 @@ def metrics(**tables: Any) -> Metrics:
 
 
 def executed(
-    *stdout: str, read: str | None = None, files: dict[str, str] | None = None, **tables: Any
+    *stdout: str,
+    read: str | None = None,
+    files: dict[str, str] | None = None,
+    truncated: bool = False,
+    **tables: Any,
 ) -> list[Sample]:
     """The samples of executions that printed these texts."""
     outputs: dict[str, Output] = {}
 
     def kept(text: str) -> str:
         digest = hashlib.sha256(text.encode()).hexdigest()
-        outputs[digest] = Output(sha256=digest, bytes=len(text), text=text)
+        outputs[digest] = Output(sha256=digest, bytes=len(text), text=text, truncated=truncated)
         return digest
 
     executions = [
@@ -104,6 +108,22 @@ def test_a_number_is_found(stdout: str, table: dict[str, Any], expected: float) 
     assert (sample.operations, sample.elapsed_s) == (1, 0.5)
 
 
+@pytest.mark.parametrize("kept", ['{"v": 1}\n{"v": [\n  {"v": 2},\n', '[info]\n{"v": 1}\n{"v"'])
+def test_a_part_of_json_is_no_document(kept: str) -> None:
+    assert values(executed(kept, found={"json": "$.v"})) == {"found": 1}
+
+
+def test_of_output_that_was_not_kept_whole_only_the_first_number_counts() -> None:
+    table = {"regex": r"(\d+)", "unit": "s"}
+    first = executed("1\n2\n", truncated=True, found=table | {"take": "first"})
+    assert values(first) == {"found": 1}
+    with pytest.raises(UsageError, match=r'only its beginning was kept\. Fix: keep = "64M"'):
+        executed("1\n2\n", truncated=True, found=table)
+    fio = (Path(__file__).parent / "golden/fio/two-jobs.json").read_text()
+    with pytest.raises(UsageError, match="only its beginning was kept"):
+        executed(fio, truncated=True, read="fio")
+
+
 def test_the_value_is_the_mean_over_executions() -> None:
     (sample,) = executed("1\n", "2\n", "6\n", found={"last": True, "unit": "ms"})
     assert (sample.value, sample.unit, sample.operations) == (pytest.approx(3e-3), "s", 3)
@@ -155,10 +175,21 @@ def test_the_engines_metrics_are_details_beside_those_that_are_named() -> None:
     assert cards(None, {}, OWN)[0] == tuple(OWN)
 
 
+def test_a_study_chooses_among_what_a_reader_reads() -> None:
+    chosen = metrics(p99="sync_completion_latency_p99", wall="time")
+    found, _ = cards("fio", chosen, OWN)
+    assert [(one.name, one.label) for one in found if one.role == "headline"] == [
+        ("sync_completion_latency_p99", "p99"),
+        ("time", "wall"),
+    ]
+    with pytest.raises(UsageError, match=r'^metrics\.a: .*"write_latancy".*"write_latency"'):
+        cards("fio", metrics(a="write_latancy"), OWN)
+
+
 def test_a_name_means_one_thing() -> None:
-    with pytest.raises(UsageError, match=r"^metrics.time: this name is taken by what the engine"):
+    with pytest.raises(UsageError, match=r"^metrics\.time: the engine has a metric of this name"):
         cards(None, metrics(time={"key": "time"}), OWN)
-    with pytest.raises(UsageError, match=r"^metrics.write: this name is taken by what fio reads"):
+    with pytest.raises(UsageError, match=r"^metrics\.write: fio has a metric of this name"):
         cards("fio", metrics(write={"key": "x"}), OWN)
     with pytest.raises(UsageError, match=r'^metrics.b: "time" is named twice, also a'):
         cards(None, metrics(a="time", b="time"), OWN)

@@ -139,7 +139,7 @@ ENGINES = {
     "is killed": ("kill -9 $$", "the engine was killed by SIGKILL"),
     "never ends its line": (
         "exec head -c 300M /dev/zero",
-        "the engine was stopped: a line of its output is longer than 1 MiB",
+        "the engine was stopped: a line of its output is longer than 16 MiB",
     ),
     "never ends": (
         """exec yes '{"type":"progress","data":{"done":0.5,"what":"x"}}'""",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.patience import PATIENCE_S, wait_until
-from support.runs import Watcher, go_on
+from support.runs import GATES, Watcher, go_on
 from tiltyard.app.freeze import planned
 from tiltyard.errors import RefusedError
 from tiltyard.executors.engine import Engine
@@ -19,7 +19,7 @@ from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
-from tiltyard.run.journal import TrialStarted, read_journal
+from tiltyard.run.journal import CanaryRun, TrialFinished, TrialStarted, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
@@ -152,6 +152,36 @@ def test_nothing_is_executed_that_is_not_trusted(folder: StudyFolder, engine: En
         planned(folder, engine)
     assert not folder.plan.exists()
     assert not (folder.root / "executed").exists()
+
+
+@pytest.mark.parametrize("worth_s", [0.0, 1e9])
+def test_short_trials_have_little_around_them(
+    folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch, worth_s: float
+) -> None:
+    monkeypatch.setattr("tiltyard.run.canary._WORTH_S", worth_s)
+    monkeypatch.setattr("tiltyard.run.trial._BRIEF_S", 600.0)
+    plan = plan_of(folder, engine).model_copy(update={"gates": GATES})
+    folder.plan.unlink()
+    write_plan(folder, plan)
+    run(folder, engine, plan)
+    events = [entry.event for entry in read_journal(folder.journal)]
+    assert (sum(isinstance(event, CanaryRun) for event in events) == 4) == (worth_s == 0.0)
+    first, *later = [event for event in events if isinstance(event, TrialStarted)]
+    assert first.settled_s >= 0.05
+    assert {event.waiting_share for event in later} == {None}
+
+
+def test_what_is_written_is_waited_for(
+    folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tiltyard.run.trial._BRIEF_S", 600.0)
+    for name in ("old", "new"):
+        program(folder.root / f"bin/{name}", "dd if=/dev/zero of=file bs=1M count=3 2> /dev/null")
+    run(folder, engine, plan_of(folder, engine, "", blocks=1))
+    events = [entry.event for entry in read_journal(folder.journal)]
+    assert all(e.settled_s >= 0.05 for e in events if isinstance(e, TrialStarted))
+    written = [e.written_bytes for e in events if isinstance(e, TrialFinished)]
+    assert min(filter(None, written)) >= 3 * 2**20
 
 
 @pytest.mark.parametrize("where", ["command", "setup", "prepare"])

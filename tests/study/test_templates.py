@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.catalogue import CATALOGUE
+from support.catalogue import WITH_PROGRAM
 from tiltyard.errors import UsageError
 from tiltyard.study.file import (
     ConditionsTable,
@@ -24,7 +24,7 @@ COMMENTED = re.compile(r"^# (?=[a-z_]+ = )", re.MULTILINE)
 
 
 def study(text: str) -> Study:
-    return read_study(text, Path("study.toml"), CATALOGUE, KINDS)
+    return read_study(text, Path("study.toml"), WITH_PROGRAM, KINDS)
 
 
 def without_comment_marks(text: str, *, examples: bool) -> list[str]:
@@ -37,8 +37,14 @@ def without_comment_marks(text: str, *, examples: bool) -> list[str]:
     ]
 
 
-def test_there_are_four() -> None:
-    assert template_names() == ["directories", "filesystems", "mount-options", "network"]
+def test_there_are_five() -> None:
+    assert template_names() == [
+        "directories",
+        "filesystems",
+        "mount-options",
+        "network",
+        "programs",
+    ]
 
 
 @pytest.mark.parametrize("name", template_names())

@@ -160,8 +160,10 @@ PROGRAM = Card(
     parameters=_parameters(
         {
             "command": _COMMAND,
+            "setup": {**_COMMAND, "description": "Before all executions."},
             "prepare": {**_COMMAND, "description": "Before each execution."},
             "where": {"description": "Directory.", "type": "string", "path": "study"},
+            "expect": {"description": "What is right.", "type": "object"},
             "executions": {"description": "How often.", "type": "integer", "default": 1},
             "at_least": {"description": "Seconds.", "type": "number", "default": 0},
         }

@@ -107,6 +107,7 @@ fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
 
 fn hello(job: &Job, trial: &dyn Trial, conditions: Conditions) -> Event {
     let effective = trial.effective();
+    let cpus = trial.cpus().unwrap_or_else(|| conditions.cpus.clone());
     Event::Hello(Hello {
         protocol: PROTOCOL,
         engine: registry::VERSION.to_owned(),
@@ -114,7 +115,7 @@ fn hello(job: &Job, trial: &dyn Trial, conditions: Conditions) -> Event {
         hash: hash::of_work(&job.workload, &effective),
         effective,
         timing: trial.timing(),
-        conditions,
+        conditions: Conditions { cpus, ..conditions },
     })
 }
 

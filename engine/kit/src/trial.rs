@@ -18,6 +18,11 @@ pub trait Trial {
         1
     }
 
+    /// The CPUs that the work is done on, where other processes than this one do it.
+    fn cpus(&self) -> Option<Vec<u32>> {
+        None
+    }
+
     /// Looks, as long as a person would wait for it, whether the work can be done to its end; for
     /// those who validate. The run finds out by itself.
     ///

@@ -20,7 +20,7 @@ use crate::spawn::{NotStarted, Recipe, Spawner, Started, Step};
 /// How long a look at the flag that asks for a stop may be put off.
 const LOOK_NS: u64 = 100_000_000;
 /// What a command leaves running has this long to end by itself, untimed.
-const GRACE_NS: u64 = 250_000_000;
+const GRACE_NS: u64 = 1_000_000_000;
 /// What was killed is waited for this long: a process may hang in the kernel.
 const KILLED_NS: u64 = 20_000_000_000;
 const PAUSE: Duration = Duration::from_micros(500);
@@ -233,7 +233,9 @@ impl Executor {
             }
             if waited_ns > GRACE_NS {
                 if left.is_empty() {
-                    left = running.into_iter().map(group::name_of).collect();
+                    // Some may have ended since they were listed.
+                    let running = running.into_iter().filter(|&pid| !reap::has_ended(pid));
+                    left = running.map(group::name_of).collect();
                 }
                 self.kill();
             }

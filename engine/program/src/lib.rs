@@ -68,5 +68,13 @@ list of words that no shell reads, unless `shell` says so. It finds a fresh dire
 which is its working directory unless `where` names another one, a clean environment, and empty \
 standard input.\n\n\
 What it starts is counted and ends with it: a process that is left running is ended, and the trial \
-has failed. So it has with an unexpected exit code, a signal, a timeout, a flood of output, or a \
-file system that is nearly full.";
+has failed; what must stay is one of the `servers`. It has failed, too, with an unexpected exit \
+code, a signal, a timeout, a flood of output, or a file system that is nearly full. `cleanup` is \
+executed all the same.\n\n\
+Placeholders: only a name in braces is one. `{{name}}` writes `{name}`; `${name}` is the shell's; \
+braces of JSON, awk and regular expressions stay as they are.\n\n\
+With `steady`, executions are thrown away until the times of ten in a row have a coefficient of \
+variation of at most 2 %, a hundred at most. With `layout` \"varied\", a variable \
+TILTYARD_PADDING of 16 to 4096 bytes moves the stack, otherwise in each execution; addresses are \
+randomised as the host does it, which the last line of the trial names. The engine reads what is \
+printed through pipes of 1 MiB: a program sees no terminal, and not /dev/null either.";

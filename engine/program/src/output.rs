@@ -153,6 +153,11 @@ pub fn chunk() -> Box<[u8]> {
 
 /// A cut may go through a letter; what is before it is text all the same.
 fn as_text(kept: Vec<u8>, truncated: bool) -> Result<String, Vec<u8>> {
+    let is_control = |byte: &&u8| **byte < b' ' && !b"\n\t\r".contains(*byte);
+    if kept.iter().filter(is_control).count() > kept.len() / 8 {
+        // Each of them would take six letters of JSON.
+        return Err(kept);
+    }
     String::from_utf8(kept).or_else(|error| {
         let good = error.utf8_error().valid_up_to();
         let is_cut = truncated && error.utf8_error().error_len().is_none();
@@ -225,6 +230,7 @@ mod tests {
         let cut = captured(4, &["aéü".as_bytes()]);
         assert_eq!(cut.text.as_deref(), Some("aé"), "a cut is no garbage");
         assert!(captured(9, &[b"a\xc3"]).base64.is_some());
+        assert!(captured(9, &[b"a\0\0"]).base64.is_some());
     }
 
     #[test]

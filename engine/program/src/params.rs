@@ -60,12 +60,12 @@ kit::parameters! {
         pub servers: Vec<Server> = Vec::new(), up to 64;
         /// Executions that are measured.
         #[schemars(extend("amount" = "count"))]
-        pub executions: u32 = 1, in 1..=1_000_000;
+        pub executions: u32 = 1, in 1..=100_000;
         /// Seconds that the measured executions take together at least; there are more of them
-        /// until then.
+        /// until then, up to 100,000.
         pub at_least: f64 = 0.0, in 0.0..=SECONDS_MAX;
         /// Executions that are thrown away before.
-        pub warmup: u32 = 0, in 0..=1_000_000;
+        pub warmup: u32 = 0, in 0..=100_000;
         /// Whether executions are thrown away until their times are steady.
         pub steady: bool = false;
         /// What is right; anything else is a failed trial.
@@ -73,7 +73,7 @@ kit::parameters! {
         /// Files that are captured after each execution, relative to the working directory.
         pub files: Vec<String> = Vec::new(), up to 64;
         /// Bytes of each output that are kept; all of it is hashed.
-        pub keep: Size = Size(1 << 20), within Size(0)..=Size(64 << 20);
+        pub keep: Size = Size(1 << 20), within Size(0)..=Size(4 << 20);
         /// Bytes of output at which a command is ended and the trial has failed.
         pub flood: Size = Size(1 << 30), within Size(1)..=Size(1 << 40);
         /// Whether the size of the environment differs between executions, so that the luck of

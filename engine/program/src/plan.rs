@@ -73,6 +73,10 @@ impl Trial for Planned {
         Timing::Operation
     }
 
+    fn cpus(&self) -> Option<Vec<u32>> {
+        Some(numbers_of(&self.cpus))
+    }
+
     fn run(self: Box<Self>, sink: &mut kit::EventSink) -> Result<(), Failure> {
         run::run(&self, sink)
     }
@@ -238,7 +242,7 @@ fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_
 }
 
 /// The numbers of the CPUs in a set.
-pub fn numbers_of(cpus: &libc::cpu_set_t) -> Vec<u32> {
+fn numbers_of(cpus: &libc::cpu_set_t) -> Vec<u32> {
     // SAFETY: the numbers are within the set.
     let has = |number: &u32| unsafe { libc::CPU_ISSET(*number as usize, cpus) };
     (0..libc::CPU_SETSIZE as u32).filter(has).collect()

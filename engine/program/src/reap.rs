@@ -132,7 +132,8 @@ fn children_of(process: &str) -> Vec<pid_t> {
     lists.flat_map(parse).collect()
 }
 
-fn has_ended(pid: pid_t) -> bool {
+/// Whether a process is no more, but for its number.
+pub fn has_ended(pid: pid_t) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
     matches!(state, None | Some(None | Some('Z' | 'X')))

@@ -18,7 +18,10 @@ pub fn shown(words: &[String]) -> String {
         let is_plain = |letter: char| letter.is_alphanumeric() || "_-+=./,:@%".contains(letter);
         match !word.is_empty() && word.chars().all(is_plain) {
             true => word.clone(),
-            false => format!("'{}'", word.replace('\'', r"'\''").escape_debug()),
+            false => format!(
+                "'{}'",
+                word.replace('\'', r"'\''").replace(char::is_control, " ")
+            ),
         }
     };
     let line = words.iter().map(quote).collect::<Vec<_>>().join(" ");

@@ -12,7 +12,7 @@ use crate::execute::Executor;
 use crate::group::{self, Group};
 use crate::guardian::Guardian;
 use crate::params::Commands;
-use crate::plan::{self, Planned, SHELL};
+use crate::plan::{Planned, SHELL};
 use crate::prepare::{Padding, Scene};
 use crate::reap::{Ended, Used};
 use crate::room::Room;
@@ -29,6 +29,10 @@ const PROGRESS_NS: u64 = 500_000_000;
 const STEADY_WINDOW: usize = 10;
 const STEADY_VARIATION: f64 = 0.02;
 const STEADY_MOST: usize = 100;
+/// Outputs of a trial are handed over up to so much; of what comes then, only the hashes are.
+const OUTPUTS_BYTES: u64 = 64 << 20;
+/// Executions of a trial: a reader of the record has limits, too.
+const MOST: usize = 100_000;
 /// The group of commands.
 const GROUP: &str = "program";
 
@@ -59,6 +63,7 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
         sink,
         servers: Vec::new(),
         told: BTreeSet::new(),
+        room_bytes: OUTPUTS_BYTES,
         stdout: None,
         shell: None,
         variation: None,
@@ -92,6 +97,8 @@ pub struct Course<'a, 'b> {
     pub servers: Vec<Running>,
     /// Hashes of the outputs that were handed over.
     pub told: BTreeSet<String>,
+    /// Bytes of outputs that may still be handed over.
+    pub room_bytes: u64,
     /// What the first execution printed.
     pub stdout: Option<String>,
     /// What the start of an empty shell takes.
@@ -116,9 +123,14 @@ impl Course<'_, '_> {
             self.wait_until_steady()?;
         }
         let (mut executions, mut sum_s) = (Vec::new(), 0.0);
-        while executions.len() < params.executions as usize || sum_s < params.at_least {
+        // What is subtracted takes its time all the same.
+        let shell_s = self.shell.map_or(0.0, |(start_s, _)| start_s);
+        let is_enough = |done: usize, sum_s: f64| {
+            done >= params.executions as usize && (sum_s >= params.at_least || done >= MOST)
+        };
+        while !is_enough(executions.len(), sum_s) {
             let done = self.whole(Step::Measure, executions.len() as u32 + 1)?;
-            sum_s += done.elapsed_s;
+            sum_s += done.elapsed_s + shell_s;
             executions.push(done);
             self.progress(executions.len(), sum_s);
         }
@@ -199,7 +211,6 @@ impl Course<'_, '_> {
         self.sink.totals.programs = Some(Programs {
             held_by: self.executor.group.held_by(),
             environment: self.scene.environment(1)?,
-            cpus: plan::numbers_of(&self.planned.cpus),
             randomize_va_space: randomize.ok().and_then(|text| text.trim().parse().ok()),
             shell_s: self.shell.map(|(start_s, _)| start_s),
             variation: self.variation,

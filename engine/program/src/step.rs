@@ -167,9 +167,19 @@ impl Course<'_, '_> {
         execution
     }
 
-    fn hand_over(&mut self, output: Output) -> String {
+    /// Hands over an output that was not seen before; gives its hash.
+    fn hand_over(&mut self, mut output: Output) -> String {
         let hash = output.sha256.clone();
         if self.told.insert(hash.clone()) {
+            let length = |text: &Option<String>| text.as_ref().map_or(0, String::len) as u64;
+            let kept_bytes = length(&output.text) + length(&output.base64);
+            match self.room_bytes.checked_sub(kept_bytes) {
+                Some(left_bytes) => self.room_bytes = left_bytes,
+                None => {
+                    (output.text, output.base64) = (None, None);
+                    output.truncated = true;
+                }
+            }
             self.sink.event(Event::Output(output));
         }
         hash

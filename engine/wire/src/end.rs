@@ -166,8 +166,6 @@ pub struct Programs {
     pub held_by: HeldBy,
     /// Their environment, without the padding.
     pub environment: BTreeMap<String, String>,
-    /// CPUs that they may use.
-    pub cpus: Vec<u32>,
     /// `/proc/sys/kernel/randomize_va_space`: 0 where the kernel puts all programs at the same
     /// addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]

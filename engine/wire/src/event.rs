@@ -62,7 +62,8 @@ pub enum Timing {
 /// Conditions as the kernel granted them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Conditions {
-    /// CPUs the measuring threads are pinned to; empty when they are not.
+    /// CPUs the measuring threads are pinned to, or that programs may use; empty when threads are
+    /// not pinned.
     pub cpus: Vec<u32>,
     /// NUMA node whose memory the measuring threads prefer, as the kernel says.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -337,3 +337,32 @@ fn a_program_runs_as_the_user_and_only_root_may_ask_for_that() {
     assert_eq!(text_of(&executions[0].stdout, &outputs), "1\n");
     assert_eq!(end(&output).programs.unwrap().held_by, HeldBy::Subreaper);
 }
+
+#[test]
+fn a_program_has_all_cpus_unless_it_is_placed() {
+    let directory = scratch_directory();
+    let counted = |cpus: Value, conditions: Value| {
+        let parameters = json!({"command": ["nproc"], "cpus": cpus});
+        let mut job = job("program", parameters, directory.path());
+        job["conditions"] = conditions;
+        let output = run(&["run"], &job);
+        let (executions, outputs) = done(&output);
+        let Some(Event::Hello(hello)) = events(&output).into_iter().next() else {
+            panic!("no hello");
+        };
+        let printed = text_of(&executions[0].stdout, &outputs);
+        (
+            printed.trim().parse::<usize>().unwrap(),
+            hello.conditions.cpus,
+        )
+    };
+    let allowed = std::thread::available_parallelism().unwrap().get();
+    let (all, cpus) = counted(json!([]), json!({}));
+    assert_eq!((all, cpus.len()), (allowed, allowed));
+    let first = cpus[0];
+    assert_eq!(counted(json!([first]), json!({})), (1, vec![first]));
+    assert_eq!(
+        counted(json!([]), json!({"cpus": [first]})),
+        (1, vec![first])
+    );
+}

@@ -16,6 +16,11 @@ const ORPHAN: &str = "(sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done;
 const DIRECT: &str =
     "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; touch done'; rm done";
 
+/// CPU time of a child that its parent never waits for: the kernel drops it.
+const UNWAITED: &str = "perl -e '$SIG{{CHLD}} = \"IGNORE\"; \
+                        if (!fork) { $i++ while $i < 4000000; exit } wait'";
+const WAITED: &str = "perl -e 'if (!fork) { $i++ while $i < 4000000; exit } wait'";
+
 /// The engine where hierarchies of these kinds are not mounted.
 fn without(kinds: &str, job: &Value) -> Output {
     let mut unshare = Command::new("unshare");
@@ -53,6 +58,10 @@ fn nothing_is_missed_with_either_kind_of_group_or_none() {
         };
         let (orphan_s, direct_s) = (cpu_s(ORPHAN), cpu_s(DIRECT));
         assert!(orphan_s > direct_s / 2.0, "{name}: {orphan_s} {direct_s}");
+        if held_by == HeldBy::Cgroup2 {
+            let (dropped_s, waited_s) = (cpu_s(UNWAITED), cpu_s(WAITED));
+            assert!(dropped_s > waited_s / 2.0, "{name}: {dropped_s} {waited_s}");
+        }
         let mark = format!("100{}", std::process::id());
         let parameters = json!({"command": sh(&format!("setsid sh -c 'sleep {mark}' & exit 0"))});
         let output = without(kinds, &job("program", parameters, directory.path()));

@@ -104,7 +104,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         resolution_percent=_resolution_percent(judged),
         stopped=run.stopped,
         conditions_sentence=conditions_sentence(plan, run, lines),
-        gates_sentence=gates_sentence(plan),
+        gates_sentence=gates_sentence(plan, run.canaries),
         workloads=workloads,
         trials=lines,
         drifts=tuple(drifts(lines)),

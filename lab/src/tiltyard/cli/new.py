@@ -23,7 +23,7 @@ def new(
 
     Args:
         folder: The study folder to make.
-        template: What is compared: filesystems, mount-options, directories or network.
+        template: What is compared: filesystems, mount-options, directories, programs or network.
     """
     from tiltyard.cli.console import say
     from tiltyard.errors import RefusedError

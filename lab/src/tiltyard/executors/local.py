@@ -12,8 +12,8 @@ from typing import BinaryIO, Final
 from tiltyard.executors.words import Words
 from tiltyard.units import format_size
 
-LINE_BYTES: Final = 2**20
-"""Longest line: a sample with the whole histogram of its latency has less than a tenth of it."""
+LINE_BYTES: Final = 16 * 2**20
+"""Longest line: what a program printed, of which at most 4 MiB are kept, escaped."""
 STREAM_BYTES: Final = 256 * 2**20
 STREAM_LINES: Final = 10**6
 """Longest output: more could not be read back in a reasonable time, and no workload has as much."""

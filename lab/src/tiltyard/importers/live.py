@@ -20,6 +20,7 @@ from tiltyard.importers.printed import Printed, require_readable, value_of
 from tiltyard.importers.quantities import name_in, percentile_name, unit_named
 from tiltyard.importers.reading import text_of
 from tiltyard.importers.sniff import HEAD_BYTES, importer_named, read_with
+from tiltyard.study.problems import not_a
 from tiltyard.study.program import BuiltIn, Metrics, MetricTable
 from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit
 
@@ -39,7 +40,8 @@ def cards(
     """The metrics of a program workload, and the dimensions of its grid.
 
     What the engine measures of every program is a detail where the study names a reader or metrics
-    of its own, unless it is one of those.
+    of its own, unless it is one of those. So is what the reader reads where the study names some of
+    it.
 
     Args:
         read: name of the reader.
@@ -54,22 +56,24 @@ def cards(
     for name, table in tables.items():
         require_readable(name, table)
     reader = _reader(read) if read else None
-    printed = (
+    named = _named(metrics)
+    by_reader = tuple(_cards_of_reader(reader)) if reader else ()
+    only = bool(named.keys() & {card.name for card in by_reader})
+    found = (
         *(_card_of_table(name, table) for name, table in tables.items()),
-        *(_cards_of_reader(reader) if reader else ()),
+        *(_as_named(card, named, only=only) for card in by_reader),
+        *(_as_named(card, named, only=bool(read or metrics)) for card in own),
     )
-    engines = _engines_cards(metrics, own, only=bool(read or metrics))
-    taken: set[str] = set()
-    for card in (*printed, *engines):
-        if card.name in taken:
-            raise UsageError(
-                f"metrics.{card.name}: this name is taken by what "
-                f"{'the engine measures' if card in engines else f'{read} reads'}. "
-                f"Fix: another name"
-            )
-        taken.add(card.name)
-    ordered = sorted((*printed, *engines), key=lambda card: card.role == "detail")
-    return tuple(ordered), ("test", *reader.grid) if reader else ()
+    names = [card.name for card in found]
+    for target, name in named.items():
+        if target not in names:
+            raise UsageError(f"metrics.{name}: {not_a(target, 'metric', names)}")
+    for name in tables:
+        if names.count(name) > 1:
+            by = read if any(card.name == name for card in by_reader) else "the engine"
+            raise UsageError(f"metrics.{name}: {by} has a metric of this name. Fix: another name")
+    ordered = sorted(found, key=lambda card: card.role == "detail")
+    return tuple(ordered), tuple(dict.fromkeys(("test", *reader.grid))) if reader else ()
 
 
 def readings(
@@ -218,27 +222,25 @@ def _wire_unit(base: str) -> Unit:
     return next(one for one in get_args(Unit) if one == base)
 
 
-def _engines_cards(
-    metrics: Metrics, own: Sequence[MetricCard], *, only: bool
-) -> tuple[MetricCard, ...]:
-    """What the engine measures; with ``only``, what is not named is a detail."""
-    named: dict[str, str] = {}
+def _named(metrics: Metrics) -> dict[str, str]:
+    """What the engine measures, or the reader reads → how the study calls it."""
+    found: dict[str, str] = {}
     for name, one in metrics.items():
-        if isinstance(one, MetricTable):
-            continue
-        if one in named:
-            raise UsageError(
-                f'metrics.{name}: "{one}" is named twice, also {named[one]}. Fix: one of them'
-            )
-        named[one] = name
-    return tuple(
-        card.model_copy(update={"label": named[card.name].replace("_", " "), "role": "headline"})
-        if card.name in named
-        else card.model_copy(update={"role": "detail"})
-        if only
-        else card
-        for card in own
-    )
+        if isinstance(one, str):
+            if one in found:
+                raise UsageError(
+                    f'metrics.{name}: "{one}" is named twice, also {found[one]}. Fix: one of them'
+                )
+            found[one] = name
+    return found
+
+
+def _as_named(card: MetricCard, named: Mapping[str, str], *, only: bool) -> MetricCard:
+    """A metric that verdicts are given on, if the study names it; with ``only``, else a detail."""
+    if card.name in named:
+        label = named[card.name].replace("_", " ")
+        return card.model_copy(update={"label": label, "role": "headline"})
+    return card.model_copy(update={"role": "detail"}) if only else card
 
 
 def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], float]:
@@ -247,7 +249,8 @@ def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], 
     one = next((p for p in printed if reader.recognises(p.text[:HEAD_BYTES])), None)
     if one is None:
         raise printed[0].refused(f"read: no output of {reader.name} ({reader.about})")
-    text = one.text if one.text.endswith("\n") or one.truncated else f"{one.text}\n"
+    one.require_whole()
+    text = one.text if one.text.endswith("\n") else f"{one.text}\n"
     try:
         imported = read_with(reader, text.encode(), one.name)
     except UsageError as error:

@@ -122,7 +122,7 @@ def _workload(result: "Element", name: str) -> ImportedWorkload:
     title = _text(result, "Title") or "untitled"
     label = _text(result, "Description").removeprefix("Test: ") or title
     entries = result.findall("Data/Entry")
-    unit = _unit(result)
+    unit = unit_of(_text(result, "Scale"), _text(result, "Identifier"))
     where = f"{name}: {title}, {label}"
     measured = tuple(_measured(entries, where, label, unit))
     made = CollectedMetric(
@@ -130,6 +130,8 @@ def _workload(result: "Element", name: str) -> ImportedWorkload:
         label=label,
         unit=unit.base,
         direction=_direction(result, where),
+        # A zero has no ratio to anything, and one such metric would leave the test without verdict.
+        headline=all(value for one in measured for value in one.values),
         printed=PrintedAs(
             unit=unit.name,
             factor=float(unit.factor),
@@ -170,10 +172,14 @@ def _number(text: str, where: str) -> Fraction:
         raise UsageError(f"{where}: {shown(text)} should be a number: {error}") from None
 
 
-def _unit(result: "Element") -> Unit:
-    """What the scale is worth, where that is known; else as it is given."""
-    scale = _text(result, "Scale")
-    if scale == "MB/s" and _BINARY.fullmatch(_text(result, "Identifier")):
+def unit_of(scale: str, identifier: str) -> Unit:
+    """What a scale is worth, where that is known; else as it is given.
+
+    Args:
+        scale: as the suite prints it: ``MB/s``, ``Files/s``.
+        identifier: of the test; the MB of some of them has 1024² bytes.
+    """
+    if scale == "MB/s" and _BINARY.fullmatch(identifier):
         return MIB_S
     known = _SCALES.get(scale.lower())
     if known is not None:

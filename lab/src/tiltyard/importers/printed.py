@@ -32,8 +32,16 @@ class Printed:
         """The error that quotes the last lines that are there."""
         last = [line.strip() for line in self.text.splitlines() if line.strip()][-_LINES_QUOTED:]
         there = " | ".join(printable(line[:120]) for line in last) or "(nothing)"
-        cut = '; only its beginning was kept. Fix: a larger "keep"' if self.truncated else ""
-        return UsageError(f"{self.name}: {why}; its last lines: {there}{cut}")
+        return UsageError(f"{self.name}: {why}; its last lines: {there}")
+
+    def require_whole(self) -> None:
+        """Refuse an output of which only the beginning was kept: what counts may have come later.
+
+        Raises:
+            UsageError: if there was more.
+        """
+        if self.truncated:
+            raise self.refused('only its beginning was kept. Fix: keep = "64M", or print less')
 
 
 def require_readable(name: str, table: MetricTable) -> None:
@@ -70,11 +78,14 @@ def value_of(name: str, table: MetricTable, printed: Printed) -> float:
     unit = unit_named(table.unit)
     if unit is None:
         raise UsageError(f"metrics.{name}.unit: {shown(table.unit)} is not a known unit")
+    if table.take != "first" and not table.exit:
+        printed.require_whole()
     looked_for, found = _found(name, table, printed)
     values = []
     for text in found:
         try:
-            values.append(unit.value(number(text.lstrip("+"), signed=True)))
+            found_value = number(text.lstrip("+"), signed=True)
+            values.append(unit.value(found_value) * table.scale)
         except ValueError as error:
             raise printed.refused(
                 f"metrics.{name}: {looked_for} is {shown(text)}: {error}"
@@ -152,7 +163,7 @@ def _of_json(name: str, expression: str, printed: Printed) -> Iterator[str]:
 def _documents(printed: Printed) -> Iterator[Any]:
     """The JSON texts in an output; lines before and between them may be for people."""
     decoder, text = json.JSONDecoder(), printed.text
-    starts = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
+    starts = re.compile(r"^(?=[\[{])", re.MULTILINE)  # what is indented is a part of another text
     place, flaw = 0, "there is no JSON"
     found = False
     while match := starts.search(text, place):

@@ -101,6 +101,8 @@ class TrialFinished(Frozen):
     """Relative to the study folder; empty if the trial never got as far as a stream."""
     sha256: str
     telemetry: Telemetry | None = None
+    written_bytes: int | None = Field(None, exclude_if=lambda written: written is None)
+    """What programs wrote in it, also before and after what is measured; ``None``: not known."""
 
 
 class CanaryRun(Frozen):

@@ -160,6 +160,8 @@ class RunRecord(Frozen):
     """Blocks whose trials were not all made in one go."""
     spoiled: dict[int, tuple[Reason, ...]] = Field(default_factory=dict)
     """Number of each disturbed block, with the reasons."""
+    canaries: int = 0
+    """How often the canary was run."""
     active_pairs: dict[int, frozenset[tuple[str, str]]] = Field(default_factory=dict)
     """Number of a block → (system, workload) that are run from it on: a look has decided the
     others."""

@@ -166,7 +166,7 @@ def run_study(
         HostLacksError: if a system cannot come up here; nothing was changed.
     """
     go_on = f"Everything finished is kept. Go on with: tiltyard run {folder.study_root}"
-    with hold_lock(folder), scratch_dir(folder), Interrupt(go_on) as interrupt:
+    with hold_lock(folder), scratch_dir(folder, plan), Interrupt(go_on) as interrupt:
         recovered = recover()
         history = History()
         journal, torn = Journal.open(folder.journal, history.add)

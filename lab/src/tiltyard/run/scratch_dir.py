@@ -1,28 +1,59 @@
 """The scratch folder of a run, and the systems that will be brought up in it."""
 
 import contextlib
+import os
+import pwd
 from collections.abc import Callable, Iterable, Iterator
 
+from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.steps import Recorder
+from tiltyard.plan.model import Plan
 from tiltyard.study.model import SystemSpec
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Site, System
 
 
 @contextlib.contextmanager
-def scratch_dir(folder: StudyFolder) -> Iterator[None]:
+def scratch_dir(folder: StudyFolder, plan: Plan | None = None) -> Iterator[None]:
     """The scratch folder; removed at the end unless something is in it that is not ours.
 
-    Nobody else looks into it: what is mounted there may be open to everybody, as a tmpfs is.
+    Nobody else looks into it: what is mounted there may be open to everybody, as a tmpfs is. Only
+    the group of the user that the plan's programs run as gets through it.
+
+    Args:
+        folder: the study.
+        plan: what will be carried out.
+
+    Raises:
+        UsageError: if its programs run as several users.
     """
+    group = _group(plan) if plan else None
     folder.work.mkdir(exist_ok=True)
-    folder.work.chmod(0o700)
+    folder.work.chmod(0o700 if group is None else 0o710)
+    if group is not None:
+        os.chown(folder.work, -1, group)
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
             folder.work.rmdir()
+
+
+def _group(plan: Plan) -> int | None:
+    """The group of the user that programs run as, where it is another than ours."""
+    programs = (workload.program or {} for workload in plan.workloads)
+    users = sorted({str(user) for program in programs if (user := program.get("user"))})
+    if len(users) > 1:
+        raise UsageError(
+            f"programs of one study run as one user, and these as {', '.join(users)}. "
+            "Fix: the same user = in each, or a study for each"
+        )
+    try:
+        account = pwd.getpwnam(users[0]) if users else None
+    except KeyError:
+        return None  # the engine says so, of the trial
+    return account.pw_gid if account and account.pw_uid != os.geteuid() else None
 
 
 def open_systems(

@@ -6,8 +6,8 @@ minute, so pressure is taken from its totals.) On a busy host that never comes, 
 after two seconds; what it then looked like is in the journal. CPU time and heat are not waited
 for: neighbours do not stop computing because we wait, and the gates see both.
 
-Before a trial that takes less than a second, a host on which next to nothing is left to be written
-is not watched: what tasks wait for during the trial is in its telemetry.
+Before a trial of less than a second nothing is waited for where we have written next to nothing:
+what others do during the trial is in its telemetry.
 """
 
 import os
@@ -15,12 +15,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.pressure import machine_waited_s
 
 _MEMINFO = Path("/proc/meminfo")
-_CALM_BYTES = 2**20
+CALM_BYTES: Final = 2**20
 _CALM_SHARE = 0.2
 _LIMIT_S = 2.0
 _STEP_S = 0.05
@@ -48,20 +49,20 @@ def settle(check: Callable[[], None], place: Place = HERE, *, brief: bool = Fals
     Args:
         check: called between steps; may raise to stop.
         place: the host that the trial will run on.
-        brief: the trial takes less than a second.
+        brief: the trial takes less than a second, and nothing of ours waits to be written.
 
     Raises:
         UnreachableError: if that is another host, and it is not reached.
     """
     began = time.monotonic()
-    if brief and not place.ssh and (dirty := _dirty_bytes()) <= _CALM_BYTES:
-        return Settled(time.monotonic() - began, dirty, waiting_share=None)
+    if brief and not place.ssh:
+        return Settled(time.monotonic() - began, _dirty_bytes(), waiting_share=None)
     if not place.ssh:
         os.sync()
     while True:
         share, dirty = _there(place) if place.ssh else (_waiting_share(), _dirty_bytes())
         elapsed_s = time.monotonic() - began
-        if (dirty <= _CALM_BYTES and (share or 0.0) <= _CALM_SHARE) or elapsed_s >= _LIMIT_S:
+        if (dirty <= CALM_BYTES and (share or 0.0) <= _CALM_SHARE) or elapsed_s >= _LIMIT_S:
             return Settled(elapsed_s=elapsed_s, dirty_bytes=dirty, waiting_share=share)
         check()
 

@@ -53,6 +53,12 @@ class Stream:
         return [execution for execution in found if execution.step == "measure"]
 
     @property
+    def written_bytes(self) -> int | None:
+        """What programs wrote, of all steps; ``None`` where that is not known."""
+        found = [e.data.written_bytes for e in self.events if isinstance(e, ExecutionEvent)]
+        return None if not found or None in found else sum(filter(None, found))
+
+    @property
     def outputs(self) -> dict[str, Output]:
         """What programs printed, by its SHA-256."""
         return {e.data.sha256: e.data for e in self.events if isinstance(e, OutputEvent)}

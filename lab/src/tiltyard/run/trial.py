@@ -32,7 +32,7 @@ from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished, TrialStarted, now
 from tiltyard.run.observer import Observer
 from tiltyard.run.same_output import outcome_of
-from tiltyard.run.settle import settle
+from tiltyard.run.settle import CALM_BYTES, settle
 from tiltyard.run.stream import file_of, read_stream
 from tiltyard.study.program import PROGRAM
 from tiltyard.systems import kind
@@ -58,6 +58,7 @@ class _Ended:
     reason: str | None
     elapsed_s: float
     telemetry: Telemetry
+    written_bytes: int | None
 
 
 def run_trial(context: Context, key: TrialKey, up: Up) -> None:
@@ -66,7 +67,7 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     Raises:
         InterruptedRunError: if a signal came; nothing is kept of the trial.
     """
-    settled = settle(context.interrupt.check, up.place, brief=_is_brief(context, key.workload))
+    settled = settle(context.interrupt.check, up.place, brief=_is_brief(context, key, up))
     slot = context.slots[key]
     started = TrialStarted(
         key=key,
@@ -99,15 +100,19 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
             file=file_of(key),
             sha256=sha256(path.read_bytes()),
             telemetry=ended.telemetry,
+            written_bytes=ended.written_bytes,
         )
     )
 
 
-def _is_brief(context: Context, workload: str) -> bool:
-    """Whether trials of a program take less than a second, as far as is known."""
-    known = context.history.times_of_workload.get(workload)
-    is_program = context.plan.workload(workload).program is not None
-    return is_program and known is not None and known.median_s < _BRIEF_S
+def _is_brief(context: Context, key: TrialKey, up: Up) -> bool:
+    """Whether a trial is a short one of a program, and we have written next to nothing."""
+    history, workload = context.history, context.plan.workload(key.workload)
+    known = history.times_of_workload.get(key.workload)
+    if workload.program is None or known is None or known.median_s >= _BRIEF_S or up.commands:
+        return False
+    last = history.finished[next(reversed(history.finished))]
+    return last.written_bytes is not None and last.written_bytes <= CALM_BYTES
 
 
 def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
@@ -151,7 +156,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         with context.interrupt.stops(trial.stop):
             hello = _follow(trial, context.observer)
         elapsed_s = time.monotonic() - began
-        telemetry = watching.telemetry(_measuring(up, hello))
+        telemetry = watching.telemetry(_measuring(up, hello, job))
         with named_in_errors(partial):
             keep.flush()
             os.fsync(keep.fileno())
@@ -166,7 +171,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         reason = _death(trial, up, heard=stream.hello is not None)
     if outcome == "failed" and up.served and not up.servers():
         reason = f"what serves the system has ended: {reason}"
-    return _Ended(outcome, reason, elapsed_s, telemetry)
+    return _Ended(outcome, reason, elapsed_s, telemetry, stream.written_bytes)
 
 
 def _job(context: Context, key: TrialKey, up: Up, conditions: ConditionsWanted) -> Job:
@@ -239,13 +244,18 @@ def _follow(trial: LocalTrial, observer: Observer) -> Hello | None:
     return hello
 
 
-def _measuring(up: Up, hello: Hello | None) -> tuple[int, ...] | None:
+def _measuring(up: Up, hello: Hello | None, job: Job) -> tuple[int, ...] | None:
     """The CPUs of this host that measured, none for all; ``None`` where that is not known.
 
-    Those of a guest are not this host's, and spinners of the engine use others beside them.
+    Those of a guest are not this host's, and spinners of the engine use others beside them. A
+    program may use all of them, unless it is told otherwise.
     """
     if up.engine or hello is None or hello.conditions.awake:
         return None
+    if job.workload == PROGRAM:
+        own = job.parameters.get("cpus")
+        told = (cpu for cpu in own if isinstance(cpu, int)) if isinstance(own, list) else ()
+        return tuple(told) or job.conditions.cpus
     return tuple(hello.conditions.cpus)
 
 

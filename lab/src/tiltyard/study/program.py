@@ -70,6 +70,9 @@ class MetricTable(Frozen):
         "last", description="Which one counts where several match."
     )
     unit: Printed = Field(description='As printed: "1/s", "ms", "MiB/s", "B", "count", "%".')
+    scale: float = Field(
+        1, gt=0, allow_inf_nan=False, description="What the printed number is multiplied by."
+    )
     better: Literal["higher", "lower"] = Field(description="Which way is better.")
     label: Printed | None = Field(None, description="As a heading shows it; by default its name.")
     headline: bool = Field(True, description="Whether verdicts are given on it.")
@@ -83,8 +86,9 @@ class MetricTable(Frozen):
         return self
 
 
-Metrics = dict[Printed, BuiltIn | MetricTable]
-"""Name → what is measured of every execution, or where the program prints it."""
+Metrics = dict[Printed, BuiltIn | Printed | MetricTable]
+"""Name → what the engine measures of every execution or the reader reads, or where the program
+prints it."""
 
 PROGRAM: Final = "program"
 """The engine's name of the workload that executes a program."""
@@ -176,7 +180,7 @@ def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator
     built_in = get_args(BuiltIn)
     for name, value in metrics.items():
         key = (*path, "metrics", name)
-        if isinstance(value, str) and value not in built_in:
+        if isinstance(value, str) and value not in built_in and "read" not in table:
             yield Flaw(key, not_a(value, "metric of the engine", built_in))
         elif not isinstance(value, str):
             try:

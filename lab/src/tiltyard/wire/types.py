@@ -74,7 +74,8 @@ class Conditions(Message):
     """Conditions as the kernel granted them."""
 
     cpus: list[int]
-    """CPUs the measuring threads are pinned to; empty when they are not."""
+    """CPUs the measuring threads are pinned to, or that programs may use; empty when threads are
+    not pinned."""
     awake: list[int]
     numa: int | None = None
     """NUMA node whose memory the measuring threads prefer, as the kernel says."""
@@ -332,7 +333,6 @@ class Programs(Message):
     held_by: HeldBy
     environment: dict[str, str]
     """Their environment, without the padding."""
-    cpus: list[int]
     randomize_va_space: int | None = None
     """`/proc/sys/kernel/randomize_va_space`: 0 where the kernel puts all programs at the same
     addresses."""

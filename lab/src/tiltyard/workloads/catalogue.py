@@ -79,8 +79,9 @@ class ProfileCard(ProgramCard):
 
     def expand(self, parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """The program table of such parameters; raises ``JobRefused``."""
-        beside = self.profile.beside
-        return expand(self.profile.file, parameters, beside=beside, roots=self.roots)
+        profile = self.profile
+        table = expand(profile.file, parameters, beside=profile.beside, roots=self.roots)
+        return table if profile.adapt is None else profile.adapt(table)
 
 
 def catalogue_of(engine: Engine, study: StudyFolder | None = None) -> Catalogue:

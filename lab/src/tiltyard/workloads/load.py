@@ -6,7 +6,7 @@ ones.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from importlib.resources import files
@@ -22,6 +22,7 @@ from tiltyard.study.problems import Flaw, located, one_of
 from tiltyard.study.wording import flaws_of
 from tiltyard.workloads.expand import expand, filled, placeholders, values_of
 from tiltyard.workloads.file import ProfileFile
+from tiltyard.workloads.phoronix import installed_tests
 from tiltyard.workloads.values import value_of
 
 GROUP: Final = "tiltyard.workloads"
@@ -29,7 +30,7 @@ GROUP: Final = "tiltyard.workloads"
 FOLDER: Final = "workloads"
 OF_THE_ENGINE: Final = frozenset({"dir", "execution"})
 """Placeholders that the engine fills in."""
-Origin = Literal["study", "user", "package", "ready"]
+Origin = Literal["study", "user", "package", "ready", "suite"]
 _SUFFIX: Final = ".toml"
 _UNLIMITED: Final = {"min": None, "max": None, "unit": None}
 
@@ -44,6 +45,8 @@ class Profile:
     origin: Origin
     hides: tuple[Path, ...] = ()
     """Files of the same name that are further away."""
+    adapt: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] | None = None
+    """What is to be done to an expanded table: which of its numbers are there depends on it."""
 
     @property
     def beside(self) -> Path:
@@ -70,6 +73,12 @@ def places(study: Iterable[Path]) -> Iterator[tuple[Origin, Path]]:
     yield "ready", ready()
 
 
+def read_ready() -> Iterator[Profile]:
+    """The ready profiles alone, by name."""
+    for path in sorted(ready().glob(f"*{_SUFFIX}")):
+        yield Profile(path.stem, read_profile(path), path, "ready")
+
+
 def load_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
     """All profiles that a study can use, by name.
 
@@ -89,6 +98,9 @@ def load_profiles(study: Iterable[Path] = ()) -> dict[str, Profile]:
                 first = found[name]
                 hides = (*first.hides, path)
                 found[name] = Profile(name, first.file, first.source, first.origin, hides)
+    for test in installed_tests():
+        definition = test.definition / "test-definition.xml"
+        found[test.name] = Profile(test.name, test.file(), definition, "suite", adapt=test.adapted)
     return found
 
 

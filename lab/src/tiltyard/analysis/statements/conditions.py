@@ -107,16 +107,24 @@ def _looks(design: Design) -> str:
     return f"over the looks after {', '.join(numbers[:-1])} and {numbers[-1]} blocks{strict}"
 
 
-def gates_sentence(plan: Plan) -> str:
-    """The noise limits by which a block counts as disturbed; empty for plans without any."""
+def gates_sentence(plan: Plan, canaries: int) -> str:
+    """The noise limits by which a block counts as disturbed; empty for plans without any.
+
+    Args:
+        plan: of the study.
+        canaries: how many were run.
+    """
     gates = plan.gates
     if gates is None:
         return ""
+    programs = any(workload.program is not None for workload in plan.workloads)
+    too_short = bool(gates.canary) and programs and not canaries
     canary = (
         f"a fixed piece of work before or after it is off by more than {_share(gates.canary)}; "
-        if gates.canary
+        if gates.canary and not too_short
         else ""
     )
+    short = " Blocks were too short for a fixed piece of work beside them." if too_short else ""
     limits = (
         f"other processes use more than {_share(gates.foreign_cpu)} of a core or move more than "
         f"{_share(gates.foreign_io)} of our bytes on the device; others wait for CPU, disk or "
@@ -131,7 +139,7 @@ def gates_sentence(plan: Plan) -> str:
     return (
         f"A block is disturbed, and {fate}, when the telemetry, as far as this host records it, "
         "shows "
-        f"that {limits}."
+        f"that {limits}.{short}"
     )
 
 

@@ -1,0 +1,292 @@
+"""Test profiles of the Phoronix Test Suite that are installed on this host: ``pts:fs-mark``.
+
+The suite installs a test into a directory and starts a script there. Here the directory is copied
+to the system under test, untimed, and the same script is started with the same arguments, so that
+the test works on that system. What the script prints is read by the profile's own rules, made
+regular expressions (:mod:`~tiltyard.workloads.phoronix.rules`). Order and statistics are ours: the
+suite's ``TimesToRun`` is not used.
+"""
+
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, get_args
+
+from pydantic import JsonValue
+
+from tiltyard.errors import UsageError, WrittenWarning
+from tiltyard.executors.engine import JobRefused
+from tiltyard.importers.phoronix import unit_of
+from tiltyard.importers.quantities import COUNT, Unit, unit_named
+from tiltyard.wire import Unit as WireUnit
+from tiltyard.workloads.file import ParameterTable, ProfileFile, ProgramTable
+from tiltyard.workloads.phoronix.definition import Option, ResultRule, TestProfile, read_profile
+from tiltyard.workloads.phoronix.rules import UnknownRuleError, any_key, found_by, key_of, matches
+
+PREFIX: Final = "pts:"
+_PLACES: Final = ("~/.phoronix-test-suite", "/var/lib/phoronix-test-suite")
+"""Where the suite keeps its files: of a user, and of root where it is installed for all."""
+_INSTALLED: Final = ("pts-install.json", "pts-install.xml")
+_LOG: Final = "pts.log"
+_START: Final = f"""
+rm -f {_LOG} test-exit-status
+eval "./$0 $*" 2>&1
+code=$?
+test ! -s test-exit-status || read -r code <test-exit-status
+exit "$code"
+"""
+"""As the suite does it: one line for a shell, and the exit code that the script wrote to a file."""
+
+
+@dataclass(frozen=True)
+class InstalledTest:
+    """A test of the suite that is installed on this host."""
+
+    profile: TestProfile
+    definition: Path
+    """Directory of its XML files."""
+    directory: Path
+    """Where it is installed."""
+
+    @property
+    def name(self) -> str:
+        """As ``use`` names it."""
+        return f"{PREFIX}{self.profile.name}"
+
+    def file(self) -> ProfileFile:
+        """The test as a workload profile."""
+        profile = self.profile
+        names = _names(profile.options)
+        parameters = {
+            name: table
+            for name, option in names.items()
+            if (table := _parameter(option)) is not None
+        }
+        return ProfileFile(
+            about=", ".join(filter(None, (profile.title, profile.about))),
+            description=(
+                f"The test {profile.name} {profile.version} of the Phoronix Test Suite, as it is "
+                f"installed in {self.directory}. The directory is copied to the system under "
+                "test, untimed, before each trial. Its result is found by the suite's own rules."
+            ),
+            lineage=f"{profile.title} {profile.app_version}, as the Phoronix Test Suite runs it",
+            parameters=parameters,
+            program=ProgramTable.model_validate(
+                {**self._program(names), "metrics": dict(self._metrics(None, ""))}
+            ),
+        )
+
+    def adapted(self, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """A program table with the rules that are for its arguments.
+
+        Raises:
+            JobRefused: if there is none, or it is not understood.
+        """
+        profile, words = self.profile, table["command"]
+        start, end = 4 + bool(profile.arguments), -1 if profile.post_arguments else None
+        chosen = words[start:end] if isinstance(words, list) else []
+        user = " ".join(_unescaped(str(word)) for word in chosen)
+        arguments = " ".join(filter(None, (profile.arguments, user, profile.post_arguments)))
+        try:
+            metrics = dict(self._metrics(arguments, user))
+        except UnknownRuleError as error:
+            raise JobRefused("use", f"{self.name}: its result cannot be read: {error}") from error
+        if not metrics:
+            raise JobRefused("use", f"{self.name}: no rule for a result with {arguments!r}")
+        return {**table, "metrics": metrics}
+
+    def _program(self, names: Mapping[str, Option]) -> dict[str, JsonValue]:
+        installed, profile = str(self.directory), self.profile
+        launcher = self.directory / profile.executable
+        scripts = {name: self.definition / f"{name}.sh" for name in ("pre", "interim", "post")}
+        steps = {name: ["sh", str(path)] for name, path in scripts.items() if path.is_file()}
+        setup: list[JsonValue] = [
+            ["cp", "-a", "--reflink=auto", f"{_escaped(installed)}/.", "."],
+            ["sync", "-f", "."],
+        ]
+        if "pre" in steps:
+            setup.append([*steps["pre"]])
+        table: dict[str, JsonValue] = {
+            "setup": setup,
+            "command": [
+                "sh", "-c", _START, profile.executable,
+                *([_escaped(profile.arguments)] if profile.arguments else []),
+                *(f"{{{name}}}" for name in names),
+                *([_escaped(profile.post_arguments)] if profile.post_arguments else []),
+            ],
+            "env": dict(_environment()),
+        }  # fmt: skip
+        if "interim" in steps:
+            table["conclude"] = [*steps["interim"]]
+        if "post" in steps:
+            table["cleanup"] = [*steps["post"]]
+        if _writes_log(launcher):
+            table["files"] = [_LOG]
+        return table
+
+    def _metrics(self, arguments: str | None, user: str) -> Iterator[tuple[str, JsonValue]]:
+        """What its rules find; of the rules for such arguments only, if they are given."""
+        profile = self.profile
+        of = _LOG if _writes_log(self.directory / profile.executable) else "stdout"
+        if not profile.rules and "sys.time" in profile.sensors:
+            yield "time", "time"
+            return
+        flaws: list[UnknownRuleError] = []
+        seen: set[str] = set()
+        for rule in profile.rules:
+            if arguments is not None and not matches(rule, arguments):
+                continue
+            key = any_key(rule) if arguments is None else key_of(rule, arguments, user)
+            name, unit, label = self._named(rule)
+            if name in seen:
+                continue
+            try:
+                found = found_by(rule, key)
+            except UnknownRuleError as error:
+                flaws.append(error)
+                continue
+            seen.add(name)
+            yield (
+                name,
+                {
+                    "regex": found.regex,
+                    "of": of,
+                    "take": found.take,
+                    "unit": unit.base,
+                    "scale": found.scale * float(unit.factor),
+                    "better": _better(rule, profile),
+                    "label": label,
+                    "headline": rule.get("Importance").lower() != "secondary",
+                },
+            )
+        if flaws and not seen and arguments is not None:
+            raise flaws[0]
+
+    def _named(self, rule: ResultRule) -> tuple[str, Unit, str]:
+        """Name, unit and label of a result."""
+        profile = self.profile
+        described = rule.get("AppendToArgumentsDescription") or rule.get("ArgumentsDescription")
+        scale = (rule.get("ResultScale") or profile.scale).strip()
+        unit = unit_of(scale, f"pts/{profile.name}-{profile.version}")
+        known = unit.base in get_args(WireUnit)
+        if not known:
+            unit = unit_named(scale) or Unit(scale, COUNT.base, COUNT.factor)
+        label = described or profile.title
+        if unit.base == COUNT.base and scale:
+            label = f"{label} ({scale})"
+        slug = re.sub(r"\W+", "_", described.lower()).strip("_")
+        return (slug or "result"), unit, label[:200]
+
+
+def installed_tests() -> Iterator[InstalledTest]:
+    """The tests that are installed on this host, the newest version of each."""
+    found: dict[str, tuple[list[int], InstalledTest]] = {}
+    for place in _places():
+        for directory in sorted(_directory_of_tests(place).glob("*/*")):
+            definition = place / "test-profiles" / directory.parent.name / directory.name
+            if not any((directory / mark).is_file() for mark in _INSTALLED):
+                continue
+            if not (definition / "test-definition.xml").is_file():
+                continue
+            plain, _, version = directory.name.rpartition("-")
+            space = directory.parent.name
+            name = (plain or version) if space == "pts" else f"{space}.{plain or version}"
+            rank = [int(part) for part in re.findall(r"\d+", version)]
+            if name not in found or rank > found[name][0]:
+                try:
+                    profile = read_profile(definition, name)
+                except UsageError as error:
+                    warnings.warn(WrittenWarning(str(error)), stacklevel=2)
+                    continue
+                found[name] = rank, InstalledTest(profile, definition, directory)
+    for _, test in found.values():
+        yield test
+
+
+def _places() -> Iterator[Path]:
+    override = os.environ.get("PTS_USER_PATH_OVERRIDE")
+    for place in (override,) if override else _PLACES:
+        path = Path(place).expanduser()
+        if path.is_dir():
+            yield path
+
+
+def _directory_of_tests(place: Path) -> Path:
+    """Where tests are installed: a setting of the suite, by default beside its other files."""
+    settings = place / "user-config.xml"
+    if settings.is_file():
+        text = settings.read_text(errors="replace")
+        match = re.search(r"<EnvironmentDirectory>([^<]+)</EnvironmentDirectory>", text)
+        if match:
+            default = match[1].strip() == "~/.phoronix-test-suite/installed-tests/"
+            return place / "installed-tests" if default else Path(match[1].strip()).expanduser()
+    return place / "installed-tests"
+
+
+def _names(options: tuple[Option, ...]) -> dict[str, Option]:
+    """Parameter → option."""
+    found: dict[str, Option] = {}
+    for option in options:
+        slug = re.sub(r"\W+", "_", (option.identifier or option.name).lower()).strip("_")
+        name = slug if slug and not slug[0].isdigit() else f"option_{slug}"
+        found[name if name not in found else f"{name}_{len(found)}"] = option
+    return found
+
+
+def _parameter(option: Option) -> ParameterTable:
+    if not option.entries:
+        return ParameterTable(
+            type="text", help=f"{option.name}; the suite asks for it.", default=""
+        )
+    choices: dict[str, str | list[str]] = {
+        name or value: [_escaped(argument)] if (argument := option.argument(value)) else []
+        for name, value in option.entries
+    }
+    default = list(choices)[min(option.default, len(choices) - 1)]
+    return ParameterTable(
+        type="choice", help=f"{option.name or option.identifier}.", default=default, choices=choices
+    )
+
+
+def _better(rule: ResultRule, profile: TestProfile) -> str:
+    return {"LIB": "lower", "HIB": "higher"}.get(rule.get("ResultProportion"), profile.better)
+
+
+def _writes_log(launcher: Path) -> bool:
+    """Whether the script writes to the log; else its result is on standard output."""
+    try:
+        return "LOG_FILE" in launcher.read_text(errors="replace")
+    except OSError:
+        return False
+
+
+def _environment() -> Iterator[tuple[str, str]]:
+    """What the suite tells its scripts; directories are those of the trial."""
+    cpus = os.cpu_count() or 1
+    system = os.uname()
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    yield from {
+        "HOME": "{dir}",
+        "DEBUG_HOME": "{dir}",
+        "LOG_FILE": f"{{dir}}/{_LOG}",
+        "LANG": "en_US.utf8",
+        "NUM_CPU_CORES": str(cpus),
+        "NUM_CPU_JOBS": str(2 * cpus),
+        "OMP_NUM_THREADS": str(cpus),
+        "SYS_MEMORY": str(memory),
+        "OS_TYPE": system.sysname,
+        "OS_ARCH": system.machine,
+        "CCACHE_DISABLE": "1",
+    }.items()
+
+
+def _escaped(text: str) -> str:
+    """Braces that mean themselves."""
+    return re.sub(r"\{([A-Za-z_]\w*)\}", r"{{\1}}", text)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\{\{([A-Za-z_]\w*)\}\}", r"{\1}", text)

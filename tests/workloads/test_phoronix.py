@@ -1,0 +1,251 @@
+"""Installed tests of the Phoronix Test Suite: their XML, their rules on real output, a real run."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.imports import GOLDEN
+from tiltyard.errors import WrittenWarning
+from tiltyard.executors.engine import Engine, JobRefused
+from tiltyard.study.program import MetricTable
+from tiltyard.wire import Card
+from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
+from tiltyard.workloads.phoronix.definition import ResultRule
+from tiltyard.workloads.phoronix.rules import UnknownRuleError, found_by
+from workloads.test_ready import executed
+
+PROFILES = Path(__file__).parent / "phoronix"
+ENGINE = Engine.find().path
+TOOLS = {"fs-mark": "fs_mark", "tiobench": "tiotest"}
+"""Profile → the tool, where it is called otherwise. The engine answers to its name."""
+SCRIPT = """#!/bin/sh
+mkdir scratch
+bin/{tool} $@ {file} > $LOG_FILE 2>&1
+echo $? > ~/test-exit-status
+rm -rf scratch
+"""
+"""As the suite's own scripts are: the log is a file, and the exit code is written to another."""
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Installs a test profile as the suite does, its tool being the engine."""
+    place = tmp_path / "suite"
+    monkeypatch.setenv("PTS_USER_PATH_OVERRIDE", str(place))
+
+    def install(name: str, *changes: tuple[str, str], script: str = SCRIPT) -> Path:
+        definition = place / "test-profiles/pts" / name
+        shutil.copytree(PROFILES / name, definition)
+        for old, new in changes:
+            for path in definition.iterdir():
+                path.write_text(path.read_text().replace(old, new))
+        installed = place / "installed-tests/pts" / name
+        installed.mkdir(parents=True)
+        (installed / "pts-install.json").write_text("{}")
+        plain = name.rpartition("-")[0]
+        tool = TOOLS.get(plain, plain)
+        file = "aio-test-file" if plain == "aio-stress" else ""
+        (installed / plain).write_text(script.replace("{tool}", tool).replace("{file}", file))
+        (installed / plain).chmod(0o755)
+        (installed / "bin").mkdir()
+        (installed / "bin" / tool).symlink_to(ENGINE)
+        return installed
+
+    return install
+
+
+def card(name: str) -> ProfileCard:
+    found = catalogue_of(Engine.find()).workload(name)
+    assert isinstance(found, ProfileCard)
+    return found
+
+
+def metric(found: Card, **parameters: Any) -> MetricTable:
+    """The one result of a test with such options."""
+    assert isinstance(found, ProfileCard)
+    metrics = found.expand(parameters)["metrics"]
+    assert isinstance(metrics, dict)
+    ((name, table),) = metrics.items()
+    assert name == "result"
+    return MetricTable.model_validate(table)
+
+
+def read_by(table: MetricTable, path: str) -> float:
+    """What the rule finds in an output that the original tool printed."""
+    text = (GOLDEN / path).read_text()
+    if "compilebench" in path:  # it was recorded with three directories, the profile has ten
+        text = re.sub(r"((?:create|compile) total runs) 3", r"\1 10", text)
+    found = re.findall(table.regex or "", text, re.MULTILINE)
+    return float(found[-1]) * table.scale
+
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "output", "expected"),
+    [
+        # Only the first of the loops counts, as in the suite.
+        ("fs-mark-1.0.3", {}, "fs_mark/loops.txt", 759.4),
+        ("compilebench-1.0.3", {}, "compilebench/makej-in-a-log.txt", 151.21 * MIB),
+        (
+            "compilebench-1.0.3",
+            {"run_test": "Compile"},
+            "compilebench/makej-in-a-log.txt",
+            365.34 * MIB,
+        ),
+        (
+            "compilebench-1.0.3",
+            {"run_test": "Read Compiled Tree"},
+            "compilebench/makej-in-a-log.txt",
+            582.65 * MIB,
+        ),
+        ("postmark-1.1.2", {}, "postmark/verbose.txt", 3000),
+        ("tiobench-1.3.1", {"test_item": "Random Read"}, "tiotest/2017.txt", 4914.005 * MIB),
+        ("tiobench-1.3.1", {}, "tiotest/0.3.3.txt", 1428.245 * MIB),
+        # KiB/s in the table, from which the suite makes MiB/s.
+        ("iozone-1.9.6", {"test": "Write Performance"}, "iozone/four-columns.txt", 1163036 * 1024),
+        ("iozone-1.9.6", {"test": "Read Performance"}, "iozone/auto-3.489.txt", 8182586 * 1024),
+    ],
+)
+def test_a_rule_finds_what_the_suite_reports(
+    name: str,
+    options: dict[str, str],
+    output: str,
+    expected: float,
+    suite: Callable[..., Path],
+) -> None:
+    suite(name)
+    table = metric(card(f"pts:{name.rpartition('-')[0]}"), **options)
+    assert read_by(table, output) == pytest.approx(expected)
+    assert table.better == "higher"
+
+
+def test_options_are_parameters_and_words_of_the_command(suite: Callable[..., Path]) -> None:
+    installed = suite("iozone-1.9.6")
+    found = card("pts:iozone")
+    schema = found.parameters["properties"]
+    assert list(schema) == ["record_size", "file_size", "test"]
+    assert schema["file_size"]["default"] == "512MB"
+    table = found.expand({"record_size": "64Kb", "file_size": "8GB", "test": "Read Performance"})
+    command = table["command"]
+    assert isinstance(command, list)
+    assert command[3:] == ["iozone", "-e -o", "-r 64k", "-s 8192M", "-i0 -i1 #READ"]
+    assert table["setup"] == [
+        ["cp", "-a", "--reflink=auto", f"{installed}/.", "."],
+        ["sync", "-f", "."],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "unit", "low"),
+    [
+        ("fs-mark-1.0.3", ("-L 20 -s 1048576 -n 1000", "-L 2 -s 4096 -n 20"), "1/s", 1),
+        ("aio-stress-1.1.3", ("-s 2g -r 64k -t 3", "-s 2m -r 64k -t 3"), "B/s", 1e5),
+        ("iozone-1.9.6", (">512<", ">1<"), "B/s", 1e5),
+        ("tiobench-1.3.1", (">32<", ">1<"), "B/s", 1e5),
+    ],
+)
+def test_an_installed_test_runs_on_the_system_under_test(
+    name: str,
+    change: tuple[str, str],
+    unit: str,
+    low: float,
+    suite: Callable[..., Path],
+    tmp_path: Path,
+) -> None:
+    suite(name, change)
+    directory = tmp_path / "system"
+    directory.mkdir()
+    samples = executed(card(f"pts:{name.rpartition('-')[0]}"), {}, directory)
+    result = next(one for one in samples if one.metric == "result")
+    assert result.unit == unit
+    assert result.value > low
+    assert not list(directory.iterdir())
+
+
+def test_the_exit_code_that_a_script_writes_counts(
+    suite: Callable[..., Path], tmp_path: Path
+) -> None:
+    suite("fs-mark-1.0.3", script="#!/bin/sh\necho no disk\necho 7 > ~/test-exit-status\n")
+    with pytest.raises(AssertionError, match="7"):
+        executed(card("pts:fs-mark"), {}, tmp_path)
+
+
+def test_the_newest_of_several_versions_counts(suite: Callable[..., Path]) -> None:
+    suite("fs-mark-1.0.3")
+    newer = suite("postmark-1.1.2").parent / "fs-mark-1.0.10"
+    shutil.copytree(newer.parent / "fs-mark-1.0.3", newer)
+    definitions = newer.parents[2] / "test-profiles/pts"
+    shutil.copytree(definitions / "fs-mark-1.0.3", definitions / "fs-mark-1.0.10")
+    found = card("pts:fs-mark").expand({})["setup"]
+    assert str(newer) in str(found)
+
+
+def test_what_is_downloaded_and_not_installed_is_no_workload(suite: Callable[..., Path]) -> None:
+    (suite("fs-mark-1.0.3") / "pts-install.json").unlink()
+    assert catalogue_of(Engine.find()).workload("pts:fs-mark") is None
+
+
+def test_a_damaged_definition_hinders_nothing_else(suite: Callable[..., Path]) -> None:
+    suite("postmark-1.1.2")
+    suite("fs-mark-1.0.3", ("</PhoronixTestSuite>", ""))
+    with pytest.warns(WrittenWarning, match="test-definition.xml: not XML"):
+        catalogue = catalogue_of(Engine.find())
+    assert catalogue.workload("pts:fs-mark") is None
+    assert catalogue.workload("pts:postmark") is not None
+
+
+def test_entities_are_not_read(suite: Callable[..., Path]) -> None:
+    doctype = '<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    suite("fs-mark-1.0.3", ('<?xml version="1.0"?>', doctype), ("FS-Mark", "&x;"))
+    with pytest.warns(WrittenWarning, match="not XML as the suite writes it"):
+        assert catalogue_of(Engine.find()).workload("pts:fs-mark") is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "output", "expected"),
+    [
+        ({}, "Score: 12\nScore: 13\n", 13),
+        ({"MultiMatch": "AVERAGE"}, "Score: 12\nScore: 13\n", 12.5),
+        ({"StripFromResult": ","}, "Score: 1,234\n", 1234),
+        ({"StripResultPostfix": "ms"}, "Score: 8ms\n", 8),
+        ({"MultiplyResultBy": "1000"}, "Score: 8\n", 8000),
+        ({"TurnCharsToSpace": "|"}, "Score:|8|\n", 8),
+        ({"LineHint": "Score"}, "Score: 8\nNo score\n", 8),
+        ({"LineAfterHint": "end"}, "Score: 8\nScore: 9\nthe end\nScore: 7\n", 9),
+        ({"ResultAfterString": "Score:"}, "the Score: = 8 x\n", 8),
+    ],
+)
+def test_elements_of_rules(settings: dict[str, str], output: str, expected: float) -> None:
+    found = found_by(ResultRule("Score: #_RESULT_#", settings), "#_RESULT_#")
+    numbers = [
+        float(number.replace(",", "")) for number in re.findall(found.regex, output, re.MULTILINE)
+    ]
+    value = sum(numbers) / len(numbers) if found.take == "mean" else numbers[-1]
+    assert value * found.scale == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"MultiMatch": "REPORT_ALL"}, "MultiMatch REPORT_ALL is not understood"),
+        ({"DeleteOutputBefore": "x"}, "DeleteOutputBefore is not understood"),
+        ({"DivideResultBy": "0"}, "'0' is not a factor"),
+        ({"FileFormat": "XML"}, "FileFormat XML is not understood"),
+    ],
+)
+def test_a_rule_that_is_not_understood_is_refused(settings: dict[str, str], message: str) -> None:
+    with pytest.raises(UnknownRuleError, match=message):
+        found_by(ResultRule("Score: #_RESULT_#", settings), "#_RESULT_#")
+
+
+def test_a_test_whose_result_cannot_be_read_is_refused(suite: Callable[..., Path]) -> None:
+    hint = "<LineBeforeHint>Files/sec</LineBeforeHint>"
+    suite("fs-mark-1.0.3", (hint, f"{hint}<MultiMatch>REPORT_ALL</MultiMatch>"))
+    with pytest.raises(JobRefused, match="pts:fs-mark: its result cannot be read: MultiMatch"):
+        card("pts:fs-mark").expand({})
