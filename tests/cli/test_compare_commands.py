@@ -74,6 +74,10 @@ def test_what_was_asked_for_cannot_be(here: Path) -> None:
         compare(workload=("postmark",), commands=commands)
     with pytest.raises(UsageError, match="--export-json goes with --command"):
         compare(str(here), str(here), export_json=here / "x")
+    with pytest.raises(UsageError, match=r"--export-json .*: there is no such folder"):
+        compare(commands=commands, export_json=here / "no/h.json")
+    with pytest.raises(UsageError, match=r"--junit .*: a directory"):
+        gate(within="3%", commands=commands, junit=here)
     for within in ("3", "0%", "100%"):
         with pytest.raises(UsageError, match="--within"):
             gate(within=within, commands=commands)
@@ -81,6 +85,7 @@ def test_what_was_asked_for_cannot_be(here: Path) -> None:
         gate(within="3%")
     with pytest.raises(UsageError, match="--blocks is for commands"):
         gate(here, within="3%", blocks=7)
+    assert not list(here.iterdir())
 
 
 def test_a_study_from_elsewhere_asks_before_it_executes(here: Path) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from itertools import takewhile
@@ -152,6 +152,14 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
     }
     given_only = {key: value for key, value in table.items() if value is not None}
     return TypedCommands(names, given_only, factors, blocks)
+
+
+def require_writable(files: Mapping[str, Path]) -> None:
+    """That files can be written is known before anything is measured; option → file."""
+    for option, path in files.items():
+        if path.is_dir() or not path.parent.is_dir():
+            why = "a directory; name the file in it" if path.is_dir() else "there is no such folder"
+            raise UsageError(f"--{option} {path}: {why}")
 
 
 def _require_no_options(typed: Commands) -> None:

@@ -70,7 +70,7 @@ def compare(
         commands: Options of commands.
     """
     from tiltyard.app.compare import typed_study
-    from tiltyard.cli.commands import understood
+    from tiltyard.cli.commands import require_writable, understood
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carried_out, shown
     from tiltyard.errors import UsageError
@@ -80,6 +80,7 @@ def compare(
     typed = understood(commands, systems)
     exports = {"json": export_json, "markdown": export_markdown, "csv": export_csv}
     files = {form: path for form, path in exports.items() if path is not None}
+    require_writable({f"export-{form}": path for form, path in files.items()})
     if files and typed is None:
         raise UsageError(f"--export-{next(iter(files))} goes with --command (-c); others: export")
     target = typed_study(

@@ -58,6 +58,7 @@ def gate(
         commands: Options of commands.
     """
     from tiltyard.analysis.gate import gate as judged
+    from tiltyard.cli.commands import require_writable
     from tiltyard.cli.console import emit_json, remark, show
     from tiltyard.cli.run import carried_out
     from tiltyard.errors import UsageError
@@ -72,6 +73,8 @@ def gate(
         raise UsageError(f"--within: {error}") from None
     if not 0 < margin < 1:
         raise UsageError(f"--within {within}: is more than 0% and less than 100%, as in 3%")
+    outputs = {"junit": junit, "markdown": markdown}
+    require_writable({name: path for name, path in outputs.items() if path is not None})
     target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
     remark(f"Study    {target.root}/")
     found = judged(carried_out(target, trust=trust, within=margin), margin)
