@@ -91,6 +91,26 @@ pub trait Watch {
     fn stop(&mut self) {}
 }
 
+/// Operations are counted by a probe.
+macro_rules! counted_by {
+    ($watch:ident, $probe:expr) => {
+        #[inline]
+        fn begin_operation(&mut $watch) {
+            $probe.begin_operation();
+        }
+
+        #[inline]
+        fn operation(&mut $watch, bytes: u64) {
+            $probe.operation(bytes);
+        }
+
+        #[inline]
+        fn overlapped_operation(&mut $watch, bytes: u64, began_ns: u64, ended_ns: u64) {
+            $probe.overlapped_operation(bytes, began_ns, ended_ns);
+        }
+    };
+}
+
 /// One stream alone: goes on until a stop is asked for.
 pub struct Alone<'a, P>(pub &'a mut P);
 
@@ -102,20 +122,7 @@ impl<P: Probe> Watch for Alone<'_, P> {
         Ok(())
     }
 
-    #[inline]
-    fn begin_operation(&mut self) {
-        self.0.begin_operation();
-    }
-
-    #[inline]
-    fn operation(&mut self, bytes: u64) {
-        self.0.operation(bytes);
-    }
-
-    #[inline]
-    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
-        self.0.overlapped_operation(bytes, began_ns, ended_ns);
-    }
+    counted_by!(self, self.0);
 }
 
 /// One stream alone, with the evidence for its access gathered around the timed region.
@@ -170,20 +177,7 @@ impl<P: Probe> Watch for Witnessed<'_, P> {
         self.probe.start()
     }
 
-    #[inline]
-    fn begin_operation(&mut self) {
-        self.probe.begin_operation();
-    }
-
-    #[inline]
-    fn operation(&mut self, bytes: u64) {
-        self.probe.operation(bytes);
-    }
-
-    #[inline]
-    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
-        self.probe.overlapped_operation(bytes, began_ns, ended_ns);
-    }
+    counted_by!(self, self.probe);
 
     fn stop(&mut self) {
         let reading = self.probe.0.finish();
@@ -208,20 +202,7 @@ impl<P: Probe> Watch for Member<'_, P> {
         Member::goes_on(self)
     }
 
-    #[inline]
-    fn begin_operation(&mut self) {
-        self.probe.begin_operation();
-    }
-
-    #[inline]
-    fn operation(&mut self, bytes: u64) {
-        self.probe.operation(bytes);
-    }
-
-    #[inline]
-    fn overlapped_operation(&mut self, bytes: u64, began_ns: u64, ended_ns: u64) {
-        self.probe.overlapped_operation(bytes, began_ns, ended_ns);
-    }
+    counted_by!(self, self.probe);
 
     fn stop(&mut self) {
         self.done();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kit::failure::bad_parameter;
 use kit::limits::file_name;
-use kit::params::{self, unknown_name};
+use kit::params;
 use kit::team::Finish;
 use kit::List;
 use schemars::JsonSchema;
@@ -118,12 +118,17 @@ impl Params {
     /// # Errors
     /// `BadJob`, naming the parameter.
     pub fn parse(parameters: &Map<String, Value>) -> Result<(Self, Vec<Phase>), Failure> {
-        check_names(parameters)?;
-        let of_children = names(&params::schema::<Own>());
+        let defaults = Self {
+            shared: Shared::default(),
+            own: Own::default(),
+        };
+        let names: Vec<String> = defaults.effective().keys().cloned().collect();
+        params::known(parameters, &names)?;
+        let of_children = params::effective(&defaults.own);
         let (own, shared): (Map<_, _>, Map<_, _>) = parameters
             .clone()
             .into_iter()
-            .partition(|(name, _)| of_children.contains(name));
+            .partition(|(name, _)| of_children.contains_key(name));
         let (shared, _) = Shared::parse(&shared)?;
         let mut params = Self {
             shared,
@@ -278,22 +283,6 @@ impl Params {
     }
 }
 
-fn names(schema: &Value) -> Vec<String> {
-    let properties = schema["properties"].as_object();
-    properties.map_or(Vec::new(), |names| names.keys().cloned().collect())
-}
-
-fn check_names(parameters: &Map<String, Value>) -> Result<(), Failure> {
-    let known = names(&Params::schema());
-    match parameters.keys().find(|name| !known.contains(name)) {
-        Some(unknown) => {
-            let message = unknown_name("parameter", unknown, &known);
-            Err(bad_parameter(unknown, message))
-        }
-        None => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,8 +300,9 @@ mod tests {
         assert_eq!(points.len(), 2);
         assert_eq!(points[1].children, 3);
         let effective = params.effective();
-        let known = names(&Params::schema());
-        assert!(effective.keys().all(|name| known.contains(name)));
+        let schema = Params::schema();
+        let known = schema["properties"].as_object().unwrap();
+        assert!(effective.keys().eq(known.keys()));
         assert_eq!(effective["name"], json!("iozone.DUMMY"));
         let (again, _) = Params::parse(&effective).unwrap();
         assert_eq!(again.effective(), effective);
@@ -320,11 +310,12 @@ mod tests {
 
     #[test]
     fn the_schema_has_no_parameter_without_a_meaning_here() {
-        let known = names(&Params::schema());
-        assert!(NOT_HERE.iter().all(|name| !known.contains(&(*name).into())));
+        let schema = Params::schema();
+        let known = schema["properties"].as_object().unwrap();
+        assert!(NOT_HERE.iter().all(|name| !known.contains_key(*name)));
         assert!(["children", "phases", "record", "verify"]
             .iter()
-            .all(|name| known.contains(&(*name).into())));
+            .all(|name| known.contains_key(*name)));
     }
 
     #[test]
