@@ -32,7 +32,8 @@ def test_every_name_that_a_parameter_may_take_is_on_the_page(card: Card) -> None
 def test_the_default_is_among_the_names(card: Card) -> None:
     named = {name: [one for one, _ in choices(card, schema)] for name, schema in defaults(card)}
     choice = "backend" if card.target == "directory" else "timing"
-    assert named[choice], "each workload has choices"
+    if card.name != "program":
+        assert named[choice], "each workload that moves bytes has choices"
     for name, schema in defaults(card):
         if isinstance(schema["default"], str) and named[name]:
             assert schema["default"] in named[name]

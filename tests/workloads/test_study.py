@@ -1,5 +1,8 @@
 """A study that uses profiles: what is asked, what is trusted, what is run."""
 
+import os
+import pwd
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
+from tiltyard.run.scratch_dir import scratch_dir
 from tiltyard.run.trust import Bringing
 from tiltyard.study.compare import compare_study
 from tiltyard.workloads.catalogue import catalogue_of
@@ -122,3 +126,31 @@ def test_what_stands_after_a_colon_is_what_the_profile_asks_for(tmp_path: Path) 
     assert f'use = "fio"\njob = "{tmp_path}/my.fio"' in text
     with pytest.raises(UsageError, match="zstd takes nothing after a colon: -w zstd"):
         compare_study(["ext4", "xfs"], ["zstd:9"], catalogue, ["ext4", "xfs"])
+
+
+def test_a_duration_is_scaled_however_it_is_typed(tmp_path: Path) -> None:
+    folder = study(tmp_path, "openssl", 'seconds = "1 min"')
+    (workload,) = planned(folder, Engine.find(), Fraction("1/10")).workloads
+    assert workload.program is not None
+    assert "6" in workload.program["command"]  # type: ignore[operator]
+
+
+def test_only_the_user_of_its_programs_gets_through_the_scratch_folder(tmp_path: Path) -> None:
+    plan = planned(study(tmp_path, "zstd"), Engine.find())
+    (workload,) = plan.workloads
+    folder = StudyFolder(tmp_path / "spool")
+
+    def mode(*users: str) -> tuple[int, int]:
+        programs = [{"command": ["true"], "user": user} for user in users]
+        workloads = tuple(workload.model_copy(update={"program": one}) for one in programs)
+        with scratch_dir(folder, plan.model_copy(update={"workloads": workloads})):
+            found = folder.work.stat()
+        return found.st_mode & 0o777, found.st_gid
+
+    assert mode() == (0o700, os.getegid())
+    assert mode(pwd.getpwuid(os.geteuid()).pw_name) == (0o700, os.getegid())
+    if os.geteuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        assert mode("nobody", "nobody") == (0o710, nobody.pw_gid)
+    with pytest.raises(UsageError, match="run as one user, and these as daemon, nobody"):
+        mode("nobody", "daemon")

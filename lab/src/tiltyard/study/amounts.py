@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
-from tiltyard.units import format_size, parse_size, typed_size
+from tiltyard.units import format_size, parse_duration, parse_size, typed_size
 
 Schema = Mapping[str, Any]
 
@@ -87,6 +87,8 @@ def _smaller(value: JsonValue, schema: Schema, fraction: Fraction) -> JsonValue:
     if schema["amount"] == "bytes":
         size = _bytes(value)
         return min(size, max(_size(size, fraction), int(least)))
+    if schema["amount"] == "seconds" and isinstance(value, str):
+        value = parse_duration(value)
     if not isinstance(value, int | float):
         return value  # what is not an amount here will be told by the engine
     if schema["amount"] == "count":
@@ -115,4 +117,4 @@ def _told(value: JsonValue, amount: str) -> str:
         return format_size(_bytes(value))
     if amount == "count":
         return f"{value:,}"
-    return f"{value:g} s"
+    return value if isinstance(value, str) else f"{value:g} s"

@@ -1,4 +1,8 @@
-"""What a job of fio claims of the page cache, against what the kernel counted of its processes."""
+"""What a job of fio claims of the page cache, against what the kernel counted of its processes.
+
+The kernel's count has fio's own program in it, where that was not in memory: some MB, which hide
+what a job of a few MB did.
+"""
 
 from collections.abc import Mapping
 from typing import Final
