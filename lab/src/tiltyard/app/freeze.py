@@ -104,8 +104,10 @@ def frozen(
     """
     folder = folder or StudyFolder(source.parent)
     if folder.written_in is None and folder.plan.exists():
-        known = folder.study_root / read_plan(folder).paths_from
-        folder = replace(folder, written_in=known)
+        # A plan of a study that was changed since is none, and tells nothing.
+        with contextlib.suppress(UsageError):
+            known = folder.study_root / read_plan(folder).paths_from
+            folder = replace(folder, written_in=known)
     catalogue = catalogue_of(engine, folder)
     study = scaled(load_study(source, catalogue, KINDS), scale or Fraction(1), catalogue, KINDS)
     require_installed(study.workloads, catalogue)
