@@ -148,8 +148,8 @@ impl Capture {
 /// A file that a program wrote.
 ///
 /// # Errors
-/// It is no regular file, or cannot be read.
-pub fn of_file(path: &Path, keep_bytes: u64) -> io::Result<Output> {
+/// It is no regular file, is larger than `flood_bytes`, or cannot be read.
+pub fn of_file(path: &Path, keep_bytes: u64, flood_bytes: u64) -> io::Result<Output> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     if !file.metadata()?.is_file() {
@@ -157,7 +157,12 @@ pub fn of_file(path: &Path, keep_bytes: u64) -> io::Result<Output> {
     }
     let mut capture = Capture::new(keep_bytes);
     let mut chunk = chunk();
-    while capture.take(&file, &mut chunk)? == Taken::Some {}
+    while capture.take(&file, &mut chunk)? == Taken::Some {
+        if capture.bytes() > flood_bytes {
+            let text = format!("it is larger than {flood_bytes} B. Fix: raise \"flood\"");
+            return Err(io::Error::other(text));
+        }
+    }
     Ok(capture.finish())
 }
 

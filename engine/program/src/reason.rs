@@ -12,6 +12,9 @@ use crate::reap::Ended;
 use crate::signals;
 use crate::spawn::{NotStarted, Step};
 
+/// Processes that a message names.
+const NAMED: usize = 5;
+
 /// A command as a message shows it.
 pub fn shown(words: &[String]) -> String {
     let quote = |word: &String| {
@@ -156,7 +159,7 @@ pub fn wrong(
         broken(format!(
             "{what}: left running: {}; ended. Fix: let it wait for what it starts, or name that \
              under \"servers\"",
-            done.left.join(", ")
+            some_of(&done.left)
         ))
     })
 }
@@ -174,4 +177,15 @@ pub fn killed_for_memory_since(before: u64, done: &Executed) -> u64 {
         Ended::Exit(0) => 0,
         _ => killed_for_memory().saturating_sub(before),
     }
+}
+
+/// The first few names, and how many more there are.
+fn some_of(names: &[String]) -> String {
+    let (first, more) = names.split_at(names.len().min(NAMED));
+    let rest = format!(" and {} more", more.len());
+    format!(
+        "{}{}",
+        first.join(", "),
+        if more.is_empty() { "" } else { &rest }
+    )
 }

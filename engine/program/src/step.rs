@@ -55,7 +55,7 @@ impl Course<'_, '_> {
             for file in &params.files {
                 let name = words::fill("files", file, &self.scene.values(execution))?;
                 let path = self.scene.place.join(name);
-                match output::of_file(&path, params.keep.bytes()) {
+                match output::of_file(&path, params.keep.bytes(), flood_bytes) {
                     Ok(found) => files.push((file.clone(), found)),
                     Err(error) => missing = Some((path, error)),
                 }
