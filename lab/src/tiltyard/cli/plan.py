@@ -52,8 +52,7 @@ def plan(
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
     folder, engine = StudyFolder.of(study), Engine.find()
-    within_share = _fraction(within)
-    budget_s = _seconds(budget)
+    within_share, budget_s = _fraction(within), _seconds(budget)
     fraction = None if scale is None else parse_scale(scale)
     if pilot:
         with LiveDisplay(decides=False) as display:
