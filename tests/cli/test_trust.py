@@ -5,6 +5,7 @@ import socket
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -183,14 +184,18 @@ def test_harmless_options_of_ssh_are_no_question(folder: StudyFolder) -> None:
 def test_what_is_typed_is_trusted_and_a_plan_that_was_there_is_not(
     folder: StudyFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def begun(made: StudyFolder, *, scale: Fraction | None) -> int:
-        planned(made, Engine.find(), scale)
-        return 0
+    class BegunError(Exception):
+        """It was trusted, and would run now."""
 
-    monkeypatch.setattr(sys.modules["tiltyard.cli.run"], "carry_out", begun)
+    def begun(made: StudyFolder, *, scale: Fraction | None) -> NoReturn:
+        planned(made, Engine.find(), scale)
+        raise BegunError
+
+    monkeypatch.setattr(sys.modules["tiltyard.cli.run"], "carried_out", begun)
     made = StudyFolder(folder.root / "made")
     typed = ("qdisc=pfifo limit 9", "qdisc=netem delay 1ms distribution ./mine")
-    assert compare(*typed, folder=made.root) == 0
+    with pytest.raises(BegunError):
+        compare(*typed, folder=made.root)
     made.plan.write_text(made.plan.read_text().replace("./mine", "./evil"))
     with pytest.raises(RefusedError, match=r"qdisc: .*\./evil"):
         compare(*typed, folder=made.root)
