@@ -61,14 +61,14 @@ def _check(context: Context, block: Block) -> None:
     records = [read_trial(context.folder, plan, event) for event in finished]
     reasons = check_block(history, plan, block.number, records)
     context.journal.append(BlockChecked(block=block.number, reasons=reasons))
-    if reasons:
-        context.observer.note(_told(context, block, told_briefly(reasons)))
+    if reasons and (told := _told(context, block, told_briefly(reasons))):
+        context.observer.note(told)
 
 
 def _told(context: Context, block: Block, why: str) -> str:
-    """What a person reads of a disturbed block."""
-    replaced = block.number in context.course.replaced
-    fate = (
-        "it is kept, and another one counts in its place" if replaced else "it counts all the same"
-    )
-    return f"block {block.number} is disturbed: {why}; {fate}"
+    """What a person reads of a disturbed block; of those that count all the same, of the first."""
+    head = f"block {block.number} is disturbed: {why}"
+    if block.number in context.course.replaced:
+        return f"{head}; it is kept, and another one counts in its place"
+    kept = len(context.history.spoiled) - len(context.course.replaced)
+    return f"{head}; it counts all the same, as further ones will" if kept <= 1 else ""

@@ -10,6 +10,7 @@ from tiltyard.analysis.statements.numbers import percent_text
 from tiltyard.plan.model import Design, Plan
 from tiltyard.run.record import RunRecord
 from tiltyard.study.model import Clock
+from tiltyard.study.program import PROGRAM
 from tiltyard.units import format_size
 from tiltyard.wire import Access
 
@@ -185,14 +186,17 @@ def _asked(plan: Plan, run: RunRecord) -> Iterator[str]:
 def _conditions(run: RunRecord, lines: tuple[TrialLine, ...], clock: Clock) -> Iterator[str]:
     hellos = [trial.hello for trial in run.trials if trial.hello]
     ends = [trial.end for trial in run.trials if trial.end and trial.outcome == "done"]
+    programs = [hello for hello in hellos if hello.workload == PROGRAM]
+    threads = [hello for hello in hellos if hello.workload != PROGRAM]
     for cpus, verb in (
-        ({tuple(hello.conditions.cpus) for hello in hellos}, "Measuring threads were pinned to"),
+        ({tuple(hello.conditions.cpus) for hello in threads}, "Measuring threads were pinned to"),
+        ({tuple(hello.conditions.cpus) for hello in programs}, "Programs had the use of"),
         ({tuple(hello.conditions.awake) for hello in hellos}, "Idle spinners kept awake"),
     ):
         pinned = sorted(cpus - {()})
         if pinned:
             yield f"{verb} CPU {' or '.join(', '.join(map(str, group)) for group in pinned)}."
-    if hellos and not any(hello.conditions.cpus for hello in hellos):
+    if threads and not any(hello.conditions.cpus for hello in threads):
         yield "Measuring threads were not pinned."
     declared = sorted({end.access.declared for end in ends if end.access})
     if declared:
