@@ -148,6 +148,7 @@ def test_every_command_like_setting_of_a_kind_is_known_here() -> None:
         "loopback": {"address", "sysctl", "congestion_control"},
         "hosts": {"far", "address", "ssh_options", "data_ports"},
         "remote": {"host", "ssh_options", "directory"},
+        "host": set(),
     }
     common = {"tuning", "scheduler", "filesystem"}
     for own in KINDS:

@@ -24,7 +24,8 @@ Make = Callable[..., System]
 SERIES = ("6.1", "6.12")
 WITHOUT = {"mkfs.bcachefs": "Debian 12 and 13 have no package of bcachefs-tools; build it"}
 RANDOM = {"file": "256k", "operations": 500}
-TICK = 3_000
+ERRS_BY = 7_500
+"""Instructions of the kernel that may fall into one trial and not into another: see the guide."""
 """More instructions than a tick of the timer has on these kernels; other work has 7,000 or more."""
 
 
@@ -122,7 +123,7 @@ def test_a_settled_path_length_is_that_of_an_operation_however_many_there_are(
         system.take_down()
     few = (counts[1_000] - counts[500]) / 500
     many = (counts[10_000] - counts[5_000]) / 5_000
-    assert abs(few - many) < TICK / 500, counts
+    assert abs(few - many) < ERRS_BY / 500, counts
 
 
 @pytest.mark.parametrize(

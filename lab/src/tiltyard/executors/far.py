@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.local import LINE_BYTES
+from tiltyard.executors.local import MESSAGE_BYTES
 from tiltyard.executors.words import MESSAGE, Words
 from tiltyard.units import format_size
 from tiltyard.wire import PROTOCOL, Listening, ListeningLine
@@ -116,8 +116,8 @@ class FarEngine:
                 if not (chunk := os.read(stdout, _CHUNK)):
                     return line
                 line += chunk
-                if len(line) > LINE_BYTES:
-                    most = format_size(LINE_BYTES)
+                if len(line) > MESSAGE_BYTES:
+                    most = format_size(MESSAGE_BYTES)
                     raise TiltyardError(f"the far end does not listen: it says more than {most}")
         return line
 

@@ -12,6 +12,8 @@ from typing import BinaryIO, Final
 from tiltyard.executors.words import Words
 from tiltyard.units import format_size
 
+MESSAGE_BYTES: Final = 2**20
+"""The longest line of an engine or a guest about itself, which is read as it comes."""
 LINE_BYTES: Final = 16 * 2**20
 """Longest line: what a program printed, of which at most 4 MiB are kept, escaped."""
 STREAM_BYTES: Final = 256 * 2**20

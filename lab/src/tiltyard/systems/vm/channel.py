@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from tiltyard.errors import TiltyardError
-from tiltyard.executors.local import LINE_BYTES
+from tiltyard.executors.local import MESSAGE_BYTES
 from tiltyard.units import format_size
 
 VERSION: Final = 1
@@ -159,8 +159,8 @@ class Channel:
             for line in lines:
                 if (words := _words(line)) and (found := wanted(words)) is not None:
                     return found
-            if len(heard) > LINE_BYTES:
-                raise Lost(f"says a line of more than {format_size(LINE_BYTES)}")
+            if len(heard) > MESSAGE_BYTES:
+                raise Lost(f"says a line of more than {format_size(MESSAGE_BYTES)}")
         raise Lost(f"says nothing for {limit_s:g} s")
 
 
