@@ -72,6 +72,8 @@ class FarEngine:
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
+        # Whoever still writes there ends by that.
+        self._process.stdout.close()
         for end in (self._process.terminate, self._process.kill):
             try:
                 self._process.wait(_ENDS_S)
@@ -79,7 +81,6 @@ class FarEngine:
             except subprocess.TimeoutExpired:
                 end()
         self._process.wait()
-        self._process.stdout.close()
 
     def _say(self, words: bytes) -> None:
         """Write to its input; one that has ended already is found out by its silence."""
