@@ -15,7 +15,7 @@ help: ## this list
 demo: setup ## compare ext4, XFS and btrfs on this machine (without root: directories)
 	@scripts/demo $(VENV)
 
-test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 20 minutes)
+test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 24 minutes)
 	cargo test --workspace --locked --quiet
 	$(PYTHON) -m pytest -n 2 --dist loadscope
 

@@ -10,7 +10,7 @@ use wire::{AccessVerdict, Failure};
 /// Share of a file that must be resident before a read from the cache.
 const RESIDENT_MIN: f64 = 0.99;
 /// A kernel that reclaims memory all the time may take pages again before they are looked at.
-const FETCHES_MAX: u32 = 3;
+const FETCHES_MAX: u32 = 10;
 /// Share of the bytes read that may yet come from the device.
 const MISS_MAX: f64 = 0.05;
 /// So much may be read from a device that others use too, beside the share above.
