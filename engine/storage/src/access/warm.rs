@@ -7,8 +7,8 @@ use kit::failure::io_failure;
 use kit::{cache, settling};
 use wire::{AccessVerdict, Failure};
 
-/// Share of a file that must be resident before a read from the cache.
-const RESIDENT_MIN: f64 = 0.99;
+/// Share of a file that must be resident before a read from the cache: what lacks may be missed.
+const RESIDENT_MIN: f64 = 1.0 - MISS_MAX;
 /// A kernel that reclaims memory all the time may take pages again before they are looked at.
 const FETCHES_MAX: u32 = 10;
 /// Share of the bytes read that may yet come from the device.
