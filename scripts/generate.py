@@ -9,13 +9,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import audit_reference
 import importers_reference
 import statistics_reference
 from pydantic import BaseModel
-from wire_types import wire_types
+from wire_types import MODULES, wire_types
 
 from tiltyard.analysis.schema import findings_schema
 from tiltyard.analysis.statements import registry
@@ -61,6 +62,11 @@ def wire_schema() -> str:
         [str(Engine.find().path), "schema"], check=True, capture_output=True, text=True
     )
     return done.stdout
+
+
+def wire_module(module: str) -> str:
+    """The lab's types of the wire."""
+    return wire_types(json.loads(wire_schema()))[module]
 
 
 def study_file_schema() -> str:
@@ -207,7 +213,10 @@ def documents() -> dict[Path, Callable[[], str]]:
     """Every generated file and how it is made."""
     made: dict[Path, Callable[[], str]] = {
         ROOT / "schema/wire.schema.json": wire_schema,
-        ROOT / "lab/src/tiltyard/wire/types.py": lambda: wire_types(json.loads(wire_schema())),
+        **{
+            ROOT / f"lab/src/tiltyard/wire/{module}.py": partial(wire_module, module)
+            for module in MODULES
+        },
         ROOT / "schema/study.schema.json": study_file_schema,
         ROOT / "schema/findings.schema.json": findings_file_schema,
         ROOT / "schema/workload.schema.json": profile_file_schema,

@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-ROOTS = ("Event", "Catalogue")
-"""What the engine sends; the types of jobs are the lab's own."""
+MODULES = {"end_types": ("End",), "types": ("Event", "Catalogue")}
+"""Module → what the engine sends, with all that it needs and no earlier module has; the types of
+jobs are the lab's own."""
 NAMES = {"Warning": "WarningNote", "Catalogue": "CatalogueMessage"}
 """Types whose name means something else in Python, or in the lab."""
 FURTHER = {"Unit": ("instr/op", "instr")}
@@ -22,32 +23,60 @@ FEW = 40
 SCALARS_ABSENT = {"str": "", "int": 0, "float": 0.0, "bool": False}
 HEAD = '''"""Generated from `schema/wire.schema.json` by `make docs`; do not edit."""
 
-from dataclasses import field
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.dataclasses import dataclass
-
-{literals}
+{imports}
+{literals}'''
+BASE = '''
 
 class Message(BaseModel):
     """Base of everything that the engine sends; fields that it does not know pass through."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 '''
+IMPORTS = {
+    "dataclasses": ("field",),
+    "typing": ("Annotated", "Any", "Literal"),
+    "pydantic": ("BaseModel", "ConfigDict", "Field"),
+    "pydantic.dataclasses": ("dataclass",),
+}
+"""Whatever of these a module uses."""
 
 Schema = dict[str, Any]
 
 
-def wire_types(schema: Schema) -> str:
-    """The module, as ``ruff format`` would have it."""
+def wire_types(schema: Schema) -> dict[str, str]:
+    """Module → its text, as ``ruff format`` would have it."""
     definitions: dict[str, Schema] = schema["$defs"]
     done: dict[str, str] = {}
-    for root in ROOTS:
-        _define(root, definitions, done)
-    literals = [text for text in done.values() if " = Literal[" in text.partition("\n")[0]]
-    models = [text for text in done.values() if text not in literals]
-    return HEAD.format(literals="\n".join(literals)) + "".join(models)
+    modules: dict[str, str] = {}
+    known: dict[str, tuple[str, ...]] = {}
+    for module, roots in MODULES.items():
+        earlier = set(done)
+        for root in roots:
+            _define(root, definitions, done)
+        texts = [text for name, text in done.items() if name not in earlier]
+        literals = [text for text in texts if " = Literal[" in text.partition("\n")[0]]
+        body = "".join(text for text in texts if text not in literals)
+        body = body if known else BASE + body
+        imports = _imports({**IMPORTS, **known}, "".join((*literals, body)))
+        modules[module] = HEAD.format(imports=imports, literals="\n".join(literals)) + body
+        known[f"tiltyard.wire.{module}"] = ("Message", *(NAMES.get(name, name) for name in done))
+    return modules
+
+
+def _imports(offered: dict[str, tuple[str, ...]], text: str) -> str:
+    """Lines that import what a text uses, ours last."""
+    words = set(re.findall(r"\w+", re.sub(r'"""(?s:.)*?"""', "", text)))
+    lines, ours = "", ""
+    for module, names in offered.items():
+        if used := sorted(words.intersection(names)):
+            line = f"from {module} import {', '.join(used)}\n"
+            if module.startswith("tiltyard"):
+                listed = "".join(f"    {name},\n" for name in used)
+                ours = f"\nfrom {module} import (\n{listed})\n"
+            else:
+                gap = "\n" if module == "pydantic" and lines else ""
+                lines += gap + line
+    return lines + ours
 
 
 def _define(name: str, definitions: dict[str, Schema], done: dict[str, str]) -> None:

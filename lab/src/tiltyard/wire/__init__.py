@@ -8,8 +8,10 @@ from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
+from tiltyard.wire.end_types import *  # noqa: F403
+from tiltyard.wire.end_types import Message
 from tiltyard.wire.types import *  # noqa: F403
-from tiltyard.wire.types import Card, CatalogueMessage, Event, Message
+from tiltyard.wire.types import Card, CatalogueMessage, Event
 
 PROTOCOL: Final = 1
 
