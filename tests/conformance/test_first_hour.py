@@ -64,6 +64,7 @@ class Debian:
         """Execute a shell command in /work; mounts are gone with it."""
         root = shlex.quote(str(self.root))
         mounts = (
+            f"mount --bind {root} {root}",
             f"mount --rbind /dev {root}/dev",
             f"mount --rbind /sys {root}/sys",
             f"mount -t proc proc {root}/proc",
