@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -81,6 +81,20 @@ Target = Path | FarEnd
 """What a trial works on: a directory, or a far end."""
 
 
+Part = Literal["study_setup", "turn_setup", "trial", "turn_cleanup", "study_cleanup"]
+"""What is executed of a program's commands."""
+
+
+class Stage(BaseModel):
+    """A part of a program's work, in a directory that several parts share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    part: Part
+    room: str
+    """Name of that directory, in the target."""
+
+
 class Job(BaseModel):
     """One trial, as the wire wants it."""
 
@@ -91,6 +105,8 @@ class Job(BaseModel):
     target: Target
     variables: dict[str, str] = Field({}, exclude=True)
     """Values of the system under test that stand in commands as ``{name}``."""
+    stage: Stage | None = Field(None, exclude=True)
+    """Which part of a program's work it is, where some is done once for several trials."""
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
@@ -101,6 +117,8 @@ class Job(BaseModel):
             target = {"far": self.target.model_dump(exclude_none=True)}
         if self.variables:
             target["variables"] = self.variables
+        if self.stage:
+            target["stage"] = self.stage.model_dump()
         return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
 
 
