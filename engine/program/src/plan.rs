@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::{node, Trial};
 use serde_json::{Map, Value};
-use wire::{ConditionsWanted, Failure, Timing};
+use wire::{ConditionsWanted, Failure, FarPlace, Target, Timing};
 
 use crate::account::Account;
 use crate::params::Params;
@@ -32,6 +32,13 @@ pub struct Planned {
     pub environment: BTreeMap<String, String>,
     pub cpus: libc::cpu_set_t,
     pub account: Option<Account>,
+    pub far: Option<Far>,
+}
+
+/// The far end of the system.
+pub struct Far {
+    pub place: FarPlace,
+    pub cpus: libc::cpu_set_t,
 }
 
 /// Reads the parameters and looks whether everything is there.
@@ -41,20 +48,39 @@ pub struct Planned {
 pub fn plan(
     parameters: &Map<String, Value>,
     directory: &Path,
-    variables: &Values,
+    target: &Target,
     conditions: &ConditionsWanted,
 ) -> Result<Box<dyn Trial>, Failure> {
     let params: Params = kit::params::read(parameters)?;
     params.check()?;
+    let variables = &target.variables;
     if let Some(name) = OWN_NAMES.iter().find(|name| variables.contains_key(**name)) {
         let parameter = format!("target.variables.{name}");
         let message = format!("job: {parameter}: {{{name}}} is the engine's own; use another name");
         return Err(bad_parameter(&parameter, message));
     }
     let account = params.user.as_deref().map(Account::named).transpose()?;
+    let of_conditions: &[u32] = match conditions.unpinned {
+        true => &[],
+        false => &conditions.cpus,
+    };
+    let far = target
+        .far_place
+        .as_ref()
+        .map(|place| -> Result<_, Failure> {
+            let (place, cpus) = (
+                place.clone(),
+                allowed("target.far_place.cpus", &place.cpus)?,
+            );
+            Ok(Far { place, cpus })
+        });
     let planned = Planned {
         environment: base_environment(&params, account.as_ref()),
-        cpus: cpus(&params, conditions)?,
+        cpus: match params.cpus.is_empty() {
+            true => allowed("cpus", of_conditions)?,
+            false => allowed("cpus", &params.cpus)?,
+        },
+        far: far.transpose()?,
         directory: directory.to_owned(),
         variables: variables.clone(),
         account,
@@ -210,18 +236,14 @@ fn base_environment(params: &Params, account: Option<&Account>) -> BTreeMap<Stri
     environment
 }
 
-/// The CPUs that commands may use: those of the parameter, of the conditions, or all.
-fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_t, Failure> {
+/// The CPUs that `parameter` names, or all that may be used.
+fn allowed(parameter: &str, wanted: &[u32]) -> Result<libc::cpu_set_t, Failure> {
     // SAFETY: an all-zero set is valid; the kernel fills it for this thread.
     let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::cpu_set_t>();
     // SAFETY: as above.
     unsafe { libc::sched_getaffinity(0, size, &raw mut allowed) };
-    let wanted = match params.cpus.is_empty() {
-        true => &conditions.cpus,
-        false => &params.cpus,
-    };
-    if wanted.is_empty() || (conditions.unpinned && params.cpus.is_empty()) {
+    if wanted.is_empty() {
         return Ok(allowed);
     }
     // SAFETY: an all-zero set is valid.
@@ -232,8 +254,8 @@ fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_
             // SAFETY: the number is within the set.
             && unsafe { libc::CPU_ISSET(number, &allowed) };
         if !is_allowed {
-            let message = format!("parameter \"cpus\": CPU {cpu} may not be used here");
-            return Err(bad_parameter("cpus", message));
+            let message = format!("parameter \"{parameter}\": CPU {cpu} may not be used here");
+            return Err(bad_parameter(parameter, message));
         }
         // SAFETY: the number is within the set.
         unsafe { libc::CPU_SET(number, &mut chosen) };

@@ -26,7 +26,7 @@ from tiltyard.folder import (
 from tiltyard.host.place import SSH_FAILED
 from tiltyard.host.telemetry import Telemetry, watch
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
-from tiltyard.plan.program import job_parameters, job_variables
+from tiltyard.plan.program import job_parameters, job_variables, told_variables
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished, TrialStarted, now
@@ -186,11 +186,13 @@ def _job(context: Context, key: TrialKey, up: Up, conditions: ConditionsWanted) 
             conditions=conditions,
         )
     system, root = context.plan.system(key.system), context.programs_from
+    told = told_variables(workload.program, up.far_place)
     return Job(
         workload=PROGRAM,
         parameters=job_parameters(parameters, system, root),
-        target=up.target,
-        variables={**job_variables(system, root), **up.variables},
+        target=up.target if isinstance(up.target, Path) else context.folder.work.resolve(),
+        variables={**told, **job_variables(system, root), **up.variables},
+        far_place=up.far_place,
         conditions=conditions,
     )
 

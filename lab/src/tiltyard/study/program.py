@@ -99,6 +99,9 @@ SERVICE: Final = "service"
 OF_SERVICE: Final = ("service_dir", "port", "socket", "secret")
 """What such a system tells its programs, new in each turn."""
 
+SERVER: Final = "server"
+"""What any system tells its programs: the address of its server end."""
+
 Variable = str | tuple[str, ...]
 """A value of a system that stands in commands: text, or the words of a list."""
 
