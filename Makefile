@@ -72,6 +72,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools redis-server:redis-server redis-tools:redis-benchmark dbench:dbench bonnie++:bonnie++
 	@scripts/install-tools openssl:openssl zstd:zstd xz-utils:xz git:git rsync:rsync iperf3:iperf3 sockperf:sockperf
 	@scripts/install-tools nginx-light:nginx lighttpd:lighttpd apache2-utils:ab make:make gcc:gcc
+	@scripts/install-tools flex:flex bison:bison bc:bc
 	@ls /usr/src/uClibc-ng-*.tar.xz >/dev/null 2>&1 || scripts/install-tools uclibc-source:
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
 	@scripts/install-tools openssh-server:sshd openssh-client:ssh

@@ -201,6 +201,9 @@ pub enum Layout {
 pub struct Server {
     /// The program and its arguments. It stays in the foreground.
     pub command: Vec<String>,
+    /// Which end of the system it runs at; a system that has one has it there.
+    #[serde(default, skip_serializing_if = "At::is_near")]
+    pub at: At,
     /// How to see that it is ready; without, it is when it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Ready>,
@@ -211,6 +214,23 @@ pub struct Server {
     /// Signal that asks it to end.
     #[serde(default = "server_stop")]
     pub stop: String,
+}
+
+/// An end of the system.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum At {
+    /// Where the program runs.
+    #[default]
+    Near,
+    /// The far end of a system of two ends.
+    Far,
+}
+
+impl At {
+    fn is_near(&self) -> bool {
+        *self == Self::Near
+    }
 }
 
 fn server_timeout() -> f64 {
@@ -227,7 +247,8 @@ fn server_stop() -> String {
 pub enum Ready {
     /// This command ends with exit code 0; it is repeated until then.
     Command(Vec<String>),
-    /// This TCP port of 127.0.0.1 accepts a connection: "5432" or "{port}".
+    /// This TCP port accepts a connection, on 127.0.0.1 or at the address of the far end where
+    /// the server is: "5432" or "{port}".
     Port(String),
     /// This path exists, relative to the working directory.
     Path(String),

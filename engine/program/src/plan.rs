@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::{node, Trial};
 use serde_json::{Map, Value};
-use wire::{ConditionsWanted, Failure, Stage, Target, Timing};
+use wire::{ConditionsWanted, Failure, FarPlace, Stage, Target, Timing};
 
 use crate::account::Account;
 use crate::params::Params;
@@ -33,6 +33,13 @@ pub struct Planned {
     pub cpus: libc::cpu_set_t,
     pub account: Option<Account>,
     pub stage: Option<Stage>,
+    pub far: Option<Far>,
+}
+
+/// The far end of the system.
+pub struct Far {
+    pub place: FarPlace,
+    pub cpus: libc::cpu_set_t,
 }
 
 /// Reads the parameters and looks whether everything is there.
@@ -45,9 +52,9 @@ pub fn plan(
     target: &Target,
     conditions: &ConditionsWanted,
 ) -> Result<Box<dyn Trial>, Failure> {
-    let variables = &target.variables;
     let params: Params = kit::params::read(parameters)?;
     params.check()?;
+    let variables = &target.variables;
     if let Some(name) = OWN_NAMES.iter().find(|name| variables.contains_key(**name)) {
         let parameter = format!("target.variables.{name}");
         let message = format!("job: {parameter}: {{{name}}} is the engine's own; use another name");
@@ -60,9 +67,27 @@ pub fn plan(
         }
     }
     let account = params.user.as_deref().map(Account::named).transpose()?;
+    let of_conditions: &[u32] = match conditions.unpinned {
+        true => &[],
+        false => &conditions.cpus,
+    };
+    let far = target
+        .far_place
+        .as_ref()
+        .map(|place| -> Result<_, Failure> {
+            let (place, cpus) = (
+                place.clone(),
+                allowed("target.far_place.cpus", &place.cpus)?,
+            );
+            Ok(Far { place, cpus })
+        });
     let planned = Planned {
         environment: base_environment(&params, account.as_ref()),
-        cpus: cpus(&params, conditions)?,
+        cpus: match params.cpus.is_empty() {
+            true => allowed("cpus", of_conditions)?,
+            false => allowed("cpus", &params.cpus)?,
+        },
+        far: far.transpose()?,
         directory: directory.to_owned(),
         variables: variables.clone(),
         account,
@@ -223,18 +248,14 @@ fn base_environment(params: &Params, account: Option<&Account>) -> BTreeMap<Stri
     environment
 }
 
-/// The CPUs that commands may use: those of the parameter, of the conditions, or all.
-fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_t, Failure> {
+/// The CPUs that `parameter` names, or all that may be used.
+fn allowed(parameter: &str, wanted: &[u32]) -> Result<libc::cpu_set_t, Failure> {
     // SAFETY: an all-zero set is valid; the kernel fills it for this thread.
     let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::cpu_set_t>();
     // SAFETY: as above.
     unsafe { libc::sched_getaffinity(0, size, &raw mut allowed) };
-    let wanted = match params.cpus.is_empty() {
-        true => &conditions.cpus,
-        false => &params.cpus,
-    };
-    if wanted.is_empty() || (conditions.unpinned && params.cpus.is_empty()) {
+    if wanted.is_empty() {
         return Ok(allowed);
     }
     // SAFETY: an all-zero set is valid.
@@ -245,8 +266,8 @@ fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_
             // SAFETY: the number is within the set.
             && unsafe { libc::CPU_ISSET(number, &allowed) };
         if !is_allowed {
-            let message = format!("parameter \"cpus\": CPU {cpu} may not be used here");
-            return Err(bad_parameter("cpus", message));
+            let message = format!("parameter \"{parameter}\": CPU {cpu} may not be used here");
+            return Err(bad_parameter(parameter, message));
         }
         // SAFETY: the number is within the set.
         unsafe { libc::CPU_SET(number, &mut chosen) };

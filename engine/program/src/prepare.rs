@@ -164,6 +164,7 @@ impl Prepared {
             arguments: &self.arguments,
             environment: &self.environment,
             directory: &self.directory,
+            network: None,
             stdin: self.stdin.as_fd(),
             cpus: &planned.cpus,
             numa: planned.params.numa,

@@ -23,6 +23,8 @@ pub struct Recipe<'a> {
     pub arguments: &'a Strings,
     pub environment: &'a Strings,
     pub directory: &'a CStr,
+    /// The network namespace, where it is not ours.
+    pub network: Option<BorrowedFd<'a>>,
     pub stdin: BorrowedFd<'a>,
     pub cpus: &'a libc::cpu_set_t,
     pub numa: Option<u32>,
@@ -79,16 +81,18 @@ pub enum Step {
     Join,
     Streams,
     Place,
+    Network,
     Account,
     Directory,
     Execute,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step::Clone,
     Step::Join,
     Step::Streams,
     Step::Place,
+    Step::Network,
     Step::Account,
     Step::Directory,
     Step::Execute,
@@ -289,6 +293,10 @@ unsafe fn prepare(recipe: &Recipe, outputs: [BorrowedFd; 2], into: Into) -> Resu
     done(Step::Place, placed)?;
     if recipe.numa.is_some() {
         node::prefer(recipe.numa).map_err(|_| Step::Place)?;
+    }
+    if let Some(network) = recipe.network {
+        let entered = libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET);
+        done(Step::Network, entered)?;
     }
     if let Some(ids) = recipe.account {
         // Not by the C library, which would have all threads of the engine follow, and wait for

@@ -44,6 +44,10 @@ pub struct Target {
     /// The part of a program's work that this is, where some is done once for several trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
+    /// Where servers of programs are started that are `at` the far end of the system; without,
+    /// they are started beside the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_place: Option<FarPlace>,
 }
 
 /// A part of a program's work, in a directory that several parts share.
@@ -107,6 +111,20 @@ pub const FAR_PORT: u16 = 12_866;
 
 fn default_port() -> u16 {
     FAR_PORT
+}
+
+/// The far end of a system, as a place of this host where programs are started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FarPlace {
+    /// Its address, IPv4 or IPv6.
+    pub address: IpAddr,
+    /// File of its network namespace; that of the engine where left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<PathBuf>,
+    /// CPUs that its programs may use; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<u32>,
 }
 
 /// Conditions of measurement that decide results on a virtual or busy machine.

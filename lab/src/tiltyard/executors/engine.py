@@ -77,6 +77,18 @@ class FarEnd(BaseModel):
     """Address of the near end; the kernel chooses if it is left out."""
 
 
+class FarPlace(BaseModel):
+    """The far end of a system, as a place of this host where servers of programs are started."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str
+    network: Path | None = None
+    """File of its network namespace; ``None``: that of the program."""
+    cpus: tuple[int, ...] = ()
+    """Empty: all."""
+
+
 Target = Path | FarEnd
 """What a trial works on: a directory, or a far end."""
 
@@ -107,6 +119,8 @@ class Job(BaseModel):
     """Values of the system under test that stand in commands as ``{name}``."""
     stage: Stage | None = Field(None, exclude=True)
     """Which part of a program's work it is, where some is done once for several trials."""
+    far_place: FarPlace | None = Field(None, exclude=True)
+    """Of a program on a system of two ends."""
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
@@ -119,6 +133,8 @@ class Job(BaseModel):
             target["variables"] = self.variables
         if self.stage:
             target["stage"] = self.stage.model_dump()
+        if self.far_place:
+            target["far_place"] = self.far_place.model_dump(mode="json", exclude_none=True)
         return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
 
 

@@ -65,6 +65,16 @@ class Imported:
 
 
 @dataclass(frozen=True)
+class Disproved:
+    """A claim on the page cache that the kernel's counters contradict."""
+
+    message: str
+    fix: str
+    stated: bool
+    """Whether the claim was written down; else it is what the tool does by default."""
+
+
+@dataclass(frozen=True)
 class Importer:
     """One kind of result file."""
 
@@ -91,6 +101,6 @@ class Importer:
     """Every dimension that its values may stand over."""
     timed: tuple[str, ...] = ()
     """Metrics of which percentiles over single operations may be printed."""
-    disproved: Callable[[bytes, str, int], str | None] | None = None
+    disproved: Callable[[bytes, str, int], Disproved | None] | None = None
     """Output, its name, and the bytes that its processes read from devices → what it claims of
-    the page cache and is not so, as a sentence; asked where output is read live."""
+    the page cache and is not so; asked where output is read live."""

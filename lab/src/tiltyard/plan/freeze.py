@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import comb
@@ -23,7 +23,7 @@ from tiltyard.plan.pilot import with_pilot
 from tiltyard.plan.program import job_parameters, sample_variables, split
 from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.study.load import parameter_error, read_text
-from tiltyard.study.model import Clock, Precision, Study, SystemSpec, WorkloadSpec
+from tiltyard.study.model import Clock, Precision, Study, WorkloadSpec
 from tiltyard.study.problems import StudyFileError
 from tiltyard.study.program import PROGRAM, program_of
 from tiltyard.wire import Card, Catalogue, Hello
@@ -112,7 +112,7 @@ def freeze(
         baseline=study.baseline,
         workloads=with_pilot(
             tuple(
-                _planned_program(place, spec, program, study.systems, catalogue, validate, written)
+                _planned_program(place, spec, program, study, catalogue, validate, written)
                 if (program := program_of(_card(spec, catalogue), spec.parameters)) is not None
                 else _planned(place, spec, catalogue, validate, clock, written)
                 for place, spec in enumerate(study.workloads)
@@ -213,7 +213,7 @@ def _planned_program(
     place: int,
     spec: WorkloadSpec,
     table: dict[str, JsonValue],
-    systems: Sequence[SystemSpec],
+    study: Study,
     catalogue: Catalogue,
     validate: Validate,
     written: _Written,
@@ -223,9 +223,9 @@ def _planned_program(
     own = catalogue.workload(PROGRAM)
     readings, program = split(table)
     hellos: dict[str, Hello] = {}
-    for system in systems:
+    for system in study.systems:
         parameters = job_parameters(program, system, written.root)
-        variables = sample_variables(system, written.root, program)
+        variables = sample_variables(program, system, written.root)
         job = json.dumps([parameters, variables])
         try:
             hellos[job] = hellos.get(job) or validate(PROGRAM, parameters, variables)
@@ -247,6 +247,7 @@ def _planned_program(
         hash=first.hash,
         metrics=metrics,
         grid=grid,
+        target=study.target,
         program=program,
         readings=readings if readings.read or readings.metrics else None,
     )

@@ -12,9 +12,17 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from tiltyard.executors.engine import FarPlace
 from tiltyard.study.model import SystemSpec
 from tiltyard.study.placeholders import names_in
-from tiltyard.study.program import OF_SERVICE, SERVICE, STUDY_DIR, Readings
+from tiltyard.study.program import (
+    OF_SERVICE,
+    SERVER,
+    SERVICE,
+    STUDY_DIR,
+    Readings,
+    placeholders,
+)
 
 ON_SYSTEM: Final = "system"
 """As a working directory: that of the system, which is so by default."""
@@ -22,6 +30,7 @@ AT_LEAST_S: Final = 0.1
 """Time of the executions of one trial together, where a study says nothing of their number."""
 _OF_STUDY: Final = ("study", "shell", "env", "pass", "user", "timeout", "keep", "flood")
 """Parameters that hold for commands around all trials of a study, too."""
+_HERE: Final = "127.0.0.1"
 _PATHS: Final = ("where", "stdin")
 """Parameters that are paths on this host."""
 
@@ -87,15 +96,27 @@ def job_variables(system: SystemSpec, root: Path) -> dict[str, str]:
     }
 
 
+def told_variables(table: Mapping[str, JsonValue], far: FarPlace | None = None) -> dict[str, str]:
+    """What a system tells a program that asks for it; a value of the study goes before it.
+
+    Args:
+        table: the program as the plan has it.
+        far: the far end of the system; ``None``: it is this host.
+    """
+    address = far.address if far else _HERE
+    return {SERVER: address} if SERVER in placeholders(table) else {}
+
+
 def sample_variables(
-    system: SystemSpec, root: Path, table: Mapping[str, JsonValue]
+    table: Mapping[str, JsonValue], system: SystemSpec, root: Path
 ) -> dict[str, str]:
-    """The same for a job that is only looked at: with values such as a run will tell."""
+    """All values for a job that is only looked at, with such as a service will tell."""
     told = (
         *(OF_SERVICE if system.settings.get(SERVICE) else ()),
         *((STUDY_DIR,) if table.get("study") else ()),
     )
-    return {**job_variables(system, root), **dict.fromkeys(told, "/1")}
+    given = {**told_variables(table), **job_variables(system, root)}
+    return {**given, **dict.fromkeys(told, "/1")}
 
 
 def file_of(value: str, root: Path) -> Path | None:

@@ -20,7 +20,7 @@ from tiltyard.executors.local import LocalTrial
 from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.commands import Command
 from tiltyard.plan.model import PlannedWorkload
-from tiltyard.plan.program import job_parameters, job_variables, study_table
+from tiltyard.plan.program import job_parameters, job_variables, study_table, told_variables
 from tiltyard.run.context import Context
 from tiltyard.run.settle import CALM_BYTES, settle
 from tiltyard.run.stream import Stream, read_stream
@@ -63,15 +63,17 @@ def _job_on(
 ) -> Job:
     assert workload.program is not None
     spec, root = context.plan.system(system), context.programs_from
-    told = dict(up.variables)
+    told = {**told_variables(workload.program, up.far_place), **job_variables(spec, root)}
+    told |= up.variables
     if workload.program.get("study"):
         told[STUDY_DIR] = str(_study_dir(context, workload))
     return Job(
         workload=PROGRAM,
         parameters=job_parameters(workload.program, spec, root),
-        target=up.target,
-        variables={**job_variables(spec, root), **told},
+        target=up.target if isinstance(up.target, Path) else context.folder.work.resolve(),
+        variables=told,
         stage=stage,
+        far_place=up.far_place,
         conditions=conditions,
     )
 

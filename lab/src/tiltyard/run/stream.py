@@ -25,6 +25,7 @@ from tiltyard.wire import (
     SampleEvent,
     Step,
     WarningEvent,
+    WarningNote,
     read_event,
 )
 
@@ -129,14 +130,16 @@ def _with_readings(stream: Stream, planned: PlannedWorkload) -> Stream:
     wanted = planned.readings
     if wanted is None or stream.outcome[0] != "done":
         return stream
+    notes: list[WarningNote] = []
     try:
-        printed = readings(wanted.read, wanted.metrics, stream.executions, stream.outputs)
+        printed = readings(wanted.read, wanted.metrics, stream.executions, stream.outputs, notes)
     except UsageError as error:
         return Stream(stream.events, str(error))
     named = {card.name for card in planned.metrics}
     samples = [SampleEvent(type="sample", data=sample) for sample in printed]
+    warned = [WarningEvent(type="warning", data=note) for note in notes]
     kept = (e for e in stream.events if not isinstance(e, SampleEvent) or e.data.metric in named)
-    return Stream((*kept, *samples))
+    return Stream((*kept, *samples, *warned))
 
 
 EMPTY = Stream(events=())

@@ -27,6 +27,7 @@ from tiltyard.study.program import (
     Readings,
     flaws_of_readings,
     flaws_of_study_commands,
+    is_program,
     placeholders,
     program_of,
 )
@@ -78,6 +79,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
         question=file.question,
         decide=file.decide,
         systems=systems,
+        target=kind.target if kind else "directory",
         baseline=baseline,
         workloads=workloads,
         precision=precision,
@@ -130,7 +132,7 @@ def _workloads(
             names = (card.name for card in catalogue.workloads)
             flaws.append(Flaw((*path, "use"), not_a(table.use, "workload", names)))
             continue
-        if kind is not None and card.target != kind.target:
+        if kind is not None and card.target != kind.target and not is_program(card):
             flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))
         known = [*card.parameters.get("properties", {})]
         if table.use == PROGRAM:

@@ -149,6 +149,8 @@ class Study(Frozen):
     question: str
     decide: str | None
     systems: tuple[SystemSpec, ...]
+    target: Literal["directory", "far"] = "directory"
+    """What trials on its systems work on."""
     baseline: str
     """Name of the system that tables are relative to."""
     workloads: tuple[WorkloadSpec, ...]

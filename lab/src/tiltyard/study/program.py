@@ -101,6 +101,9 @@ OF_SERVICE: Final = ("service_dir", "port", "socket", "secret")
 STUDY_DIR: Final = "study_dir"
 """What stands for the directory of ``study.setup`` in commands."""
 
+SERVER: Final = "server"
+"""What any system tells its programs: the address of its server end."""
+
 Variable = str | tuple[str, ...]
 """A value of a system that stands in commands: text, or the words of a list."""
 

@@ -164,5 +164,9 @@ KIND = Kind(
     target="far",
     open=Hosts,
     redraws=lambda _: "fresh connections",
+    programs=lambda _: (
+        "its far end is another host, where no server of a program is started. Fix: start it "
+        'there, take kind = "host", and name its address in the command'
+    ),
     brings=lambda settings, _: brought.ssh("far", settings.far, settings.ssh_options),
 )

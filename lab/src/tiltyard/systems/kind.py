@@ -15,7 +15,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from tiltyard.executors.engine import Inject, Target
+from tiltyard.executors.engine import FarPlace, Inject, Target
 from tiltyard.host.commands import Command
 from tiltyard.host.place import HERE, Place
 from tiltyard.host.steps import Recorder, Step, Steps, TakeBack
@@ -185,6 +185,8 @@ class Up:
     """Network devices of this host that its path begins with."""
     far: Place = HERE
     """The host of its far end."""
+    far_place: FarPlace | None = None
+    """Where servers of programs are started that are to run at its far end."""
 
 
 def lost_with(servers: Callable[[], tuple[int, ...]]) -> Callable[[], str]:

@@ -10,6 +10,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from tiltyard.executors.engine import FarPlace
 from tiltyard.host import sysctls
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.ends import HostSysctls
@@ -90,6 +91,7 @@ class Loopback(System):
             facts=self._facts(),
             cpus=self._settings.near_cpus,
             interfaces=("lo",),
+            far_place=FarPlace(address=self._address, cpus=self._settings.far_cpus),
         )
 
     def _facts(self) -> dict[str, str]:

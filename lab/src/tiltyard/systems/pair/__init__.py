@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import FarPlace
 from tiltyard.host import commands, sysctls
-from tiltyard.host.changes.network import MadeNamespace
+from tiltyard.host.changes.network import MadeNamespace, namespace_path
 from tiltyard.host.links import SHORT_NAMES, Link, inside
 from tiltyard.host.steps import Run, Step, Steps
 from tiltyard.systems import brought
@@ -121,6 +122,11 @@ class Pair(System):
             facts=pair_facts(self._settings, self._links, served(self.steps).engine),
             prefix=inside(self._links["near"].namespace),
             cpus=self._settings.near_cpus,
+            far_place=FarPlace(
+                address=addresses["far"],
+                network=namespace_path(self._links["far"].namespace),
+                cpus=self._settings.far_cpus,
+            ),
         )
 
     def steps_refresh(self) -> Iterator[Step]:
