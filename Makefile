@@ -13,7 +13,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: setup ## compare ext4, XFS and btrfs on this machine (without root: directories)
-	@scripts/demo $(VENV)
+	@$(VENV)/bin/tiltyard demo --folder .demo
 
 test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 24 minutes)
 	cargo test --workspace --locked --quiet
@@ -62,6 +62,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools nginx-light:nginx lighttpd:lighttpd apache2-utils:ab make:make gcc:gcc
 	@ls /usr/src/uClibc-ng-*.tar.xz >/dev/null 2>&1 || scripts/install-tools uclibc-source:
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
+	@scripts/install-tools tmux:tmux man-db:man groff:groff zsh:zsh fish:fish
 	@scripts/install-tools openssh-server:sshd openssh-client:ssh
 	@scripts/install-tools fdisk:sfdisk lvm2:pvcreate cryptsetup-bin:cryptsetup bcache-tools:make-bcache ntfs-3g:mkntfs dosfstools:mkfs.vfat
 	@scripts/install-tools f2fs-tools:mkfs.f2fs nilfs-tools:mkfs.nilfs2 jfsutils:mkfs.jfs reiserfsprogs:mkfs.reiserfs
