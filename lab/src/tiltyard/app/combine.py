@@ -1,7 +1,7 @@
 """Several studies of the same systems as one decision: purpose × system, with weights.
 
 All headline comparisons of all studies are one family: each study is analysed with the comparisons
-of the others beside its own, so that verdicts are corrected over all and confidence intervals are simultaneous.
+of the others beside its own, so that verdicts are corrected over all, with simultaneous intervals.
 The weighted geometric mean of a system's ratios then lies between those of the bounds with the same
 confidence: no further assumption is made, and none about how studies depend on each other.
 """
