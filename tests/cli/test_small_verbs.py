@@ -14,7 +14,9 @@ from tiltyard.app.clean import leftovers, remove
 from tiltyard.app.devices import devices
 from tiltyard.app.explain import explain, glossary
 from tiltyard.cli.clean import clean
-from tiltyard.errors import ExitCode, UsageError
+from tiltyard.cli.demo import demo
+from tiltyard.errors import ExitCode, InterruptedRunError, UsageError
+from tiltyard.folder import StudyFolder
 from tiltyard.study.ready import ready_studies
 from tiltyard.systems.block_device import BlockDeviceSettings
 
@@ -134,3 +136,19 @@ def test_reports_go_only_with_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     remove(leftovers([study], everything=True))
     assert not (study / "report").exists()
     assert (study / "trials/b001.jsonl").exists()
+
+
+def test_demo_is_the_ready_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[StudyFolder] = []
+
+    def stop(folder: StudyFolder, **_: object) -> None:
+        begun.append(folder)
+        raise InterruptedRunError("enough")
+
+    monkeypatch.setattr(sys.modules["tiltyard.cli.run"], "carried_out", stop)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    with pytest.raises(InterruptedRunError):
+        demo(folder=tmp_path / "demo")
+    (folder,) = begun
+    assert folder.root == tmp_path / "demo/file-systems"
+    assert tomllib.loads(folder.study.read_text())["factors"]["filesystem"]

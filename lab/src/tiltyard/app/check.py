@@ -1,8 +1,10 @@
 """What a study would do and what would go wrong, before anything runs."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Literal
 
+from tiltyard.errors import UsageError
 from tiltyard.folder import StudyFolder
 from tiltyard.host.facts import host_facts
 from tiltyard.plan.model import Plan
@@ -156,13 +158,13 @@ def rehearsed(
 def _written_bytes(plan: Plan, folder: StudyFolder) -> int | None:
     """What reaches disks in the trials of all blocks, from those of a pilot or of the run."""
     for source in (folder, folder.pilot):
-        if not (source.plan.exists() and source.journal.exists()):
-            continue
         written: dict[str, list[int]] = {}
-        for trial in read_run(source, read_plan(source)).trials:
-            if trial.end and trial.end.usage.device:
-                moved = trial.end.usage.device.written_bytes
-                written.setdefault(trial.key.workload, []).append(moved)
+        # Trials of a study that was changed since tell nothing of this one.
+        with contextlib.suppress(UsageError):
+            for trial in read_run(source, read_plan(source)).trials:
+                if trial.end and trial.end.usage.device:
+                    moved = trial.end.usage.device.written_bytes
+                    written.setdefault(trial.key.workload, []).append(moved)
         if all(workload.spec.name in written for workload in plan.workloads):
             means = {name: sum(values) / len(values) for name, values in written.items()}
             trials = (key for block in plan.blocks for key in plan.trials_of(block))
