@@ -11,7 +11,11 @@ import jsonschema
 import pytest
 
 from support.patience import PATIENCE_S
+from support.synthetic import synthetic_study
+from tiltyard.app import check
 from tiltyard.app.documents import DOCUMENTS
+from tiltyard.folder import StudyFolder
+from tiltyard.wire.end_types import Device
 
 TILTYARD = Path(sys.executable).parent / "tiltyard"
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
@@ -114,3 +118,23 @@ def test_every_verb_with_json_has_a_document() -> None:
     }
     documented = {verb for one in DOCUMENTS for verb in one.verbs}
     assert documented <= printing
+
+
+def test_what_will_be_written_is_what_trials_wrote_for_all_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, run = synthetic_study(("ext4", "xfs"), blocks=7)
+    device = Device(name="sda", read_bytes=0, written_bytes=1000)
+    trials = []
+    for trial in run.trials:
+        assert trial.end is not None
+        usage = trial.end.usage.model_copy(update={"device": device})
+        end = trial.end.model_copy(update={"usage": usage})
+        trials.append(trial.model_copy(update={"end": end}))
+    piloted = run.model_copy(update={"trials": tuple(trials)})
+    monkeypatch.setattr(check, "read_plan", lambda _: plan)
+    monkeypatch.setattr(check, "read_run", lambda *_: piloted)
+    folder = StudyFolder(tmp_path)
+    assert check._written_bytes(plan, folder) == 1000 * 2 * len(plan.blocks)
+    monkeypatch.setattr(check, "read_run", lambda *_: run)
+    assert check._written_bytes(plan, folder) is None
