@@ -41,6 +41,30 @@ pub struct Target {
     /// Values of the system under test that stand in commands as `{name}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
+    /// The part of a program's work that this is, where some is done once for several trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
+}
+
+/// A part of a program's work, in a directory that several parts share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    pub part: Part,
+    /// Name of the directory, in `target.directory`: made by a setup, removed by a cleanup.
+    pub room: String,
+}
+
+/// What is executed of a program's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    StudySetup,
+    TurnSetup,
+    /// A trial between setup and cleanup of its turn.
+    Trial,
+    TurnCleanup,
+    StudyCleanup,
 }
 
 impl Target {

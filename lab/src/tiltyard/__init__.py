@@ -1,12 +1,13 @@
 """Tiltyard: a benchmark laboratory for file systems, settings and kernels."""
 
+from importlib.metadata import version
 from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tiltyard.app.load import LoadedStudy
 
-__version__ = "0.1.0"
+__version__ = version("tiltyard")
 __all__ = ["__version__", "load"]
 
 
