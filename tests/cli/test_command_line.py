@@ -236,3 +236,10 @@ def test_doctor_shows_what_is_in_order_when_asked(tmp_path: Path) -> None:
 def test_restore_with_nothing_to_do(tmp_path: Path) -> None:
     done = tiltyard("restore", cwd=tmp_path)
     assert (done.returncode, done.stdout.strip()) == (0, "Nothing to restore.")
+
+
+@needs_root
+def test_a_refused_comparison_leaves_no_folder(tmp_path: Path) -> None:
+    refused = tiltyard("compare", "ext4", "jfs", "-w", "postmark", cwd=tmp_path)
+    assert refused.returncode == 3, refused.stderr
+    assert {path.name for path in tmp_path.iterdir()} <= {"state"}

@@ -187,7 +187,7 @@ def test_what_is_typed_is_trusted_and_a_plan_that_was_there_is_not(
     class BegunError(Exception):
         """It was trusted, and would run now."""
 
-    def begun(made: StudyFolder, *, scale: Fraction | None) -> NoReturn:
+    def begun(made: StudyFolder, *, scale: Fraction | None, typed: bool) -> NoReturn:
         planned(made, Engine.find(), scale)
         raise BegunError
 

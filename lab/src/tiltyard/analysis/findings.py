@@ -54,19 +54,25 @@ HEADLINE_LEVEL: Final = 0.05
 """Chance of any false claim among the indices of the workloads."""
 
 
-def analyse(plan: Plan, run: RunRecord) -> Findings:
+def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     """All findings of a study so far; pure, and the same for the same record.
 
     Blocks that were replaced are shown trial by trial, and count for nothing else.
+
+    Args:
+        plan: of the study.
+        run: of its run.
+        others: headline comparisons of other studies that are corrected together with these.
     """
     course = course_of(plan, run)
     everything, run = run, without_replaced_blocks(run, course)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     to_come = blocks_to_come(everything, course)
-    judged = _judge_all(plan, [q for m in measured if (q := quantities_of(m))], to_come)
+    quantities = [q for m in measured if (q := quantities_of(m))]
+    judged = _judge_all(plan, quantities, to_come, others)
     withheld = too_many_disturbed(everything, course)
     judged = withhold(judged, withheld) if withheld else judged
-    headlines = sum(len(workload.index.contrasts) for workload in judged)
+    headlines = others + sum(len(workload.index.contrasts) for workload in judged)
     family = sum(len(judgement.contrasts) for workload in judged for judgement in workload.family)
     workloads = _describe(plan, run, measured, judged, headlines, family, withheld)
     if not withheld:
@@ -141,11 +147,13 @@ def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Sequence
     return not lacking or to_come == 0
 
 
-def _judge_all(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> list[JudgedWorkload]:
+def _judge_all(
+    plan: Plan, quantities: Sequence[Quantities], to_come: int, others: int
+) -> list[JudgedWorkload]:
     """Verdicts on everything that is compared, each family corrected as a whole."""
     design = plan.design
     systems = [system.name for system in plan.systems]
-    indices = _judge_indices(plan, quantities, to_come)
+    indices = _judge_indices(plan, quantities, to_come, others)
     grid: list[Quantity] = [quantity for q in quantities for quantity in q.family]
     own = [q.measured.covariates for q in quantities for _ in q.family]
     of_grid = judge(
@@ -173,16 +181,17 @@ def _judge_all(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> li
 
 
 def _judge_indices(
-    plan: Plan, quantities: Sequence[Quantities], to_come: int
+    plan: Plan, quantities: Sequence[Quantities], to_come: int, others: int = 0
 ) -> tuple[Judged, ...]:
     """Verdicts on the workloads as wholes, with those of the other analysis beside them."""
     design = plan.design
     systems = [system.name for system in plan.systems]
     indices = [q.index for q in quantities]
     covariates = [q.measured.covariates for q in quantities]
-    judged = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come)
+    asked = (indices, systems, design, holm, HEADLINE_LEVEL, True, to_come)
+    judged = judge(*asked, others=others)
     if any(np.isfinite(own).any() for own in covariates):
-        adjusted = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come, covariates)
+        adjusted = judge(*asked, covariates, others)
         both = (judged, adjusted) if design.verdict == "unadjusted" else (adjusted, judged)
         judged = tuple(map(side_by_side, *both))
     return tuple(judgement.against(plan.baseline) for judgement in judged)

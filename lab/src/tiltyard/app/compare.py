@@ -1,5 +1,6 @@
 """A comparison that was typed, as a study in a folder."""
 
+import contextlib
 import itertools
 import re
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from tiltyard.app.freeze import place_study, scale_suffix
 from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256
+from tiltyard.run.lock import running_pid
 from tiltyard.run.trust import Bringing
 from tiltyard.study.compare import TypedCommands, compare_study
 from tiltyard.study.load import read_study
@@ -92,6 +94,19 @@ def typed_study(
     hash_ = sha256(text.encode())
     Bringing.among(hash_, study.systems, study.workloads, catalogue, target).trust()
     return target
+
+
+def remove_unmeasured(folder: StudyFolder) -> None:
+    """Remove the folder of a typed study of which nothing was measured, and nobody runs it.
+
+    A refused command leaves nothing in the way of the corrected one.
+    """
+    written = (folder.study, folder.plan, folder.journal, folder.lock)
+    if running_pid(folder) is None and set(folder.root.glob("*")) <= {*written}:
+        for path in written:
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            folder.root.rmdir()
 
 
 def _unused(name: str, text: bytes, folder: Path | None) -> StudyFolder:

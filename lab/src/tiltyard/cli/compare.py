@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from tiltyard.cli import completers
 from tiltyard.cli.commands import NONE, Commands
+from tiltyard.cli.printing import WORDS, Printing
 
 if TYPE_CHECKING:
     from tiltyard.analysis.model import Findings
@@ -14,8 +16,11 @@ if TYPE_CHECKING:
 
 
 def compare(
-    *systems: str,
-    workload: Annotated[tuple[str, ...], Parameter(name=["--workload", "-w"])] = (),
+    *systems: Annotated[str, Parameter(completer=completers.systems)],
+    workload: Annotated[
+        tuple[str, ...],
+        Parameter(name=["--workload", "-w"], completer=completers.workloads),
+    ] = (),
     blocks: int | None = None,
     budget: str | None = None,
     seed: int | None = None,
@@ -29,6 +34,7 @@ def compare(
     export_markdown: Path | None = None,
     export_csv: Path | None = None,
     commands: Commands = NONE,
+    printing: Printing = WORDS,
 ) -> int:
     """Compare commands, file systems, directories or network settings, without a study file.
 
@@ -68,6 +74,7 @@ def compare(
         export_markdown: Write a table as hyperfine does, with intervals, here.
         export_csv: The same as CSV.
         commands: Options of commands.
+        printing: Options of what is printed; the JSON document is that of the findings.
     """
     from tiltyard.app.compare import typed_study
     from tiltyard.cli.commands import require_writable, understood
@@ -76,6 +83,7 @@ def compare(
     from tiltyard.errors import UsageError
     from tiltyard.study.scaling import parse_scale
 
+    printing.begin()
     fraction = None if scale is None else parse_scale(scale)
     typed = understood(commands, systems)
     exports = {"json": export_json, "markdown": export_markdown, "csv": export_csv}
@@ -95,9 +103,9 @@ def compare(
         disturbed=disturbed,
     )
     remark(f"Study    {target.root}/")
-    findings = carried_out(target, scale=fraction)
+    findings = carried_out(target, scale=fraction, typed=True)
     _export(target, findings, files)
-    return shown(target, findings, require_decision=require_decision)
+    return shown(target, findings, printing, require_decision=require_decision)
 
 
 def _export(folder: "StudyFolder", findings: "Findings", files: Mapping[str, Path]) -> None:

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from tiltyard.cli.completers import Study
+from tiltyard.cli.printing import WORDS, Printing
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -23,10 +26,12 @@ class RunOptions(TypedDict, total=False):
     trust: bool
     within: float
     """The margin of the gate, whose answer is then what the run goes on for."""
+    typed: bool
+    """The study was typed: where nothing of it is measured, its folder does not stay."""
 
 
 def run(
-    study: Path,
+    study: Study,
     /,
     *,
     folder: Path | None = None,
@@ -37,6 +42,7 @@ def run(
     scale: str | None = None,
     new_session: bool = False,
     trust: bool = False,
+    printing: Printing = WORDS,
 ) -> int:
     """Run a study; the same command resumes it where it stopped.
 
@@ -68,12 +74,14 @@ def run(
             one to the study, which keeps its plan and its verdicts.
         trust: Let what the study brings be executed: programs, and options that start one, as
             `tiltyard check` names them. Kept, so that it is said once for a study.
+        printing: Options of what is printed; the JSON document is that of the findings.
     """
     from tiltyard.app.freeze import open_study
     from tiltyard.errors import UsageError
     from tiltyard.study.scaling import parse_scale
     from tiltyard.units import parse_duration
 
+    printing.begin()
     try:
         wait_s = None if wait is None else parse_duration(wait)
     except ValueError as error:
@@ -89,15 +97,18 @@ def run(
         new_session=new_session,
         trust=trust,
     )
-    return shown(target, findings, require_decision=require_decision)
+    return shown(target, findings, printing, require_decision=require_decision)
 
 
-def shown(folder: "StudyFolder", findings: "Findings", *, require_decision: bool) -> int:
+def shown(
+    folder: "StudyFolder", findings: "Findings", printing: Printing, *, require_decision: bool
+) -> int:
     """Print the verdicts; the exit code."""
     from tiltyard.cli.console import show
     from tiltyard.report.terminal import verdicts
 
-    show(verdicts(findings, folder.report / "index.html"))
+    if not printing.emit(findings):
+        show(verdicts(findings, folder.report / "index.html"))
     return _exit_code(findings, require_decision)
 
 
@@ -108,10 +119,11 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
         RefusedError: if what the study brings is not trusted.
         HostLacksError: if the study folder cannot be written any more.
     """
+    from tiltyard.app.compare import remove_unmeasured
     from tiltyard.app.freeze import planned
     from tiltyard.app.report import conclude
     from tiltyard.cli.console import remark
-    from tiltyard.errors import HostLacksError
+    from tiltyard.errors import HostLacksError, RefusedError, UsageError
     from tiltyard.executors.engine import Engine
     from tiltyard.run.sessions import next_session
 
@@ -124,6 +136,10 @@ def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findin
         if coming := _next(findings):
             remark(f"Session  {coming}: tiltyard run {folder.root}")
     except BrokenPipeError:
+        raise
+    except (HostLacksError, RefusedError, UsageError):
+        if options.get("typed"):
+            remove_unmeasured(folder)
         raise
     except OSError as error:
         raise HostLacksError(

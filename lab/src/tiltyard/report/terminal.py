@@ -1,8 +1,10 @@
 """The verdicts for a terminal: readable in 80 columns and without colour."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import count, islice, product
 from pathlib import Path
+from string import ascii_uppercase
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -23,6 +25,7 @@ from tiltyard.charts.theme import LIGHT, TERMINAL, signs
 from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
 from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables
+from tiltyard.report.stacking import StackingTable
 from tiltyard.study.model import Clock
 from tiltyard.study.program import PROGRAM
 from tiltyard.units import digits_of, display_unit, format_number, format_value
@@ -30,6 +33,8 @@ from tiltyard.units import digits_of, display_unit, format_number, format_value
 _SYSTEMS_ABREAST = 3
 _SENTENCES = 3
 """As many effects and observations are printed of each workload; the report has them all."""
+_NAME_MAX: Final = 24
+"""A longer name, such as a command line, has a letter in tables and stands in the legend."""
 _OF_PROGRAMS = ("user", "system", "peak_memory")
 """Of what the engine counts of programs, what is printed here; the report has it all."""
 _STYLES: dict[Verdict, str] = {
@@ -48,7 +53,7 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
         findings: what the analysis states.
         reports: where the full report lies, in each of its formats; the last lines.
     """
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [*_legend(findings)]
     for workload in findings.workloads:
         parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
         if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
@@ -60,10 +65,11 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
     """The workload's index: best by estimate first, the baseline among them."""
     index = workload.index
     factor, unit = _unit(index)
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table = StackingTable(padding=(0, 3, 0, 0), header_style="dim")
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
-    table.add_column(Text(f"relative to {findings.baseline}"), justify="right")
+    relative = f"relative to {_labels(findings)[findings.baseline]}"
+    table.add_column(Text(relative), justify="right")
     head = interval_head(own.comparison.level for own in index.standings if own.comparison)
     table.add_column(head, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
@@ -90,7 +96,8 @@ def _counted_beside(workload: WorkloadFindings, findings: Findings) -> Iterator[
     for cell in workload.details:
         if counted or (workload.use == PROGRAM and cell.metric in _OF_PROGRAMS):
             values = ", ".join(
-                f"{own.system} {format_value(own.median, cell.unit)}" for own in cell.summaries
+                f"{_labels(findings)[own.system]} {format_value(own.median, cell.unit)}"
+                for own in cell.summaries
             )
             label = ", ".join(filter(None, (cell.label, cell.at_label)))
             yield Text(f"  {label}: {values}", style="dim")
@@ -113,11 +120,11 @@ def _by_line(workload: WorkloadFindings, findings: Findings) -> Group:
 
 def _abreast(workload: WorkloadFindings, findings: Findings, compared: list[str]) -> Table:
     baseline = findings.baseline
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(Text(f"  relative to {baseline}"), width=24, overflow="fold")
+    table = StackingTable(padding=(0, 2, 0, 0), header_style="dim")
+    head = Text(f"  relative to {_labels(findings)[baseline]}")
+    table.add_column(head, width=24, overflow="fold")
     for system in compared:
-        head = _signed(system, findings)
-        table.add_column(head, justify="right", max_width=16, overflow="fold")
+        table.add_column(_signed(system, findings), justify="right", max_width=16, overflow="fold")
     for label, comparisons in _lines_of(workload):
         found = {pair.system: pair for pair in against(comparisons, baseline)}
         table.add_row(Text(f"  {label}"), *(_sign(found.get(name)) for name in compared))
@@ -206,7 +213,32 @@ def _unit(index: Index) -> tuple[float, str]:
 def _signed(system: str, findings: Findings) -> Text:
     """A system's name with the sign that it has in all pictures."""
     glyph, colour = signs(findings)[system]
-    return Text(f"{system} ").append(glyph, style=LIGHT[colour])
+    return Text(f"{_labels(findings)[system]} ").append(glyph, style=LIGHT[colour])
+
+
+def _labels(findings: Findings) -> dict[str, str]:
+    """System → what it is called in tables: its name, or a letter where that is long."""
+    names = [system.name for system in findings.systems]
+    free = (
+        letters
+        for length in count(1)
+        for each in product(ascii_uppercase, repeat=length)
+        if (letters := "".join(each)) not in names
+    )
+    return {name: name if len(name) <= _NAME_MAX else next(free) for name in names}
+
+
+def _legend(findings: Findings) -> Iterator[RenderableType]:
+    """The names that letters stand for, once."""
+    long = {label: name for name, label in _labels(findings).items() if label != name}
+    if not long:
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, name in long.items():
+        table.add_row(label, Text(name))
+    yield from (table, Text())
 
 
 def _word(comparison: Comparison, clock: Clock) -> Text:

@@ -18,6 +18,7 @@ from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
 from tiltyard.host.telemetry import Watches
+from tiltyard.phases import phase
 from tiltyard.plan.model import Block, Plan
 from tiltyard.run.block import run_block
 from tiltyard.run.boot import arrive, require_allowed
@@ -241,7 +242,8 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
     history = context.history
     calibration = calibration_note(context.plan)
     engine = context.engine.describe().engine
-    record = host_record(context.folder.root, engine)
+    with phase("recording the host"):
+        record = host_record(context.folder.root, engine)
     for last in history.starts[-1:]:
         for change in changes(last.record, record):
             context.observer.note(f"The host has changed since the last start: {change}")
@@ -310,7 +312,8 @@ def _look(context: Context, decide: Decide, blocks: int) -> Looked:
     if known := context.history.look_after(blocks):
         return known
     context.watches.close()
-    decision = decide(read_run(context.folder, context.plan))
+    with phase(f"analysing {len(context.history.finished)} trials"):
+        decision = decide(read_run(context.folder, context.plan))
     looked = Looked(
         blocks=blocks,
         done=decision.done,
