@@ -28,7 +28,7 @@ def plan(
     ```
 
     Args:
-        study: A study folder or its study.toml.
+        study: A study folder or a study file.
         pilot: Run the pilot, or go on with it.
         budget: A time: "45 min". By default the study's own budget.
         within: How narrow the interval of a ratio shall be; by default what counts as equivalent.
@@ -39,6 +39,7 @@ def plan(
             start one, as `tiltyard check` names them. Kept, so that it is said once for a study.
     """
     from tiltyard.analysis.forecast import Asked, forecast
+    from tiltyard.app.freeze import open_study
     from tiltyard.app.pilot import known_of, plan_to_forecast, run_pilot
     from tiltyard.cli.console import emit_json, remark, say, show
     from tiltyard.cli.display import LiveDisplay
@@ -51,9 +52,9 @@ def plan(
 
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
-    folder, engine = StudyFolder.of(study), Engine.find()
+    engine, fraction = Engine.find(), None if scale is None else parse_scale(scale)
+    folder = open_study(study, None, fraction) if pilot else StudyFolder.of(study)
     within_share, budget_s = _fraction(within), _seconds(budget)
-    fraction = None if scale is None else parse_scale(scale)
     if pilot:
         with LiveDisplay(decides=False) as display:
             remarks = run_pilot(folder, engine, display, fraction, trust=trust)
