@@ -221,3 +221,36 @@ def test_one_study_under_all_its_names(form: str, here: Path) -> None:
     planned(open_study(here / "mine.toml", None), Engine.find())
     assert StudyFolder.of(Path(form)).root == Path("mine")
     assert open_study(Path(form), None).root == Path("mine")
+
+
+def test_systems_of_several_kinds_come_first_in_names() -> None:
+    plan = plan_of("old", "tmpfs", vary=("drop_caches=false,true",))
+    assert [system.name for system in plan.systems][:2] == [
+        "old drop_caches=false", "old drop_caches=true"
+    ]  # fmt: skip
+    assert plan.question == "Which is faster in postmark: old or tmpfs, with each drop_caches?"
+
+
+def test_a_factor_that_is_named_like_a_setting_is_explained(here: Path) -> None:
+    (here / "x.toml").write_text(
+        'question = "?"\n[factors.kernel]\nold = { kernel = "6.1", cmdline = ["quiet"] }\n'
+        'new = { kernel = "6.12" }\n'
+    )
+    with pytest.raises(UsageError, match=r"Fix: call the factor otherwise: \[factors.kernels\]"):
+        frozen(here / "x.toml", Engine.find(), None)
+
+
+def test_two_factors_may_set_different_keys_of_a_table_and_not_the_same(here: Path) -> None:
+    text = (
+        'question = "?"\nsystems.directory = "old"\n[factors.x]\n'
+        'a = {{ sysctl = {{ "vm.swappiness" = 1 }} }}\n'
+        'b = {{ sysctl = {{ "vm.swappiness" = 60 }} }}\n'
+        "[factors.y]\nc = {{ sysctl = {{ {key} = 5 }} }}\nd = {{ sysctl = {{ {key} = 9 }} }}\n"
+    )
+    study = here / "x.toml"
+    study.write_text(text.format(key="vm.dirty_ratio"))
+    systems = frozen(study, Engine.find(), None).systems
+    assert systems[3].settings["sysctl"] == {"vm.swappiness": "60", "vm.dirty_ratio": "9"}
+    study.write_text(text.format(key="vm.swappiness"))
+    with pytest.raises(UsageError, match="is set by the factor x as well"):
+        frozen(study, Engine.find(), None)

@@ -157,7 +157,7 @@ def _next_step(
 
     compared = headlines(findings)
     run = f"tiltyard run {shlex.quote(str(folder.root))}"
-    if findings.spoiled and not findings.look and not findings.under_load:
+    if _is_withheld(findings):
         return f"let disturbed blocks count: {run} --disturbed keep"
     open_ = [found for found in compared if found.verdict == "undecided"]
     needed = [found.more_needed for found in open_ if found.more_needed is not None]
@@ -247,6 +247,13 @@ def _next(findings: "Findings") -> str:
     return f"{left[0]} of the study comes after a boot, or {APART_H:g} h from now"
 
 
+def _is_withheld(findings: "Findings") -> bool:
+    """Whether disturbed blocks were replaced until none was left, and nothing is claimed."""
+    return bool(findings.spoiled and findings.stopped) and not (
+        findings.look or findings.under_load
+    )
+
+
 def _exit_code(findings: "Findings", require_decision: bool) -> int:
     """What the end of a run means to a script."""
     from tiltyard.analysis.decision import headlines
@@ -254,6 +261,8 @@ def _exit_code(findings: "Findings", require_decision: bool) -> int:
 
     verdicts = {found.verdict for found in headlines(findings)}
     if findings.trials_failed or not findings.trials_kept or "invalid" in verdicts:
+        return ExitCode.TRIALS_FAILED
+    if not verdicts and _is_withheld(findings):
         return ExitCode.TRIALS_FAILED
     decided = verdicts and "undecided" not in verdicts
     return ExitCode.DONE if decided or not require_decision else ExitCode.UNDECIDED

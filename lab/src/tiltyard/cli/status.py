@@ -67,9 +67,12 @@ def _blocks(plan: "Plan", history: "History") -> Iterator[str]:
     course = history.course(plan)
     kept = f"{len(course.ended)} trials kept"
     yield f"Blocks   {len(course.counted)} of at most {len(plan.blocks)} complete, {kept}"
-    for block, reasons in history.spoiled.items():
-        fate = "replaced" if block in course.replaced else "counts all the same"
-        yield f"Noise    block {block} disturbed, {fate}: {told_briefly(reasons)}"
+    if spoiled := history.spoiled:
+        made, replaced = len(course.counted) + len(course.replaced), len(course.replaced)
+        fate = f"{replaced} replaced, {len(spoiled) - replaced} count all the same"
+        last = max(spoiled)
+        yield f"Noise    {len(spoiled)} of {made} blocks disturbed: {fate}"
+        yield f"         the last, block {last}: {told_briefly(spoiled[last])}"
     if course.active_pairs and history.stopped is None:
         everything = len(plan.systems) * len(plan.workloads)
         going_on = len(course.active_pairs[max(course.active_pairs)])

@@ -104,6 +104,8 @@ def compare_study(
         used = [{**commands.workload}]
     else:
         used = _workloads(workloads, catalogue, place)
+        # The question names workloads; their parameters are below it.
+        workloads = [word.partition(":")[0] if "=" in word else word for word in workloads]
     if not factors:
         raise UsageError(_alone(commands))
     if len(contestants) < 2:
@@ -152,17 +154,22 @@ def _factor_of(labels: Sequence[str], settings: Sequence[Levels]) -> dict[str, L
 
 
 def _factors(factors: Mapping[str, Levels]) -> list[str]:
-    """Their tables: lists and short ones on one line each, in one table."""
+    """Their tables, in order; where none has tables in it, one table with a line for each."""
     lines, tables = [], []
+    short = all(map(_is_short, factors.values()))
     for name, levels in factors.items():
-        if all(toml_value(label) == toml_value(value) for label, value in levels.items()):
+        if short and all(toml_value(label) == toml_value(value) for label, value in levels.items()):
             lines.append(f"{toml_key(name)} = {toml_value([*levels.values()])}")
-        elif all(isinstance(value, str | int | float) for value in levels.values()):
+        elif short:
             lines.append(f"{toml_key(name)} = {toml_value(levels)}")
         else:
             pairs = (f"{toml_key(level)} = {toml_value(sets)}" for level, sets in levels.items())
             tables.append("\n".join((f"[factors.{toml_key(name)}]", *pairs)))
     return ["\n".join(("[factors]", *lines))] * bool(lines) + tables
+
+
+def _is_short(levels: Levels) -> bool:
+    return all(isinstance(value, str | int | float) for value in levels.values())
 
 
 def _workloads(words: Sequence[str], catalogue: Catalogue, place: Place) -> list[Table]:
