@@ -88,7 +88,8 @@ def test_the_same_command_again_shows_the_same_verdict(compared: Path) -> None:
 
 
 def test_another_question_does_not_take_the_folder(compared: Path) -> None:
-    done = tiltyard("compare", "a", "b", *ASKED, "--blocks", "9", cwd=compared)
+    typed = ("compare", "a", "b", *ASKED, "--blocks", "9", "--folder", "postmark-a-b")
+    done = tiltyard(*typed, cwd=compared)
     assert done.returncode == 2
     assert "another study is in this folder" in done.stderr
 

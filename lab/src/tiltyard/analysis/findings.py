@@ -32,6 +32,7 @@ from tiltyard.analysis.statements.conditions import (
     design_sentence,
     gates_sentence,
 )
+from tiltyard.analysis.statements.disturbances import under_load
 from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.registry import notices, observe
 from tiltyard.analysis.statements.verdicts import BENJAMINI_HOCHBERG, HOLM, Family
@@ -110,11 +111,12 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         resolution_percent=_resolution_percent(judged),
         stopped=run.stopped,
         conditions_sentence=conditions_sentence(plan, run, lines),
-        gates_sentence=gates_sentence(plan, run.canaries),
+        gates_sentence=gates_sentence(plan, run),
         workloads=workloads,
         trials=lines,
         drifts=tuple(drifts(lines)),
         notices=tuple(notices(Evidence(plan, run, judged, workloads, withheld))),
+        under_load=under_load(run) if plan.clock == "time" else "",
         spoiled=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),
         calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,

@@ -70,6 +70,8 @@ class Comparison(Frozen):
     """Share of blocks in which ``system`` was the better one."""
     sentence: str
     """The verdict in words, with its interval and number of blocks."""
+    more_needed: int | None = Field(None, exclude_if=lambda more: more is None)
+    """Further blocks that a decision likely takes; ``None``: it is decided, or very many."""
     differences: tuple[float, ...]
     """Ratio in each block, in order; those beyond ``blocks`` came later or wait for a look."""
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
@@ -268,7 +270,6 @@ class WorkloadFindings(Frozen):
     effective: dict[str, object]
     grid: tuple[str, ...]
     answer: str
-    """One sentence."""
     index: Index
     """Over all headline cells of the workload."""
     by_metric: tuple[Index, ...]
@@ -286,8 +287,7 @@ class WorkloadFindings(Frozen):
     tally: dict[Verdict, int]
     """How many cell comparisons got which verdict."""
     effects: tuple[Effect, ...] = ()
-    """Factorial studies: of the index, then of each metric; main effects, simple ones,
-    interactions."""
+    """Of the index, then of each metric; main effects, simple ones, interactions."""
     observations: tuple[Observation, ...] = ()
     """The largest first."""
     steadiness: Steadiness | None = None
@@ -399,7 +399,7 @@ class Findings(Frozen):
     question: str
     decide: str | None
     answer: str
-    """The answer to the question: one or two sentences."""
+    """One or two sentences."""
     systems: tuple[SystemFindings, ...]
     baseline: str
     differences: tuple[Difference, ...]
@@ -421,15 +421,15 @@ class Findings(Frozen):
     """Median half-width of the headline intervals: differences much below it do not show here."""
     stopped: str | None
     conditions_sentence: str
-    """Pinning, spinner, timing floor, foreign CPU time: how it was measured, in words."""
     gates_sentence: str = ""
     """By what limits a block counts as spoiled; empty for plans without any."""
     workloads: tuple[WorkloadFindings, ...]
     trials: tuple[TrialLine, ...]
     drifts: tuple[Drift, ...]
     notices: tuple[Notice, ...]
+    under_load: str = Field("", exclude_if=lambda text: not text)
+    """The mark of verdicts that rest on disturbed blocks: how many; empty if none does."""
     spoiled: Spoiled | None = None
-    """``None`` where no block was disturbed."""
     sessions: Sessions | None = Field(None, exclude_if=lambda sessions: sessions is None)
     """``None`` for a study of one session."""
     calibration: CalibrationNote | None = None

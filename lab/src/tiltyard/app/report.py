@@ -13,6 +13,7 @@ from tiltyard.app.studies import is_study, kind_of
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
 from tiltyard.phases import phase
+from tiltyard.meant import meant
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
 from tiltyard.report.styles import STYLES
@@ -40,8 +41,15 @@ def findings_of(study: Path) -> Findings:
     Raises:
         UsageError: if there is no such study.
     """
+    study = _folder_of(study)
     with phase("analysing what was measured"):
         return kind_of(study).findings(study)
+
+
+def _folder_of(study: Path) -> Path:
+    """The folder that a person means, whatever kind of study is in it."""
+    found = meant(study)
+    return StudyFolder.of(found).root if found.is_file() else found
 
 
 def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
@@ -57,6 +65,7 @@ def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
         UsageError: if there is no such study or style, or no report can go to that folder.
         RefusedError: if it would go to a study folder in which another user has a hand.
     """
+    study = _folder_of(study)
     kind = kind_of(study)
     chosen = style_of(kind.style(study) if style is None else style)
     folder = kind.folder(study) if kind.folder else None

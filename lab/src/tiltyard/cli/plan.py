@@ -31,7 +31,7 @@ def plan(
     ```
 
     Args:
-        study: A study folder or its study.toml.
+        study: A study folder or a study file.
         pilot: Run the pilot, or go on with it.
         budget: A time: "45 min". By default the study's own budget.
         within: How narrow the interval of a ratio shall be; by default what counts as equivalent.
@@ -42,6 +42,7 @@ def plan(
         printing: Options of what is printed.
     """
     from tiltyard.analysis.forecast import Asked, forecast
+    from tiltyard.app.freeze import open_study
     from tiltyard.app.pilot import known_of, plan_to_forecast, run_pilot
     from tiltyard.cli.console import remark, say, show
     from tiltyard.cli.display import LiveDisplay
@@ -55,9 +56,9 @@ def plan(
     printing.begin()
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
-    folder, engine = StudyFolder.of(study), Engine.find()
+    engine, fraction = Engine.find(), None if scale is None else parse_scale(scale)
+    folder = open_study(study, None, fraction) if pilot else StudyFolder.of(study)
     within_share, budget_s = _fraction(within), _seconds(budget)
-    fraction = None if scale is None else parse_scale(scale)
     if pilot:
         with LiveDisplay(decides=False) as display:
             remarks = run_pilot(folder, engine, display, fraction, trust=trust)

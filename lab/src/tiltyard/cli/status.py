@@ -47,9 +47,11 @@ def _lines(session: "SessionStatus", study: str) -> Iterator[str]:
         return
     kept = f"{session.trials} trials kept"
     yield f"Blocks   {session.blocks} of at most {session.blocks_max} complete, {kept}"
-    for block in session.disturbed:
-        fate = "replaced" if block.replaced else "counts all the same"
-        yield f"Noise    block {block.block} disturbed, {fate}: {block.reason}"
+    if disturbed := session.disturbed:
+        replaced, last = sum(block.replaced for block in disturbed), disturbed[-1]
+        fate = f"{replaced} replaced, {len(disturbed) - replaced} count all the same"
+        yield f"Noise    {len(disturbed)} of {session.blocks + replaced} blocks disturbed: {fate}"
+        yield f"         the last, block {last.block}: {last.reason}"
     if session.open_pairs is not None:
         of = f"{session.open_pairs} of {session.pairs}"
         yield f"Open     {of} pairs of system and workload go on"

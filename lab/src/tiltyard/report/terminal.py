@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tiltyard.analysis.decision import headlines
 from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import (
@@ -26,7 +27,6 @@ from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
 from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables
 from tiltyard.report.stacking import StackingTable
-from tiltyard.study.model import Clock
 from tiltyard.study.program import PROGRAM
 from tiltyard.units import digits_of, display_unit, format_number, format_value
 
@@ -53,12 +53,24 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
         findings: what the analysis states.
         reports: where the full report lies, in each of its formats; the last lines.
     """
-    parts: list[RenderableType] = [*_legend(findings)]
+    parts: list[RenderableType] = []
+    if line := _no_verdict(findings):
+        parts += [Text(line, style="bold"), Text()]
+    parts += _legend(findings)
     for workload in findings.workloads:
         parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
         if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
             parts += [_by_line(workload, findings), Text()]
     return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports))
+
+
+def _no_verdict(findings: Findings) -> str:
+    """The first line, where nothing is decided: why; empty where something is."""
+    compared = headlines(findings)
+    if findings.origin or any(own.verdict not in ("undecided", "invalid") for own in compared):
+        return ""
+    why = compared[0].sentence if len(compared) == 1 else findings.answer
+    return why if why.startswith("No verdict") else f"No verdict: {why}"
 
 
 def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
@@ -80,7 +92,7 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
             format_number(standing.value / factor, digits_of(index.unit)),
             "1" if comparison is None else ratio_text(comparison),
             "" if comparison is None else interval_text(comparison),
-            "" if comparison is None else _word(comparison, findings.clock),
+            "" if comparison is None else _word(comparison, findings),
         )
     together = [Text("  simultaneous 95 % confidence intervals", style="dim")]
     return Group(
@@ -241,8 +253,12 @@ def _legend(findings: Findings) -> Iterator[RenderableType]:
     yield from (table, Text())
 
 
-def _word(comparison: Comparison, clock: Clock) -> Text:
-    return Text(verdict_word(comparison.verdict, clock), style=_STYLES[comparison.verdict])
+def _word(comparison: Comparison, findings: Findings) -> Text:
+    """The verdict; one that rests on disturbed blocks is marked."""
+    word = verdict_word(comparison.verdict, findings.clock)
+    decided = comparison.verdict not in ("undecided", "invalid")
+    mark = ", under load" if findings.under_load and decided else ""
+    return Text(word + mark, style=_STYLES[comparison.verdict])
 
 
 def _sign(comparison: Comparison | None) -> Text:

@@ -88,6 +88,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
             spoiled=file.noise.disturbed, **file.noise.model_dump(exclude={"disturbed"})
         ),
         seed=file.seed,
+        scale=file.scale,
     )
 
 

@@ -37,7 +37,7 @@ def _withheld(evidence: Evidence) -> Iterator[Notice]:
         yield problem(
             text=f"{evidence.withheld.reason}: there is no verdict.",
             advice="Stop other work on this host, raise a limit that does not fit it, or let such "
-            'blocks count: [noise] disturbed = "keep".',
+            "blocks count: tiltyard run with --disturbed keep.",
         )
 
 

@@ -187,6 +187,15 @@ def outlook(interval: RepeatedInterval, design: Design, family: Family) -> str:
     return f"{more} more {design.unit}s needed ({100 * LIKELY:.0f} % chance)"
 
 
+def more_needed(contrast: Contrast, design: Design, family: Family) -> int | None:
+    """How many more blocks a decision likely takes, where there is none; ``None``: very many."""
+    interval = contrast.interval
+    if interval is None or contrast.verdict != "undecided" or contrast.withheld:
+        return None
+    needed = Compared(contrast, design, family).needed(interval)
+    return None if needed is None else needed - interval.blocks
+
+
 @statement("comparison", "SYSTEM is N % faster than SYSTEM in TOPIC (95 % CI …, N blocks)")
 def _different(compared: Compared) -> str:
     """The interval excludes 1."""
