@@ -438,7 +438,7 @@ class Findings(Frozen):
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The system record: section → fact → value; empty for runs of an older Tiltyard."""
     other_hosts: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
-    """The same of other hosts that systems are on, or have their far ends on."""
+    """The same of other hosts that systems are on, or have their servers on."""
     complete: bool
     """Every comparison is decided, or the last look is reached."""
     origin: Origin | None = Field(None, exclude_if=lambda origin: origin is None)

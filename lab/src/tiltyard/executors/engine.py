@@ -60,7 +60,7 @@ class ConditionsWanted(BaseModel):
 
 
 class FarEnd(BaseModel):
-    """The far end of a connection: an engine that serves."""
+    """The server of a connection: an engine that serves."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -68,11 +68,11 @@ class FarEnd(BaseModel):
     port: int
     secret: str | None = None
     local: str | None = None
-    """Address of the near end; the kernel chooses if it is left out."""
+    """Address of the client; the kernel chooses if it is left out."""
 
 
 Target = Path | FarEnd
-"""What a trial works on: a directory, or a far end."""
+"""What a trial works on: a directory, or a server."""
 
 
 class Job(BaseModel):

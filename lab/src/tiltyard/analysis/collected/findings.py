@@ -257,6 +257,7 @@ def _design_sentence(within: float, family: int, headlines: int) -> str:
         "paired, and absent otherwise. Over several cells replicates are averaged first, run by "
         "run, where all cells have as many; else the errors of the cells are taken as fully "
         "dependent. A number counts as anything that rounds to it. Differences within "
-        f"{100 * within:g} % count as none; “equivalent” is said of each comparison by itself. "
-        f"{cells}the {headlines} of whole workloads by Holm, with intervals that hold together."
+        f"{100 * within:g} % are within the equivalence margin; “equivalent” is said of each "
+        "comparison by itself. "
+        f"{cells}the {headlines} of whole workloads by Holm, with simultaneous 95 % intervals."
     )

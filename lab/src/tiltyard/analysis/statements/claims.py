@@ -92,10 +92,10 @@ def counted(findings: Findings, found: Count, what: str) -> str:
     if not found.decided:
         text = f"No difference shown between {pair.system} and {pair.against} in {found.of} {what}"
         return f"{text}{_alike(found)} ({basis})."
-    text = f"{pair.system} is better than {pair.against} in {found.better} of {found.of} {what}"
-    if found.worse:
-        text += f" and worse in {found.worse}"
-    text += _alike(found)
+    sides = [("better", found.better), ("worse", found.worse)]
+    (word, first), *others = [(word, number) for word, number in sides if number]
+    text = f"{pair.system} is {word} than {pair.against} in {first} of {found.of} {what}"
+    text += "".join(f" and {word} in {number}" for word, number in others) + _alike(found)
     ends = [f"{one.text} % ({_at(one, at)})" for one, at in _range(found)]
     return f"{text}{': ' if ends else ''}{' to '.join(ends)} ({basis})."
 
@@ -123,9 +123,9 @@ def counted_figures(found: Count) -> tuple[str, ...]:
     same = (str(found.equivalent),) if found.equivalent else ()
     if not found.decided:
         return (str(found.of), *same)
-    worse = (str(found.worse),) if found.worse else ()
+    first, *others = [str(number) for number in (found.better, found.worse) if number]
     ends = (number for one, _ in _range(found) for number in (one.amount, *one.ends))
-    return (str(found.better), str(found.of), *worse, *same, *ends)
+    return (first, str(found.of), *others, *same, *ends)
 
 
 def over_levels(findings: Findings) -> list[Count]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Final
 
 from tiltyard.analysis.model import Cell, Comparison, Findings, Index, Pair, WorkloadFindings
 from tiltyard.analysis.pairs import turned
@@ -126,9 +127,16 @@ def delta(
     low, high = found.low, found.high
     ends: list[float | None] = [None, None]
     if low is not None and high is not None:
-        decimals = percent_digits((high - low) / 2)
         ends = [*sorted(percent(end, direction) for end in (low, high))]
+        decimals = percent_digits((high - low) / 2)
+        # What excludes zero is printed so that it does.
+        nearest = min(abs(low - 1), abs(high - 1)) if low > 1 or high < 1 else 1.0
+        decimals += sum(round(100 * nearest, decimals + more) == 0 for more in range(_FINER))
     return Delta(pair, percent(found.ratio, direction), ends[0], ends[1], decimals, found.verdict)
+
+
+_FINER: Final = 2
+"""As many decimals more show that an interval excludes zero."""
 
 
 def percent(ratio: float, direction: Direction) -> float:
