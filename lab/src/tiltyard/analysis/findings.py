@@ -26,6 +26,7 @@ from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, wi
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
+from tiltyard.analysis.overall import overall
 from tiltyard.analysis.quantity import Measured, Quantity, collect
 from tiltyard.analysis.statements.conditions import (
     conditions_sentence,
@@ -34,9 +35,15 @@ from tiltyard.analysis.statements.conditions import (
 )
 from tiltyard.analysis.statements.disturbances import under_load
 from tiltyard.analysis.statements.evidence import Evidence
+from tiltyard.analysis.statements.headline import headline
 from tiltyard.analysis.statements.registry import notices, observe
 from tiltyard.analysis.statements.verdicts import BENJAMINI_HOCHBERG, HOLM, Family
-from tiltyard.analysis.systems import advantages, record_under_test, system_findings
+from tiltyard.analysis.systems import (
+    advantages,
+    asked_factor,
+    record_under_test,
+    system_findings,
+)
 from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.workload import (
     JudgedWorkload,
@@ -84,7 +91,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     blocks_done = len(course.counted)
     contrasts = [contrast for workload in judged for contrast in workload.contrasts]
     look = max((c.interval.blocks for c in contrasts if c.interval), default=0)
-    return Findings(
+    findings = Findings(
         format=FORMAT,
         tiltyard=__version__,
         engine=plan.engine,
@@ -93,11 +100,15 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         seed=plan.seed,
         question=plan.question,
         decide=plan.decide,
-        answer=" ".join(workload.answer for workload in workloads),
+        answer=f"No verdict: {withheld.reason}." if withheld else "",
         systems=systems,
         baseline=plan.baseline,
         differences=differences({one.name: one.facts for one in systems}, plan.systems, run.host),
-        advantages=advantages({one.name: one.levels for one in systems}, plan.baseline),
+        advantages=advantages(
+            levels := {one.name: one.levels for one in systems},
+            plan.baseline,
+            plan.asks or asked_factor(plan.question, levels),
+        ),
         design=plan.design,
         design_sentence=design_sentence(
             plan, family, headlines, HEADLINE_LEVEL, sum(len(own.effects) for own in workloads)
@@ -113,6 +124,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         conditions_sentence=conditions_sentence(plan, run, lines),
         gates_sentence=gates_sentence(plan, run),
         workloads=workloads,
+        overall=() if withheld else overall(plan, quantities, HEADLINE_LEVEL, to_come),
         trials=lines,
         drifts=tuple(drifts(lines)),
         notices=tuple(notices(Evidence(plan, run, judged, workloads, withheld))),
@@ -125,6 +137,7 @@ def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
         record=record_under_test(run.record, systems),
         complete=_is_complete(plan, blocks_done, course.to_come, contrasts),
     )
+    return findings.model_copy(update={"answer": findings.answer or headline(findings)})
 
 
 def _with_observations(

@@ -66,7 +66,7 @@ class ConditionsWanted(BaseModel):
 
 
 class FarEnd(BaseModel):
-    """The far end of a connection: an engine that serves."""
+    """The server of a connection: an engine that serves."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -74,7 +74,7 @@ class FarEnd(BaseModel):
     port: int
     secret: str | None = None
     local: str | None = None
-    """Address of the near end; the kernel chooses if it is left out."""
+    """Address of the client; the kernel chooses if it is left out."""
 
 
 class FarPlace(BaseModel):
@@ -90,7 +90,7 @@ class FarPlace(BaseModel):
 
 
 Target = Path | FarEnd
-"""What a trial works on: a directory, or a far end."""
+"""What a trial works on: a directory, or a server."""
 
 
 Part = Literal["study_setup", "turn_setup", "trial", "turn_cleanup", "study_cleanup"]

@@ -79,7 +79,7 @@ class BootAsked(Frozen):
 
 
 class OtherHost(Frozen):
-    """A system has come up on another host, or with its far end there: once a start."""
+    """A system has come up on another host, or with its server there: once a start."""
 
     type: Literal["other_host"] = "other_host"
     name: str

@@ -175,7 +175,7 @@ class RunRecord(Frozen):
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The system record of the host at the first start, section by section."""
     other_hosts: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
-    """The same of other hosts that systems are on, or have their far ends on."""
+    """The same of other hosts that systems are on, or have their servers on."""
     host_changes: tuple[str, ...] = ()
     """What of it has changed between two starts, a sentence each."""
     boots: tuple[str, ...] = ()

@@ -149,6 +149,8 @@ class Study(Frozen):
 
     question: str
     decide: str | None
+    asks: str | None = None
+    """The factor that the question is about; ``None``: see ``analysis.systems.asked_factor``."""
     systems: tuple[SystemSpec, ...]
     target: Literal["directory", "far"] = "directory"
     """What trials on its systems work on."""

@@ -105,7 +105,7 @@ class SystemSettings(KindSettings):
         ge=0,
         le=LONGEST_DELAY_NS,
         description="A known delay that the engine spins in front of calls, in ns: to prove that "
-        "a difference of that size is found. Over a network, at the near end.",
+        "a difference of that size is found. Over a network, at the client.",
     )
     inject_every: int = Field(
         1, ge=1, le=2**32 - 1, description="Every so many calls of a thread are delayed once."
@@ -213,7 +213,7 @@ class Up:
     """A system that is up."""
 
     target: Target
-    """An empty directory that trials work in, or the far end that they talk to."""
+    """An empty directory that trials work in, or the server that they talk to."""
     commands: tuple[Command, ...]
     """What was executed, in order."""
     facts: dict[str, str]
@@ -242,7 +242,7 @@ class Up:
     interfaces: tuple[str, ...] = ()
     """Network devices of this host that its path begins with."""
     far: Place = HERE
-    """The host of its far end."""
+    """The host of its server."""
     far_place: FarPlace | None = None
     """Where servers of programs are started that are to run at its far end."""
 

@@ -126,6 +126,7 @@ def _disturbed(evidence: Evidence) -> Iterator[Notice]:
     if found:
         yield warning(
             deviation=True,
+            above=True,
             text=f"Under load: {found}. The verdicts hold for a host that is as busy.",
             advice="Stop other work on this host and begin a new folder; --disturbed replace, in a "
             'study [noise] disturbed = "replace", lets no such block count.',
