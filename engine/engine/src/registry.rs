@@ -34,10 +34,12 @@ pub fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
     match find(&job.workload)? {
         Known::Storage(workload) => workload.plan(&job.parameters, directory(job)?),
         Known::Network(workload) => workload.plan(&job.parameters, far(job)?),
-        Known::Program => {
-            let (variables, conditions) = (&job.target.variables, &job.conditions);
-            program::plan(&job.parameters, directory(job)?, variables, conditions)
-        }
+        Known::Program => program::plan(
+            &job.parameters,
+            directory(job)?,
+            &job.target,
+            &job.conditions,
+        ),
     }
 }
 

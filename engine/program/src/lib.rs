@@ -8,6 +8,7 @@
 //! joining its group, changing the user; preparing and concluding; what it leaves behind.
 
 mod account;
+mod comparing;
 mod execute;
 mod group;
 mod guardian;
@@ -80,4 +81,5 @@ With `steady`, executions are thrown away until the times of ten in a row have a
 variation of at most 2 %, a hundred at most. With `layout` \"varied\", a variable \
 TILTYARD_PADDING of 16 to 4096 bytes moves the stack, otherwise in each execution; addresses are \
 randomised as the host does it, which the last line of the trial names. The engine reads what is \
-printed through pipes of 1 MiB: a program sees no terminal, and not /dev/null either.";
+printed through pipes of 1 MiB, unless `stdout` names a file: a program sees no terminal, and /dev/null only \
+where that is asked for.";

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::{node, Trial};
 use serde_json::{Map, Value};
-use wire::{ConditionsWanted, Failure, Timing};
+use wire::{ConditionsWanted, Failure, Output, Target, Timing};
 
 use crate::account::Account;
-use crate::params::Params;
+use crate::params::{Params, Same};
 use crate::words::{self, Values};
-use crate::{reason, run};
+use crate::{comparing, reason, run};
 
 /// Where programs are looked for when the engine has no PATH itself.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -32,6 +32,8 @@ pub struct Planned {
     pub environment: BTreeMap<String, String>,
     pub cpus: libc::cpu_set_t,
     pub account: Option<Account>,
+    /// What is expected on standard output; by default what the first execution prints.
+    pub expected: Option<Output>,
 }
 
 /// Reads the parameters and looks whether everything is there.
@@ -41,9 +43,10 @@ pub struct Planned {
 pub fn plan(
     parameters: &Map<String, Value>,
     directory: &Path,
-    variables: &Values,
+    target: &Target,
     conditions: &ConditionsWanted,
 ) -> Result<Box<dyn Trial>, Failure> {
+    let variables = &target.variables;
     let params: Params = kit::params::read(parameters)?;
     params.check()?;
     if let Some(name) = OWN_NAMES.iter().find(|name| variables.contains_key(**name)) {
@@ -51,16 +54,18 @@ pub fn plan(
         let message = format!("job: {parameter}: {{{name}}} is the engine's own; use another name");
         return Err(bad_parameter(&parameter, message));
     }
-    let account = params.user.as_deref().map(Account::named).transpose()?;
+    let user = params.user.as_deref().filter(|_| !target.elsewhere);
+    let account = user.map(Account::named).transpose()?;
     let planned = Planned {
         environment: base_environment(&params, account.as_ref()),
-        cpus: cpus(&params, conditions)?,
+        cpus: cpus(&params, conditions, target.elsewhere)?,
         directory: directory.to_owned(),
         variables: variables.clone(),
         account,
+        expected: target.expected.clone(),
         params,
     };
-    planned.check()?;
+    planned.check(target.elsewhere)?;
     Ok(Box::new(planned))
 }
 
@@ -97,9 +102,26 @@ impl Planned {
         own.unwrap_or(&self.environment["PATH"])
     }
 
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self, is_elsewhere: bool) -> Result<(), Failure> {
         let params = &self.params;
         let values = self.values(&self.directory, 1);
+        let comparing_values = comparing::with_outputs(values.clone(), "");
+        let values_of = |parameter| match parameter {
+            comparing::COMPARE => &comparing_values,
+            _ => &values,
+        };
+        let paths = [("where", &params.place), ("stdin", &params.stdin)];
+        for (parameter, path) in paths.into_iter().chain([("stdout", &params.stdout)]) {
+            let Some(path) = path else { continue };
+            let filled = words::fill(parameter, path, &values)?;
+            check_path(parameter, path, Path::new(&filled), is_elsewhere)?;
+        }
+        let is_compared = params.expect.stdout == Same::Same || !params.expect.compare.is_empty();
+        if params.stdout.as_deref() == Some("/dev/null") && is_compared {
+            let what = "nothing is left of what goes to /dev/null. Fix: leave stdout out";
+            let message = format!("parameter \"expect\": {what}");
+            return Err(bad_parameter("expect", message));
+        }
         let texts = params.commands().into_iter().flat_map(|(name, commands)| {
             let words = commands.into_iter().flatten();
             words.map(move |word| (name, word))
@@ -107,19 +129,16 @@ impl Planned {
         let env = params.env.values().map(|value| ("env", value));
         let files = params.files.iter().map(|file| ("files", file));
         for (parameter, text) in texts.chain(env).chain(files) {
-            words::fill(parameter, text, &values)?;
+            words::fill(parameter, text, values_of(parameter))?;
         }
-        let paths = [("where", &params.place), ("stdin", &params.stdin)];
-        for (parameter, path) in paths {
-            let Some(path) = path else { continue };
-            let filled = words::fill(parameter, path, &values)?;
-            check_path(parameter, path, Path::new(&filled))?;
+        if is_elsewhere {
+            return Ok(());
         }
         for (parameter, commands) in params.commands() {
             for (index, words) in commands.into_iter().enumerate() {
                 let is_first = parameter == "setup" && index == 0;
                 let may_be_made = !is_first && !self.params.setup.0.is_empty();
-                self.check_program(parameter, words, may_be_made, &values)?;
+                self.check_program(parameter, words, may_be_made, values_of(parameter))?;
             }
         }
         self.check_numa()
@@ -133,7 +152,8 @@ impl Planned {
         may_be_made: bool,
         values: &Values,
     ) -> Result<(), Failure> {
-        let program = match self.params.shell && parameter != "servers" {
+        let by_shell = self.params.shell && !["servers", comparing::COMPARE].contains(&parameter);
+        let program = match by_shell {
             true => SHELL,
             false => words[0].as_str(),
         };
@@ -173,7 +193,12 @@ impl Planned {
 }
 
 /// A path that is there, and does not depend on where the engine was started.
-fn check_path(parameter: &str, written: &str, filled: &Path) -> Result<(), Failure> {
+fn check_path(
+    parameter: &str,
+    written: &str,
+    filled: &Path,
+    is_elsewhere: bool,
+) -> Result<(), Failure> {
     let refuse = |what: &str| {
         let shown = filled.display();
         let message = format!("parameter \"{parameter}\": {shown} {what}");
@@ -182,7 +207,7 @@ fn check_path(parameter: &str, written: &str, filled: &Path) -> Result<(), Failu
     if !filled.is_absolute() {
         return refuse("is not an absolute path. Fix: begin it with \"/\" or \"{dir}/\"");
     }
-    if OWN_NAMES.iter().any(|name| words::has(written, name)) {
+    if is_elsewhere || OWN_NAMES.iter().any(|name| words::has(written, name)) {
         return Ok(());
     }
     match parameter {
@@ -211,7 +236,11 @@ fn base_environment(params: &Params, account: Option<&Account>) -> BTreeMap<Stri
 }
 
 /// The CPUs that commands may use: those of the parameter, of the conditions, or all.
-fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_t, Failure> {
+fn cpus(
+    params: &Params,
+    conditions: &ConditionsWanted,
+    is_elsewhere: bool,
+) -> Result<libc::cpu_set_t, Failure> {
     // SAFETY: an all-zero set is valid; the kernel fills it for this thread.
     let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::cpu_set_t>();
@@ -221,7 +250,7 @@ fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_
         true => &conditions.cpus,
         false => &params.cpus,
     };
-    if wanted.is_empty() || (conditions.unpinned && params.cpus.is_empty()) {
+    if is_elsewhere || wanted.is_empty() || (conditions.unpinned && params.cpus.is_empty()) {
         return Ok(allowed);
     }
     // SAFETY: an all-zero set is valid.

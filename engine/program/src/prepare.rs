@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use kit::failure::io_failure;
 use kit::splitmix::SplitMix;
+use rustix::fs::{Mode, OFlags};
 use wire::Failure;
 
 use crate::plan::Planned;
@@ -21,6 +22,8 @@ use crate::{plan, reason};
 const PADDINGS: u32 = 256;
 const PADDING_STEP_BYTES: u32 = 16;
 const PADDING: &str = "TILTYARD_PADDING";
+/// Of the file of standard output.
+const MODE: Mode = Mode::from_raw_mode(0o644);
 
 /// Where commands are executed.
 pub struct Scene<'a> {
@@ -38,6 +41,7 @@ pub struct Prepared {
     environment: Strings,
     directory: CString,
     stdin: File,
+    stdout: Option<File>,
 }
 
 impl<'a> Scene<'a> {
@@ -88,6 +92,16 @@ impl<'a> Scene<'a> {
         Ok(environment)
     }
 
+    /// The file of standard output, where there is one.
+    ///
+    /// # Errors
+    /// `BadJob` for a placeholder that nothing stands for.
+    pub fn stdout(&self, execution: u32) -> Result<Option<PathBuf>, Failure> {
+        let path = self.planned.params.stdout.as_ref();
+        let path = path.map(|path| words::fill("stdout", path, &self.values(execution)));
+        Ok(path.transpose()?.map(PathBuf::from))
+    }
+
     /// Makes a command ready. Its words have no placeholders any more.
     ///
     /// # Errors
@@ -122,11 +136,24 @@ impl<'a> Scene<'a> {
             directory: bytes(&self.place),
             program,
             stdin,
+            stdout: None,
         })
     }
 }
 
 impl Prepared {
+    /// Has it print to a file, which is made, or emptied.
+    ///
+    /// # Errors
+    /// Those of open(2).
+    pub fn print_to(&mut self, path: &Path) -> Result<(), Failure> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(path, flags | OFlags::NOFOLLOW, MODE);
+        let file = opened.map_err(|error| io_failure("write to", path, &error.into()))?;
+        self.stdout = Some(File::from(file));
+        Ok(())
+    }
+
     pub fn recipe<'a>(&'a self, planned: &'a Planned) -> Recipe<'a> {
         Recipe {
             path: &self.path,
@@ -134,6 +161,7 @@ impl Prepared {
             environment: &self.environment,
             directory: &self.directory,
             stdin: self.stdin.as_fd(),
+            stdout: self.stdout.as_ref().map(AsFd::as_fd),
             cpus: &planned.cpus,
             numa: planned.params.numa,
             account: planned.account.as_ref().map(|account| &account.ids),

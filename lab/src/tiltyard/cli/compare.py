@@ -28,6 +28,8 @@ def compare(
     export_json: Path | None = None,
     export_markdown: Path | None = None,
     export_csv: Path | None = None,
+    export_asciidoc: Path | None = None,
+    export_orgmode: Path | None = None,
     commands: Commands = NONE,
 ) -> int:
     """Compare commands, file systems, directories or network settings, without a study file.
@@ -67,6 +69,8 @@ def compare(
         export_json: Write the times of all executions as hyperfine does, here.
         export_markdown: Write a table as hyperfine does, with intervals, here.
         export_csv: The same as CSV.
+        export_asciidoc: The table for AsciiDoc.
+        export_orgmode: The table for Org mode.
         commands: Options of commands.
     """
     from tiltyard.app.compare import typed_study
@@ -74,12 +78,13 @@ def compare(
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carried_out, shown
     from tiltyard.errors import UsageError
+    from tiltyard.exporters.hyperfine import FILES
     from tiltyard.study.scaling import parse_scale
 
     fraction = None if scale is None else parse_scale(scale)
     typed = understood(commands, systems)
-    exports = {"json": export_json, "markdown": export_markdown, "csv": export_csv}
-    files = {form: path for form, path in exports.items() if path is not None}
+    exports = (export_json, export_csv, export_markdown, export_asciidoc, export_orgmode)
+    files = {form: path for form, path in zip(FILES, exports, strict=True) if path is not None}
     require_writable({f"export-{form}": path for form, path in files.items()})
     if files and typed is None:
         raise UsageError(f"--export-{next(iter(files))} goes with --command (-c); others: export")
@@ -95,7 +100,7 @@ def compare(
         disturbed=disturbed,
     )
     remark(f"Study    {target.root}/")
-    findings = carried_out(target, scale=fraction)
+    findings = carried_out(target, scale=fraction, show_output=commands.show_output)
     _export(target, findings, files)
     return shown(target, findings, require_decision=require_decision)
 

@@ -77,7 +77,9 @@ def gate(
     require_writable({name: path for name, path in outputs.items() if path is not None})
     target = _target(study, commands, within, blocks, budget, seed, disturbed, folder)
     remark(f"Study    {target.root}/")
-    found = judged(carried_out(target, trust=trust, within=margin), margin)
+    show_output = commands.show_output
+    findings = carried_out(target, trust=trust, within=margin, show_output=show_output)
+    found = judged(findings, margin)
     if json:
         emit_json(found.model_dump_json(indent=1))
     else:

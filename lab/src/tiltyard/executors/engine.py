@@ -13,7 +13,16 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
-from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, read_events
+from tiltyard.wire import (
+    PROTOCOL,
+    Call,
+    Catalogue,
+    EndEvent,
+    Hello,
+    HelloEvent,
+    Output,
+    read_events,
+)
 
 NAME = "tiltyard-engine"
 _ANSWER_S = 60
@@ -85,6 +94,10 @@ class Job(BaseModel):
     target: Target
     variables: dict[str, str] = Field({}, exclude=True)
     """Values of the system under test that stand in commands as ``{name}``."""
+    expected: Output | None = Field(None, exclude=True)
+    """What a program is expected to print, where a command compares it."""
+    elsewhere: bool = Field(False, exclude=True)
+    """Whether a job that is only looked at is for another host: what it names is there."""
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
@@ -95,6 +108,10 @@ class Job(BaseModel):
             target = {"far": self.target.model_dump(exclude_none=True)}
         if self.variables:
             target["variables"] = self.variables
+        if self.expected is not None:
+            target["expected"] = self.expected.model_dump(mode="json", exclude_none=True)
+        if self.elsewhere:
+            target["elsewhere"] = True
         return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
 
 
@@ -155,6 +172,8 @@ class Engine:
         workload: str,
         parameters: Mapping[str, JsonValue],
         variables: Mapping[str, str] | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> Hello:
         """What the engine makes of a job, without doing anything.
 
@@ -162,6 +181,7 @@ class Engine:
             workload: its name.
             parameters: of the workload.
             variables: of the system, for its commands.
+            elsewhere: whether it is for another host, whose programs and files are not looked for.
 
         Raises:
             JobRefused: if the engine does not accept it.
@@ -175,6 +195,7 @@ class Engine:
             parameters=dict(parameters),
             target=target,
             variables=dict(variables or {}),
+            elsewhere=elsewhere,
         )
         answer = self._ask("validate", job.message())
         for event in read_events(answer.stdout.splitlines()):

@@ -19,7 +19,7 @@ ON_SYSTEM: Final = "system"
 """As a working directory: that of the system, which is so by default."""
 AT_LEAST_S: Final = 0.1
 """Time of the executions of one trial together, where a study says nothing of their number."""
-_PATHS: Final = ("where", "stdin")
+_PATHS: Final = ("where", "stdin", "stdout")
 """Parameters that are paths on this host."""
 
 

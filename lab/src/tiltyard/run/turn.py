@@ -14,7 +14,7 @@ from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, take
 from tiltyard.host.record.stack import disks_below
 from tiltyard.plan.model import TrialKey
-from tiltyard.run.binaries import binaries, changed_binary
+from tiltyard.run.binaries import binaries, changed_file
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
@@ -78,7 +78,7 @@ def run_turn(
         return
     try:
         programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
-        changed = changed_binary(context.history.prepared, name, programs)
+        changed = changed_file(context.history.prepared, programs)
         facts = {**facts_of(up), **boot, **_caches(context, name), **programs}
         prepared = Prepared(
             system=name,

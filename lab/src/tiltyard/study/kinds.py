@@ -142,6 +142,10 @@ class Kind(Protocol):
     def target(self) -> Literal["directory", "far"]:
         """What trials on its systems work on."""
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether trials on its systems are carried out on another host, or in a guest."""
+
     def redraws(self, settings: Any, /) -> str:
         """What each turn of a system with these settings makes anew, in words."""
 
