@@ -38,7 +38,9 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
     place = tmp_path / "suite"
     monkeypatch.setenv("PTS_USER_PATH_OVERRIDE", str(place))
 
-    def install(name: str, *changes: tuple[str, str], script: str = SCRIPT) -> Path:
+    def install(
+        name: str, *changes: tuple[str, str], script: str = SCRIPT, program: str | None = None
+    ) -> Path:
         definition = place / "test-profiles/pts" / name
         shutil.copytree(PROFILES / name, definition)
         for old, new in changes:
@@ -53,7 +55,7 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
         (installed / plain).write_text(script.replace("{tool}", tool).replace("{file}", file))
         (installed / plain).chmod(0o755)
         (installed / "bin").mkdir()
-        (installed / "bin" / tool).symlink_to(ENGINE)
+        (installed / "bin" / tool).symlink_to(program or ENGINE)
         return installed
 
     return install
@@ -168,14 +170,20 @@ def test_an_installed_test_runs_on_the_system_under_test(
     suite: Callable[..., Path],
     tmp_path: Path,
 ) -> None:
-    suite(name, change)
-    directory = tmp_path / "system"
-    directory.mkdir()
-    samples = executed(card(f"pts:{name.rpartition('-')[0]}"), {}, directory)
-    result = next(one for one in samples if one.metric == "result")
-    assert result.unit == unit
-    assert result.value > low
-    assert not list(directory.iterdir())
+    plain = name.rpartition("-")[0]
+    original = shutil.which(TOOLS.get(plain, plain))
+    # Ours under the name of the original, and beside it the original itself where it is installed.
+    for program in [None, original] if original else [None]:
+        suite(name, change, program=program)
+        directory = tmp_path / "system"
+        directory.mkdir()
+        samples = executed(card(f"pts:{plain}"), {}, directory)
+        result = next(one for one in samples if one.metric == "result")
+        assert result.unit == unit
+        assert result.value > low
+        assert not list(directory.iterdir())
+        directory.rmdir()
+        shutil.rmtree(tmp_path / "suite")
 
 
 def test_the_exit_code_that_a_script_writes_counts(
