@@ -303,7 +303,6 @@ def test_there_is_no_service_on_another_host(tmp_path: Path, server: Sshd, engin
 question = "q"
 factors.level = [1, 2]
 [systems]
-kind = "remote"
 host = "{server.far}"
 directory = "/tmp"
 service = {{ start = ["sleep", "{{level}}"], ready = {{ path = "." }} }}
@@ -311,5 +310,5 @@ service = {{ start = ["sleep", "{{level}}"], ready = {{ path = "." }} }}
 use = "program"
 command = ["true"]
 """)
-    with pytest.raises(UsageError, match=r"study\.toml:8: .*no such setting of remote"):
+    with pytest.raises(UsageError, match=r"study\.toml:5: .*directory with a service"):
         frozen(folder.study, engine, None, folder)
