@@ -51,6 +51,25 @@ def compared() -> Iterator[Path]:
         yield place
 
 
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (("--style", "full"), "--style is hyperfine's. Fix: nothing: output is plain"),
+        (("-M", "9"), "-M is hyperfine's. Fix: --runs N"),
+        (("--reference=ls",), "Fix: the first -c is what the others"),
+        (("-S", "bash"), "-c \"bash -c 'a | b'\""),
+        (("--time-unit", "second"), "Fix: nothing: the unit follows"),
+    ],
+)
+def test_an_option_of_hyperfine_names_its_counterpart(
+    words: tuple[str, ...], fix: str, tmp_path: Path
+) -> None:
+    done = tiltyard("compare", "-c", "ls", "-c", "true", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert fix in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_help_names_every_verb(tmp_path: Path) -> None:
     done = tiltyard("--help", cwd=tmp_path)
     assert done.returncode == 0

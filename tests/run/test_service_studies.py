@@ -1,5 +1,8 @@
 """The ready studies of programs and servers, carried out for real with little work: one block."""
 
+import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,54 @@ SMALL = {
 """Study → programs, packages, what is made smaller, metrics."""
 
 pytestmark = needs_root
+
+
+@pytest.fixture
+def folder(tmp_path: Path, state: Path) -> Iterator[StudyFolder]:
+    """A study folder; what is trusted is forgotten after."""
+    (tmp_path / "study").mkdir()
+    yield StudyFolder(tmp_path / "study")
+    shutil.rmtree(state / "trusted", ignore_errors=True)
+
+
+TELLS = """
+question = "q"
+[factors]
+level = [1, 2]
+[systems]
+directory = "DIRECTORY"
+[systems.service]
+start = ["sleep", "1000"]
+ready = { path = "." }
+[[workload]]
+use = "program"
+env = { WORD = "{secret}" }
+command = ["sh", "-c", "echo out $1; echo err $WORD >&2; exit {level}", "sh", "{secret}"]
+expect = { exit = [1] }
+"""
+
+
+def test_a_secret_is_in_nothing_that_is_kept(
+    folder: StudyFolder, engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "system").mkdir()
+    folder.study.write_text(TELLS.replace("DIRECTORY", str(tmp_path / "system")))
+    plan = planned(folder, engine, trust=True)
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    folder.plan.unlink()
+    write_plan(folder, plan)
+    run_study(folder, plan, engine, go_on, Watcher())
+    good, bad = sorted(read_run(folder, plan).trials, key=lambda trial: trial.outcome)
+    assert (good.outcome, bad.outcome) == ("done", "failed")
+    assert (bad.reason or "").endswith(
+        "sh {secret}: exit code 2, expected 1; it said: err {secret}"
+    )
+    text = (folder.root / good.file).read_text()
+    assert '"text":"out {secret}\\n"' in text
+    assert '"WORD":"{secret}"' in text
+    kept = [folder.journal, *folder.trials.iterdir()]
+    drawn = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+    assert [found for file in kept for found in drawn.findall(file.read_text())] == []
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -9,6 +9,7 @@
 
 mod account;
 mod ancestor;
+mod comparing;
 mod execute;
 mod group;
 mod guardian;
@@ -83,5 +84,5 @@ variation of at most 2 %, a hundred at most. With `layout` \"varied\", a variabl
 TILTYARD_PADDING of 16 to 4096 bytes and up to 80 more slashes in the path that execve is given \
 move the stack, otherwise in each execution; arguments stay as they are, and a script, which is \
 told its path, has no more slashes. Addresses are randomised as the host does it, which the last \
-line of the trial names. The engine reads what is \
-printed through pipes of 1 MiB: a program sees no terminal, and not /dev/null either.";
+line of the trial names. The engine reads what is printed through pipes of 1 MiB, unless `stdout` \
+names a file: a program sees no terminal, and /dev/null only where that is asked for.";

@@ -219,6 +219,32 @@ fn in_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// What an output holds; `None` unless all of it was kept.
+pub fn contents(output: &Output) -> Option<Vec<u8>> {
+    match (&output.text, &output.base64) {
+        _ if output.truncated => None,
+        (Some(text), _) => Some(text.clone().into_bytes()),
+        (None, Some(base64)) => from_base64(base64),
+        (None, None) => (output.bytes == 0).then(Vec::new),
+    }
+}
+
+/// RFC 4648, with padding; `None` for anything else.
+fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    for group in text.as_bytes().chunks(4) {
+        let padding = group.iter().rev().take_while(|&&sign| sign == b'=').count();
+        let mut bits = 0;
+        for sign in &group[..group.len() - padding] {
+            bits = bits << 6 | BASE64.iter().position(|known| known == sign)? as u32;
+        }
+        bits <<= 6 * padding;
+        let whole = &bits.to_be_bytes()[1..4_usize.checked_sub(padding)?];
+        bytes.extend_from_slice(whole);
+    }
+    text.len().is_multiple_of(4).then_some(bytes)
+}
+
 /// RFC 4648, with padding.
 fn in_base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -36,6 +36,10 @@ kit::parameters! {
         /// File that standard input is read from; by default it is empty.
         #[schemars(extend("path" = "study"))]
         pub stdin: Option<String> = None;
+        /// File that standard output is written to, made or emptied before each execution; what it
+        /// holds then is captured. By default it is a pipe. /dev/null is captured by nobody.
+        #[schemars(extend("path" = "study", "brings" = "writes"))]
+        pub stdout: Option<String> = None;
         /// Seconds after which a command is ended and the trial has failed.
         pub timeout: f64 = 3600.0, in 0.001..=SECONDS_MAX;
         /// User that commands run as; by default the one who runs the engine.
@@ -158,17 +162,66 @@ impl JsonSchema for Commands {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
-    /// Exit codes that are right.
-    pub exit: Vec<u8>,
+    /// Exit codes that are right: a list, or "any".
+    pub exit: Exit,
     /// Whether all executions must print the same on standard output.
     pub stdout: Same,
+    /// A command that compares what is printed on standard output with what is expected, in place
+    /// of byte for byte: `{expected}` and `{output}` are files. It is executed untimed, once for
+    /// each output that differs; exit code 0 means that they are the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = WORDS_MAX), extend("brings" = "compares by"))]
+    pub compare: Vec<String>,
 }
 
 impl Default for Expect {
     fn default() -> Self {
         Self {
-            exit: vec![0],
+            exit: Exit::Codes(vec![0]),
             stdout: Same::Any,
+            compare: Vec::new(),
+        }
+    }
+}
+
+/// Exit codes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "exit is a list of codes from 0 to 255, as in [0, 1], or \"any\""
+)]
+pub enum Exit {
+    /// These.
+    Codes(Vec<u8>),
+    /// Whatever it is.
+    Any(Any),
+}
+
+/// The word for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Any {
+    /// All.
+    Any,
+}
+
+impl Exit {
+    /// Whether `code` is right.
+    pub fn has(&self, code: i32) -> bool {
+        match self {
+            Self::Codes(codes) => codes.iter().any(|&right| i32::from(right) == code),
+            Self::Any(_) => true,
+        }
+    }
+
+    /// As a person says it: "0 or 1".
+    pub fn words(&self) -> String {
+        match self {
+            Self::Codes(codes) => {
+                let codes: Vec<String> = codes.iter().map(u8::to_string).collect();
+                codes.join(" or ")
+            }
+            Self::Any(_) => "any".to_owned(),
         }
     }
 }
@@ -297,8 +350,14 @@ impl Params {
                 "a value with a NUL byte cannot be passed to a program",
             );
         }
-        if self.expect.exit.is_empty() {
+        if self.expect.exit == Exit::Codes(Vec::new()) {
             return refuse("expect.exit", "no code is right; name one, as in [0]");
+        }
+        if self.expect.stdout == Same::Same && !self.expect.compare.is_empty() {
+            return refuse(
+                "expect.compare",
+                "with stdout = \"same\" nothing is left to compare. Fix: leave one of them out",
+            );
         }
         for server in &self.servers {
             kit::limits::within("servers.timeout", server.timeout, 0.001..=SECONDS_MAX)?;
@@ -311,11 +370,12 @@ impl Params {
     }
 
     /// All commands, with the names of their parameters.
-    pub fn commands(&self) -> [(&'static str, Vec<&[String]>); 8] {
+    pub fn commands(&self) -> [(&'static str, Vec<&[String]>); 9] {
         fn each(commands: &Commands) -> Vec<&[String]> {
             commands.0.iter().map(Vec::as_slice).collect()
         }
         let servers = self.servers.iter().map(|server| &server.command[..]);
+        let compare = (!self.expect.compare.is_empty()).then_some(&self.expect.compare[..]);
         [
             ("command", vec![&self.command[..]]),
             ("study", self.study.commands()),
@@ -325,6 +385,7 @@ impl Params {
             ("conclude", each(&self.conclude)),
             ("cleanup", each(&self.cleanup)),
             ("servers", servers.collect()),
+            (crate::comparing::COMPARE, compare.into_iter().collect()),
         ]
     }
 }

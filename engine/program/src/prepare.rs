@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use kit::failure::io_failure;
 use kit::splitmix::SplitMix;
+use rustix::fs::{Mode, OFlags};
 use wire::Failure;
 
 use crate::plan::Planned;
@@ -26,6 +27,8 @@ const PADDING: &str = "TILTYARD_PADDING";
 const PATHS: u32 = 81;
 /// How a program begins that the kernel gives its path to nobody else: scripts are told theirs.
 const ELF: [u8; 4] = *b"\x7fELF";
+/// Of the file of standard output.
+const MODE: Mode = Mode::from_raw_mode(0o644);
 
 /// Where commands are executed.
 pub struct Scene<'a> {
@@ -43,6 +46,7 @@ pub struct Prepared {
     environment: Strings,
     directory: CString,
     stdin: File,
+    stdout: Option<File>,
     /// What was added to its environment and its path.
     pub layout: Added,
 }
@@ -103,6 +107,16 @@ impl<'a> Scene<'a> {
         Ok(environment)
     }
 
+    /// The file of standard output, where there is one.
+    ///
+    /// # Errors
+    /// `BadJob` for a placeholder that nothing stands for.
+    pub fn stdout(&self, execution: u32) -> Result<Option<PathBuf>, Failure> {
+        let path = self.planned.params.stdout.as_ref();
+        let path = path.map(|path| words::fill("stdout", path, &self.values(execution)));
+        Ok(path.transpose()?.map(PathBuf::from))
+    }
+
     /// Makes a command ready. Its words have no placeholders any more.
     ///
     /// # Errors
@@ -142,6 +156,7 @@ impl<'a> Scene<'a> {
             program,
             stdin,
             layout,
+            stdout: None,
         })
     }
 }
@@ -158,6 +173,18 @@ fn lengthened(program: &Path, slashes: u32) -> Option<Vec<u8>> {
 }
 
 impl Prepared {
+    /// Has it print to a file, which is made, or emptied.
+    ///
+    /// # Errors
+    /// Those of open(2).
+    pub fn print_to(&mut self, path: &Path) -> Result<(), Failure> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(path, flags | OFlags::NOFOLLOW, MODE);
+        let file = opened.map_err(|error| io_failure("write to", path, &error.into()))?;
+        self.stdout = Some(File::from(file));
+        Ok(())
+    }
+
     pub fn recipe<'a>(&'a self, planned: &'a Planned) -> Recipe<'a> {
         Recipe {
             path: &self.path,
@@ -166,6 +193,7 @@ impl Prepared {
             directory: &self.directory,
             network: None,
             stdin: self.stdin.as_fd(),
+            stdout: self.stdout.as_ref().map(AsFd::as_fd),
             cpus: &planned.cpus,
             numa: planned.params.numa,
             account: planned.account.as_ref().map(|account| &account.ids),

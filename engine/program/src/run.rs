@@ -6,7 +6,7 @@ use std::fs;
 
 use kit::failure::failure;
 use kit::{clock, stop, EventSink};
-use wire::{Execution, Failure, FailureKind, Part, Programs, Step};
+use wire::{Execution, Failure, FailureKind, Output, Part, Programs, Step};
 
 use crate::execute::Executor;
 use crate::group::{self, Group};
@@ -66,6 +66,8 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
         told: BTreeSet::new(),
         room_bytes: OUTPUTS_BYTES,
         stdout: None,
+        expected: planned.expected.clone(),
+        same: BTreeSet::new(),
         shell: None,
         variation: None,
         padding: Padding::new(clock::now_ns()),
@@ -109,6 +111,10 @@ pub struct Course<'a, 'b> {
     pub room_bytes: u64,
     /// What the first execution printed.
     pub stdout: Option<String>,
+    /// What others are compared with by a command.
+    pub expected: Option<Output>,
+    /// Hashes of what a command found to be the same.
+    pub same: BTreeSet<String>,
     /// What the start of an empty shell takes.
     pub shell: Option<(f64, Used)>,
     /// How much times varied before they were measured.
@@ -143,7 +149,21 @@ impl Course<'_, '_> {
             self.progress(executions.len(), sum_s);
         }
         measures::report(&executions, self.sink);
+        self.tell_mostly_shell(sum_s / executions.len() as f64 - shell_s, shell_s);
         Ok(())
+    }
+
+    /// What takes less than its shell is lost in how much the start of a shell varies.
+    fn tell_mostly_shell(&mut self, mean_s: f64, shell_s: f64) {
+        if mean_s < shell_s {
+            let (mean_ms, shell_ms) = (1e3 * mean_s, 1e3 * shell_s);
+            let message = format!(
+                "takes {mean_ms:.2} ms, and the start of its shell {shell_ms:.2} ms, which is \
+                 subtracted and varies"
+            );
+            let advice = "execute it without a shell";
+            self.sink.warning("mostly_shell", message, Some(advice));
+        }
     }
 
     /// Throws executions away until a window of them varies little.

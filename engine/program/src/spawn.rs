@@ -26,6 +26,8 @@ pub struct Recipe<'a> {
     /// The network namespace, where it is not ours.
     pub network: Option<BorrowedFd<'a>>,
     pub stdin: BorrowedFd<'a>,
+    /// In place of the pipe.
+    pub stdout: Option<BorrowedFd<'a>>,
     pub cpus: &'a libc::cpu_set_t,
     pub numa: Option<u32>,
     pub account: Option<&'a Ids>,
@@ -284,7 +286,8 @@ unsafe fn prepare(recipe: &Recipe, outputs: [BorrowedFd; 2], into: Into) -> Resu
     // A session of its own: no terminal, and no signal that a person sends to ours.
     libc::setsid();
     libc::umask(0o022);
-    for (target, stream) in (0..).zip([recipe.stdin, outputs[0], outputs[1]]) {
+    let stdout = recipe.stdout.unwrap_or(outputs[0]);
+    for (target, stream) in (0..).zip([recipe.stdin, stdout, outputs[1]]) {
         done(Step::Streams, libc::dup2(stream.as_raw_fd(), target))?;
     }
     // Nothing else is open to it; older kernels than 5.11 do not know the call.

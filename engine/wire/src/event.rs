@@ -166,6 +166,8 @@ pub enum Step {
     /// What is measured.
     #[default]
     Measure,
+    /// What an execution printed is compared with what is expected, untimed; exit code 0: same.
+    Compare,
     /// After each execution, untimed.
     Conclude,
     /// Once in a trial, after its last execution.

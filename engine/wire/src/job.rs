@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::Output;
+
 /// One trial: one workload on one target.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +50,14 @@ pub struct Target {
     /// they are started beside the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_place: Option<FarPlace>,
+    /// What a program is expected to print, where a command compares it; by default what its
+    /// first execution prints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Output>,
+    /// Whether a job that is only looked at is for another host: programs, paths, users and
+    /// processors that it names are there, and are not looked for here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// A part of a program's work, in a directory that several parts share.

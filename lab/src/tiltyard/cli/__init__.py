@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from tiltyard import __version__
 from tiltyard.cli.calibrate import calibrate
@@ -27,6 +27,7 @@ from tiltyard.cli.doctor import doctor
 from tiltyard.cli.explain import explain
 from tiltyard.cli.export import export
 from tiltyard.cli.gate import gate
+from tiltyard.cli.habits import instead_of
 from tiltyard.cli.import_ import import_
 from tiltyard.cli.new import new
 from tiltyard.cli.phase_line import PhaseLine
@@ -111,7 +112,9 @@ def main() -> None:
             )
     except CycloptsError as error:
         verb = " ".join(("tiltyard", *(error.command_chain or ())))
-        code = _fail(f"{error} ({verb} --help)", ExitCode.USAGE)
+        unknown = error.token if isinstance(error, UnknownOptionError) else None
+        fix = instead_of(unknown.keyword or unknown.value) if unknown else ""
+        code = _fail(f"{error}{fix} ({verb} --help)", ExitCode.USAGE)
     except TiltyardError as error:
         code = _fail(one_line(str(error)), error.exit_code)
     except KeyboardInterrupt:

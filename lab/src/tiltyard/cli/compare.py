@@ -37,6 +37,8 @@ def compare(
     export_json: Path | None = None,
     export_markdown: Path | None = None,
     export_csv: Path | None = None,
+    export_asciidoc: Path | None = None,
+    export_orgmode: Path | None = None,
     commands: Commands = NONE,
     printing: Printing = WORDS,
 ) -> int:
@@ -89,6 +91,8 @@ def compare(
         export_json: Write the times of all executions as hyperfine does, here.
         export_markdown: Write a table as hyperfine does, with intervals, here.
         export_csv: The same as CSV.
+        export_asciidoc: The table for AsciiDoc.
+        export_orgmode: The table for Org mode.
         commands: Options of commands.
         printing: Options of what is printed; the JSON document is that of the findings.
     """
@@ -100,7 +104,8 @@ def compare(
     printing.begin()
     fraction = None if scale is None else parse_scale(scale)
     typed = understood(commands, systems)
-    files = _files(typed, json=export_json, markdown=export_markdown, csv=export_csv)
+    exports = (export_json, export_csv, export_markdown, export_asciidoc, export_orgmode)
+    files = _files(typed, exports)
     asked = Asked(
         blocks=blocks,
         budget=budget,
@@ -109,19 +114,22 @@ def compare(
         disturbed=disturbed or ("keep" if typed else "adapt"),
         scale=None if fraction in (None, 1) else str(fraction),
     )
-    target, findings = _compared(systems, workload, folder, vary, typed, asked)
+    target, findings = _compared(
+        systems, workload, folder, vary, typed, asked, show_output=commands.show_output
+    )
     _export(target, findings, files)
     return shown(
         target, findings, printing, require_decision=require_decision, again=_again
     )
 
 
-def _files(commands: "TypedCommands | None", **exports: Path | None) -> dict[str, Path]:
+def _files(commands: "TypedCommands | None", exports: Sequence[Path | None]) -> dict[str, Path]:
     """The files that are asked for, each by its format; of commands only."""
     from tiltyard.cli.commands import require_writable
     from tiltyard.errors import UsageError
+    from tiltyard.exporters.hyperfine import FILES
 
-    files = {form: path for form, path in exports.items() if path is not None}
+    files = {form: path for form, path in zip(FILES, exports, strict=True) if path is not None}
     require_writable({f"export-{form}": path for form, path in files.items()})
     if files and commands is None:
         raise UsageError(f"--export-{next(iter(files))} goes with --command (-c); others: export")
@@ -135,6 +143,8 @@ def _compared(
     vary: Sequence[str],
     commands: "TypedCommands | None",
     asked: "Asked",
+    *,
+    show_output: bool,
 ) -> "tuple[StudyFolder, Findings]":
     """Write the study and carry it out; what is refused leaves no folder."""
     from tiltyard.app.compare import kept_if_begun, typed_study
@@ -149,7 +159,10 @@ def _compared(
     remark(f"Study    {target.root}/")
     scale = parse_scale(asked.scale) if asked.scale else None
     with kept_if_begun(target, existed=existed):
-        return target, carried_out(target, scale=scale, amendment=amendment)
+        findings = carried_out(
+            target, scale=scale, amendment=amendment, show_output=show_output
+        )
+    return target, findings
 
 
 def _again(blocks: int) -> str:

@@ -4,16 +4,20 @@ It goes to stderr, so that stdout stays clean. It is drawn twice a second at mos
 our own interference, and each trial records what it costs.
 """
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.progress import TaskID as Task
 
 from tiltyard.cli.console import err, remark
+from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.plan.prospect import prospects
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import TrialRecord
+from tiltyard.run.stream import read_stream
 from tiltyard.units import format_duration
 
 _WIDE: Final = 72
@@ -25,13 +29,15 @@ _FIGURES: Final = 25
 class LiveDisplay:
     """An observer of a run for people. Use it in a ``with`` block."""
 
-    def __init__(self, *, decides: bool = True) -> None:
+    def __init__(self, *, decides: bool = True, outputs_in: StudyFolder | None = None) -> None:
         """Nothing is drawn before :meth:`started`.
 
         Args:
             decides: Whether the run is to decide anything; a pilot is not.
+            outputs_in: The study folder, if what programs print is to be shown.
         """
         self._decides = decides
+        self._outputs_in = outputs_in
         width = err().width
         is_wide = width >= _WIDE
         bar = min(36, width // 5)
@@ -113,6 +119,9 @@ class LiveDisplay:
         if record.outcome != "done":
             key = record.key
             remark(f"Failed   block {key.block} {key.system} {key.workload}: {record.reason}")
+        if self._outputs_in is not None and record.file:
+            for line in _printed(self._outputs_in.root / record.file):
+                remark(line)
         self._move(outlook)
         self._say("")
 
@@ -138,3 +147,16 @@ class LiveDisplay:
             total=outlook.trials_to_look,
             left="" if left is None else f"{format_duration(left)} left",
         )
+
+
+def _printed(trial: Path) -> Iterator[str]:
+    """What the measured executions of a trial printed, each text once, line by line."""
+    stream = read_stream(trial.read_bytes())
+    hashes = [of for one in stream.executions for of in (one.stdout, one.stderr)]
+    for output in filter(None, map(stream.outputs.get, dict.fromkeys(hashes))):
+        if output.text is None and output.bytes:
+            yield f"Output   {output.bytes} bytes that are no text"
+        for line in (output.text or "").splitlines():
+            yield f"Output   {line}"
+        if output.truncated and output.text:
+            yield f"Output   … {output.bytes} bytes in all"

@@ -32,6 +32,8 @@ class RunOptions(TypedDict, total=False):
     new_session: bool
     trust: bool
     amendment: "Amendment"
+    show_output: bool
+    """Whether what programs print is shown."""
     within: float
     """The margin of the gate, whose answer is then what the run goes on for."""
 
@@ -230,7 +232,8 @@ def _run_session(session: "Session", engine: "Engine", options: RunOptions) -> N
         remark(f"Scale    {plan.scaled.sentence}")
     if max(plan.session, plan.design.sessions) > 1:
         remark(f"Session  {plan.session} of {max(plan.session, plan.design.sessions)}")
-    with LiveDisplay() as display:
+    shown_of = session.folder if options.get("show_output") else None
+    with LiveDisplay(outputs_in=shown_of) as display:
         reason = run_until_decided(
             session,
             engine,

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from tiltyard import elf
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
 from tiltyard.installation import CHECKOUT, repair
-from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, read_events
+from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, Output, read_events
 
 NAME = "tiltyard-engine"
 _ANSWER_S = 60
@@ -121,6 +121,10 @@ class Job(BaseModel):
     """Which part of a program's work it is, where some is done once for several trials."""
     far_place: FarPlace | None = Field(None, exclude=True)
     """Of a program on a system of two ends."""
+    expected: Output | None = Field(None, exclude=True)
+    """What a program is expected to print, where a command compares it."""
+    elsewhere: bool = Field(False, exclude=True)
+    """Whether a job that is only looked at is for another host: what it names is there."""
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
@@ -135,6 +139,10 @@ class Job(BaseModel):
             target["stage"] = self.stage.model_dump()
         if self.far_place:
             target["far_place"] = self.far_place.model_dump(mode="json", exclude_none=True)
+        if self.expected is not None:
+            target["expected"] = self.expected.model_dump(mode="json", exclude_none=True)
+        if self.elsewhere:
+            target["elsewhere"] = True
         return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
 
 
@@ -199,6 +207,8 @@ class Engine:
         workload: str,
         parameters: Mapping[str, JsonValue],
         variables: Mapping[str, str] | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> Hello:
         """What the engine makes of a job, without doing anything.
 
@@ -206,6 +216,7 @@ class Engine:
             workload: its name.
             parameters: of the workload.
             variables: of the system, for its commands.
+            elsewhere: whether it is for another host, whose programs and files are not looked for.
 
         Raises:
             JobRefused: if the engine does not accept it.
@@ -219,6 +230,7 @@ class Engine:
             parameters=dict(parameters),
             target=target,
             variables=dict(variables or {}),
+            elsewhere=elsewhere,
         )
         answer = self._ask("validate", job.message())
         for event in read_events(answer.stdout.splitlines()):

@@ -20,19 +20,22 @@ from tiltyard.importers.importer import Imported, Importer
 from tiltyard.importers.printed import Printed, require_readable, value_of
 from tiltyard.importers.quantities import name_in, percentile_name, unit_named
 from tiltyard.importers.reading import text_of
-from tiltyard.importers.sniff import HEAD_BYTES, importer_named, read_with
+from tiltyard.importers.sniff import HEAD_BYTES, read_with
 from tiltyard.study.problems import not_a
 from tiltyard.study.program import BuiltIn, Metrics, MetricTable
 from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit, WarningNote
 
-READERS: Final = tuple(one for one in IMPORTERS if one.metrics)
-"""What ``read`` may name: importers that know their metrics before they see a file."""
 PERCENTILES: Final = tuple(map(percentile_name, map(Fraction, ("50", "90", "95", "99", "99.9"))))
 """Of what a tool prints of single operations, these become metrics: ``latency_p99``."""
 _ENGINES: Final = frozenset(get_args(BuiltIn))
 _NOTHING: Final = hashlib.sha256(b"").hexdigest()
 
 _Point = tuple[tuple[str, int | str], ...]
+
+
+def readers() -> list[Importer]:
+    """What ``read`` may name: importers that know their metrics before they see a file."""
+    return [one for one in IMPORTERS if one.metrics]
 
 
 def cards(
@@ -181,11 +184,11 @@ def _text(output: Output, where: str) -> str:
 
 
 def _reader(name: str) -> Importer:
-    found = importer_named(name, IMPORTERS)
-    if found not in READERS:
+    found = IMPORTERS.named(name)
+    if not found.metrics:
         raise UsageError(
             f'read: "{name}" reads files whose metrics are not known before. Fix: name each in '
-            f"metrics, or read = one of {', '.join(one.name for one in READERS)}"
+            f"metrics, or read = one of {', '.join(one.name for one in readers())}"
         )
     return found
 

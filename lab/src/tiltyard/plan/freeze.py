@@ -54,6 +54,8 @@ class Validate(Protocol):
         parameters: Mapping[str, JsonValue],
         variables: Mapping[str, str] | None = None,
         /,
+        *,
+        elsewhere: bool = False,
     ) -> Hello:
         """The effective configuration; raises :class:`JobRefused`."""
 
@@ -220,9 +222,12 @@ def _planned_program(
     for system in study.systems:
         parameters = job_parameters(program, system, written.root)
         variables = sample_variables(program, system, written.root)
-        job = json.dumps([parameters, variables])
+        elsewhere = system.elsewhere
+        job = json.dumps([parameters, variables, elsewhere])
         try:
-            hellos[job] = hellos.get(job) or validate(PROGRAM, parameters, variables)
+            hellos[job] = hellos.get(job) or validate(
+                PROGRAM, parameters, variables, elsewhere=elsewhere
+            )
         except JobRefused as refused:
             text = f"{refused.message} ({system.name})"
             raise written.refused(place, refused.parameter, text) from refused

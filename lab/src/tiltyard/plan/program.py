@@ -31,7 +31,7 @@ AT_LEAST_S: Final = 0.1
 _OF_STUDY: Final = ("study", "shell", "env", "pass", "user", "timeout", "keep", "flood")
 """Parameters that hold for commands around all trials of a study, too."""
 _HERE: Final = "127.0.0.1"
-_PATHS: Final = ("where", "stdin")
+_PATHS: Final = ("where", "stdin", "stdout")
 """Parameters that are paths on this host."""
 
 

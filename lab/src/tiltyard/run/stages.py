@@ -24,7 +24,7 @@ from tiltyard.plan.program import job_parameters, job_variables, study_table, to
 from tiltyard.run.context import Context
 from tiltyard.run.settle import CALM_BYTES, settle
 from tiltyard.run.stream import Stream, read_stream
-from tiltyard.study.program import PROGRAM, STUDY_DIR
+from tiltyard.study.program import PROGRAM, SECRET, STUDY_DIR
 from tiltyard.systems.kind import Up
 
 Level = Literal["study", "turn"]
@@ -206,6 +206,7 @@ def _execute(
             limit_s=_LAST_S if is_last else None,
             hold=context.ledger.hold,
             exit_on_stdin_eof=bool(up and up.place.ssh),
+            secret=up.variables.get(SECRET, "") if up else "",
         )
         stops = context.interrupt.stops(trial.stop)
         with contextlib.nullcontext() if is_last else stops:

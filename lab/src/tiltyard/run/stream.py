@@ -1,15 +1,19 @@
 """The verbatim output of one trial, read back."""
 
+import contextlib
 from dataclasses import dataclass
 from typing import Literal
 
 from tiltyard.errors import UsageError
+from tiltyard.folder import StudyFolder, sha256
 from tiltyard.importers.live import readings
-from tiltyard.plan.model import PlannedWorkload, TrialKey
+from tiltyard.importers.printed import TooSlowMetricError
+from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.recomputed import contradiction
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable
+from tiltyard.study.load import parameter_error, read_text
 from tiltyard.wire import (
     ConnectionEvent,
     End,
@@ -37,6 +41,8 @@ class Stream:
     events: tuple[Event, ...]
     flaw: str | None = None
     """What is wrong with the stream itself; the events are those before it."""
+    too_slow: TooSlowMetricError | None = None
+    """The flaw, if it is an expression of the study and not the stream."""
 
     @property
     def hello(self) -> Hello | None:
@@ -133,6 +139,8 @@ def _with_readings(stream: Stream, planned: PlannedWorkload) -> Stream:
     notes: list[WarningNote] = []
     try:
         printed = readings(wanted.read, wanted.metrics, stream.executions, stream.outputs, notes)
+    except TooSlowMetricError as error:
+        return Stream(stream.events, str(error), error)
     except UsageError as error:
         return Stream(stream.events, str(error))
     named = {card.name for card in planned.metrics}
@@ -140,6 +148,20 @@ def _with_readings(stream: Stream, planned: PlannedWorkload) -> Stream:
     warned = [WarningEvent(type="warning", data=note) for note in notes]
     kept = (e for e in stream.events if not isinstance(e, SampleEvent) or e.data.metric in named)
     return Stream((*kept, *samples, *warned))
+
+
+def in_study(folder: StudyFolder, plan: Plan, workload: str, error: TooSlowMetricError) -> str:
+    """What is wrong with a metric, with the line of the study that the plan was made of.
+
+    Without the line, if the study was changed since.
+    """
+    source = StudyFolder(folder.study_root).study
+    with contextlib.suppress(UsageError):
+        text = read_text(source)
+        if sha256(text.encode()) == plan.study_sha256:
+            place = [one.spec.name for one in plan.workloads].index(workload)
+            return str(parameter_error(source, text, place, error.key, error.text))
+    return str(error)
 
 
 EMPTY = Stream(events=())

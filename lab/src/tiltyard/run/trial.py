@@ -32,11 +32,11 @@ from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished, TrialStarted, now
 from tiltyard.run.observer import Observer
-from tiltyard.run.same_output import outcome_of
+from tiltyard.run.same_output import expected_output, outcome_of
 from tiltyard.run.settle import CALM_BYTES, settle
 from tiltyard.run.stages import program_job
 from tiltyard.run.stream import Stream, file_of, read_stream
-from tiltyard.study.program import PROGRAM
+from tiltyard.study.program import PROGRAM, SECRET
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Up
 from tiltyard.units import format_duration
@@ -159,6 +159,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
             limit_s=limit_s,
             hold=context.ledger.hold,
             exit_on_stdin_eof=bool(up.place.ssh),
+            secret=up.variables.get(SECRET, ""),
         )
         with context.interrupt.stops(trial.stop):
             hello = _follow(trial, context.observer)
@@ -176,7 +177,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bo
         outcome, reason = "failed", f"stopped after {format_duration(limit_s)}: {why}"
     elif trial.excess is not None:
         outcome, reason = "failed", f"the engine was stopped: {trial.excess}"
-    elif stream.end is None:
+    elif stream.end is None and (stream.flaw is None or trial.exit_status):
         reason = _death(trial, up, heard=stream.hello is not None)
     if lost := up.lost():
         outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
@@ -194,7 +195,10 @@ def _job(context: Context, key: TrialKey, up: Up, conditions: ConditionsWanted) 
             target=up.target,
             conditions=conditions,
         )
-    return program_job(context, workload, key.system, up, conditions)
+    job = program_job(context, workload, key.system, up, conditions)
+    earlier = context.history.finished.values()
+    expected = expected_output(context.folder, context.plan, earlier, key)
+    return job.model_copy(update={"expected": expected})
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, take
 from tiltyard.host.record.stack import disks_below
 from tiltyard.plan.model import TrialKey
-from tiltyard.run.binaries import binaries, changed_binary
+from tiltyard.run.binaries import binaries, changed_file
 from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
@@ -114,7 +114,7 @@ def _begin(
     """Write down how the system came up; why its programs are not those of the run, if so."""
     name, block = keys[0].system, keys[0].block
     programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
-    changed = changed_binary(context.history.prepared, name, programs)
+    changed = changed_file(context.history.prepared, programs)
     prepared = Prepared(
         system=name,
         block=block,

@@ -260,6 +260,7 @@ def _system(
         settings=settings.model_dump(mode="json"),
         redraws=kind.redraws(settings),
         clock=kind.clock(settings),
+        elsewhere=programs and kind.elsewhere,
         variables=variables,
     )
 

@@ -36,6 +36,8 @@ class SystemSpec(Frozen):
     """What each turn makes again, in words; empty: nothing that matters, or not known."""
     clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
     """The same for all systems of a study."""
+    elsewhere: bool = Field(False, exclude_if=lambda elsewhere: not elsewhere)
+    """Whether programs are those of another host, or of a guest, of which nothing here tells."""
     variables: dict[str, str | tuple[str, ...]] = Field({}, exclude_if=lambda values: not values)
     """What stands as ``{name}`` in the commands of programs: text, or the words of a list."""
 

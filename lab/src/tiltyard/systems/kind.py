@@ -338,6 +338,8 @@ class Kind(Generic[S]):
     """What its trials work on; a workload says which of them it needs."""
     open: Callable[[str, S, Site], System]
     """Makes the system of that name; nothing is touched until it is brought up."""
+    elsewhere: bool = False
+    """Whether its trials are carried out on another host, or in a guest: with programs of there."""
     redraws: Callable[[S], str] = lambda _: ""
     """What each turn makes again, in words; what varies with it is the noise between turns."""
     clock: Callable[[S], Clock] = lambda _: "time"

@@ -122,6 +122,7 @@ KIND = Kind(
     Settings=RemoteSettings,
     target="directory",
     open=Remote,
+    elsewhere=True,
     redraws=lambda _: "a new subdirectory",
     brings=lambda settings, _: brought.ssh("host", settings.host, settings.ssh_options),
 )

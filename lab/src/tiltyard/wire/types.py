@@ -26,7 +26,7 @@ Direction = Literal["higher", "lower"]
 WhichEnd = Literal["near", "far"]
 """An end of a path."""
 
-Step = Literal["setup", "prepare", "warmup", "measure", "conclude", "cleanup"]
+Step = Literal["setup", "prepare", "warmup", "measure", "compare", "conclude", "cleanup"]
 """What a command of a program workload was executed for."""
 
 TargetKind = Literal["directory", "far"]
