@@ -72,7 +72,7 @@ def build_deb(wheel: Path, wheels: Path | None, version: str, machine: str, into
     _describe(tree, named, architecture)
     _equalise(tree)
     package = into / f"tiltyard_{named}_{architecture}.deb"
-    command = ("dpkg-deb", "--root-owner-group", "-Zzstd", "-z9", "--threads-max=1", "--build")
+    command = ("dpkg-deb", "--root-owner-group", "-Zzstd", "-z6", "--threads-max=1", "--build")
     subprocess.run(
         (*command, str(tree), str(package)),
         check=True,
@@ -144,9 +144,9 @@ def _md5(path: Path) -> str:
 
 def _equalise(tree: Path) -> None:
     """Times and modes that do not depend on who packs, and when."""
-    programs = {"postinst", "prerm", *PROGRAMS}
+    programs, time_s = {"postinst", "prerm", *PROGRAMS}, epoch()
     for path in (tree, *tree.rglob("*")):
         if not path.is_symlink():
             program = path.name in programs and path.parent.name in {"bin", "DEBIAN"}
             path.chmod(0o755 if path.is_dir() or program else 0o644)
-        os.utime(path, (epoch(), epoch()), follow_symlinks=False)
+        os.utime(path, (time_s, time_s), follow_symlinks=False)
