@@ -8,7 +8,7 @@ import pytest
 from support.catalogue import WITH_PROGRAM
 from tiltyard.cli.commands import Commands, understood
 from tiltyard.errors import UsageError
-from tiltyard.study.compare import TypedCommands, compare_study
+from tiltyard.study.compare import Asked, TypedCommands, compare_study
 
 
 def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> TypedCommands:
@@ -19,7 +19,8 @@ def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> Ty
 
 def study(*command: str, systems: tuple[str, ...] = (), **options: object) -> dict[str, object]:
     commands = typed(*command, systems=systems, **options)
-    text = compare_study(systems, (), WITH_PROGRAM, ("ext4", "xfs"), commands=commands, seed=7)
+    levels = [(name, {"filesystem": name}) for name in systems]
+    text = compare_study(levels, (), WITH_PROGRAM, commands=commands, asked=Asked(seed=7))
     return tomllib.loads(text)
 
 
@@ -36,14 +37,13 @@ def test_words_are_passed_on_without_a_shell() -> None:
         {
             "use": "program",
             "command": ["{command}"],
-            "where": str(Path.cwd()),
+            "where": ".",
             "env": {"A": "1"},
             "pass": ["B"],
             "warmup": 2,
             "keep": "64k",
         }
     ]
-    assert found["noise"] == {"disturbed": "keep"}
 
 
 def test_one_command_on_several_systems() -> None:
@@ -105,7 +105,7 @@ def test_runs_are_blocks_first(runs: int, blocks: int, executions: int) -> None:
     assert (found.blocks, found.workload["executions"]) == (blocks, executions)
     assert blocks * executions >= runs
     with pytest.raises(UsageError, match="--runs and --blocks"):
-        compare_study((), (), WITH_PROGRAM, (), commands=found, blocks=7)
+        compare_study((), (), WITH_PROGRAM, commands=found, asked=Asked(blocks=7))
 
 
 def test_the_least_number_of_runs_is_there_at_the_first_look() -> None:
@@ -168,6 +168,11 @@ def test_what_is_quoted_needs_none(line: str) -> None:
         (("ls {n}", "true"), {"parameter_scan": (("n", "3", "1"),)}, "smaller to the larger"),
         (("ls {dir}", "true"), {"parameter_list": (("dir", "1,2"),)}, "cannot name a parameter"),
         ((), {"warmup": 3}, "--warmup goes with --command"),
+        (("ls", "true"), {"output": "inherit"}, "Fix: --show-output"),
+        (("ls", "true"), {"output": "null", "same_output": True}, "nothing is left to compare"),
+        (("ls", "true"), {"compare_output": "cmp", "same_output": True}, "give one of them"),
+        (("ls", "true"), {"command_name": ("a",)}, "1 times for 2 commands"),
+        (("ls", "true"), {"shell": True, "no_shell": True}, "--shell and -N"),
     ],
 )
 def test_what_cannot_be_is_said(
@@ -179,7 +184,34 @@ def test_what_cannot_be_is_said(
 
 def test_any_exit_code_can_be_right() -> None:
     expected = typed("true", "false", ignore_failure=True, same_output=True).workload["expect"]
-    assert expected == {"exit": list(range(256)), "stdout": "same"}
+    assert expected == {"exit": "any", "stdout": "same"}
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"compare_output": "diff -q"}, ["diff", "-q", "{expected}", "{output}"]),
+        ({"compare_output": "cmp {output} {expected}"}, ["cmp", "{output}", "{expected}"]),
+        ({"compare_output": "awk '{a}' {output}"}, ["awk", "{{a}}", "{output}"]),
+    ],
+)
+def test_outputs_are_compared_by_a_command(options: dict[str, object], found: list[str]) -> None:
+    workload = typed("ls", "true", **options).workload
+    assert (workload["expect"], workload["keep"]) == ({"compare": found}, "4M")
+
+
+def test_files_take_the_place_of_standard_input_and_output(tmp_path: Path) -> None:
+    def files(**options: object) -> tuple[object, object]:
+        workload = typed("ls", "true", **options).workload
+        return workload.get("stdin"), workload.get("stdout")
+
+    assert files(input="null", output="pipe") == (None, None)
+    assert files(output="null") == (None, "/dev/null")
+    assert files(input="a", output="b") == (str(Path.cwd() / "a"), str(Path.cwd() / "b"))
+
+
+def test_names_may_be_given_as_hyperfine_has_them() -> None:
+    assert typed("a=1=2", "ls", command_name=("x", "y"), shell=True).names == ("x", "y")
 
 
 def test_one_command_alone_is_no_comparison() -> None:

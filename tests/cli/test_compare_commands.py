@@ -5,10 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from support.imports import collected
+from tiltyard.analysis.collected import analyse_collection
+from tiltyard.analysis.model import Findings
+from tiltyard.analysis.values import cells_of
 from tiltyard.cli.commands import Commands
 from tiltyard.cli.compare import compare
 from tiltyard.cli.gate import gate
 from tiltyard.errors import ExitCode, RefusedError, UsageError
+from tiltyard.exporters import phoronix as exporter
+from tiltyard.importers import phoronix as importer
 
 FAST, SLOW = "fast=true", "slow=sleep 0.03"
 
@@ -35,6 +41,26 @@ def test_two_commands_are_compared_and_then_compared_again(
     assert slow["user"] + slow["system"] < 0.03
     compare(commands=commands)
     assert (here / "fast-slow-2/findings.json").exists()
+    _is_the_same_in_composite_xml(here / "fast-slow/findings.json")
+
+
+def _is_the_same_in_composite_xml(path: Path) -> None:
+    """Also details that are 0 in every execution, of which there is no ratio."""
+    findings = Findings.model_validate_json(path.read_bytes())
+    (workload,) = findings.workloads
+    wanted = {
+        (cell.label, one.system): pytest.approx(one.values)
+        for cell in cells_of(workload)
+        for one in cell.summaries
+    }
+    (read,) = (back := importer.read(exporter.render(findings), "composite.xml")).workloads
+    assert {(one.metric, one.system): one.values for one in read.measured} == wanted
+    zeros = {own.name for own in read.metrics if not own.headline}
+    assert "read from devices" in zeros
+    after = analyse_collection(collected(back))
+    (again,) = after.workloads
+    assert zeros <= {cell.label for cell in cells_of(again)}
+    assert [one.name for one in after.systems] == ["fast", "slow"]
 
 
 def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
@@ -55,6 +81,36 @@ def test_the_gate_fails_a_slower_head_and_passes_a_faster_one(
     journal = (here / "gate-fast-slow/journal.jsonl").read_bytes()
     assert gate(here / "gate-fast-slow", within="3%") == ExitCode.REGRESSION
     assert (here / "gate-fast-slow/journal.jsonl").read_bytes() == journal
+
+
+def test_what_is_printed_is_compared_by_a_command_and_shown(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "about.sh").write_text("test ${1%.*} = ${2%.*} || { echo $1 is not $2; exit 1; }\n")
+    (here / "same").write_text('read a <"$1"; read b <"$2"; sh about.sh $a $b\n')
+    usual = {"runs": 6, "compare_output": f"sh {here}/same"}
+    same = Commands(command=("a=echo 3.14", "b=echo 3.15"), show_output=True, **usual)  # type: ignore[arg-type]
+    assert compare(commands=same) == ExitCode.DONE
+    shown = capsys.readouterr().err
+    assert shown.count("Output   3.14\n") == shown.count("Output   3.15\n") == 6
+    wrong = Commands(command=("a=echo 3.14", "b=echo 4.14"), **usual)  # type: ignore[arg-type]
+    assert compare(commands=wrong) == ExitCode.TRIALS_FAILED
+    shown = capsys.readouterr().err
+    assert "printed something else than expected" in shown
+    assert "is not" in shown
+
+
+def test_standard_output_may_be_a_file_or_nothing(here: Path) -> None:
+    where = "test -f /proc/self/fd/1 && echo file || echo other >&2"
+    commands = ("a=" + where, "b=" + where)
+    written = Commands(command=commands, runs=6, shell=True, output="out", same_output=True)
+    assert compare(commands=written) == ExitCode.DONE
+    assert (here / "out").read_text() == "file\n"
+    assert b'"text":"file\\n"' in next((here / "a-b/trials").iterdir()).read_bytes()
+    null = Commands(
+        command=("a=test -c /dev/stdout", "b=test -c /dev/stdout"), output="null", runs=6
+    )
+    assert compare(commands=null) == ExitCode.DONE
 
 
 def test_neither_answer_is_told_apart_from_both(here: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from support.patience import wait_until
 from tiltyard.executors import local, words
 from tiltyard.executors.engine import Engine, Job
-from tiltyard.executors.local import LocalTrial
+from tiltyard.executors.local import LocalTrial, without
 from tiltyard.wire import EndEvent, HelloEvent, read_event
 
 
@@ -171,3 +171,12 @@ def test_who_holds_its_error_output_open_is_not_waited_for(
         wait_until(lambda: trial.last_words() == "why", "it is waited for")
     finally:
         os.kill(int(pid), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_a_secret_is_masked_wherever_two_chunks_meet(size: int) -> None:
+    text = b"a 0af3 0af30af3 0a 0af 0af 0af3\n00af3 0af"
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+    found = b"".join(without("0af3", chunks))
+    assert found == text.replace(b"0af3", b"{secret}")
+    assert b"".join(without("", chunks)) == text

@@ -6,6 +6,9 @@ import pytest
 
 from support.imported import REFUSED, data_of, imported, measured, values
 from tiltyard.errors import UsageError
+from tiltyard.importers.fio.claims import disproved
+
+MIB = 2**20
 
 
 def test_two_jobs_are_two_points() -> None:
@@ -200,3 +203,64 @@ def test_two_reports_are_refused() -> None:
     both = data_of("fio/fsync.json") * 2
     with pytest.raises(UsageError, match=r"^x.json:\d+: a second report begins here"):
         imported("fio/x.json", both)
+
+
+@pytest.mark.parametrize(
+    ("options", "read", "device", "found"),
+    [
+        ({}, 1, 4, None),
+        ({}, 1, 3, ("read4k: invalidate=1, as by default, and of 4,194,304 B", False)),
+        ({"invalidate": "1"}, 1, 3, ("read4k: invalidate=1, and of 4,194,304 B", True)),
+        ({"invalidate": ""}, 1, 3, ("read4k: invalidate=1, and of 4,194,304 B", True)),
+        ({"time_based": "", "runtime": "4"}, 5, 4, None),
+        ({"time_based": "", "runtime": "4"}, 5, 3, ("read4k: invalidate=1, as by default", False)),
+        ({"direct": "1"}, 5, 20, None),
+        ({"direct": "1"}, 5, 4, ("read4k: direct=1, and of 20,971,520 B", True)),
+        ({"invalidate": "0"}, 1, 0, None),
+        ({"pre_read": "1"}, 1, 0, None),
+        ({"norandommap": ""}, 1, 0, None),
+        ({"ioengine": "null"}, 1, 0, None),
+        ({"rw": "write"}, 1, 0, None),
+        ({"size": "10%"}, 1, 0, None),
+        ({"size": "8m"}, 1, 3, ("read4k: invalidate=1, as by default, and of 4,194,304 B", False)),
+    ],
+    ids=str,
+)
+def test_what_a_job_claims_of_the_cache_is_held_against_the_counters(
+    options: dict[str, str], read: int, device: int, found: tuple[str, bool] | None
+) -> None:
+    """Of what was read ``read`` times over, ``device`` MiB came from there."""
+    report = json.loads(data_of("fio/two-jobs.json"))
+    del report["global options"]["filename"]
+    report["jobs"][0]["job options"] |= options
+    report["jobs"][0]["read"]["io_bytes"] *= read
+    doubt = disproved(json.dumps(report, indent=1).encode(), "a", device * MIB)
+    assert (doubt is None) == (found is None), doubt
+    if doubt and found:
+        assert doubt.message.startswith(found[0])
+        assert doubt.stated == found[1]
+
+
+def test_files_that_jobs_share_are_read_from_the_device_once() -> None:
+    report = json.loads(data_of("fio/two-jobs.json"))
+    del report["global options"]["filename"]
+    first, second = report["jobs"]
+    second["job options"] = {**first["job options"], "rw": "read", "bs": "64k"}
+    second["read"], second["write"] = first["read"], first["write"] | {"io_bytes": 0}
+    own = disproved(json.dumps(report, indent=1).encode(), "a", 4 * MIB)
+    assert own is not None
+    assert own.message.startswith("read4k, write64k: ")
+    for job in report["jobs"]:
+        job["job options"]["filename"] = "shared"
+    assert disproved(json.dumps(report, indent=1).encode(), "a", 4 * MIB) is None
+
+
+@pytest.mark.parametrize(("options", "told"), [({}, False), ({"stonewall": ""}, True)])
+def test_what_another_job_writes_meanwhile_may_be_read_from_memory(
+    options: dict[str, str], told: bool
+) -> None:
+    """After it, it must have reached the disk: what is dirty is not dropped."""
+    report = json.loads(data_of("fio/two-jobs.json"))
+    report["jobs"][0]["job options"] |= options
+    doubt = disproved(json.dumps(report, indent=1).encode(), "a", 0)
+    assert (doubt is not None) == told

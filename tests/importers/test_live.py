@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from support.imports import GENUINE, Genuine
 from tiltyard.errors import UsageError
-from tiltyard.importers.live import READERS, cards, readings
+from tiltyard.importers.live import cards, readers, readings
 from tiltyard.study.program import Metrics
 from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit
 
@@ -20,7 +20,7 @@ OWN = [
     MetricCard(name=name, label=name, unit="s", direction="lower", role="headline", about="")
     for name in ("time", "user")
 ]
-READ = [file for file in GENUINE if file.importer in READERS]
+READ = [file for file in GENUINE if file.importer in readers()]
 
 
 def metrics(**tables: Any) -> Metrics:

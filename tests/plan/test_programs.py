@@ -44,6 +44,8 @@ class Asked:
         workload: str,
         parameters: Mapping[str, JsonValue],
         variables: Mapping[str, str] | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> Hello:
         if "refuse" in (variables or {}).get("path", ""):
             raise JobRefused("command", "there is no program of that name")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from support.hosts import nothing_is_left, state
+from support.hosts import nothing_is_left, open_folder, state
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 
-__all__ = ["nothing_is_left", "state"]
+__all__ = ["nothing_is_left", "open_folder", "state"]
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Programs, really executed: read, compared with each other, and ended with the run."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,16 +14,22 @@ import pytest
 from support.patience import PATIENCE_S, wait_until
 from support.runs import GATES, Watcher, go_on
 from tiltyard.app.freeze import frozen, open_study, planned
-from tiltyard.errors import RefusedError
+from tiltyard.app.pilot import run_pilot
+from tiltyard.errors import RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
+from tiltyard.importers import patterns
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import write_plan
 from tiltyard.run.journal import CanaryRun, TrialFinished, TrialStarted, read_journal
 from tiltyard.run.read import read_run
 from tiltyard.run.record import RunRecord
 from tiltyard.run.runner import run_study
+from tiltyard.run.stream import read_stream
+from tiltyard.run.trust import Bringing
+from tiltyard.wire import Execution, ExecutionEvent
+from tiltyard.workloads.catalogue import catalogue_of
 
 STUDY = """\
 question = "q"
@@ -131,6 +138,90 @@ def test_what_prints_something_else_has_failed(folder: StudyFolder, engine: Engi
     assert {trial.key.system for trial in record.trials if trial.outcome == "done"} == {first}
 
 
+def test_an_expression_that_takes_too_long_fails_the_trial_and_no_report(
+    folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("old", "new"):
+        program(folder.root / f"bin/{name}", f"echo {'a' * 24}; echo 'tps = 4'")
+    slow = METRICS.replace("tps = ([0-9]+)", "(?:a|aa)+!|tps = ([0-9]+)")
+    plan = plan_of(folder, engine, slow)
+    assert [trial.outcome for trial in run(folder, engine, plan).trials] == ["done"] * 4
+    monkeypatch.setattr(patterns, "_spent", set())
+    monkeypatch.setattr(patterns, "LIMIT_S", 1e-4)
+    line = 1 + folder.study.read_text().splitlines().index(slow.splitlines()[2])
+    told = f"{folder.study}:{line}: workload.metrics.tps.regex: stdout of execution 1: "
+    with pytest.raises(UsageError, match=re.escape(told)) as raised:
+        read_run(folder, plan)
+    assert "'(?:a|aa)+!|tps = ([0-9]+)' takes more than" in str(raised.value)
+    for path in (folder.journal, *folder.trials.iterdir()):
+        path.unlink()
+    failed = run(folder, engine, plan)
+    assert {trial.outcome for trial in failed.trials} == {"failed"}
+    assert all((trial.reason or "").startswith(told) for trial in failed.trials)
+
+
+COMPARED = """\
+read was < "$1"; read is < "$2"
+test "${was% *}" = "${is% *}" && exit
+echo "was $was, is $is"; exit 3
+"""
+"""Whether all but the last word is the same."""
+
+
+@pytest.mark.parametrize(("was", "same"), [("sum 12 in", True), ("sum 13 in", False)])
+def test_outputs_are_compared_by_a_command_of_the_study(
+    folder: StudyFolder, engine: Engine, was: str, same: bool
+) -> None:
+    program(folder.root / "bin/old", 'echo "sum 12 in $(date +%N)"')
+    program(folder.root / "bin/new", f'echo "{was} $(date +%N)"')
+    program(folder.root / "bin/about", COMPARED)
+    command = f'expect = {{ compare = ["{folder.root}/bin/about", "{{expected}}", "{{output}}"] }}'
+    record = run(folder, engine, plan_of(folder, engine, command))
+    first = record.trials[0].key.system
+    done = {trial.key.system for trial in record.trials if trial.outcome == "done"}
+    assert done == ({"old", "new"} if same else {first})
+    failed = {trial.reason or "" for trial in record.trials if trial.outcome == "failed"}
+    assert all(": exit code 3; it said: was sum 1" in reason for reason in failed)
+    verdicts = [
+        (execution.number, execution.exit)
+        for path in sorted(folder.trials.iterdir())
+        for execution in compared(path)
+    ]
+    # Two executions a trial, each other than the first one of the study; none of that one.
+    assert len(verdicts) == (7 if same else 5)
+    assert {code for _, code in verdicts} == ({0} if same else {0, 3})
+
+
+def compared(path: Path) -> list[Execution]:
+    events = read_stream(path.read_bytes()).events
+    executions = (event.data for event in events if isinstance(event, ExecutionEvent))
+    return [one for one in executions if one.step == "compare"]
+
+
+def test_a_command_that_compares_needs_trust_and_is_told_by_its_key(
+    folder: StudyFolder, engine: Engine
+) -> None:
+    text = 'expect = { exit = "any", compare = ["cmp", "{expected}", "{output}"] }\nstdout = "o"'
+    folder.study.write_text(STUDY.replace("METRICS", text))
+    plan = frozen(folder.study, engine, None, folder)
+    brought = Bringing.of(plan, catalogue_of(engine, folder), folder).items
+    told = {item.key: item.what for item in brought}
+    assert told["expect.compare"] == "compares by cmp '{expected}' '{output}'"
+    assert told["stdout"] == "writes o"
+    assert "expect.exit" not in told
+
+
+def test_an_input_that_is_edited_is_another_workload(folder: StudyFolder, engine: Engine) -> None:
+    (folder.root / "in.txt").write_text("tps = 3\n")
+    for name in ("old", "new"):
+        program(folder.root / f"bin/{name}", f"cat; echo 'tps = 9' >> {folder.root}/in.txt")
+    record = run(folder, engine, plan_of(folder, engine, f'stdin = "in.txt"\n{METRICS}'))
+    outcomes = [trial.outcome for trial in record.trials]
+    assert outcomes == ["done", "failed", "failed", "failed"]
+    changed = f"{folder.root}/in.txt changed during the run: "
+    assert all((trial.reason or "").startswith(changed) for trial in record.trials[1:])
+
+
 def test_a_trial_that_is_adopted_is_judged_and_read_the_same(
     folder: StudyFolder, engine: Engine
 ) -> None:
@@ -174,7 +265,7 @@ def test_short_trials_have_little_around_them(
     folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch, worth_s: float
 ) -> None:
     monkeypatch.setattr("tiltyard.run.canary._WORTH_S", worth_s)
-    monkeypatch.setattr("tiltyard.run.trial._BRIEF_S", 600.0)
+    monkeypatch.setattr("tiltyard.run.context._BRIEF_S", 600.0)
     monkeypatch.setattr("tiltyard.run.settle._STEP_S", 0.05)
     kept = GATES.model_copy(update={"spoiled": "keep"})
     plan = plan_of(folder, engine).model_copy(update={"gates": kept})
@@ -191,7 +282,7 @@ def test_short_trials_have_little_around_them(
 def test_what_is_written_is_waited_for(
     folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltyard.run.trial._BRIEF_S", 600.0)
+    monkeypatch.setattr("tiltyard.run.context._BRIEF_S", 600.0)
     monkeypatch.setattr("tiltyard.run.settle._STEP_S", 0.05)
     for name in ("old", "new"):
         program(folder.root / f"bin/{name}", "dd if=/dev/zero of=file bs=1M count=3 2> /dev/null")
@@ -200,6 +291,25 @@ def test_what_is_written_is_waited_for(
     assert all(e.settled_s >= 0.05 for e in events if isinstance(e, TrialStarted))
     written = [e.written_bytes for e in events if isinstance(e, TrialFinished)]
     assert min(filter(None, written)) >= 3 * 2**20
+
+
+def test_a_pilot_sizes_the_executions_of_a_trial(folder: StudyFolder, engine: Engine) -> None:
+    left_open = STUDY.replace("executions = 2\n", "").replace("METRICS", "")
+    folder.study.write_text(left_open)
+    (remark,) = [
+        one for one in run_pilot(folder, engine, Watcher(), trust=True) if "deviate" in one
+    ]
+    (workload,) = planned(folder, engine, trust=True).workloads
+    assert workload.program is not None
+    number = workload.program["executions"]
+    assert isinstance(number, int)
+    assert number >= 1
+    assert "at_least" not in workload.program
+    assert remark.startswith(f"program: {number} executions in each trial")
+    folder.plan.unlink()
+    folder.study.write_text(left_open + "at_least = 0.3\n")
+    with pytest.raises(UsageError, match="did not run program as it is in the study"):
+        planned(folder, engine, trust=True)
 
 
 @pytest.mark.parametrize("where", ["command", "setup", "prepare"])

@@ -1,12 +1,16 @@
 """What real programs print, read live and imported from what was captured: the same numbers."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from support.devices import MIB, loop_disk, mounted, sh
+from support.hosts import needs_root
 from support.imports import GOLDEN, collected
 from support.runs import Watcher, go_on
 from tiltyard.app.freeze import planned
@@ -32,6 +36,14 @@ env = {{ WORD = "{{word}}" }}
 executions = 1
 {more}
 """
+ON_DIRECTORIES = """\
+question = "q"
+[factors]
+directory = {{ a = "{one}", b = "{two}" }}
+[[workload]]
+use = "fio"
+job = "{job}"
+"""
 FIO = [
     "fio", "--output-format=json", "--name=mail", "--rw=randrw", "--size=1M", "--fsync=16",
     "--filename={dir}/f",
@@ -47,9 +59,14 @@ def forgotten(state: Path) -> Iterator[None]:
 
 def run(tmp_path: Path, engine: Engine, command: list[str], more: str) -> RunRecord:
     """One block of two systems."""
+    return carried_out(tmp_path, engine, STUDY.format(command=command, more=more))
+
+
+def carried_out(tmp_path: Path, engine: Engine, text: str) -> RunRecord:
+    """One block of a study."""
     folder = StudyFolder(tmp_path / "study")
     folder.study.parent.mkdir()
-    folder.study.write_text(STUDY.format(command=command, more=more))
+    folder.study.write_text(text)
     plan = planned(folder, engine, trust=True)
     short = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
     folder.plan.unlink()
@@ -88,6 +105,43 @@ def test_a_job_of_fio_has_the_numbers_that_an_import_finds(tmp_path: Path, engin
             for percentile in {"p50", "p99"} & one.percentiles.keys():
                 assert live[f"{name}_{percentile}"].value == one.percentiles[percentile]
         assert live["sync_latency_p99"].value > 0
+
+
+@needs_root
+def test_a_job_file_does_the_same_by_hand(tmp_path: Path, engine: Engine) -> None:
+    """On the same mounted file system: what is not a matter of time is equal, job by job."""
+    job = Path(str(files("tiltyard.workloads"))) / "ready/jobs/short.fio"
+    with loop_disk(tmp_path / "disk.img", 64 * MIB) as node:
+        sh("mkfs.ext4", "-q", node)
+        with mounted(node, tmp_path / "disk") as disk:
+            for name in ("hand", "one", "two"):
+                (disk / name).mkdir()
+            command = ["fio", "--output-format=json", str(job)]
+            done = subprocess.run(command, cwd=disk / "hand", check=True, capture_output=True)
+            text = ON_DIRECTORIES.format(one=disk / "one", two=disk / "two", job=job)
+            record = carried_out(tmp_path, engine, text)
+    (here,) = by_hand(done.stdout).workloads
+    for trial in record.trials:
+        assert trial.reason is None
+        output = printed(tmp_path, trial.file or "")
+        assert amounts(output) == amounts(done.stdout)
+        (imported,) = by_hand(output).workloads
+        live = {(one.metric, str(one.at)): one.value for one in trial.samples}
+        read = [(one.metric, one.at, one.values[0]) for one in imported.measured]
+        assert [one[:2] for one in read] == [(one.metric, one.at) for one in here.measured]
+        assert len(read) > 6
+        for metric, at, value in read:
+            assert live["fio_read" if metric == "read" else metric, str(at)] == value
+
+
+def amounts(output: bytes) -> dict[str, list[int]]:
+    """Bytes and operations of each job and direction."""
+    jobs = json.loads(output)["jobs"]
+    return {
+        f"{job['jobname']} {way}": [job[way].get("io_bytes", 0), job[way]["total_ios"]]
+        for job in jobs
+        for way in ("read", "write", "sync")
+    }
 
 
 def test_a_reader_finds_its_file_among_those_that_were_written(

@@ -1,7 +1,9 @@
 """Studies of directories here and on "another host": a real ssh to a server on loopback."""
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,10 +16,12 @@ from support.networks import left_behind
 from support.patience import wait_until
 from support.runs import SMOKE, Watcher, directory_system, go_on, place, plan_of, wait_for_trial
 from support.sshd import Sshd, again, sshd
-from tiltyard.errors import TrialsFailedError
+from tiltyard.app.freeze import frozen, planned
+from tiltyard.errors import TrialsFailedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
+from tiltyard.plan.store import write_plan
 from tiltyard.run.read import read_run
 from tiltyard.run.runner import run_study
 from tiltyard.study.model import SystemSpec, WorkloadSpec
@@ -249,3 +253,62 @@ def test_the_end_of_the_lab_is_the_end_of_the_engine_there(
     assert bool(said) == (number == signal.SIGKILL)
     assert engines_under(server.home) == []
     assert not list(state.iterdir())
+
+
+def test_a_program_runs_here_and_there_and_may_be_there_alone(
+    tmp_path: Path, server: Sshd, engine: Engine, state: Path
+) -> None:
+    """Nothing here is looked at for a program of another host; what it lacks its trial says."""
+    (tmp_path / "here").mkdir()
+    text = f"""
+question = "q"
+[factors]
+where = {{ here = {{ directory = "{tmp_path}/here", tool = "echo" }},
+           there = {{ host = "{server.far}", ssh_options = {json.dumps(list(server.options))},
+                     directory = "{server.home.with_name("there")}", tool = "TOOL" }} }}
+[[workload]]
+use = "program"
+command = ["{{tool}}", "tps = 4"]
+metrics = {{ tps = {{ key = "tps", unit = "1/s", better = "higher" }} }}
+""".replace("},\n           there", "}, there").replace(",\n                     dir", ", dir")
+
+    def carried_out(name: str, tool: str) -> dict[str, tuple[str | None, set[float]]]:
+        folder = StudyFolder(tmp_path / name)
+        folder.root.mkdir()
+        folder.study.write_text(text.replace("TOOL", tool))
+        plan = planned(folder, engine, trust=True)
+        plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+        folder.plan.unlink()
+        write_plan(folder, plan)
+        run_study(folder, plan, engine, go_on, Watcher())
+        return {
+            trial.key.system: (
+                trial.reason,
+                {sample.value for sample in trial.samples if sample.metric == "tps"},
+            )
+            for trial in read_run(folder, plan).trials
+        }
+
+    both = carried_out("both", "echo")
+    assert both == {"here": (None, {4.0}), "there": (None, {4.0})}
+    reason, _ = carried_out("lacks", "/opt/of-that-host/bin/tool")["there"]
+    assert reason is not None
+    assert "/opt/of-that-host/bin/tool does not exist" in reason
+    shutil.rmtree(state / "trusted")
+
+
+def test_there_is_no_service_on_another_host(tmp_path: Path, server: Sshd, engine: Engine) -> None:
+    folder = StudyFolder(tmp_path)
+    folder.study.write_text(f"""
+question = "q"
+factors.level = [1, 2]
+[systems]
+host = "{server.far}"
+directory = "/tmp"
+service = {{ start = ["sleep", "{{level}}"], ready = {{ path = "." }} }}
+[[workload]]
+use = "program"
+command = ["true"]
+""")
+    with pytest.raises(UsageError, match=r"study\.toml:5: .*directory with a service"):
+        frozen(folder.study, engine, None, folder)

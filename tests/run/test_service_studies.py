@@ -1,5 +1,6 @@
-"""The ready studies of servers, carried out for real with little work: one block of each."""
+"""The ready studies of programs and servers, carried out for real with little work: one block."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +35,19 @@ SMALL = {
         ("nginx", "lighttpd", "ab"),
         "nginx-light lighttpd apache2-utils",
         {'"50000"': '"500"', '"10000"': '"200"'},
-        {"requests", "p99", "failed"},
+        {"requests", "p99"},
+    ),
+    "database": (
+        ("/usr/lib/postgresql/15/bin/postgres", "mkfs.btrfs"),
+        "postgresql-15 btrfs-progs",
+        {"scale   = 5": "scale   = 1", "seconds = 6": "seconds = 1", '"2G"': '"512M"'},
+        {"transactions", "latency"},
+    ),
+    "two-commands": (
+        ("sort", "rev"),
+        "coreutils util-linux",
+        {"7 700000": "7 7000", "executions = 8": "executions = 2"},
+        {"time"},
     ),
 }
 """Study → programs, packages, what is made smaller, metrics."""
@@ -50,10 +63,49 @@ def folder(tmp_path: Path, state: Path) -> Iterator[StudyFolder]:
     shutil.rmtree(state / "trusted", ignore_errors=True)
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_a_ready_study_of_servers_is_carried_out(
-    folder: StudyFolder, engine: Engine, name: str
+TELLS = """
+question = "q"
+[factors]
+level = [1, 2]
+[systems]
+directory = "DIRECTORY"
+[systems.service]
+start = ["sleep", "1000"]
+ready = { path = "." }
+[[workload]]
+use = "program"
+env = { WORD = "{secret}" }
+command = ["sh", "-c", "echo out $1; echo err $WORD >&2; exit {level}", "sh", "{secret}"]
+expect = { exit = [1] }
+"""
+
+
+def test_a_secret_is_in_nothing_that_is_kept(
+    folder: StudyFolder, engine: Engine, tmp_path: Path
 ) -> None:
+    (tmp_path / "system").mkdir()
+    folder.study.write_text(TELLS.replace("DIRECTORY", str(tmp_path / "system")))
+    plan = planned(folder, engine, trust=True)
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    folder.plan.unlink()
+    write_plan(folder, plan)
+    run_study(folder, plan, engine, go_on, Watcher())
+    good, bad = sorted(read_run(folder, plan).trials, key=lambda trial: trial.outcome)
+    assert (good.outcome, bad.outcome) == ("done", "failed")
+    assert (bad.reason or "").endswith(
+        "sh {secret}: exit code 2, expected 1; it said: err {secret}"
+    )
+    text = (folder.root / good.file).read_text()
+    assert '"text":"out {secret}\\n"' in text
+    assert '"WORD":"{secret}"' in text
+    kept = [folder.journal, *folder.trials.iterdir()]
+    drawn = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+    assert [found for file in kept for found in drawn.findall(file.read_text())] == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_ready_study_is_carried_out(open_folder: StudyFolder, engine: Engine, name: str) -> None:
+    folder = open_folder
     programs, packages, smaller, metrics = SMALL[name]
     if not all(map(find_program, programs)):
         pytest.skip(f"not installed: apt-get install {packages}")
@@ -69,7 +121,11 @@ def test_a_ready_study_of_servers_is_carried_out(
     run_study(folder, plan, engine, go_on, Watcher())
     record = read_run(folder, plan)
     assert {(trial.outcome, trial.reason) for trial in record.trials} == {("done", None)}
-    assert metrics <= {sample.metric for trial in record.trials for sample in trial.samples}
+    assert {trial.key.system for trial in record.trials} == {one.name for one in plan.systems}
+    for trial in record.trials:
+        assert metrics <= {sample.metric for sample in trial.samples}
+    if not plan.systems[0].settings.get("service"):
+        return
     for trial in record.trials:
         assert trial.telemetry is not None
         assert trial.telemetry.servers_s is not None

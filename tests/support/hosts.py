@@ -4,12 +4,16 @@ A ``conftest.py`` imports what it wants from here.
 """
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import gettempdir
 
 import pytest
 
+from support.networks import left_behind
+from tiltyard.folder import StudyFolder
 from tiltyard.host.changes.change import PREFIX
 from tiltyard.host.changes.network import namespace_path
 
@@ -55,6 +59,31 @@ def nothing_is_left(state: Path, tmp_path: Path) -> Iterator[None]:
     yield
     assert str(tmp_path) not in host_state(tmp_path)
     assert not list(state.iterdir())
+
+
+@pytest.fixture
+def open_folder(state: Path) -> Iterator[StudyFolder]:
+    """A study folder that every user can reach, as servers need it; what is trusted is forgotten.
+
+    Nothing of it is left: no mount, no process that works in it or names it.
+    """
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as path:
+        Path(path).chmod(0o755)
+        root = Path(path) / "study"
+        root.mkdir()
+        yield StudyFolder(root)
+        assert path not in host_state(root)
+        assert left_behind(path) == []
+        assert not [one for one in Path("/proc").glob("[0-9]*/cwd") if _leads_to(one, path)]
+        shutil.rmtree(state / "trusted", ignore_errors=True)
+
+
+def _leads_to(link: Path, directory: str) -> bool:
+    """Whether a process works there; one that has ended meanwhile does not."""
+    try:
+        return str(link.readlink()).startswith(directory)
+    except OSError:
+        return False
 
 
 def _loop(device: Path) -> str:

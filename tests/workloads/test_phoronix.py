@@ -11,6 +11,7 @@ import pytest
 from support.imports import GOLDEN
 from tiltyard.errors import WrittenWarning
 from tiltyard.executors.engine import Engine, JobRefused
+from tiltyard.importers.printed import Printed, value_of
 from tiltyard.study.program import MetricTable
 from tiltyard.wire import Card
 from tiltyard.workloads.catalogue import ProfileCard, catalogue_of
@@ -37,7 +38,9 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
     place = tmp_path / "suite"
     monkeypatch.setenv("PTS_USER_PATH_OVERRIDE", str(place))
 
-    def install(name: str, *changes: tuple[str, str], script: str = SCRIPT) -> Path:
+    def install(
+        name: str, *changes: tuple[str, str], script: str = SCRIPT, program: str | None = None
+    ) -> Path:
         definition = place / "test-profiles/pts" / name
         shutil.copytree(PROFILES / name, definition)
         for old, new in changes:
@@ -52,7 +55,7 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
         (installed / plain).write_text(script.replace("{tool}", tool).replace("{file}", file))
         (installed / plain).chmod(0o755)
         (installed / "bin").mkdir()
-        (installed / "bin" / tool).symlink_to(ENGINE)
+        (installed / "bin" / tool).symlink_to(program or ENGINE)
         return installed
 
     return install
@@ -167,14 +170,20 @@ def test_an_installed_test_runs_on_the_system_under_test(
     suite: Callable[..., Path],
     tmp_path: Path,
 ) -> None:
-    suite(name, change)
-    directory = tmp_path / "system"
-    directory.mkdir()
-    samples = executed(card(f"pts:{name.rpartition('-')[0]}"), {}, directory)
-    result = next(one for one in samples if one.metric == "result")
-    assert result.unit == unit
-    assert result.value > low
-    assert not list(directory.iterdir())
+    plain = name.rpartition("-")[0]
+    original = shutil.which(TOOLS.get(plain, plain))
+    # Ours under the name of the original, and beside it the original itself where it is installed.
+    for program in [None, original] if original else [None]:
+        suite(name, change, program=program)
+        directory = tmp_path / "system"
+        directory.mkdir()
+        samples = executed(card(f"pts:{plain}"), {}, directory)
+        result = next(one for one in samples if one.metric == "result")
+        assert result.unit == unit
+        assert result.value > low
+        assert not list(directory.iterdir())
+        directory.rmdir()
+        shutil.rmtree(tmp_path / "suite")
 
 
 def test_the_exit_code_that_a_script_writes_counts(
@@ -228,22 +237,29 @@ def test_entities_are_not_read(suite: Callable[..., Path]) -> None:
         ({"LineHint": "Score"}, "Score: 8\nNo score\n", 8),
         ({"LineAfterHint": "end"}, "Score: 8\nScore: 9\nthe end\nScore: 7\n", 9),
         ({"ResultAfterString": "Score:"}, "the Score: = 8 x\n", 8),
+        ({"DeleteOutputBefore": "run 2"}, "run 1\nScore: 1\nrun 2\nScore: 2\nrun 2\n", 2),
+        ({"DeleteOutputAfter": "run 2"}, "Score: 1\nrun 2\nScore: 2\nrun 2\nScore: 3\n", 1),
+        ({"DivideResultDivisor": "60"}, "Score: 4\n", 15),
+        (
+            {"DivideResultBy": "2", "DivideResultDivisor": "60", "MultiplyResultBy": "10"},
+            "Score: 4\n",
+            300,
+        ),
+        ({"MultiMatch": "GEOMETRIC_MEAN"}, "Score: 2\nScore: 8\n", 4),
+        ({"MultiMatch": "REPORT_ALL"}, "Score: 2\nScore: 8\n", 5),
     ],
 )
 def test_elements_of_rules(settings: dict[str, str], output: str, expected: float) -> None:
     found = found_by(ResultRule("Score: #_RESULT_#", settings), "#_RESULT_#")
-    numbers = [
-        float(number.replace(",", "")) for number in re.findall(found.regex, output, re.MULTILINE)
-    ]
-    value = sum(numbers) / len(numbers) if found.take == "mean" else numbers[-1]
-    assert value * found.scale == pytest.approx(expected)
+    keys = {"regex": found.regex, "take": found.take, "scale": found.scale, **found.rest}
+    table = MetricTable.model_validate({**keys, "unit": "count", "better": "higher"})
+    assert value_of("score", table, Printed("out", output)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"MultiMatch": "REPORT_ALL"}, "MultiMatch REPORT_ALL is not understood"),
-        ({"DeleteOutputBefore": "x"}, "DeleteOutputBefore is not understood"),
+        ({"MultiMatch": "MEDIAN"}, "MultiMatch MEDIAN is not understood"),
         ({"DivideResultBy": "0"}, "'0' is not a factor"),
         ({"FileFormat": "XML"}, "FileFormat XML is not understood"),
     ],
@@ -255,6 +271,6 @@ def test_a_rule_that_is_not_understood_is_refused(settings: dict[str, str], mess
 
 def test_a_test_whose_result_cannot_be_read_is_refused(suite: Callable[..., Path]) -> None:
     hint = "<LineBeforeHint>Files/sec</LineBeforeHint>"
-    suite("fs-mark-1.0.3", (hint, f"{hint}<MultiMatch>REPORT_ALL</MultiMatch>"))
+    suite("fs-mark-1.0.3", (hint, f"{hint}<MultiMatch>MEDIAN</MultiMatch>"))
     with pytest.raises(JobRefused, match="pts:fs-mark: its result cannot be read: MultiMatch"):
         card("pts:fs-mark").expand({})

@@ -35,8 +35,8 @@ pub fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
         Known::Storage(workload) => workload.plan(&job.parameters, directory(job)?),
         Known::Network(workload) => workload.plan(&job.parameters, far(job)?),
         Known::Program => {
-            let (variables, conditions) = (&job.target.variables, &job.conditions);
-            program::plan(&job.parameters, directory(job)?, variables, conditions)
+            let directory = directory(job)?;
+            program::plan(&job.parameters, directory, &job.target, &job.conditions)
         }
     }
 }

@@ -6,10 +6,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
-use kit::limits::JOB_BYTES;
 use rustix::process::{getpid, kill_process, waitpid, Pid, Signal, WaitOptions};
 
 const CHUNK_BYTES: usize = 1 << 16;
+/// Of standard error.
+const SAID_BYTES: usize = 1 << 20;
 
 /// An engine that runs on behalf of a request. Dropped, it is killed.
 pub struct Running {
@@ -85,7 +86,7 @@ impl Running {
     pub fn keep_words(&mut self) {
         let mut chunk = [0; CHUNK_BYTES];
         let count = read(&mut self.stderr, &mut chunk);
-        let room = (JOB_BYTES as usize).saturating_sub(self.said.len());
+        let room = SAID_BYTES.saturating_sub(self.said.len());
         self.said.extend_from_slice(&chunk[..count.min(room)]);
     }
 

@@ -8,8 +8,9 @@ use wire::Failure;
 use crate::failure::bad_parameter;
 use crate::{List, Size};
 
-/// A job is a few hundred bytes of JSON; more than this is a mistake.
-pub const JOB_BYTES: u64 = 1 << 20;
+/// A job is a few hundred bytes of JSON, and what a program is expected to print, of which 4 MiB are
+/// kept; more than this is a mistake.
+pub const JOB_BYTES: u64 = 16 << 20;
 
 /// No file system of Linux takes longer names (NAME_MAX).
 pub const NAME_BYTES: usize = 255;

@@ -107,7 +107,8 @@ pub fn report(executions: &[Execution], sink: &mut EventSink) {
     probe.start_at(0);
     let mut now_ns = 0;
     for done in executions {
-        let ended_ns = now_ns + (done.elapsed_s * 1e9).round() as u64;
+        // Less the start of a shell, nothing may be left.
+        let ended_ns = now_ns + ((done.elapsed_s * 1e9).round() as u64).max(1);
         probe.overlapped_operation(0, now_ns, ended_ns);
         now_ns = ended_ns;
     }

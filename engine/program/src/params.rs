@@ -36,6 +36,10 @@ kit::parameters! {
         /// File that standard input is read from; by default it is empty.
         #[schemars(extend("path" = "study"))]
         pub stdin: Option<String> = None;
+        /// File that standard output is written to, made or emptied before each execution; what it
+        /// holds then is captured. By default it is a pipe. /dev/null is captured by nobody.
+        #[schemars(extend("path" = "study", "brings" = "writes"))]
+        pub stdout: Option<String> = None;
         /// Seconds after which a command is ended and the trial has failed.
         pub timeout: f64 = 3600.0, in 0.001..=SECONDS_MAX;
         /// User that commands run as; by default the one who runs the engine.
@@ -56,6 +60,16 @@ kit::parameters! {
         /// Executed once at the end, untimed, also after a failure.
         #[schemars(extend("brings" = "starts"))]
         pub cleanup: Commands = Commands::default();
+        /// Executed once in each turn of a system, untimed: `setup` before the first trial and
+        /// `cleanup` after the last one. `{dir}` is then one directory for the whole turn.
+        #[schemars(extend("brings" = "starts"))]
+        #[serde(skip_serializing_if = "Around::is_empty")]
+        pub turn: Around = Around::default();
+        /// The same once at each start of a study's run, on this host, before any system is up:
+        /// without variables of systems, in `{study_dir}`, which all other commands may name.
+        #[schemars(extend("brings" = "starts"))]
+        #[serde(skip_serializing_if = "Around::is_empty")]
+        pub study: Around = Around::default();
         /// Servers: started after setup, ended before cleanup.
         #[schemars(extend("brings" = "starts"))]
         pub servers: Vec<Server> = Vec::new(), up to 64;
@@ -77,9 +91,31 @@ kit::parameters! {
         pub keep: Size = Size(1 << 20), within Size(0)..=Size(4 << 20);
         /// Bytes of output at which a command is ended and the trial has failed.
         pub flood: Size = Size(1 << 30), within Size(1)..=Size(1 << 40);
-        /// Whether the size of the environment differs between executions, so that the luck of
-        /// one layout of memory is not taken for speed.
+        /// Whether the size of the environment and the length of the program's path differ between
+        /// executions, so that the luck of one layout of memory is not taken for speed.
         pub layout: Layout = Layout::Varied;
+    }
+}
+
+/// Commands before and after several trials.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Around {
+    /// Before: a command, or a list of them.
+    pub setup: Commands,
+    /// After, also after a failure: a command, or a list of them.
+    pub cleanup: Commands,
+}
+
+impl Around {
+    /// Whether there is no command.
+    pub fn is_empty(&self) -> bool {
+        self.setup.0.is_empty() && self.cleanup.0.is_empty()
+    }
+
+    fn commands(&self) -> Vec<&[String]> {
+        let both = self.setup.0.iter().chain(&self.cleanup.0);
+        both.map(Vec::as_slice).collect()
     }
 }
 
@@ -126,17 +162,66 @@ impl JsonSchema for Commands {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
-    /// Exit codes that are right.
-    pub exit: Vec<u8>,
+    /// Exit codes that are right: a list, or "any".
+    pub exit: Exit,
     /// Whether all executions must print the same on standard output.
     pub stdout: Same,
+    /// A command that compares what is printed on standard output with what is expected, in place
+    /// of byte for byte: `{expected}` and `{output}` are files. It is executed untimed, once for
+    /// each output that differs; exit code 0 means that they are the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = WORDS_MAX), extend("brings" = "compares by"))]
+    pub compare: Vec<String>,
 }
 
 impl Default for Expect {
     fn default() -> Self {
         Self {
-            exit: vec![0],
+            exit: Exit::Codes(vec![0]),
             stdout: Same::Any,
+            compare: Vec::new(),
+        }
+    }
+}
+
+/// Exit codes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "exit is a list of codes from 0 to 255, as in [0, 1], or \"any\""
+)]
+pub enum Exit {
+    /// These.
+    Codes(Vec<u8>),
+    /// Whatever it is.
+    Any(Any),
+}
+
+/// The word for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Any {
+    /// All.
+    Any,
+}
+
+impl Exit {
+    /// Whether `code` is right.
+    pub fn has(&self, code: i32) -> bool {
+        match self {
+            Self::Codes(codes) => codes.iter().any(|&right| i32::from(right) == code),
+            Self::Any(_) => true,
+        }
+    }
+
+    /// As a person says it: "0 or 1".
+    pub fn words(&self) -> String {
+        match self {
+            Self::Codes(codes) => {
+                let codes: Vec<String> = codes.iter().map(u8::to_string).collect();
+                codes.join(" or ")
+            }
+            Self::Any(_) => "any".to_owned(),
         }
     }
 }
@@ -156,9 +241,10 @@ pub enum Same {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// A variable TILTYARD_PADDING has another length in each execution.
+    /// A variable TILTYARD_PADDING, and the path of the program, have another length in each
+    /// execution.
     Varied,
-    /// The environment is the same in all executions.
+    /// Both are the same in all executions.
     Fixed,
 }
 
@@ -168,6 +254,9 @@ pub enum Layout {
 pub struct Server {
     /// The program and its arguments. It stays in the foreground.
     pub command: Vec<String>,
+    /// Which end of the system it runs at; a system that has one has it there.
+    #[serde(default, skip_serializing_if = "At::is_near")]
+    pub at: At,
     /// How to see that it is ready; without, it is when it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Ready>,
@@ -178,6 +267,23 @@ pub struct Server {
     /// Signal that asks it to end.
     #[serde(default = "server_stop")]
     pub stop: String,
+}
+
+/// An end of the system.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum At {
+    /// Where the program runs.
+    #[default]
+    Near,
+    /// The far end of a system of two ends.
+    Far,
+}
+
+impl At {
+    fn is_near(&self) -> bool {
+        *self == Self::Near
+    }
 }
 
 fn server_timeout() -> f64 {
@@ -194,7 +300,8 @@ fn server_stop() -> String {
 pub enum Ready {
     /// This command ends with exit code 0; it is repeated until then.
     Command(Vec<String>),
-    /// This TCP port of 127.0.0.1 accepts a connection: "5432" or "{port}".
+    /// This TCP port accepts a connection, on 127.0.0.1 or at the address of the far end where
+    /// the server is: "5432" or "{port}".
     Port(String),
     /// This path exists, relative to the working directory.
     Path(String),
@@ -243,8 +350,14 @@ impl Params {
                 "a value with a NUL byte cannot be passed to a program",
             );
         }
-        if self.expect.exit.is_empty() {
+        if self.expect.exit == Exit::Codes(Vec::new()) {
             return refuse("expect.exit", "no code is right; name one, as in [0]");
+        }
+        if self.expect.stdout == Same::Same && !self.expect.compare.is_empty() {
+            return refuse(
+                "expect.compare",
+                "with stdout = \"same\" nothing is left to compare. Fix: leave one of them out",
+            );
         }
         for server in &self.servers {
             kit::limits::within("servers.timeout", server.timeout, 0.001..=SECONDS_MAX)?;
@@ -257,18 +370,22 @@ impl Params {
     }
 
     /// All commands, with the names of their parameters.
-    pub fn commands(&self) -> [(&'static str, Vec<&[String]>); 6] {
+    pub fn commands(&self) -> [(&'static str, Vec<&[String]>); 9] {
         fn each(commands: &Commands) -> Vec<&[String]> {
             commands.0.iter().map(Vec::as_slice).collect()
         }
         let servers = self.servers.iter().map(|server| &server.command[..]);
+        let compare = (!self.expect.compare.is_empty()).then_some(&self.expect.compare[..]);
         [
             ("command", vec![&self.command[..]]),
+            ("study", self.study.commands()),
+            ("turn", self.turn.commands()),
             ("setup", each(&self.setup)),
             ("prepare", each(&self.prepare)),
             ("conclude", each(&self.conclude)),
             ("cleanup", each(&self.cleanup)),
             ("servers", servers.collect()),
+            (crate::comparing::COMPARE, compare.into_iter().collect()),
         ]
     }
 }

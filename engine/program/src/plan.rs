@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::{node, Trial};
 use serde_json::{Map, Value};
-use wire::{ConditionsWanted, Failure, Timing};
+use wire::{ConditionsWanted, Failure, FarPlace, Output, Stage, Target, Timing};
 
 use crate::account::Account;
-use crate::params::Params;
+use crate::params::{Params, Same};
 use crate::words::{self, Values};
-use crate::{reason, run};
+use crate::{comparing, reason, run};
 
 /// Where programs are looked for when the engine has no PATH itself.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -32,6 +32,16 @@ pub struct Planned {
     pub environment: BTreeMap<String, String>,
     pub cpus: libc::cpu_set_t,
     pub account: Option<Account>,
+    pub stage: Option<Stage>,
+    pub far: Option<Far>,
+    /// What is expected on standard output; by default what the first execution prints.
+    pub expected: Option<Output>,
+}
+
+/// The far end of the system.
+pub struct Far {
+    pub place: FarPlace,
+    pub cpus: libc::cpu_set_t,
 }
 
 /// Reads the parameters and looks whether everything is there.
@@ -41,26 +51,54 @@ pub struct Planned {
 pub fn plan(
     parameters: &Map<String, Value>,
     directory: &Path,
-    variables: &Values,
+    target: &Target,
     conditions: &ConditionsWanted,
 ) -> Result<Box<dyn Trial>, Failure> {
     let params: Params = kit::params::read(parameters)?;
     params.check()?;
+    let variables = &target.variables;
     if let Some(name) = OWN_NAMES.iter().find(|name| variables.contains_key(**name)) {
         let parameter = format!("target.variables.{name}");
         let message = format!("job: {parameter}: {{{name}}} is the engine's own; use another name");
         return Err(bad_parameter(&parameter, message));
     }
-    let account = params.user.as_deref().map(Account::named).transpose()?;
+    if let Some(stage) = &target.stage {
+        if stage.room.contains(['/', '\0']) || ["", ".", ".."].contains(&stage.room.as_str()) {
+            let message = format!("job: target.stage.room: {:?} is no name", stage.room);
+            return Err(bad_parameter("target.stage.room", message));
+        }
+    }
+    let user = params.user.as_deref().filter(|_| !target.elsewhere);
+    let account = user.map(Account::named).transpose()?;
+    let of_conditions: &[u32] = match conditions.unpinned {
+        true => &[],
+        false => &conditions.cpus,
+    };
+    let far = target
+        .far_place
+        .as_ref()
+        .map(|place| -> Result<_, Failure> {
+            let (place, cpus) = (
+                place.clone(),
+                allowed("target.far_place.cpus", &place.cpus, target.elsewhere)?,
+            );
+            Ok(Far { place, cpus })
+        });
     let planned = Planned {
         environment: base_environment(&params, account.as_ref()),
-        cpus: cpus(&params, conditions)?,
+        cpus: match params.cpus.is_empty() {
+            true => allowed("cpus", of_conditions, target.elsewhere)?,
+            false => allowed("cpus", &params.cpus, target.elsewhere)?,
+        },
+        far: far.transpose()?,
         directory: directory.to_owned(),
         variables: variables.clone(),
         account,
+        expected: target.expected.clone(),
         params,
+        stage: target.stage.clone(),
     };
-    planned.check()?;
+    planned.check(target.elsewhere)?;
     Ok(Box::new(planned))
 }
 
@@ -97,9 +135,26 @@ impl Planned {
         own.unwrap_or(&self.environment["PATH"])
     }
 
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self, is_elsewhere: bool) -> Result<(), Failure> {
         let params = &self.params;
         let values = self.values(&self.directory, 1);
+        let comparing_values = comparing::with_outputs(values.clone(), "");
+        let values_of = |parameter| match parameter {
+            comparing::COMPARE => &comparing_values,
+            _ => &values,
+        };
+        let paths = [("where", &params.place), ("stdin", &params.stdin)];
+        for (parameter, path) in paths.into_iter().chain([("stdout", &params.stdout)]) {
+            let Some(path) = path else { continue };
+            let filled = words::fill(parameter, path, &values)?;
+            check_path(parameter, path, Path::new(&filled), is_elsewhere)?;
+        }
+        let is_compared = params.expect.stdout == Same::Same || !params.expect.compare.is_empty();
+        if params.stdout.as_deref() == Some("/dev/null") && is_compared {
+            let what = "nothing is left of what goes to /dev/null. Fix: leave stdout out";
+            let message = format!("parameter \"expect\": {what}");
+            return Err(bad_parameter("expect", message));
+        }
         let texts = params.commands().into_iter().flat_map(|(name, commands)| {
             let words = commands.into_iter().flatten();
             words.map(move |word| (name, word))
@@ -107,19 +162,20 @@ impl Planned {
         let env = params.env.values().map(|value| ("env", value));
         let files = params.files.iter().map(|file| ("files", file));
         for (parameter, text) in texts.chain(env).chain(files) {
-            words::fill(parameter, text, &values)?;
+            words::fill(parameter, text, values_of(parameter))?;
         }
-        let paths = [("where", &params.place), ("stdin", &params.stdin)];
-        for (parameter, path) in paths {
-            let Some(path) = path else { continue };
-            let filled = words::fill(parameter, path, &values)?;
-            check_path(parameter, path, Path::new(&filled))?;
+        if is_elsewhere {
+            return Ok(());
         }
+        let setups = [("study", &params.study.setup), ("turn", &params.turn.setup)];
+        let mut setups = setups.into_iter().chain([("setup", &params.setup)]);
+        let first = setups.find(|(_, setup)| !setup.0.is_empty());
+        let first = first.map(|(parameter, _)| parameter);
         for (parameter, commands) in params.commands() {
             for (index, words) in commands.into_iter().enumerate() {
-                let is_first = parameter == "setup" && index == 0;
-                let may_be_made = !is_first && !self.params.setup.0.is_empty();
-                self.check_program(parameter, words, may_be_made, &values)?;
+                let is_first = first == Some(parameter) && index == 0;
+                let may_be_made = !is_first && first.is_some();
+                self.check_program(parameter, words, may_be_made, values_of(parameter))?;
             }
         }
         self.check_numa()
@@ -133,7 +189,8 @@ impl Planned {
         may_be_made: bool,
         values: &Values,
     ) -> Result<(), Failure> {
-        let program = match self.params.shell && parameter != "servers" {
+        let by_shell = self.params.shell && !["servers", comparing::COMPARE].contains(&parameter);
+        let program = match by_shell {
             true => SHELL,
             false => words[0].as_str(),
         };
@@ -173,7 +230,12 @@ impl Planned {
 }
 
 /// A path that is there, and does not depend on where the engine was started.
-fn check_path(parameter: &str, written: &str, filled: &Path) -> Result<(), Failure> {
+fn check_path(
+    parameter: &str,
+    written: &str,
+    filled: &Path,
+    is_elsewhere: bool,
+) -> Result<(), Failure> {
     let refuse = |what: &str| {
         let shown = filled.display();
         let message = format!("parameter \"{parameter}\": {shown} {what}");
@@ -182,7 +244,7 @@ fn check_path(parameter: &str, written: &str, filled: &Path) -> Result<(), Failu
     if !filled.is_absolute() {
         return refuse("is not an absolute path. Fix: begin it with \"/\" or \"{dir}/\"");
     }
-    if OWN_NAMES.iter().any(|name| words::has(written, name)) {
+    if is_elsewhere || OWN_NAMES.iter().any(|name| words::has(written, name)) {
         return Ok(());
     }
     match parameter {
@@ -210,18 +272,18 @@ fn base_environment(params: &Params, account: Option<&Account>) -> BTreeMap<Stri
     environment
 }
 
-/// The CPUs that commands may use: those of the parameter, of the conditions, or all.
-fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_t, Failure> {
+/// The CPUs that `parameter` names, or all that may be used; all, too, of a job for elsewhere.
+fn allowed(
+    parameter: &str,
+    wanted: &[u32],
+    is_elsewhere: bool,
+) -> Result<libc::cpu_set_t, Failure> {
     // SAFETY: an all-zero set is valid; the kernel fills it for this thread.
     let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::cpu_set_t>();
     // SAFETY: as above.
     unsafe { libc::sched_getaffinity(0, size, &raw mut allowed) };
-    let wanted = match params.cpus.is_empty() {
-        true => &conditions.cpus,
-        false => &params.cpus,
-    };
-    if wanted.is_empty() || (conditions.unpinned && params.cpus.is_empty()) {
+    if is_elsewhere || wanted.is_empty() {
         return Ok(allowed);
     }
     // SAFETY: an all-zero set is valid.
@@ -232,8 +294,8 @@ fn cpus(params: &Params, conditions: &ConditionsWanted) -> Result<libc::cpu_set_
             // SAFETY: the number is within the set.
             && unsafe { libc::CPU_ISSET(number, &allowed) };
         if !is_allowed {
-            let message = format!("parameter \"cpus\": CPU {cpu} may not be used here");
-            return Err(bad_parameter("cpus", message));
+            let message = format!("parameter \"{parameter}\": CPU {cpu} may not be used here");
+            return Err(bad_parameter(parameter, message));
         }
         // SAFETY: the number is within the set.
         unsafe { libc::CPU_SET(number, &mut chosen) };

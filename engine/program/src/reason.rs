@@ -8,6 +8,7 @@ use kit::failure::{failure, interrupted};
 use wire::{Failure, FailureKind};
 
 use crate::execute::{Cut, Executed};
+use crate::params::Exit;
 use crate::reap::Ended;
 use crate::signals;
 use crate::spawn::{NotStarted, Step};
@@ -103,7 +104,7 @@ fn interpreter(program: &Path) -> Option<String> {
 pub fn wrong(
     what: &str,
     done: &Executed,
-    expected: &[u8],
+    expected: &Exit,
     timeout_s: f64,
     flood_bytes: u64,
     killed_for_memory: u64,
@@ -146,9 +147,8 @@ pub fn wrong(
                 "{what}: ended by {name}{core}{memory}{said}"
             )));
         }
-        Ended::Exit(code) if !expected.contains(&(code as u8)) => {
-            let expected: Vec<String> = expected.iter().map(u8::to_string).collect();
-            let expected = expected.join(" or ");
+        Ended::Exit(code) if !expected.has(code) => {
+            let expected = expected.words();
             return Some(broken(format!(
                 "{what}: exit code {code}, expected {expected}{memory}{said}"
             )));

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use kit::failure::{bad_parameter, interrupted};
+use kit::failure::{bad_parameter, interrupted, io_failure};
 use kit::{clock, stop};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal};
@@ -16,9 +17,11 @@ use wire::Failure;
 use crate::execute::{Executor, Pipes};
 use crate::group::Group;
 use crate::output::{self, Capture, Taken};
-use crate::params::{Ready, Server};
-use crate::prepare::Scene;
+use crate::params::{At, Ready, Server};
+use crate::plan::Far;
+use crate::prepare::{Added, Scene};
 use crate::reap::Ended;
+use crate::spawn::Recipe;
 use crate::{reason, signals, words};
 
 const PAUSE: Duration = Duration::from_millis(5);
@@ -48,11 +51,21 @@ impl Running {
     ) -> Result<Self, Failure> {
         let words = scene.filled(&server.command, 1)?;
         let what = format!("server {}", reason::shown(&words));
-        let prepared = scene.prepare(&what, &words, 1, 0)?;
+        let prepared = scene.prepare(&what, &words, 1, Added::default())?;
         let mut group = Group::make(&name(number));
         let no_pipe = |error: io::Error| reason::broken(format!("{what}: no pipe: {error}"));
         let pipes = Pipes::new().map_err(no_pipe)?;
-        let recipe = prepared.recipe(scene.planned);
+        let far = far_of(server, scene);
+        let network = far.and_then(|far| far.place.network.as_deref());
+        let network =
+            network.map(|path| File::open(path).map_err(|error| io_failure("open", path, &error)));
+        let network = network.transpose()?;
+        let near = prepared.recipe(scene.planned);
+        let recipe = Recipe {
+            network: network.as_ref().map(AsFd::as_fd),
+            cpus: far.map_or(near.cpus, |far| &far.cpus),
+            ..near
+        };
         let started = executor.start_server(&recipe, &pipes, &mut group);
         let started = started.map_err(|why| prepared.not_started(&what, scene, &why))?;
         let printed = Arc::new(Mutex::new([0; 2].map(|_| Capture::new(KEPT_BYTES))));
@@ -94,6 +107,8 @@ impl Running {
         };
         let values = scene.values(1);
         let fill = |text: &str| words::fill("servers.ready", text, &values);
+        let address =
+            far_of(server, scene).map_or(Ipv4Addr::LOCALHOST.into(), |far| far.place.address);
         let deadline_ns = clock::now_ns() + (server.timeout * 1e9) as u64;
         loop {
             let is_ready = match ready {
@@ -101,7 +116,7 @@ impl Running {
                     let words = scene.filled(words, 1)?;
                     probe(executor, &words)?
                 }
-                Ready::Port(port) => accepts(&fill(port)?)?,
+                Ready::Port(port) => accepts(address, &fill(port)?)?,
                 Ready::Path(path) => scene.place.join(fill(path)?).exists(),
                 Ready::Stdout(text) => {
                     let text = fill(text)?;
@@ -203,6 +218,11 @@ impl Running {
     }
 }
 
+/// The far end, if a server is there.
+fn far_of<'a>(server: &Server, scene: &Scene<'a>) -> Option<&'a Far> {
+    scene.planned.far.as_ref().filter(|_| server.at == At::Far)
+}
+
 /// The name of a server's group.
 pub fn name(number: usize) -> String {
     format!("server{number}")
@@ -215,13 +235,13 @@ fn send(pid: libc::pid_t, signal: libc::c_int) {
     }
 }
 
-fn accepts(port: &str) -> Result<bool, Failure> {
+fn accepts(address: IpAddr, port: &str) -> Result<bool, Failure> {
     let number: u16 = port.parse().map_err(|_| {
         let message =
             format!("parameter \"servers.ready.port\": {port:?} is no port; use 1 to 65535");
         bad_parameter("servers.ready.port", message)
     })?;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, number));
+    let address = SocketAddr::from((address, number));
     Ok(TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok())
 }
 

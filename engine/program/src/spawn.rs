@@ -23,7 +23,11 @@ pub struct Recipe<'a> {
     pub arguments: &'a Strings,
     pub environment: &'a Strings,
     pub directory: &'a CStr,
+    /// The network namespace, where it is not ours.
+    pub network: Option<BorrowedFd<'a>>,
     pub stdin: BorrowedFd<'a>,
+    /// In place of the pipe.
+    pub stdout: Option<BorrowedFd<'a>>,
     pub cpus: &'a libc::cpu_set_t,
     pub numa: Option<u32>,
     pub account: Option<&'a Ids>,
@@ -79,16 +83,18 @@ pub enum Step {
     Join,
     Streams,
     Place,
+    Network,
     Account,
     Directory,
     Execute,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step::Clone,
     Step::Join,
     Step::Streams,
     Step::Place,
+    Step::Network,
     Step::Account,
     Step::Directory,
     Step::Execute,
@@ -280,7 +286,8 @@ unsafe fn prepare(recipe: &Recipe, outputs: [BorrowedFd; 2], into: Into) -> Resu
     // A session of its own: no terminal, and no signal that a person sends to ours.
     libc::setsid();
     libc::umask(0o022);
-    for (target, stream) in (0..).zip([recipe.stdin, outputs[0], outputs[1]]) {
+    let stdout = recipe.stdout.unwrap_or(outputs[0]);
+    for (target, stream) in (0..).zip([recipe.stdin, stdout, outputs[1]]) {
         done(Step::Streams, libc::dup2(stream.as_raw_fd(), target))?;
     }
     // Nothing else is open to it; older kernels than 5.11 do not know the call.
@@ -289,6 +296,10 @@ unsafe fn prepare(recipe: &Recipe, outputs: [BorrowedFd; 2], into: Into) -> Resu
     done(Step::Place, placed)?;
     if recipe.numa.is_some() {
         node::prefer(recipe.numa).map_err(|_| Step::Place)?;
+    }
+    if let Some(network) = recipe.network {
+        let entered = libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET);
+        done(Step::Network, entered)?;
     }
     if let Some(ids) = recipe.account {
         // Not by the C library, which would have all threads of the engine follow, and wait for

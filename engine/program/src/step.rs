@@ -5,9 +5,9 @@ use kit::{clock, stop};
 use wire::{Event, Execution, Failure, Output, Step};
 
 use crate::execute::{Bounds, Executed};
-use crate::params::{Layout, Same};
+use crate::params::{Exit, Layout, Same};
 use crate::plan::SHELL;
-use crate::prepare::Scene;
+use crate::prepare::{Added, Scene};
 use crate::reap::Ended;
 use crate::run::Course;
 use crate::{output, reason, signals, words};
@@ -39,12 +39,9 @@ impl Course<'_, '_> {
             // Settles where that is wanted; the program takes the first instant itself.
             clock::begin_ns();
         }
-        let done = self.execute(step, &what, &words, execution)?;
-        let expected = if is_main {
-            &params.expect.exit[..]
-        } else {
-            &[0]
-        };
+        let mut done = self.execute(step, &what, &words, execution)?;
+        let zero = Exit::Codes(vec![0]);
+        let expected = if is_main { &params.expect.exit } else { &zero };
         let killed = reason::killed_for_memory_since(self.killed_for_memory, &done);
         let timeout_s = self.timeout_s(step);
         let flood_bytes = params.flood.bytes();
@@ -52,6 +49,12 @@ impl Course<'_, '_> {
         let mut files = Vec::new();
         let mut missing = None;
         if is_main && wrong.is_none() {
+            if let Some(path) = self.scene.stdout(execution)?.filter(|path| path.is_file()) {
+                match output::of_file(&path, params.keep.bytes(), flood_bytes) {
+                    Ok(found) => done.outputs[0] = found,
+                    Err(error) => missing = Some((path, error)),
+                }
+            }
             for file in &params.files {
                 let name = words::fill("files", file, &self.scene.values(execution))?;
                 let path = self.scene.place.join(name);
@@ -61,6 +64,8 @@ impl Course<'_, '_> {
                 }
             }
         }
+        let is_compared = is_main && !params.expect.compare.is_empty();
+        let printed = is_compared.then(|| done.outputs[0].clone());
         let told = self.tell(step, number, done, files);
         if let Some(failure) = wrong {
             return Err(failure);
@@ -71,6 +76,9 @@ impl Course<'_, '_> {
         }
         if is_main {
             self.compare(&what, &told)?;
+            if let Some(printed) = printed {
+                self.compare_by_command(&what, &told, printed)?;
+            }
         }
         Ok(told)
     }
@@ -107,23 +115,28 @@ impl Course<'_, '_> {
         execution: u32,
     ) -> Result<Executed, Failure> {
         let params = &self.planned.params;
-        let padding_bytes = match params.layout {
+        let layout = match params.layout {
             Layout::Varied if matches!(step, Step::Measure | Step::Warmup) => self.padding.draw(),
-            _ => 0,
+            _ => Added::default(),
         };
-        let prepared = self.scene.prepare(what, words, execution, padding_bytes)?;
+        let mut prepared = self.scene.prepare(what, words, execution, layout)?;
+        if matches!(step, Step::Measure | Step::Warmup) {
+            if let Some(path) = self.scene.stdout(execution)? {
+                prepared.print_to(&path)?;
+            }
+        }
         let timeout_ns = (self.timeout_s(step) * 1e9) as u64;
         let bounds = bounds(&self.scene, timeout_ns, step != Step::Cleanup);
         let done = self
             .executor
             .execute(&prepared.recipe(self.planned), &bounds);
         let mut done = done.map_err(|why| prepared.not_started(what, &self.scene, &why))?;
-        done.padding_bytes = padding_bytes;
+        done.layout = prepared.layout;
         Ok(done)
     }
 
     /// Hands over an execution, and what it printed where that is new.
-    fn tell(
+    pub fn tell(
         &mut self,
         step: Step,
         number: u32,
@@ -154,7 +167,8 @@ impl Course<'_, '_> {
             written_bytes: done.used.moved_bytes.map(|[_, written]| written),
             exit,
             signal,
-            padding_bytes: done.padding_bytes,
+            padding_bytes: done.layout.environment,
+            path_bytes: done.layout.path,
             stdout: self.hand_over(stdout),
             stderr: self.hand_over(stderr),
             ..Execution::default()
@@ -204,6 +218,7 @@ fn name_of(step: Step) -> &'static str {
         Step::Prepare => "prepare",
         Step::Warmup => "warm-up execution",
         Step::Measure => "execution",
+        Step::Compare => "compare",
         Step::Conclude => "conclude",
         Step::Cleanup => "cleanup",
     }

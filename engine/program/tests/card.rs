@@ -7,12 +7,12 @@ use std::path::Path;
 
 use serde_json::json;
 use testing::{Parameter, Subject, Taken};
-use wire::{ConditionsWanted, Event, FailureKind, HeldBy, Step};
+use wire::{ConditionsWanted, Event, FailureKind, HeldBy, Step, Target};
 
 fn subject(directory: &Path) -> Subject<'_> {
     Subject::new(program::card(), move |parameters| {
         let conditions = ConditionsWanted::default();
-        program::plan(parameters, directory, &Default::default(), &conditions)
+        program::plan(parameters, directory, &Target::default(), &conditions)
     })
 }
 

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::Output;
+
 /// One trial: one workload on one target.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,6 +43,42 @@ pub struct Target {
     /// Values of the system under test that stand in commands as `{name}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
+    /// The part of a program's work that this is, where some is done once for several trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
+    /// Where servers of programs are started that are `at` the far end of the system; without,
+    /// they are started beside the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_place: Option<FarPlace>,
+    /// What a program is expected to print, where a command compares it; by default what its
+    /// first execution prints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Output>,
+    /// Whether a job that is only looked at is for another host: programs, paths, users and
+    /// processors that it names are there, and are not looked for here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
+}
+
+/// A part of a program's work, in a directory that several parts share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    pub part: Part,
+    /// Name of the directory, in `target.directory`: made by a setup, removed by a cleanup.
+    pub room: String,
+}
+
+/// What is executed of a program's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    StudySetup,
+    TurnSetup,
+    /// A trial between setup and cleanup of its turn.
+    Trial,
+    TurnCleanup,
+    StudyCleanup,
 }
 
 impl Target {
@@ -83,6 +121,20 @@ pub const FAR_PORT: u16 = 12_866;
 
 fn default_port() -> u16 {
     FAR_PORT
+}
+
+/// The far end of a system, as a place of this host where programs are started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FarPlace {
+    /// Its address, IPv4 or IPv6.
+    pub address: IpAddr,
+    /// File of its network namespace; that of the engine where left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<PathBuf>,
+    /// CPUs that its programs may use; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpus: Vec<u32>,
 }
 
 /// Conditions of measurement that decide results on a virtual or busy machine.

@@ -22,7 +22,9 @@ pub use event::{
     Conditions, Connection, Event, Execution, Hello, Interval, Latency, Native, Output, Progress,
     Sample, Step, Timing, Warning, WhichEnd,
 };
-pub use job::{Call, ConditionsWanted, FarEnd, Inject, Job, Target, FAR_PORT, LONGEST_DELAY_NS};
+pub use job::{
+    Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT, LONGEST_DELAY_NS,
+};
 pub use network::{Network, Side};
 
 use schemars::JsonSchema;

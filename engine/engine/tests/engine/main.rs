@@ -7,6 +7,7 @@ mod jobs;
 mod out_of_cache;
 mod programs;
 mod programs_held;
+mod programs_outputs;
 mod serve;
 mod serve_limits;
 mod trouble;

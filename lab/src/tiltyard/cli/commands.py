@@ -1,5 +1,6 @@
 """Commands as they are typed to `compare` and `gate`: options, words, names."""
 
+import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,13 +15,14 @@ from cyclopts import Parameter
 
 from tiltyard.errors import UsageError
 from tiltyard.study.compare import COMMANDS, Levels, TypedCommands
-from tiltyard.study.program import PROGRAM
+from tiltyard.study.program import OF_COMPARE, PROGRAM
 from tiltyard.study.toml import TomlValue
 
 RUNS_MIN: Final = 6
 """Fewer runs of a command are too few blocks for a verdict."""
 KEPT: Final = "64k"
 """Of each output: nothing is read of it, and all of it is hashed."""
+KEPT_TO_COMPARE: Final = "4M"
 _RUNS_IN_BLOCKS: Final = range(10, 21)
 _VALUES_MAX: Final = 1000
 _LABEL_MAX: Final = 40
@@ -41,6 +43,7 @@ class Commands:
         command: A command to compare, `NAME=COMMAND` or `COMMAND`; given again for each. Its words
             are passed on as they are, without a shell. With systems: what is executed on them.
         shell: Commands are lines for `sh`, whose start is measured and subtracted.
+        no_shell: Commands are executed without a shell, which is so by default.
         setup: Executed before the first execution of each turn, untimed.
         prepare: Executed before each execution, untimed; given once, or once for each command.
         conclude: Executed after each execution, untimed.
@@ -53,16 +56,24 @@ class Commands:
             `{threads}`.
         parameter_scan: A parameter with its smallest and its largest value: `threads 1 8`.
         parameter_step_size: What a scan counts by; by default 1.
+        command_name: What a command is called, given once for each; or `-c NAME=COMMAND`.
         same_output: Commands that print something else than others have failed. By default that is
             a warning.
+        compare_output: A command that compares what is printed with what was printed first, where
+            it differs: `diff -q {expected} {output}`. Its exit code 0 means that it is the same.
         ignore_failure: Any exit code is right. By default another one than 0 is a failed trial.
-        input: File that standard input is read from; by default it is empty.
+        input: File that standard input is read from; `null`, the default: it is empty.
+        output: Where standard output goes: `pipe`, the default, or `null`, or a file, which is
+            emptied before each execution.
+        show_output: Print what commands print on standard error, once for each trial that has
+            ended.
         env: A variable of the environment with its value, `NAME=VALUE`, or `NAME` to pass on that
             of this shell. By default there are PATH, HOME, USER, LANG=C.UTF-8 and TMPDIR.
     """
 
     command: Annotated[tuple[str, ...], Parameter(name=["--command", "-c"])] = ()
     shell: bool = False
+    no_shell: Annotated[bool, Parameter(name=["-N"])] = False
     setup: Annotated[tuple[str, ...], Parameter(name=["--setup", "-s"])] = ()
     prepare: Annotated[tuple[str, ...], Parameter(name=["--prepare", "-p"])] = ()
     conclude: Annotated[tuple[str, ...], Parameter(name=["--conclude", "-C"])] = ()
@@ -79,9 +90,13 @@ class Commands:
     parameter_step_size: Annotated[str | None, Parameter(name=["--parameter-step-size", "-D"])] = (
         None
     )
+    command_name: Annotated[tuple[str, ...], Parameter(name=["--command-name", "-n"])] = ()
     same_output: bool = False
+    compare_output: str | None = None
     ignore_failure: Annotated[bool, Parameter(name=["--ignore-failure", "-i"])] = False
-    input: Path | None = None
+    input: str | None = None
+    output: str | None = None
+    show_output: bool = False
     env: tuple[str, ...] = ()
 
 
@@ -104,7 +119,7 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
     here = None if systems else Path.cwd()
     parameters = dict(_parameters(typed))
     known = _OWN | parameters.keys()
-    split = [_named(text) for text in typed.command]
+    split = [*_split(typed)]
     words = [
         _command(text, name or "--command", known, shell=typed.shell, here=here)
         for name, text in split
@@ -139,16 +154,17 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
         "use": PROGRAM,
         "command": ["{command}"] if len(words) > 1 else words[0],
         "shell": typed.shell or None,
-        "where": None if here is None else str(here),
+        "where": None if here is None else os.curdir,
         "prepare": ["{prepare}"] if own_prepares else None,
         **{step: _steps(lines, known, shell=typed.shell) for step, lines in once.items() if lines},
-        "stdin": None if typed.input is None else str(typed.input.absolute()),
+        "stdin": _file(typed.input, "null"),
+        "stdout": _output(typed),
         "env": {name: value for name, sign, value in pairs if sign} or None,
         "pass": [name for name, sign, _ in pairs if not sign] or None,
         "executions": executions,
         "warmup": typed.warmup or None,
-        "expect": _expected(typed),
-        "keep": KEPT,
+        "expect": _expected(typed, known),
+        "keep": KEPT_TO_COMPARE if typed.compare_output else KEPT,
     }
     given_only = {key: value for key, value in table.items() if value is not None}
     return TypedCommands(names, given_only, factors, blocks)
@@ -169,6 +185,20 @@ def _require_no_options(typed: Commands) -> None:
             raise UsageError(
                 f"--{option.name.replace('_', '-')} goes with --command (-c), and there is none"
             )
+
+
+def _split(typed: Commands) -> Iterator[tuple[str, str]]:
+    """Name, if there is one, and line of each command."""
+    if typed.shell and typed.no_shell:
+        raise UsageError("--shell and -N: give one of them")
+    names = typed.command_name
+    if names and len(names) != len(typed.command):
+        raise UsageError(
+            f"--command-name (-n) is given {len(names)} times for {len(typed.command)} commands. "
+            "Fix: give it once for each"
+        )
+    for place, text in enumerate(typed.command):
+        yield (names[place], text) if names else _named(text)
 
 
 def _named(typed: str) -> tuple[str, str]:
@@ -379,11 +409,33 @@ def _amounts(typed: Commands) -> tuple[int | None, int | None]:
     return blocks, ceil(runs / blocks)
 
 
-def _expected(typed: Commands) -> dict[str, TomlValue] | None:
+def _expected(typed: Commands, known: Collection[str]) -> dict[str, TomlValue] | None:
     """What makes an execution fail; ``None``: a code other than 0."""
     expected: dict[str, TomlValue] = {}
     if typed.ignore_failure:
-        expected["exit"] = list(range(256))
+        expected["exit"] = "any"
+    if typed.same_output and typed.compare_output:
+        raise UsageError("--same-output and --compare-output: give one of them")
     if typed.same_output:
         expected["stdout"] = "same"
+    if typed.compare_output:
+        words = _untimed(typed.compare_output, {*known, *OF_COMPARE}, shell=False)
+        named = any(f"{{{name}}}" in word for word in words for name in OF_COMPARE)
+        expected["compare"] = words if named else [*words, "{expected}", "{output}"]
     return expected or None
+
+
+def _file(typed: str | None, usual: str) -> str | None:
+    """The absolute path of a file; ``None`` for what is so by default."""
+    return None if typed in (None, usual) else str(Path(str(typed)).absolute())
+
+
+def _output(typed: Commands) -> str | None:
+    """Where standard output goes; ``None``: into a pipe."""
+    if typed.output == "inherit":
+        raise UsageError("--output inherit: the terminal is this program's. Fix: --show-output")
+    if typed.output != "null":
+        return _file(typed.output, "pipe")
+    if typed.same_output or typed.compare_output:
+        raise UsageError("--output null: nothing is left to compare. Fix: leave it out")
+    return "/dev/null"

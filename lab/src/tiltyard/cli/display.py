@@ -4,38 +4,51 @@ It goes to stderr, so that stdout stays clean. It is drawn twice a second at mos
 our own interference, and each trial records what it costs.
 """
 
-from typing import Self
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.progress import TaskID as Task
 
 from tiltyard.cli.console import err, remark
+from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.plan.prospect import prospects
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import TrialRecord
+from tiltyard.run.stream import read_stream
 from tiltyard.units import format_duration
+
+_WIDE: Final = 72
+"""Columns of a terminal that has room for a bar and the time left beside the words."""
+_PERCENT: Final = 7
+_FIGURES: Final = 25
 
 
 class LiveDisplay:
     """An observer of a run for people. Use it in a ``with`` block."""
 
-    def __init__(self, *, decides: bool = True) -> None:
+    def __init__(self, *, decides: bool = True, outputs_in: StudyFolder | None = None) -> None:
         """Nothing is drawn before :meth:`started`.
 
         Args:
             decides: Whether the run is to decide anything; a pilot is not.
+            outputs_in: The study folder, if what programs print is to be shown.
         """
         self._decides = decides
-        self._bar = Progress(
+        self._outputs_in = outputs_in
+        width = err().width
+        is_wide = width >= _WIDE
+        bar = min(36, width // 5)
+        self._room = width - bar - _FIGURES if is_wide else width - _PERCENT
+        columns = (
             TextColumn("{task.description}"),
-            BarColumn(bar_width=36),
+            *((BarColumn(bar_width=bar),) if is_wide else ()),
             TextColumn("{task.percentage:3.0f} %"),
-            TextColumn("{task.fields[left]}"),
-            console=err(),
-            transient=True,
-            auto_refresh=False,
+            *((TextColumn("{task.fields[left]}"),) if is_wide else ()),
         )
+        self._bar = Progress(*columns, console=err(), transient=True, auto_refresh=False)
         self._task: Task | None = None
         self._block = ""
         self._trial = ""
@@ -106,7 +119,11 @@ class LiveDisplay:
         if record.outcome != "done":
             key = record.key
             remark(f"Failed   block {key.block} {key.system} {key.workload}: {record.reason}")
+        if self._outputs_in is not None and record.file:
+            for line in _printed(self._outputs_in.root / record.file):
+                remark(line)
         self._move(outlook)
+        self._say("")
 
     def looked(self, blocks: int, decision: Decision) -> None:
         """The data were looked at."""
@@ -116,7 +133,7 @@ class LiveDisplay:
     def _say(self, what: str) -> None:
         """Change the words on the line."""
         if self._task is not None:
-            self._bar.update(self._task, description=f"{self._block}  {what}"[:52])
+            self._bar.update(self._task, description=f"{self._block}  {what}"[: self._room])
             self._bar.refresh()
 
     def _move(self, outlook: Outlook) -> None:
@@ -130,3 +147,16 @@ class LiveDisplay:
             total=outlook.trials_to_look,
             left="" if left is None else f"{format_duration(left)} left",
         )
+
+
+def _printed(trial: Path) -> Iterator[str]:
+    """What the measured executions of a trial printed, each text once, line by line."""
+    stream = read_stream(trial.read_bytes())
+    hashes = [of for one in stream.executions for of in (one.stdout, one.stderr)]
+    for output in filter(None, map(stream.outputs.get, dict.fromkeys(hashes))):
+        if output.text is None and output.bytes:
+            yield f"Output   {output.bytes} bytes that are no text"
+        for line in (output.text or "").splitlines():
+            yield f"Output   {line}"
+        if output.truncated and output.text:
+            yield f"Output   … {output.bytes} bytes in all"

@@ -80,10 +80,9 @@ def _named(kind: str | None, mapping: Path | None) -> "Importer | None":
     """The one importer that all files are for; ``None`` where each is to be recognised."""
     from tiltyard.errors import UsageError
     from tiltyard.importers import IMPORTERS, csv_table
-    from tiltyard.importers.sniff import importer_named
 
     if mapping is None:
-        return importer_named(kind, IMPORTERS) if kind else None
+        return IMPORTERS.named(kind) if kind else None
     if kind not in (None, csv_table.IMPORTER.name):
         raise UsageError(f"--mapping is for CSV files, not for those of {kind}")
     return csv_table.importer(mapping)

@@ -12,14 +12,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tiltyard import elf
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
 from tiltyard.installation import CHECKOUT, repair
-from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, read_events
+from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, Output, read_events
 
 NAME = "tiltyard-engine"
 _ANSWER_S = 60
@@ -66,7 +66,7 @@ class ConditionsWanted(BaseModel):
 
 
 class FarEnd(BaseModel):
-    """The far end of a connection: an engine that serves."""
+    """The server of a connection: an engine that serves."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -74,11 +74,37 @@ class FarEnd(BaseModel):
     port: int
     secret: str | None = None
     local: str | None = None
-    """Address of the near end; the kernel chooses if it is left out."""
+    """Address of the client; the kernel chooses if it is left out."""
+
+
+class FarPlace(BaseModel):
+    """The far end of a system, as a place of this host where servers of programs are started."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str
+    network: Path | None = None
+    """File of its network namespace; ``None``: that of the program."""
+    cpus: tuple[int, ...] = ()
+    """Empty: all."""
 
 
 Target = Path | FarEnd
-"""What a trial works on: a directory, or a far end."""
+"""What a trial works on: a directory, or a server."""
+
+
+Part = Literal["study_setup", "turn_setup", "trial", "turn_cleanup", "study_cleanup"]
+"""What is executed of a program's commands."""
+
+
+class Stage(BaseModel):
+    """A part of a program's work, in a directory that several parts share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    part: Part
+    room: str
+    """Name of that directory, in the target."""
 
 
 class Job(BaseModel):
@@ -91,6 +117,14 @@ class Job(BaseModel):
     target: Target
     variables: dict[str, str] = Field({}, exclude=True)
     """Values of the system under test that stand in commands as ``{name}``."""
+    stage: Stage | None = Field(None, exclude=True)
+    """Which part of a program's work it is, where some is done once for several trials."""
+    far_place: FarPlace | None = Field(None, exclude=True)
+    """Of a program on a system of two ends."""
+    expected: Output | None = Field(None, exclude=True)
+    """What a program is expected to print, where a command compares it."""
+    elsewhere: bool = Field(False, exclude=True)
+    """Whether a job that is only looked at is for another host: what it names is there."""
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
@@ -101,6 +135,14 @@ class Job(BaseModel):
             target = {"far": self.target.model_dump(exclude_none=True)}
         if self.variables:
             target["variables"] = self.variables
+        if self.stage:
+            target["stage"] = self.stage.model_dump()
+        if self.far_place:
+            target["far_place"] = self.far_place.model_dump(mode="json", exclude_none=True)
+        if self.expected is not None:
+            target["expected"] = self.expected.model_dump(mode="json", exclude_none=True)
+        if self.elsewhere:
+            target["elsewhere"] = True
         return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
 
 
@@ -165,6 +207,8 @@ class Engine:
         workload: str,
         parameters: Mapping[str, JsonValue],
         variables: Mapping[str, str] | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> Hello:
         """What the engine makes of a job, without doing anything.
 
@@ -172,6 +216,7 @@ class Engine:
             workload: its name.
             parameters: of the workload.
             variables: of the system, for its commands.
+            elsewhere: whether it is for another host, whose programs and files are not looked for.
 
         Raises:
             JobRefused: if the engine does not accept it.
@@ -185,6 +230,7 @@ class Engine:
             parameters=dict(parameters),
             target=target,
             variables=dict(variables or {}),
+            elsewhere=elsewhere,
         )
         answer = self._ask("validate", job.message())
         for event in read_events(answer.stdout.splitlines()):

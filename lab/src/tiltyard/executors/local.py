@@ -2,11 +2,12 @@
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, Final
 
 from tiltyard.executors.words import Words
@@ -28,6 +29,7 @@ _TICK_S = 0.5
 _WORDS_S = 2.0
 """How long what an engine has started may hold its standard error open."""
 _CHUNK = 1 << 16
+_MASK: Final = "{secret}"
 
 
 class LocalTrial:
@@ -47,6 +49,7 @@ class LocalTrial:
         limit_s: float | None = None,
         hold: Sequence[int] = (),
         exit_on_stdin_eof: bool = False,
+        secret: str = "",
     ) -> None:
         """Start it.
 
@@ -57,10 +60,12 @@ class LocalTrial:
             prefix: command that starts the engine where the trial shall run.
             limit_s: it is stopped after that time; ``None`` for no limit.
             hold: file descriptors that it keeps open, so that locks on them outlive us.
+            secret: what is kept and said of it has ``{secret}`` in its place.
             exit_on_stdin_eof: it stops when its input ends, for where no signal of ours reaches it.
         """
         self._exit_on_stdin_eof = exit_on_stdin_eof
         self._keep = keep
+        self._secret = secret
         self._words = Words()
         self._began = time.monotonic()
         self._limit_s = limit_s
@@ -102,7 +107,7 @@ class LocalTrial:
         rest: list[bytes] = []
         rest_bytes = 0
         try:
-            for chunk in self._chunks():
+            for chunk in without(self._secret, self._chunks()):
                 *whole, last = chunk.split(b"\n")
                 if whole:
                     whole[0], rest, rest_bytes = b"".join((*rest, whole[0])), [], 0
@@ -135,7 +140,8 @@ class LocalTrial:
 
     def last_words(self) -> str:
         """The last line that it wrote for people, if any."""
-        return self._words.line(-1, _WORDS_S)
+        words = self._words.line(-1, _WORDS_S)
+        return words.replace(self._secret, _MASK) if self._secret else words
 
     def _is_too_much(self, chunk: bytes, line_bytes: int, lines: int) -> bool:
         """Whether there is too much of the output; then it is stopped, and what comes is ignored.
@@ -194,11 +200,36 @@ class LocalTrial:
         assert self._process.stdout is not None
         self._process.stdout.close()
         self._close_input()
-        try:
-            self._process.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
+        if not self._has_ended(_GRACE_S):
             self._process.kill()
-            self._process.wait()
+        self._process.wait()
+
+    def _has_ended(self, limit_s: float) -> bool:
+        """Wait for its end; subprocess would look for it from time to time, and sleep."""
+        if self._process.poll() is not None:
+            return True
+        ended = os.pidfd_open(self._process.pid)
+        try:
+            return bool(select.select([ended], [], [], limit_s)[0])
+        finally:
+            os.close(ended)
+
+
+def without(secret: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same output with ``{secret}`` in place of a secret, also where two chunks meet in it."""
+    if not secret:
+        yield from chunks
+        return
+    wanted, rest = secret.encode(), b""
+    for chunk in chunks:
+        text = (rest + chunk).replace(wanted, _MASK.encode())
+        begun = (size for size in range(len(wanted) - 1, 0, -1) if text.endswith(wanted[:size]))
+        held = len(text) - next(begun, 0)
+        rest = text[held:]
+        if held:
+            yield text[:held]
+    if rest:
+        yield rest
 
 
 def _excess(line_bytes: int, stream_bytes: int, lines: int) -> str | None:

@@ -1,7 +1,8 @@
 """The files that hyperfine writes, with the values of single executions: for its own scripts.
 
-Source: hyperfine 1.15 to 1.19, ``--export-json``, ``--export-csv`` and ``--export-markdown``. The
-relative time is against the baseline, with the interval of the study in place of a ±.
+Source: hyperfine 1.15 to 1.20, ``--export-json``, ``-csv``, ``-markdown``, ``-asciidoc`` and
+``-orgmode``. The relative time is against the baseline, with the interval of the study in place of
+a ±.
 """
 
 import json
@@ -19,6 +20,7 @@ from tiltyard.wire import Execution
 TIME: Final = "time"
 """Name of the metric that hyperfine has."""
 _MS: Final = 1e3
+_HEADS: Final = ("Command", "Mean [ms]", "Min [ms]", "Max [ms]", "Relative")
 
 
 @dataclass(frozen=True)
@@ -77,21 +79,44 @@ def to_csv(contestants: Sequence[Contestant], _: Findings) -> bytes:
 
 def to_markdown(contestants: Sequence[Contestant], findings: Findings) -> bytes:
     """A table for people, in ms."""
+    lines = [f"| {' | '.join(_HEADS)} |", "|:---|---:|---:|---:|---:|"]
+    for name, *cells in _rows(contestants, findings):
+        lines.append(f"| {' | '.join((markdown(name), *cells))} |")
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def to_asciidoc(contestants: Sequence[Contestant], findings: Findings) -> bytes:
+    """The same for AsciiDoc."""
+    rows = (
+        [f"`+{name}+`".replace("|", "\\|"), *cells] for name, *cells in _rows(contestants, findings)
+    )
+    lines = ['[cols="<,>,>,>,>"]', "|===", *(f"| {head}" for head in _HEADS)]
+    for row in rows:
+        lines += ["", *(f"| {cell}" for cell in row)]
+    return "".join(f"{line}\n" for line in (*lines, "|===")).encode()
+
+
+def to_orgmode(contestants: Sequence[Contestant], findings: Findings) -> bytes:
+    """The same for Org mode."""
+    rows = (
+        [f"={name}=".replace("|", "\\vert{}"), *cells]
+        for name, *cells in _rows(contestants, findings)
+    )
+    lines = [f"| {' | '.join(_HEADS)} |", "|--+--+--+--+--|"]
+    lines += (f"| {' | '.join(row)} |" for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _rows(contestants: Sequence[Contestant], findings: Findings) -> Iterator[list[str]]:
+    """Cells of a table for people: the command, then times in ms."""
     against = {pair.system: pair for pair in _comparisons(findings)}
-    lines = [
-        "| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |",
-        "|:---|---:|---:|---:|---:|",
-    ]
     for own in contestants:
         times = [_MS * time for time in own.times]
         spread = f" ± {stdev(times):.1f}" if len(times) > 1 else ""
         pair = against.get(own.name)
         relative = f"{ratio_text(pair)} ({interval_text(pair)})" if pair else "1.00"
-        lines.append(
-            f"| {markdown(own.name)} | {fmean(times):.1f}{spread} | {min(times):.1f} | "
-            f"{max(times):.1f} | {relative} |"
-        )
-    return "".join(f"{line}\n" for line in lines).encode()
+        mean = f"{fmean(times):.1f}{spread}"
+        yield [own.name, mean, f"{min(times):.1f}", f"{max(times):.1f}", relative]
 
 
 def _comparisons(findings: Findings) -> Iterator[Comparison]:
@@ -106,5 +131,7 @@ FILES: Final[dict[str, Callable[[Sequence[Contestant], Findings], bytes]]] = {
     "json": to_json,
     "csv": to_csv,
     "markdown": to_markdown,
+    "asciidoc": to_asciidoc,
+    "orgmode": to_orgmode,
 }
 """Format → the whole file."""

@@ -4,11 +4,15 @@ Helpers for all of them: :mod:`~tiltyard.importers.reading` (bytes → lines and
 :mod:`~tiltyard.importers.json_file`, :mod:`~tiltyard.importers.quantities` (units, metrics).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
 from typing import Final
 
 from tiltyard.collected.model import CollectedMetric
+from tiltyard.errors import UsageError
 
 LARGEST_BYTES: Final = 64 * 2**20
 """Result files are read whole; a larger one, which would take minutes, is refused at once."""
@@ -65,6 +69,16 @@ class Imported:
 
 
 @dataclass(frozen=True)
+class Disproved:
+    """A claim on the page cache that the kernel's counters contradict."""
+
+    message: str
+    fix: str
+    stated: bool
+    """Whether the claim was written down; else it is what the tool does by default."""
+
+
+@dataclass(frozen=True)
 class Importer:
     """One kind of result file."""
 
@@ -91,6 +105,42 @@ class Importer:
     """Every dimension that its values may stand over."""
     timed: tuple[str, ...] = ()
     """Metrics of which percentiles over single operations may be printed."""
-    disproved: Callable[[bytes, str, int], str | None] | None = None
+    disproved: Callable[[bytes, str, int], Disproved | None] | None = None
     """Output, its name, and the bytes that its processes read from devices → what it claims of
-    the page cache and is not so, as a sentence; asked where output is read live."""
+    the page cache and is not so; asked where output is read live."""
+
+
+class Importers(Collection[Importer]):
+    """Importers in order, each loaded when it is asked for: a study needs one of them."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        """Nothing is loaded yet; ``modules``: name → module of this package."""
+        self._modules = modules
+
+    def __iter__(self) -> Iterator[Importer]:
+        return map(_loaded, self._modules.values())
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __contains__(self, one: object) -> bool:
+        return any(one is each for each in self)
+
+    def named(self, name: str) -> Importer:
+        """The importer that a person names.
+
+        Raises:
+            UsageError: if there is none of that name.
+        """
+        if name in self._modules:
+            return _loaded(self._modules[name])
+        near = get_close_matches(name, self._modules, 1)
+        guess = f' Did you mean "{near[0]}"?' if near else ""
+        kinds = ", ".join(self._modules)
+        raise UsageError(f'"{name}" is no kind of result file. One of: {kinds}.{guess}')
+
+
+@cache
+def _loaded(module: str) -> Importer:
+    found: Importer = import_module(f"tiltyard.importers.{module}").IMPORTER
+    return found

@@ -20,19 +20,22 @@ from tiltyard.importers.importer import Imported, Importer
 from tiltyard.importers.printed import Printed, require_readable, value_of
 from tiltyard.importers.quantities import name_in, percentile_name, unit_named
 from tiltyard.importers.reading import text_of
-from tiltyard.importers.sniff import HEAD_BYTES, importer_named, read_with
+from tiltyard.importers.sniff import HEAD_BYTES, read_with
 from tiltyard.study.problems import not_a
 from tiltyard.study.program import BuiltIn, Metrics, MetricTable
-from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit
+from tiltyard.wire import Execution, MetricCard, Output, Sample, Unit, WarningNote
 
-READERS: Final = tuple(one for one in IMPORTERS if one.metrics)
-"""What ``read`` may name: importers that know their metrics before they see a file."""
 PERCENTILES: Final = tuple(map(percentile_name, map(Fraction, ("50", "90", "95", "99", "99.9"))))
 """Of what a tool prints of single operations, these become metrics: ``latency_p99``."""
 _ENGINES: Final = frozenset(get_args(BuiltIn))
 _NOTHING: Final = hashlib.sha256(b"").hexdigest()
 
 _Point = tuple[tuple[str, int | str], ...]
+
+
+def readers() -> list[Importer]:
+    """What ``read`` may name: importers that know their metrics before they see a file."""
+    return [one for one in IMPORTERS if one.metrics]
 
 
 def cards(
@@ -82,6 +85,7 @@ def readings(
     metrics: Metrics,
     executions: Sequence[Execution],
     outputs: Mapping[str, Output],
+    warnings: list[WarningNote] | None = None,
 ) -> list[Sample]:
     """The samples of a trial that follow from what its measured executions printed.
 
@@ -90,9 +94,11 @@ def readings(
         metrics: what the study names.
         executions: of the trial; those of other steps than ``measure`` are not read.
         outputs: SHA-256 → what was printed.
+        warnings: what is doubtful about it is added here.
 
     Raises:
-        UsageError: if an output does not hold what is looked for: quotes that and the last lines.
+        UsageError: if an output does not hold what is looked for: quotes that and the last lines;
+            or if the page cache had what a program was told to read from the device.
     """
     measured = [one for one in executions if one.step == "measure"]
     tables = {name: one for name, one in metrics.items() if isinstance(one, MetricTable)}
@@ -109,7 +115,7 @@ def readings(
             (name, ()): value_of(name, table, seen.of(table.of)) for name, table in tables.items()
         }
         if reader:
-            found |= _of_reader(reader, seen)
+            found |= _of_reader(reader, seen, [] if warnings is None else warnings)
         _require(_named(metrics), cards_of, [name for name, _ in found], execution)
         if values and found.keys() != values.keys():
             raise UsageError(_differing(execution, set(found), set(values)))
@@ -178,11 +184,11 @@ def _text(output: Output, where: str) -> str:
 
 
 def _reader(name: str) -> Importer:
-    found = importer_named(name, IMPORTERS)
-    if found not in READERS:
+    found = IMPORTERS.named(name)
+    if not found.metrics:
         raise UsageError(
             f'read: "{name}" reads files whose metrics are not known before. Fix: name each in '
-            f"metrics, or read = one of {', '.join(one.name for one in READERS)}"
+            f"metrics, or read = one of {', '.join(one.name for one in readers())}"
         )
     return found
 
@@ -256,7 +262,9 @@ def _as_named(card: MetricCard, named: Mapping[str, str], *, only: bool) -> Metr
     return card.model_copy(update={"role": "detail"}) if only else card
 
 
-def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], float]:
+def _of_reader(
+    reader: Importer, outputs: _Outputs, warnings: list[WarningNote]
+) -> dict[tuple[str, _Point], float]:
     """What one execution printed: on standard output, in files, or else on standard error."""
     stdout, *files, stderr = outputs
     for candidates in ([stdout], files, [stderr]):
@@ -273,9 +281,14 @@ def _of_reader(reader: Importer, outputs: _Outputs) -> dict[tuple[str, _Point], 
         except UsageError as error:
             raise one.refused(f"read: {str(error).removeprefix(f'{one.name}: ')}") from error
         if reader.disproved and (device_bytes := outputs.device_bytes) is not None:
-            reason = reader.disproved(text.encode(), one.name, device_bytes)
-            if reason is not None:
-                raise UsageError(f"{one.name}: {reason}")
+            doubt = reader.disproved(text.encode(), one.name, device_bytes)
+            if doubt and doubt.stated:
+                raise UsageError(f"{one.name}: {doubt.message}. Fix: {doubt.fix}")
+            if doubt:
+                note = WarningNote(
+                    code=f"{reader.name}_cache", message=doubt.message, advice=doubt.fix
+                )
+                warnings.append(note)
         for place, of_place in _cells(reader, imported, one):
             values.setdefault(place, []).extend(of_place)
     return {place: fmean(of_place) for place, of_place in values.items()}

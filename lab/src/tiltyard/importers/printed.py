@@ -3,11 +3,13 @@
 import csv
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import StatisticsError, fmean, geometric_mean, harmonic_mean
 from typing import Any, Final
 
 from tiltyard.errors import UsageError
+from tiltyard.importers.patterns import TooSlowError, captured, require_expression
 from tiltyard.importers.quantities import KNOWN_UNITS, unit_named
 from tiltyard.importers.reading import number, printable, shown
 from tiltyard.study.program import MetricTable
@@ -44,6 +46,19 @@ class Printed:
             raise self.refused('only its beginning was kept. Fix: keep = "64M", or print less')
 
 
+class TooSlowMetricError(UsageError):
+    """A metric whose expression has used up its time.
+
+    Attributes:
+        key: of the metric, as in ``metrics.tps.regex``.
+        text: what is wrong, without the key.
+    """
+
+    def __init__(self, key: str, where: str, error: TooSlowError) -> None:
+        self.key, self.text = key, f"{where}: {error}"
+        super().__init__(f"{where}: {key}: {error}")
+
+
 def require_readable(name: str, table: MetricTable) -> None:
     """Refuse a metric whose expression or unit cannot be understood.
 
@@ -55,13 +70,20 @@ def require_readable(name: str, table: MetricTable) -> None:
             f"metrics.{name}.unit: {shown(table.unit)} is not a known unit. Fix: one of "
             f"{KNOWN_UNITS}"
         )
-    if table.regex is not None:
+    for key, expression in (("regex", table.regex), ("json", table.json_path)):
         try:
-            re.compile(table.regex)
-        except re.error as error:
-            raise UsageError(f"metrics.{name}.regex: {table.regex!r}: {error}") from error
-    if table.json_path is not None:
-        _path_of(name, table.json_path)
+            if expression is not None:
+                _require(key, expression)
+        except ValueError as error:
+            raise UsageError(f"metrics.{name}.{key}: {expression!r}: {error}") from error
+
+
+def _require(key: str, expression: str) -> None:
+    if key == "regex":
+        return require_expression(expression)
+    from tiltyard.importers.json_path import require_path
+
+    return require_path(expression)
 
 
 def value_of(name: str, table: MetricTable, printed: Printed) -> float:
@@ -80,13 +102,17 @@ def value_of(name: str, table: MetricTable, printed: Printed) -> float:
         raise UsageError(f"metrics.{name}.unit: {shown(table.unit)} is not a known unit")
     if table.take != "first" and not table.exit:
         printed.require_whole()
-    looked_for, found = _found(name, table, printed)
+    try:
+        looked_for, numbers = _found(name, table, _part(name, table, printed))
+    except TooSlowError as error:
+        key = "regex" if table.regex is not None else "json"
+        raise TooSlowMetricError(f"metrics.{name}.{key}", printed.name, error) from error
     values = []
-    for text in found:
+    for text in numbers:
         try:
-            found_value = number(text.lstrip("+"), signed=True)
-            values.append(unit.value(found_value) * table.scale)
-        except ValueError as error:
+            exact = number(text.lstrip("+"), signed=True)
+            values.append(unit.value(1 / exact if table.inverse else exact) * table.scale)
+        except (ValueError, ZeroDivisionError) as error:
             raise printed.refused(
                 f"metrics.{name}: {looked_for} is {shown(text)}: {error}"
             ) from error
@@ -94,8 +120,33 @@ def value_of(name: str, table: MetricTable, printed: Printed) -> float:
         raise printed.refused(f"metrics.{name}: {looked_for} is not there")
     if table.take in ("first", "last"):
         return values[0 if table.take == "first" else -1]
-    total = {"min": min, "max": max}.get(table.take, sum)(values)
-    return total / len(values) if table.take == "mean" else total
+    try:
+        return _WAYS[table.take](values)
+    except StatisticsError as error:
+        raise printed.refused(f"metrics.{name}: no {table.take} of {values}: {error}") from error
+
+
+_WAYS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
+    "mean": fmean,
+    "geometric_mean": geometric_mean,
+    "harmonic_mean": harmonic_mean,
+    "sum": sum,
+    "min": min,
+    "max": max,
+}
+
+
+def _part(name: str, table: MetricTable, printed: Printed) -> Printed:
+    """What is looked at."""
+    text = printed.text
+    for key, mark in (("after", table.after), ("before", table.before)):
+        if mark is None:
+            continue
+        place = text.find(mark)
+        if place < 0:
+            raise printed.refused(f"metrics.{name}.{key}: {mark!r} is not there")
+        text = text[place:] if key == "after" else text[:place]
+    return replace(printed, text=text)
 
 
 def _found(name: str, table: MetricTable, printed: Printed) -> tuple[str, list[str]]:
@@ -103,12 +154,7 @@ def _found(name: str, table: MetricTable, printed: Printed) -> tuple[str, list[s
     if table.exit:
         return "the exit code", [] if printed.exit is None else [str(printed.exit)]
     if table.regex is not None:
-        matches = re.finditer(table.regex, printed.text, re.MULTILINE)
-        return f"regex {table.regex!r}", [
-            match[1] if match.re.groups else match[0]
-            for match in matches
-            if not match.re.groups or match[1] is not None
-        ]
+        return f"regex {table.regex!r}", captured(table.regex, printed.text)
     if table.json_path is not None:
         return f"JSONPath {table.json_path!r}", list(_of_json(name, table.json_path, printed))
     if table.csv is not None:
@@ -149,9 +195,10 @@ def _column(name: str, printed: Printed) -> list[str]:
 
 def _of_json(name: str, expression: str, printed: Printed) -> Iterator[str]:
     """Every number that a JSONPath selects, in all JSON texts of the output."""
-    path = _path_of(name, expression)
+    from tiltyard.importers.json_path import selected
+
     for document in _documents(printed):
-        for node in path.findall(document):
+        for node in selected(expression, document):
             if isinstance(node, bool) or not isinstance(node, (int, float, str)):
                 raise printed.refused(
                     f"metrics.{name}: JSONPath {expression!r} selects {type(node).__name__}, "
@@ -176,17 +223,3 @@ def _documents(printed: Printed) -> Iterator[Any]:
         yield document
     if not found:
         raise printed.refused(flaw)
-
-
-def _path_of(name: str, expression: str) -> Any:
-    """A JSONPath (RFC 9535).
-
-    The library takes as long to load as all importers, and few studies need it.
-    """
-    import jsonpath
-
-    try:
-        return jsonpath.compile(expression)
-    except jsonpath.JSONPathError as error:
-        why = str(error).partition("\n")[0]
-        raise UsageError(f"metrics.{name}.json: {expression!r}: {why}") from error

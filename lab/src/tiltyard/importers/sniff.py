@@ -1,7 +1,6 @@
-"""Which importer reads a file: the one that is named, or the first that recognises it."""
+"""Which importer reads a file: the first that recognises it."""
 
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Collection
 from typing import Final
 
 from tiltyard.errors import UsageError
@@ -21,7 +20,7 @@ _PACKED: Final = {
 """How a packed file begins, and what unpacks it."""
 
 
-def importer_of(data: bytes, name: str, importers: Sequence[Importer]) -> Importer:
+def importer_of(data: bytes, name: str, importers: Collection[Importer]) -> Importer:
     """The importer that recognises a file.
 
     Raises:
@@ -53,20 +52,6 @@ def _refuse_unread(data: bytes, name: str) -> None:
     unpacked_by = next((how for mark, how in _PACKED.items() if data.startswith(mark)), None)
     if unpacked_by:
         raise UsageError(f"{name}: packed; unpack it first: {unpacked_by} {name}")
-
-
-def importer_named(name: str, importers: Sequence[Importer]) -> Importer:
-    """The importer that a person names.
-
-    Raises:
-        UsageError: if there is none of that name.
-    """
-    known = {importer.name: importer for importer in importers}
-    if name in known:
-        return known[name]
-    near = get_close_matches(name, known, 1)
-    guess = f' Did you mean "{near[0]}"?' if near else ""
-    raise UsageError(f'"{name}" is no kind of result file. One of: {", ".join(known)}.{guess}')
 
 
 def read_with(importer: Importer, data: bytes, name: str) -> Imported:

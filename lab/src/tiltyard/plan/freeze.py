@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import comb
@@ -16,26 +16,27 @@ from tiltyard.errors import UsageError
 from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.importers import live
-from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
+from tiltyard.plan.model import (
+    FORMAT,
+    Design,
+    Look,
+    Plan,
+    PlannedWorkload,
+    spares_for,
+)
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
 from tiltyard.plan.program import job_parameters, sample_variables, split
 from tiltyard.stats.sequential import looks, overall_alpha, profile_of_family
 from tiltyard.study.load import parameter_error, read_text
-from tiltyard.study.model import Clock, Precision, Study, SystemSpec, WorkloadSpec
+from tiltyard.study.model import Clock, Precision, Study, WorkloadSpec
 from tiltyard.study.problems import StudyFileError
 from tiltyard.study.program import PROGRAM, program_of
 from tiltyard.wire import Card, Catalogue, Hello
 
 SEED_BELOW = 2**32
 """Seeds that are drawn stay below it: ten digits at most, to be typed again."""
-
-MAX_SPOILED_SHARE = 0.2
-"""With a larger share of disturbed blocks a session says more about these than about systems."""
-
-_ROUNDING = 1e-9
-"""More than the error of a quotient of small numbers, less than any share of a block."""
 
 _COUNTED_ACCESS = "in-cache"
 _WAITS = (
@@ -53,6 +54,8 @@ class Validate(Protocol):
         parameters: Mapping[str, JsonValue],
         variables: Mapping[str, str] | None = None,
         /,
+        *,
+        elsewhere: bool = False,
     ) -> Hello:
         """The effective configuration; raises :class:`JobRefused`."""
 
@@ -69,7 +72,7 @@ def freeze(
 
     Blocks are drawn up to the last look; a run may stop at an earlier one. Spares are drawn after
     them from the same seed, for blocks that are disturbed or in which trials fail: as many as keep
-    the share of such blocks at :data:`MAX_SPOILED_SHARE` or below.
+    the share of such blocks at :data:`tiltyard.plan.model.MAX_SPOILED_SHARE` or below.
 
     Args:
         study: What the file means.
@@ -107,12 +110,13 @@ def freeze(
         study_sha256=sha256(text.encode()),
         question=study.question,
         decide=study.decide,
+        asks=study.asks,
         seed=seed,
         systems=study.systems,
         baseline=study.baseline,
         workloads=with_pilot(
             tuple(
-                _planned_program(place, spec, program, study.systems, catalogue, validate, written)
+                _planned_program(place, spec, program, study, catalogue, validate, written)
                 if (program := program_of(_card(spec, catalogue), spec.parameters)) is not None
                 else _planned(place, spec, catalogue, validate, clock, written)
                 for place, spec in enumerate(study.workloads)
@@ -129,14 +133,6 @@ def freeze(
         scaled=study.scaled,
         paths_from=folder.origin,
     )
-
-
-def spares_for(blocks: int) -> int:
-    """Largest number of spares s for which s of ``blocks`` + s is no more than the allowed share.
-
-    So 20 blocks have 5 spares, 7 have 1.
-    """
-    return int(blocks * MAX_SPOILED_SHARE / (1 - MAX_SPOILED_SHARE) + _ROUNDING)
 
 
 def _design(precision: Precision, headlines: int, clock: Clock) -> Design:
@@ -213,7 +209,7 @@ def _planned_program(
     place: int,
     spec: WorkloadSpec,
     table: dict[str, JsonValue],
-    systems: Sequence[SystemSpec],
+    study: Study,
     catalogue: Catalogue,
     validate: Validate,
     written: _Written,
@@ -223,12 +219,15 @@ def _planned_program(
     own = catalogue.workload(PROGRAM)
     readings, program = split(table)
     hellos: dict[str, Hello] = {}
-    for system in systems:
+    for system in study.systems:
         parameters = job_parameters(program, system, written.root)
-        variables = sample_variables(system, written.root)
-        job = json.dumps([parameters, variables])
+        variables = sample_variables(program, system, written.root)
+        elsewhere = system.elsewhere
+        job = json.dumps([parameters, variables, elsewhere])
         try:
-            hellos[job] = hellos.get(job) or validate(PROGRAM, parameters, variables)
+            hellos[job] = hellos.get(job) or validate(
+                PROGRAM, parameters, variables, elsewhere=elsewhere
+            )
         except JobRefused as refused:
             text = f"{refused.message} ({system.name})"
             raise written.refused(place, refused.parameter, text) from refused
@@ -247,6 +246,7 @@ def _planned_program(
         hash=first.hash,
         metrics=metrics,
         grid=grid,
+        target=study.target,
         program=program,
         readings=readings if readings.read or readings.metrics else None,
     )

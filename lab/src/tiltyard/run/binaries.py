@@ -1,6 +1,7 @@
-"""Which programs are measured: the files by which a study names them, with their SHA-256.
+"""Which programs are measured, on which inputs: the files that a study names, with their SHA-256.
 
-A build that is made again while it is measured is another program: its trials have failed.
+A build that is made again while it is measured is another program, and a job file that is edited
+another workload: the trials of the turn have failed.
 """
 
 import functools
@@ -8,13 +9,17 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
+
+from pydantic import JsonValue
 
 from tiltyard.plan.model import Plan
 from tiltyard.plan.program import job_parameters, job_variables
 from tiltyard.run.record import Prepared
 
+INPUT_BYTES: Final = 2**26
+"""Of a larger input no hash is made: reading it would fill the page cache."""
 _MARK: Final = ", SHA-256 "
 
 
@@ -28,8 +33,10 @@ def binaries(plan: Plan, system: str, root: Path) -> dict[str, str]:
     """
     spec = plan.system(system)
     named = {**dict(_programs(plan, system, root)), **job_variables(spec, root)}
-    files = {name: Path(value) for name, value in named.items() if value.startswith("/")}
-    return {name: f"{path}{_MARK}{_hash(path)}" for name, path in files.items() if _is_one(path)}
+    paths = {name: Path(value) for name, value in named.items() if value.startswith("/")}
+    files = {name: path for name, path in paths.items() if _is_one(path)}
+    files |= {path.name: path for path in _inputs(plan, system, root)}
+    return {name: f"{path}{_MARK}{_hash(path)}" for name, path in files.items()}
 
 
 def _programs(plan: Plan, system: str, root: Path) -> Iterator[tuple[str, str]]:
@@ -42,26 +49,49 @@ def _programs(plan: Plan, system: str, root: Path) -> Iterator[tuple[str, str]]:
             yield first, found
 
 
+def _inputs(plan: Plan, system: str, root: Path) -> Iterator[Path]:
+    """Files that parameters name and that are read: a job file, standard input."""
+    for workload in plan.workloads:
+        typed = (value for value in workload.spec.parameters.values() if isinstance(value, str))
+        names = {PurePath(value).name for value in typed}
+        table = job_parameters(workload.program or {}, plan.system(system), root)
+        for word in _words([value for key, value in table.items() if key != "stdout"]):
+            if word.startswith("/") and PurePath(word).name in names:
+                path = Path(word)
+                if path.is_file() and path.stat().st_size <= INPUT_BYTES:
+                    yield path
+
+
+def _words(value: JsonValue) -> Iterator[str]:
+    """All texts of a table."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _words(each)
+
+
 def _is_one(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def changed_binary(prepared: Sequence[Prepared], system: str, now: Mapping[str, str]) -> str | None:
-    """Which program is not the one that the run began with, if any.
+def changed_file(prepared: Sequence[Prepared], now: Mapping[str, str]) -> str | None:
+    """Which file is not the one that the run began with, if any.
 
     Args:
-        prepared: the turns so far.
-        system: name of the system.
-        now: its :func:`binaries`.
+        prepared: the turns so far, of all systems.
+        now: the :func:`binaries` of the turn.
     """
-    first = next((turn.facts for turn in prepared if turn.system == system), {})
-    for name, found in now.items():
-        before = first.get(name, found)
-        if before != found and _MARK in before:
-            path = found.partition(_MARK)[0]
+    first: dict[str, str] = {}
+    for fact in (fact for turn in prepared for fact in turn.facts.values()):
+        path, mark, digest = fact.partition(_MARK)
+        if mark:
+            first.setdefault(path, digest)
+    for path, _, digest in (fact.partition(_MARK) for fact in now.values()):
+        if (before := first.get(path, digest)) != digest:
             return (
-                f"{path} changed during the run: {before.partition(_MARK)[2][:12]} when it began, "
-                f"{found.partition(_MARK)[2][:12]} now. Fix: begin a new folder, and build before"
+                f"{path} changed during the run: {before[:12]} when it began, {digest[:12]} now. "
+                "Fix: begin a new folder, and do not write to it meanwhile"
             )
     return None
 

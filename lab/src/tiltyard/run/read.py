@@ -12,7 +12,7 @@ from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.record import RunRecord, TrialRecord
 from tiltyard.run.samples import Samples, SampleTable
-from tiltyard.run.stream import EMPTY, read_stream
+from tiltyard.run.stream import EMPTY, in_study, read_stream
 from tiltyard.wire import Sample
 
 AHEAD: Final = 64
@@ -39,6 +39,8 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         starts=len(starts),
         resumed_blocks=history.resumed_blocks,
         spoiled=history.spoiled,
+        usual=history.usual,
+        amended=history.amended,
         canaries=len(history.canaries),
         active_pairs=history.active_pairs,
         calibration=starts[-1].calibration if starts else None,
@@ -147,6 +149,8 @@ def read_trial(
             f"{path}: was changed after the trial: its SHA-256 is not the journal's. Put it back"
         )
     stream = read_stream(data, plan.workload(finished.key.workload))
+    if finished.outcome == "done" and stream.too_slow:
+        raise UsageError(in_study(folder, plan, finished.key.workload, stream.too_slow))
     if finished.outcome == "done" and stream.outcome[0] != "done":
         raise UsageError(
             f"{path}: was changed after the trial, and the journal with it: {stream.outcome[1]}. "

@@ -1,7 +1,8 @@
 """Programs that are expected to print the same: a fast wrong answer is no result.
 
-Within a trial the engine compares. Over a study, the first trial of a workload that is done says
-what all others print, on every system.
+Over a study, the first trial of a workload that is done says what all others print, on every
+system. Within a trial the engine compares, also where a command of the study does; then it is told
+what is expected.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from typing import Literal
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.journal import TrialFinished
-from tiltyard.run.stream import Stream, read_stream
+from tiltyard.run.stream import Stream, in_study, read_stream
 from tiltyard.study.problems import shown
 from tiltyard.wire import Output
 
@@ -32,10 +33,32 @@ def outcome_of(
         key: of the trial.
         stream: what it left.
     """
+    if stream.too_slow:
+        return "failed", in_study(folder, plan, key.workload, stream.too_slow)
     outcome, reason = stream.outcome
     if outcome == "done" and (odd := _odd_output(folder, plan, earlier, key, stream)):
         return "failed", odd
     return outcome, reason
+
+
+def expected_output(
+    folder: StudyFolder, plan: Plan, earlier: Iterable[TrialFinished], key: TrialKey
+) -> Output | None:
+    """What a trial is to print, where a command of the study compares it and that is known."""
+    expected = (plan.workload(key.workload).program or {}).get("expect")
+    if not isinstance(expected, dict) or not expected.get("compare"):
+        return None
+    first = _first_done(earlier, key)
+    return None if first is None else _printed_in(folder, first)
+
+
+def _first_done(earlier: Iterable[TrialFinished], key: TrialKey) -> TrialFinished | None:
+    done = (e for e in earlier if e.outcome == "done" and e.file)
+    return next((event for event in done if event.key.workload == key.workload), None)
+
+
+def _printed_in(folder: StudyFolder, finished: TrialFinished) -> Output | None:
+    return _printed(read_stream((folder.root / finished.file).read_bytes()))
 
 
 def _odd_output(
@@ -50,11 +73,10 @@ def _odd_output(
     expected = program.get("expect")
     if not isinstance(expected, dict) or expected.get("stdout") != "same":
         return None
-    done = (e for e in earlier if e.outcome == "done" and e.file)
-    first = next((event for event in done if event.key.workload == key.workload), None)
+    first = _first_done(earlier, key)
     if first is None:
         return None
-    before = _printed(read_stream((folder.root / first.file).read_bytes()))
+    before = _printed_in(folder, first)
     now = _printed(stream)
     if before is None or now is None or before.sha256 == now.sha256:
         return None

@@ -1,15 +1,19 @@
 """The verbatim output of one trial, read back."""
 
+import contextlib
 from dataclasses import dataclass
 from typing import Literal
 
 from tiltyard.errors import UsageError
+from tiltyard.folder import StudyFolder, sha256
 from tiltyard.importers.live import readings
-from tiltyard.plan.model import PlannedWorkload, TrialKey
+from tiltyard.importers.printed import TooSlowMetricError
+from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
 from tiltyard.run.journal import TrialFinished
 from tiltyard.run.recomputed import contradiction
 from tiltyard.run.record import TrialRecord
 from tiltyard.run.samples import SampleTable
+from tiltyard.study.load import parameter_error, read_text
 from tiltyard.wire import (
     ConnectionEvent,
     End,
@@ -23,7 +27,9 @@ from tiltyard.wire import (
     Output,
     OutputEvent,
     SampleEvent,
+    Step,
     WarningEvent,
+    WarningNote,
     read_event,
 )
 
@@ -35,6 +41,8 @@ class Stream:
     events: tuple[Event, ...]
     flaw: str | None = None
     """What is wrong with the stream itself; the events are those before it."""
+    too_slow: TooSlowMetricError | None = None
+    """The flaw, if it is an expression of the study and not the stream."""
 
     @property
     def hello(self) -> Hello | None:
@@ -49,8 +57,12 @@ class Stream:
     @property
     def executions(self) -> list[Execution]:
         """The measured executions of a program."""
+        return self.steps("measure")
+
+    def steps(self, step: Step) -> list[Execution]:
+        """What was executed in a step of a program's work."""
         found = (e.data for e in self.events if isinstance(e, ExecutionEvent))
-        return [execution for execution in found if execution.step == "measure"]
+        return [execution for execution in found if execution.step == step]
 
     @property
     def written_bytes(self) -> int | None:
@@ -124,14 +136,32 @@ def _with_readings(stream: Stream, planned: PlannedWorkload) -> Stream:
     wanted = planned.readings
     if wanted is None or stream.outcome[0] != "done":
         return stream
+    notes: list[WarningNote] = []
     try:
-        printed = readings(wanted.read, wanted.metrics, stream.executions, stream.outputs)
+        printed = readings(wanted.read, wanted.metrics, stream.executions, stream.outputs, notes)
+    except TooSlowMetricError as error:
+        return Stream(stream.events, str(error), error)
     except UsageError as error:
         return Stream(stream.events, str(error))
     named = {card.name for card in planned.metrics}
     samples = [SampleEvent(type="sample", data=sample) for sample in printed]
+    warned = [WarningEvent(type="warning", data=note) for note in notes]
     kept = (e for e in stream.events if not isinstance(e, SampleEvent) or e.data.metric in named)
-    return Stream((*kept, *samples))
+    return Stream((*kept, *samples, *warned))
+
+
+def in_study(folder: StudyFolder, plan: Plan, workload: str, error: TooSlowMetricError) -> str:
+    """What is wrong with a metric, with the line of the study that the plan was made of.
+
+    Without the line, if the study was changed since.
+    """
+    source = StudyFolder(folder.study_root).study
+    with contextlib.suppress(UsageError):
+        text = read_text(source)
+        if sha256(text.encode()) == plan.study_sha256:
+            place = [one.spec.name for one in plan.workloads].index(workload)
+            return str(parameter_error(source, text, place, error.key, error.text))
+    return str(error)
 
 
 EMPTY = Stream(events=())

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from pydantic import JsonValue
 
@@ -165,9 +165,8 @@ def _of_workload(
     values = spec.parameters
     if table is not None and not (isinstance(card, ProgramCard) and not card.brought):
         card, values = catalogue.workload(PROGRAM), table
-    properties = card.parameters.get("properties", {}) if card else {}
-    for name, schema in properties.items():
-        if _MARK in schema and (value := values.get(name)):
+    for name, schema, value in _marked(card.parameters, values) if card else ():
+        if value:
             for words in _commands(value):
                 own = card if isinstance(card, ProgramCard) and "path" in schema else None
                 file = own.file_of(words[0]) if own else None
@@ -178,6 +177,19 @@ def _of_workload(
         if name in standing:
             told = shlex.join([text] if isinstance(text, str) else text)
             yield Brought(name, f"stands in commands as {told}")
+
+
+def _marked(
+    parameters: Mapping[str, Any], values: Mapping[str, JsonValue]
+) -> Iterator[tuple[str, Mapping[str, Any], JsonValue]]:
+    """Parameters that are commands, also in tables: key, JSON Schema, value."""
+    for name, schema in parameters.get("properties", {}).items():
+        if _MARK in schema:
+            yield name, schema, values.get(name)
+        elif isinstance(table := values.get(name), dict) and "$ref" in schema:
+            inner = parameters["$defs"][schema["$ref"].rpartition("/")[2]]
+            for key, below, value in _marked({**inner, "$defs": parameters["$defs"]}, table):
+                yield f"{name}.{key}", below, value
 
 
 def _commands(value: JsonValue) -> Iterator[list[str]]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, JsonValue
 from tiltyard.study.locate import KeyPath
 from tiltyard.study.model import Clock
 from tiltyard.study.problems import FLAWS_MAX, Flaw, not_a, one_of, perhaps, shown
+from tiltyard.study.program import SERVICE
 
 # The levels of a factor: each sets one setting, or several at once.
 #
@@ -142,6 +143,10 @@ class Kind(Protocol):
     def target(self) -> Literal["directory", "far"]:
         """What trials on its systems work on."""
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether trials on its systems are carried out on another host, or in a guest."""
+
     def redraws(self, settings: Any, /) -> str:
         """What each turn of a system with these settings makes anew, in words."""
 
@@ -205,7 +210,7 @@ def same_target(
     return found[0] if found else None
 
 
-TARGETS: Final = {"directory": "a directory to work in", "far": "a far end"}
+TARGETS: Final = {"directory": "a directory to work in", "far": "a network server"}
 """What trials work on, in words."""
 
 
@@ -272,5 +277,6 @@ def _unfitting(
             names = " or ".join(kind.name for kind in nearest)
             text = f"there is no such setting of {names}. {one_of(key, known)}"
         else:
-            text = f"is not a setting of {nearest[0].name}; a system is of one kind"
+            served = " with a service" if SERVICE in used else ""
+            text = f"is not a setting of {nearest[0].name}{served}; a system is of one kind"
         yield Flaw(system[key].key, text)

@@ -26,6 +26,8 @@ from tiltyard.study.program import (
     PROGRAM,
     Readings,
     flaws_of_readings,
+    flaws_of_study_commands,
+    is_program,
     placeholders,
     program_of,
 )
@@ -66,6 +68,8 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     kind = same_target(settings, found, flaws)
     systems = lift_systems(combinations, found, flaws, programs=bool(programs))
     baseline = _baseline(file.baseline, systems, flaws)
+    if file.asks is not None and file.asks not in file.factors:
+        flaws.append(Flaw(("asks",), not_a(file.asks, "factor of this study", [*file.factors])))
     workloads = _workloads(file.workload, catalogue, kind, flaws)
     precision = _precision(file.precision, flaws)
     conditions = _conditions(file.conditions, flaws)
@@ -76,7 +80,9 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
     return Study(
         question=file.question,
         decide=file.decide,
+        asks=file.asks,
         systems=systems,
+        target=kind.target if kind else "directory",
         baseline=baseline,
         workloads=workloads,
         precision=precision,
@@ -85,6 +91,7 @@ def lift(file: StudyFile, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
             spoiled=file.noise.disturbed, **file.noise.model_dump(exclude={"disturbed"})
         ),
         seed=file.seed,
+        scale=file.scale,
     )
 
 
@@ -129,12 +136,13 @@ def _workloads(
             names = (card.name for card in catalogue.workloads)
             flaws.append(Flaw((*path, "use"), not_a(table.use, "workload", names)))
             continue
-        if kind is not None and card.target != kind.target:
+        if kind is not None and card.target != kind.target and not is_program(card):
             flaws.append(Flaw((*path, "use"), _wrong_target(card, kind)))
         known = [*card.parameters.get("properties", {})]
         if table.use == PROGRAM:
             known += Readings.model_fields
             flaws += flaws_of_readings(table.parameters, path)
+            flaws += flaws_of_study_commands(table.parameters, path)
         for name in sorted(table.parameters.keys() - known)[: FLAWS_MAX - len(flaws)]:
             text = f"there is no such parameter of {table.use}. {one_of(name, known)}"
             flaws.append(Flaw((*path, name), text))

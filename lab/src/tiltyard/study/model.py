@@ -36,6 +36,8 @@ class SystemSpec(Frozen):
     """What each turn makes again, in words; empty: nothing that matters, or not known."""
     clock: Clock = Field("time", exclude_if=lambda clock: clock == "time")
     """The same for all systems of a study."""
+    elsewhere: bool = Field(False, exclude_if=lambda elsewhere: not elsewhere)
+    """Whether programs are those of another host, or of a guest, of which nothing here tells."""
     variables: dict[str, str | tuple[str, ...]] = Field({}, exclude_if=lambda values: not values)
     """What stands as ``{name}`` in the commands of programs: text, or the words of a list."""
 
@@ -83,8 +85,9 @@ class GatesSpec(Frozen):
     Frozen before the first trial. Shares are fractions.
     """
 
-    spoiled: Literal["replace", "keep"]
-    """What becomes of a block beyond a limit: another one is made for it, or it counts."""
+    spoiled: Literal["replace", "keep", "adapt"]
+    """What becomes of a block beyond a limit: another one is made for it, or it counts; or another
+    one as long as there are spares, and then it counts."""
     foreign_cpu: float
     """CPU time of other processes, as a share of one core."""
     foreign_io: float
@@ -148,7 +151,11 @@ class Study(Frozen):
 
     question: str
     decide: str | None
+    asks: str | None = None
+    """The factor that the question is about; ``None``: see ``analysis.systems.asked_factor``."""
     systems: tuple[SystemSpec, ...]
+    target: Literal["directory", "far"] = "directory"
+    """What trials on its systems work on."""
     baseline: str
     """Name of the system that tables are relative to."""
     workloads: tuple[WorkloadSpec, ...]
@@ -157,5 +164,7 @@ class Study(Frozen):
     gates: GatesSpec
     seed: int | None
     """``None``: drawn when the plan is frozen."""
+    scale: str = "1"
+    """The fraction of its amounts that it asks for itself: ``1/64``."""
     scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
     """What was made smaller when it was read; ``None``: nothing."""

@@ -66,12 +66,27 @@ class MetricTable(Frozen):
         "stdout",
         description='Where it stands: "stdout", "stderr", or the path of one of `files`.',
     )
-    take: Literal["last", "first", "mean", "sum", "min", "max"] = Field(
-        "last", description="Which one counts where several match."
+    after: Printed | None = Field(
+        None,
+        description="A text; only what stands from there on is looked at.",
+        exclude_if=lambda text: text is None,
     )
+    before: Printed | None = Field(
+        None,
+        description="A text; only what stands before it is looked at.",
+        exclude_if=lambda text: text is None,
+    )
+    take: Literal[
+        "last", "first", "mean", "geometric_mean", "harmonic_mean", "sum", "min", "max"
+    ] = Field("last", description="Which one counts where several match.")
     unit: Printed = Field(description='As printed: "1/s", "ms", "MiB/s", "B", "count", "%".')
     scale: float = Field(
         1, gt=0, allow_inf_nan=False, description="What the printed number is multiplied by."
+    )
+    inverse: bool = Field(
+        False,
+        description="Whether 1 by the printed number is what counts.",
+        exclude_if=lambda inverse: not inverse,
     )
     better: Literal["higher", "lower"] = Field(description="Which way is better.")
     label: Printed | None = Field(None, description="As a heading shows it; by default its name.")
@@ -92,12 +107,20 @@ prints it."""
 
 PROGRAM: Final = "program"
 """The engine's name of the workload that executes a program."""
-_OWN: Final = frozenset(("dir", "execution"))
-"""Placeholders that the engine fills in itself."""
+_OWN: Final = frozenset(("dir", "execution", "study_dir"))
+"""Placeholders that are filled in for every system."""
+OF_COMPARE: Final = frozenset(("expected", "output"))
+"""Files that only a command that compares outputs knows."""
 SERVICE: Final = "service"
 """The setting of systems that have a server."""
-OF_SERVICE: Final = ("service_dir", "port", "socket", "secret")
+SECRET: Final = "secret"
+OF_SERVICE: Final = ("service_dir", "port", "socket", SECRET)
 """What such a system tells its programs, new in each turn."""
+STUDY_DIR: Final = "study_dir"
+"""What stands for the directory of ``study.setup`` in commands."""
+
+SERVER: Final = "server"
+"""What any system tells its programs: the address of its server end."""
 
 Variable = str | tuple[str, ...]
 """A value of a system that stands in commands: text, or the words of a list."""
@@ -173,6 +196,21 @@ def program_of(
     return dict(parameters) if is_program(card) else None
 
 
+def flaws_of_study_commands(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator[Flaw]:
+    """Values of systems in commands that are executed when no system is up.
+
+    Args:
+        table: of a program, as it is typed.
+        path: where it stands.
+    """
+    for name in sorted(set(names_in(table.get("study"))) - _OWN):
+        yield Flaw(
+            (*path, "study"),
+            f"{{{name}}} is a value of one system, and these commands are executed once for all. "
+            "Fix: move the command to turn.setup or turn.cleanup",
+        )
+
+
 def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator[Flaw]:
     """What is wrong with what a program's table says of reading.
 
@@ -201,5 +239,7 @@ def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator
 
 def placeholders(table: Mapping[str, JsonValue]) -> set[str]:
     """Names of the values of a system that stand in the table of a program, as ``{name}``."""
-    executed = [value for key, value in table.items() if key not in Readings.model_fields]
-    return set(names_in(executed)) - _OWN
+    executed = {key: value for key, value in table.items() if key not in Readings.model_fields}
+    expect = executed.pop("expect", {})
+    compare = names_in(expect.get("compare", [])) if isinstance(expect, dict) else ()
+    return {*names_in(executed), *(set(compare) - OF_COMPARE)} - _OWN

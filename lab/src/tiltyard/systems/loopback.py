@@ -10,6 +10,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from tiltyard.executors.engine import FarPlace
 from tiltyard.host import sysctls
 from tiltyard.host.steps import Step, Steps
 from tiltyard.systems.ends import HostSysctls
@@ -90,6 +91,7 @@ class Loopback(System):
             facts=self._facts(),
             cpus=self._settings.near_cpus,
             interfaces=("lo",),
+            far_place=FarPlace(address=self._address, cpus=self._settings.far_cpus),
         )
 
     def _facts(self) -> dict[str, str]:
@@ -103,7 +105,7 @@ class Loopback(System):
             "congestion control": sysctls.shown(CONGESTION_CONTROL),
             **{key: sysctls.shown(key) for key in told},
             **placement_facts(settings),
-            "engine of the far end": served(self.steps).engine,
+            "engine of the server": served(self.steps).engine,
         }
 
 

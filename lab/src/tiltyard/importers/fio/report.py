@@ -24,6 +24,8 @@ class Job:
     """Jobs of one name with different options get different names: ``a``, ``a (2)``."""
     threads: Sequence[Node]
     options: Mapping[str, str]
+    filename: str = ""
+    """What it names its files; empty: they are its own."""
 
     @property
     def error(self) -> int:
@@ -61,6 +63,7 @@ def jobs_of(top: Node) -> list[Job]:
         UsageError: if the report is damaged.
     """
     common = _options(top.get("global options"))
+    common_file = _filename(top.get("global options"))
     found: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Node]] = {}
     for entry in _entries(top):
         own = tuple(_options(entry.get("job options")).items())
@@ -73,7 +76,8 @@ def jobs_of(top: Node) -> list[Job]:
             known.append(own)
         place = known.index(own)
         told = f"{name} ({place + 1})" if place else name
-        jobs.append(Job(told, threads, {**common, **dict(own)}))
+        file = _filename(threads[0].get("job options")) or common_file
+        jobs.append(Job(told, threads, {**common, **dict(own)}, file))
     return jobs
 
 
@@ -113,6 +117,11 @@ def _entries(top: Node) -> Iterator[Node]:
     for job in (clients or top["jobs"]).entries():
         if clients is None or job["jobname"].text() != "All clients":
             yield job
+
+
+def _filename(options: Node | None) -> str:
+    named = options.get("filename") if options else None
+    return named.text() if named else ""
 
 
 def _options(options: Node | None) -> dict[str, str]:

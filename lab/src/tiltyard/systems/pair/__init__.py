@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from tiltyard.errors import TiltyardError
+from tiltyard.executors.engine import FarPlace
 from tiltyard.host import commands, sysctls
-from tiltyard.host.changes.network import MadeNamespace
+from tiltyard.host.changes.network import MadeNamespace, namespace_path
 from tiltyard.host.links import SHORT_NAMES, Link, inside
 from tiltyard.host.steps import Run, Step, Steps
 from tiltyard.systems import brought
@@ -37,7 +38,7 @@ def pair_facts(settings: PairSettings, links: Mapping[End, Link], engine: str) -
     Args:
         settings: as the study has them.
         links: the device of each end.
-        engine: version of the engine at the far end.
+        engine: version of the engine at the server.
     """
 
     def each(read: Callable[[Link], str]) -> str:
@@ -57,7 +58,7 @@ def pair_facts(settings: PairSettings, links: Mapping[End, Link], engine: str) -
         "congestion control": both({end: parameters[end][CONGESTION_CONTROL] for end in ENDS}),
         **{key: both({end: parameters[end][key] for end in ENDS}) for key in told},
         **placement_facts(settings),
-        "engine of the far end": engine,
+        "engine of the server": engine,
     }
 
 
@@ -87,7 +88,7 @@ _BITS = {"ipv4": 24, "ipv6": 64}
 
 
 class Pair(System):
-    """A near end and a far end with nothing else between them."""
+    """A client and a server with nothing else between them."""
 
     def __init__(self, name: str, settings: PairSettings, site: Site) -> None:
         """Nothing is touched yet."""
@@ -121,6 +122,11 @@ class Pair(System):
             facts=pair_facts(self._settings, self._links, served(self.steps).engine),
             prefix=inside(self._links["near"].namespace),
             cpus=self._settings.near_cpus,
+            far_place=FarPlace(
+                address=addresses["far"],
+                network=namespace_path(self._links["far"].namespace),
+                cpus=self._settings.far_cpus,
+            ),
         )
 
     def steps_refresh(self) -> Iterator[Step]:

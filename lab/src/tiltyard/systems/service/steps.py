@@ -21,12 +21,12 @@ from tiltyard.host.commands import Command
 from tiltyard.host.steps import Step, Steps, resolved
 from tiltyard.host.supervised import State, Supervised
 from tiltyard.study.placeholders import filled
+from tiltyard.study.program import SECRET
 from tiltyard.systems.service.settings import Ready
 
 SETPRIV: Final = "setpriv"
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 DRAWN: Final = "{service}"
-_SECRET: Final = "secret"
 _PORTS: Final = range(20_000, 32_000)
 """Below those that the kernel gives to clients (ip_local_port_range begins at 32768)."""
 _TRIES: Final = 200
@@ -53,7 +53,7 @@ class DrawValues(Step):
 
     def execute(self, host: Steps) -> str:  # noqa: ARG002  it needs no command
         """Draw."""
-        return json.dumps({"port": str(free_port()), _SECRET: secrets.token_hex(16)})
+        return json.dumps({"port": str(free_port()), SECRET: secrets.token_hex(16)})
 
 
 class Inside(Step):
@@ -251,7 +251,7 @@ def values(home: Path, host: Steps) -> dict[str, str]:
 def without_secret(text: str, host: Steps) -> str:
     """A text that may be kept."""
     drawn: Mapping[str, str] = json.loads(host.outputs[DRAWN])
-    return text.replace(drawn[_SECRET], "{secret}")
+    return text.replace(drawn[SECRET], "{secret}")
 
 
 def as_user(user: str) -> tuple[str, ...]:

@@ -266,6 +266,7 @@ KIND = Kind(
     Settings=VmSettings,
     target="directory",
     open=VirtualMachine,
+    elsewhere=True,
     clock=lambda settings: settings.clock,
     brings=brings,
     programs=lambda settings: (

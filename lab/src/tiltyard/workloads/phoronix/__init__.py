@@ -156,6 +156,7 @@ class InstalledTest:
                     "take": found.take,
                     "unit": unit.base,
                     "scale": found.scale * float(unit.factor),
+                    **found.rest,
                     "better": _better(rule, profile),
                     "label": label,
                     "headline": rule.get("Importance").lower() != "secondary",
@@ -176,6 +177,8 @@ class InstalledTest:
         label = described or profile.title
         if unit.base == COUNT.base and scale:
             label = f"{label} ({scale})"
+        if rule.get("MultiMatch") == "REPORT_ALL":
+            label = f"{label}, mean of its graph"
         slug = re.sub(r"\W+", "_", described.lower()).strip("_")
         return (slug or "result"), unit, label[:200]
 

@@ -16,12 +16,16 @@ _KEY: Final = re.compile(r"#_(?!MIN_|MAX_)\w+?_#")
 _ANY_KEY: Final = re.compile(r"#_\w+?_#")
 _NUMBER: Final = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _GROUPED: Final = r"[-+]?\d[\d,]*(?:\.\d*)?"
-_TAKES: Final = {"": "last", "NONE": "last", "AVERAGE": "mean", "MEAN": "mean"}
-_REFUSED: Final = (
-    "DeleteOutputBefore",
-    "DeleteOutputAfter",
-    "DivideResultDivisor",
-)
+_TAKES: Final = {
+    "": "last",
+    "NONE": "last",
+    "AVERAGE": "mean",
+    "MEAN": "mean",
+    "GEOMETRIC_MEAN": "geometric_mean",
+    "HARMONIC_MEAN": "harmonic_mean",
+    "REPORT_ALL": "mean",
+}
+"""Which of several values counts; of a line graph, which has all of them, their mean."""
 
 
 class UnknownRuleError(ValueError):
@@ -35,6 +39,15 @@ class Found:
     regex: str
     take: str
     scale: float
+    inverse: bool = False
+    after: str | None = None
+    before: str | None = None
+
+    @property
+    def rest(self) -> dict[str, str | bool]:
+        """Keys of a metric that most rules do not need."""
+        keys = {"inverse": self.inverse, "after": self.after, "before": self.before}
+        return {key: value for key, value in keys.items() if value}
 
 
 def found_by(rule: ResultRule, key: str) -> Found:
@@ -47,9 +60,6 @@ def found_by(rule: ResultRule, key: str) -> Found:
     Raises:
         UnknownRuleError: if the rule has an element that is not understood.
     """
-    for element in _REFUSED:
-        if rule.get(element):
-            raise UnknownRuleError(f"{element} is not understood")
     if rule.get("MultiMatch") not in _TAKES:
         raise UnknownRuleError(f"MultiMatch {rule.get('MultiMatch')} is not understood")
     if rule.get("FileFormat") not in ("", "CSV"):
@@ -59,9 +69,19 @@ def found_by(rule: ResultRule, key: str) -> Found:
     scale = Fraction(1)
     if divisor := rule.get("DivideResultBy"):
         scale /= _factor(divisor)
+    inverse = rule.get("DivideResultDivisor")
+    if inverse:
+        scale = _factor(inverse) / scale
     if multiplier := rule.get("MultiplyResultBy"):
         scale *= _factor(multiplier)
-    return Found(_expression(rule, key), _TAKES[rule.get("MultiMatch")], float(scale))
+    return Found(
+        regex=_expression(rule, key),
+        take=_TAKES[rule.get("MultiMatch")],
+        scale=float(scale),
+        inverse=bool(inverse),
+        after=rule.get("DeleteOutputBefore") or None,
+        before=rule.get("DeleteOutputAfter") or None,
+    )
 
 
 def key_of(rule: ResultRule, arguments: str, chosen: str) -> str:

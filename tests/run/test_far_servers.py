@@ -1,0 +1,134 @@
+"""Servers of programs at the far end of a pair: started there, reached from here, and gone."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.hosts import needs_root
+from support.networks import left_behind
+from support.patience import wait_until
+from support.runs import Watcher, go_on, wait_for_trial
+from tiltyard.app.freeze import planned
+from tiltyard.executors.engine import Engine
+from tiltyard.folder import StudyFolder
+from tiltyard.host.changes.network import namespace_path
+from tiltyard.host.ledger import recover
+from tiltyard.plan.model import Plan
+from tiltyard.plan.store import write_plan
+from tiltyard.run.read import read_run
+from tiltyard.run.runner import run_study
+from tiltyard.study.problems import StudyFileError
+
+STUDY = """\
+question = "q"
+[factors]
+FACTOR
+[systems]
+SHARED
+[[workload]]
+use = "program"
+command = ["/usr/bin/python3", "-c", '''
+import socket, sys
+asked = socket.create_connection((sys.argv[1], 8000))
+print(sys.argv[2], len(set([asked.getsockname()[0], asked.getpeername()[0]])), "ends")
+''', "{server}", "{word}"]
+user = "nobody"
+executions = 1
+metrics = { ends = { regex = '(\\d) ends', unit = "count", better = "higher" } }
+[[workload.servers]]
+at = "far"
+command = ["/usr/bin/python3", "-m", "http.server", "--bind", "{server}", "8000"]
+ready = { port = "8000" }
+"""
+IPERF3 = """\
+question = "q"
+[factors]
+mtu = [1500, 9000]
+[[workload]]
+use = "iperf3"
+seconds = 600
+"""
+
+pytestmark = needs_root
+
+
+def study(factor: str, shared: str) -> str:
+    return STUDY.replace("FACTOR", factor).replace("SHARED", shared)
+
+
+def short(folder: StudyFolder, text: str) -> Plan:
+    """One block of a study."""
+    folder.study.write_text(text)
+    plan = planned(folder, Engine.find(), trust=True)
+    plan = plan.model_copy(update={"blocks": plan.blocks[:1], "spares": (), "gates": None})
+    folder.plan.unlink()
+    write_plan(folder, plan)
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("factor", "shared", "ends"),
+    [
+        ("mtu = [1500, 9000]", 'word = "x"', 2),
+        ('family = ["ipv4", "ipv6"]', 'word = "x"\nkind = "pair"\nfar_cpus = [0]', 2),
+        ('family = ["ipv4", "ipv6"]', 'word = "x"\nkind = "loopback"', 1),
+        ('word = ["x", "y"]', "", 1),
+    ],
+    ids=("pair", "families", "loopback", "host"),
+)
+def test_a_server_is_at_the_far_end_where_there_is_one(
+    open_folder: StudyFolder, factor: str, shared: str, ends: int
+) -> None:
+    """As a user who may not enter namespaces; its port is probed where it is."""
+    plan = short(open_folder, study(factor, shared))
+    assert plan.workloads[0].target == ("far" if shared else "directory")
+    run_study(open_folder, plan, Engine.find(), go_on, Watcher())
+    record = read_run(open_folder, plan)
+    assert [trial.reason for trial in record.trials] == [None, None]
+    found = [one.value for trial in record.trials for one in trial.samples if one.metric == "ends"]
+    assert found == [ends, ends]
+
+
+def test_no_server_is_started_on_another_host(open_folder: StudyFolder) -> None:
+    open_folder.study.write_text(study('far = ["a@b", "a@c"]', 'word = "x"'))
+    says = r"no program can be executed on hosts: .* Fix: start it there"
+    with pytest.raises(StudyFileError, match=says):
+        planned(open_folder, Engine.find(), trust=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
+def test_while_a_far_server_serves(
+    open_folder: StudyFolder, state: Path, number: signal.Signals
+) -> None:
+    """However the run ends, neither server nor namespace is left."""
+    short(open_folder, IPERF3)
+    with subprocess.Popen(
+        (sys.executable, "-m", "support.runs", str(open_folder.root)),
+        cwd=Path(__file__).resolve().parents[1],
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        wait_for_trial(open_folder, "iperf3")
+        (ledger,) = state.glob("*.jsonl")
+        token = ledger.stem.partition("-")[2]
+        wait_until(lambda: "iperf3" in names(token), "no server at the far end")
+        serving = pids(token)
+        process.send_signal(number)
+    recover()
+    assert left_behind(token) == []
+    wait_until(lambda: not [pid for pid in serving if Path(f"/proc/{pid}").exists()], "it serves")
+
+
+def pids(token: str) -> list[int]:
+    """Processes in the far namespace of a run."""
+    spaces = [one.name for one in namespace_path(".").glob(f"*{token}*far*")]
+    asked = (("ip", "netns", "pids", name) for name in spaces)
+    done = [subprocess.run(ask, capture_output=True, text=True, check=False) for ask in asked]
+    return [int(pid) for one in done for pid in one.stdout.split()]
+
+
+def names(token: str) -> set[str]:
+    """Their programs."""
+    return {Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids(token)}
