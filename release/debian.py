@@ -88,10 +88,13 @@ def _lay_out(tree: Path, wheel: Path, wheels: Path | None) -> None:
     home = tree / _HOME
     packages = home / f"lib/python{DEBIAN_PYTHON}/site-packages"
     install(wheel, wheels, packages)
-    bin_ = home / "bin"
+    bin_, on_path = home / "bin", tree / "usr/bin"
     bin_.mkdir()
+    on_path.mkdir(parents=True)
     shutil.move(packages / "bin/tiltyard-engine", bin_)
     shutil.rmtree(packages / "bin")
+    # Man pages and completions, where Debian's shells look.
+    shutil.move(packages / "share", tree / "usr/share")
     (bin_ / "tiltyard").write_text(_START)
     (bin_ / "python").symlink_to(f"/usr/bin/python{DEBIAN_PYTHON}")
     (home / "pyvenv.cfg").write_text(_ENVIRONMENT)
@@ -100,12 +103,10 @@ def _lay_out(tree: Path, wheel: Path, wheels: Path | None) -> None:
         for name in ("RECORD", "REQUESTED", "direct_url.json"):
             (about / name).unlink(missing_ok=True)
         (about / "INSTALLER").write_text("dpkg\n")
-    on_path = tree / "usr/bin"
-    on_path.mkdir(parents=True)
     for name in PROGRAMS:
         (on_path / name).symlink_to(f"/{_HOME}/bin/{name}")
     papers = tree / "usr/share/doc/tiltyard"
-    papers.mkdir(parents=True)
+    papers.mkdir(parents=True, exist_ok=True)
     for source, name in (("LICENSE", "copyright"), ("CHANGELOG.md",) * 2, ("README.md",) * 2):
         shutil.copyfile(ROOT / source, papers / name)
 
