@@ -72,7 +72,7 @@ def build_deb(wheel: Path, wheels: Path | None, version: str, machine: str, into
     _describe(tree, named, architecture)
     _equalise(tree)
     package = into / f"tiltyard_{named}_{architecture}.deb"
-    command = ("dpkg-deb", "--root-owner-group", "-Zzstd", "-z9", "--threads-max=1", "--build")
+    command = ("dpkg-deb", "--root-owner-group", "-Zzstd", "-z6", "--threads-max=1", "--build")
     subprocess.run(
         (*command, str(tree), str(package)),
         check=True,
@@ -88,10 +88,13 @@ def _lay_out(tree: Path, wheel: Path, wheels: Path | None) -> None:
     home = tree / _HOME
     packages = home / f"lib/python{DEBIAN_PYTHON}/site-packages"
     install(wheel, wheels, packages)
-    bin_ = home / "bin"
+    bin_, on_path = home / "bin", tree / "usr/bin"
     bin_.mkdir()
+    on_path.mkdir(parents=True)
     shutil.move(packages / "bin/tiltyard-engine", bin_)
     shutil.rmtree(packages / "bin")
+    # Man pages and completions, where Debian's shells look.
+    shutil.move(packages / "share", tree / "usr/share")
     (bin_ / "tiltyard").write_text(_START)
     (bin_ / "python").symlink_to(f"/usr/bin/python{DEBIAN_PYTHON}")
     (home / "pyvenv.cfg").write_text(_ENVIRONMENT)
@@ -100,12 +103,10 @@ def _lay_out(tree: Path, wheel: Path, wheels: Path | None) -> None:
         for name in ("RECORD", "REQUESTED", "direct_url.json"):
             (about / name).unlink(missing_ok=True)
         (about / "INSTALLER").write_text("dpkg\n")
-    on_path = tree / "usr/bin"
-    on_path.mkdir(parents=True)
     for name in PROGRAMS:
         (on_path / name).symlink_to(f"/{_HOME}/bin/{name}")
     papers = tree / "usr/share/doc/tiltyard"
-    papers.mkdir(parents=True)
+    papers.mkdir(parents=True, exist_ok=True)
     for source, name in (("LICENSE", "copyright"), ("CHANGELOG.md",) * 2, ("README.md",) * 2):
         shutil.copyfile(ROOT / source, papers / name)
 
@@ -144,9 +145,9 @@ def _md5(path: Path) -> str:
 
 def _equalise(tree: Path) -> None:
     """Times and modes that do not depend on who packs, and when."""
-    programs = {"postinst", "prerm", *PROGRAMS}
+    programs, time_s = {"postinst", "prerm", *PROGRAMS}, epoch()
     for path in (tree, *tree.rglob("*")):
         if not path.is_symlink():
             program = path.name in programs and path.parent.name in {"bin", "DEBIAN"}
             path.chmod(0o755 if path.is_dir() or program else 0o644)
-        os.utime(path, (epoch(), epoch()), follow_symlinks=False)
+        os.utime(path, (time_s, time_s), follow_symlinks=False)

@@ -8,14 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from release.debian import ARCHITECTURES, PROGRAMS
+from release.debian import ARCHITECTURES
 from release.version import epoch
 
-_INSTALLED: Final = (
-    *("opt/tiltyard", "usr/share/doc/tiltyard", "var/lib/dpkg/status"),
-    *(f"usr/bin/{name}" for name in PROGRAMS),
-)
-"""What the package adds or changes, beside dpkg's notes about it."""
+_HOME: Final = "opt/tiltyard"
+"""Where the package's environment lies, with what its installation compiles."""
 
 
 def build_image(layers: Sequence[Path], version: str, machine: str, into: Path) -> Path:
@@ -69,9 +66,13 @@ def package_layer(base: Path, package: Path, into: Path) -> Path:
         stdout=subprocess.DEVNULL,
         env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"},
     )
-    notes = sorted((root / "var/lib/dpkg/info").glob("tiltyard.*"))
+    notes = root / "var/lib/dpkg/info"
+    listed = (notes / "tiltyard.list").read_text().splitlines()
+    files = [name[1:] for name in listed if not (root / name[1:]).is_dir()]
+    elsewhere = [name for name in files if not name.startswith(f"{_HOME}/")]
+    elsewhere += [str(note.relative_to(root)) for note in sorted(notes.glob("tiltyard.*"))]
     layer = into / "tiltyard.tar"
-    pack(layer, root, [*_INSTALLED, *(str(note.relative_to(root)) for note in notes)])
+    pack(layer, root, [_HOME, "var/lib/dpkg/status", *elsewhere])
     shutil.rmtree(root)
     return layer
 

@@ -32,13 +32,16 @@ COMMANDS: Final = [
     line.partition("  #")[0].strip()
     for block in re.findall(r"```console\n(.*?)```", README, re.S)
     for line in re.findall(r"^\$ (tiltyard .+)$", block, re.M)
+    if not re.search(r"/by-id/|@srv1|\.uml|scheduler=", line)
 ][:10]
+"""Those that need no second disk, host or kernel, as printed."""
 TABLE: Final = r"^ +\S.* relative to \S+ +95 % CI +verdict$"
 DECIDED: Final = r"\b(faster|slower|better|worse|equivalent|undecided)\b"
 FORMS: Final = {
     "doctor": [r"(?m)^\w"],
     "compare": [TABLE, DECIDED, r"(?m)^Report +\S+/report/index\.html$"],
     "gate": [r"\b(no regression|regression|undecided)\b"],
+    "recommend": [r"database"],
     "new": [r"spool/study\.toml"],
 }
 """Verb → what its output must have."""

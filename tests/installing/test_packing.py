@@ -86,6 +86,7 @@ def test_the_same_package_twice(wheel: Path, tmp_path: Path) -> None:
         "./usr/bin/tiltyard -> /opt/tiltyard/bin/tiltyard\n",
         "./usr/bin/tiltyard-engine -> /opt/tiltyard/bin/tiltyard-engine\n",
         "./opt/tiltyard/lib/python3.11/site-packages/tiltyard/__main__.py\n",
+        "./usr/share/man/man1/tiltyard.1\n",
     ):
         assert line in listed
     assert str(tmp_path) not in listed

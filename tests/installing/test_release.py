@@ -11,7 +11,9 @@ HEADINGS = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
 
 def test_the_changelog_begins_with_what_is_not_released() -> None:
     assert HEADINGS[0] == "Unreleased"
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+ – \d{4}-\d\d-\d\d", heading) for heading in HEADINGS[1:])
+    assert all(
+        re.fullmatch(r"\d+\.\d+\.\d+ – \d{4}-\d\d-\d\d", heading) for heading in HEADINGS[1:]
+    )
 
 
 def test_every_tag_has_its_heading_and_one_heading_may_wait_for_its_tag() -> None:

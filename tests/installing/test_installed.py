@@ -52,8 +52,10 @@ def tiltyard(home: Path, tmp_path: Path):
 
 
 def test_both_programs_are_there_and_are_those_of_the_wheel(home: Path, tiltyard) -> None:
-    code = "import tiltyard; from tiltyard.executors.engine import Engine; " \
+    code = (
+        "import tiltyard; from tiltyard.executors.engine import Engine; "
         "print(tiltyard.__file__, Engine.find().path, tiltyard.__version__)"
+    )
     done = subprocess.run(
         (home / "bin/python", "-c", code), cwd="/", check=True, capture_output=True, text=True
     )
