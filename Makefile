@@ -3,17 +3,26 @@
 VENV   := .venv
 PYTHON := $(VENV)/bin/python
 ENGINE := $(VENV)/bin/tiltyard-engine
-HOST   := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
-SOURCES := lab tests benchmarks simulation
+SOURCES := lab tests benchmarks simulation release hatch_build.py
+WHEEL  := $(lastword $(sort $(wildcard dist/tiltyard-*_$(shell uname -m).whl)))
 RUST_SOURCES := $(shell find engine -name '*.rs' -o -name 'Cargo.toml' 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help demo test check build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance clean
+.PHONY: help demo test check build setup setup-dev schema docs kernels bench bench-analysis bench-network calibration error-rates conformance dist clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: setup ## compare ext4, XFS and btrfs on this machine (without root: directories)
-	@scripts/demo $(VENV)
+# A wheel in dist/ has the engine and the lab: there is nothing to build.
+demo: $(if $(WHEEL),.demo/venv/.installed,setup) ## compare ext4, XFS and btrfs on this machine (without root: directories)
+	@scripts/demo $(if $(WHEEL),.demo/venv,$(VENV))
+
+.demo/venv/.installed: $(WHEEL)
+	@echo "Using $(WHEEL); remove it to build from these sources" >&2
+	@scripts/make-venv .demo/venv
+	.demo/venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	.demo/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEEL)
+	@scripts/install-tools $$(cat scripts/tools)
+	@touch $@
 
 test: setup-dev check ## every test: Rust, Python, real mounts, a real browser (about 24 minutes)
 	cargo test --workspace --locked --quiet
@@ -50,9 +59,12 @@ conformance: setup-dev ## the long statistical checks (not part of `test`)
 
 build: $(ENGINE) ## the engine only, one static binary
 
+dist: $(VENV)/.installed-dev ## wheel, source, Debian package, image, bill of materials, checksums: in dist/
+	@scripts/install-tools mmdebstrap:mmdebstrap umoci:umoci dpkg:dpkg-deb
+	$(PYTHON) -m release dist
+
 setup: $(ENGINE) $(VENV)/.installed ## engine in release mode, lab in a local environment, tools
-	@scripts/install-tools xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs e2fsprogs:mkfs.ext4
-	@scripts/install-tools iproute2:ip ethtool:ethtool procps:sysctl
+	@scripts/install-tools $$(cat scripts/tools)
 
 setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools chromium:chromium
@@ -70,6 +82,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools fuse3:fusermount3 fuse2fs:fuse2fs zfs-fuse:zfs-fuse bindfs:bindfs fuse-overlayfs:fuse-overlayfs
 	@scripts/install-tools glusterfs-server:glusterd glusterfs-client:mount.glusterfs
 	@scripts/install-tools user-mode-linux:linux.uml cpio:cpio
+	@scripts/install-tools mmdebstrap:mmdebstrap umoci:umoci
 	@scripts/install-tools qemu-system-x86:qemu-system-x86_64 qemu-utils:qemu-img kmod:depmod debootstrap:debootstrap
 	@scripts/guest-kernels >/dev/null || echo "Going on without kernels for virtual machines" >&2
 
@@ -79,9 +92,7 @@ kernels: ## unpack two Debian kernels for virtual machines; nothing is installed
 
 # One static binary: nothing but one file to copy onto a system under test.
 $(ENGINE): $(RUST_SOURCES) | $(VENV)/.created
-	@test -n "$(HOST)" || { echo "Rust is missing: install rustc and cargo 1.88 or newer (https://rustup.rs)" >&2; exit 3; }
-	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --target $(HOST) --package tiltyard-engine
-	install -m 755 target/$(HOST)/release/tiltyard-engine $@
+	engine=$$(scripts/build-engine) && install -m 755 "$$engine" $@
 
 $(VENV)/.created:
 	@scripts/make-venv $(VENV)
@@ -97,4 +108,4 @@ $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
 	@touch $@
 
 clean: ## remove everything that was built
-	rm -rf target $(VENV) .demo
+	rm -rf target $(VENV) .demo dist

@@ -5,6 +5,7 @@ import pytest
 from tiltyard.errors import HostLacksError
 from tiltyard.executors import engine as module
 from tiltyard.executors.engine import Engine, Job, JobRefused
+from tiltyard.installation import CHECKOUT
 from tiltyard.wire import PROTOCOL
 
 
@@ -72,7 +73,7 @@ def test_a_lacking_engine_lists_every_place(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "_places", lambda: iter(places))
     with pytest.raises(HostLacksError, match="looked at /nonesuch/a, /nonesuch/b") as raised:
         Engine.find()
-    assert "make build" in str(raised.value)
+    assert str(raised.value).endswith(f"Fix: make -C {CHECKOUT} setup")
 
 
 def test_another_protocol_is_refused(tmp_path: Path) -> None:

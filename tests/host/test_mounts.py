@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from tiltyard.errors import HostLacksError
 from tiltyard.host import mounts as module
 from tiltyard.host.mounts import mount_of, mounts, mounts_at
 
@@ -46,3 +47,14 @@ def test_the_mount_under_a_path(path: str, type: str) -> None:
 
 def test_the_kernel_of_this_host_is_understood() -> None:
     assert mount_of(Path("/proc/self")).type == "proc"
+
+
+def test_a_chroot_that_is_no_mount_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the kernel shows what is mounted below the root, and no root."""
+    table = tmp_path / "mountinfo"
+    table.write_text("36 35 0:22 / /proc rw - proc proc rw\n")
+    monkeypatch.setattr(module, "_MOUNTINFO", table)
+    with pytest.raises(HostLacksError, match=r"Fix: .*mount --bind ROOT ROOT$"):
+        mount_of(Path("/usr"))

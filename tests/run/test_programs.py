@@ -13,7 +13,8 @@ import pytest
 from support.patience import PATIENCE_S, wait_until
 from support.runs import GATES, Watcher, go_on
 from tiltyard.app.freeze import frozen, open_study, planned
-from tiltyard.errors import RefusedError
+from tiltyard.app.pilot import run_pilot
+from tiltyard.errors import RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
@@ -174,7 +175,7 @@ def test_short_trials_have_little_around_them(
     folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch, worth_s: float
 ) -> None:
     monkeypatch.setattr("tiltyard.run.canary._WORTH_S", worth_s)
-    monkeypatch.setattr("tiltyard.run.trial._BRIEF_S", 600.0)
+    monkeypatch.setattr("tiltyard.run.context._BRIEF_S", 600.0)
     monkeypatch.setattr("tiltyard.run.settle._STEP_S", 0.05)
     kept = GATES.model_copy(update={"spoiled": "keep"})
     plan = plan_of(folder, engine).model_copy(update={"gates": kept})
@@ -191,7 +192,7 @@ def test_short_trials_have_little_around_them(
 def test_what_is_written_is_waited_for(
     folder: StudyFolder, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiltyard.run.trial._BRIEF_S", 600.0)
+    monkeypatch.setattr("tiltyard.run.context._BRIEF_S", 600.0)
     monkeypatch.setattr("tiltyard.run.settle._STEP_S", 0.05)
     for name in ("old", "new"):
         program(folder.root / f"bin/{name}", "dd if=/dev/zero of=file bs=1M count=3 2> /dev/null")
@@ -200,6 +201,25 @@ def test_what_is_written_is_waited_for(
     assert all(e.settled_s >= 0.05 for e in events if isinstance(e, TrialStarted))
     written = [e.written_bytes for e in events if isinstance(e, TrialFinished)]
     assert min(filter(None, written)) >= 3 * 2**20
+
+
+def test_a_pilot_sizes_the_executions_of_a_trial(folder: StudyFolder, engine: Engine) -> None:
+    left_open = STUDY.replace("executions = 2\n", "").replace("METRICS", "")
+    folder.study.write_text(left_open)
+    (remark,) = [
+        one for one in run_pilot(folder, engine, Watcher(), trust=True) if "deviate" in one
+    ]
+    (workload,) = planned(folder, engine, trust=True).workloads
+    assert workload.program is not None
+    number = workload.program["executions"]
+    assert isinstance(number, int)
+    assert number >= 1
+    assert "at_least" not in workload.program
+    assert remark.startswith(f"program: {number} executions in each trial")
+    folder.plan.unlink()
+    folder.study.write_text(left_open + "at_least = 0.3\n")
+    with pytest.raises(UsageError, match="did not run program as it is in the study"):
+        planned(folder, engine, trust=True)
 
 
 @pytest.mark.parametrize("where", ["command", "setup", "prepare"])

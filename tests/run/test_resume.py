@@ -159,7 +159,7 @@ def test_a_torn_journal_is_mended_and_said(
         journal.write(b'{"at":"2026-')
     watcher = Watcher()
     run_study(folder, plan, engine, go_on, watcher)
-    assert any("the last line was torn" in told for told in watcher.told)
+    assert any("cut off, and what they tell of is measured again" in told for told in watcher.told)
     assert read_run(folder, plan).stopped is not None
 
 

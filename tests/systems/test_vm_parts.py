@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tiltyard.elf import is_static
 from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.host.ledger import Ledger
@@ -117,8 +118,8 @@ def test_the_archives_name_changes_with_its_contents(modules: Path) -> None:
 def test_an_engine_that_needs_libraries_is_refused(tmp_path: Path) -> None:
     """As the interpreter of this test does, or whatever shell is here."""
     shell = Path("/bin/sh").resolve()
-    assert not initramfs.is_static(shell)
-    assert initramfs.is_static(Engine.find().path)
+    assert not is_static(shell)
+    assert is_static(Engine.find().path)
     with pytest.raises(HostLacksError, match="needs libraries"):
         built(shell, [], tmp_path)
 

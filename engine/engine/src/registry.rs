@@ -35,8 +35,8 @@ pub fn plan(job: &Job) -> Result<Box<dyn Trial>, Failure> {
         Known::Storage(workload) => workload.plan(&job.parameters, directory(job)?),
         Known::Network(workload) => workload.plan(&job.parameters, far(job)?),
         Known::Program => {
-            let (target, conditions) = (&job.target, &job.conditions);
-            program::plan(&job.parameters, directory(job)?, target, conditions)
+            let directory = directory(job)?;
+            program::plan(&job.parameters, directory, &job.target, &job.conditions)
         }
     }
 }

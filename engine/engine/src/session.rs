@@ -93,11 +93,19 @@ pub fn measure_floor() -> Floor {
 
 fn start(path: Option<&Path>, exit_on_stdin_eof: bool) -> Result<Job, Failure> {
     heed_signals()?;
-    if !exit_on_stdin_eof {
-        return job::read(path);
+    let job = match exit_on_stdin_eof {
+        true => job::read_line()?,
+        false => job::read(path)?,
+    };
+    if job.workload == ::program::NAME {
+        ::program::stand_above().map_err(|error| {
+            let message = format!("cannot start another process: {error}");
+            failure(FailureKind::HostLacks, message)
+        })?;
     }
-    let job = job::read_line()?;
-    stdin_eof::stop_at_eof()?;
+    if exit_on_stdin_eof {
+        stdin_eof::stop_at_eof()?;
+    }
     Ok(job)
 }
 

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::mem;
 use std::time::Duration;
 
-use rustix::process::getppid;
 use wire::{Pressure, Usage};
 
 use crate::device::{Counters, Device};
@@ -29,7 +28,7 @@ impl Gauges {
         Self {
             own: own_usage(),
             children: usage_of(libc::RUSAGE_CHILDREN),
-            parent: getppid().and_then(proc::process),
+            parent: proc::starter().and_then(proc::process),
             kernel_threads: proc::kernel_threads(),
             machine: proc::machine(),
             pressure: pressure(),

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
+use std::sync::OnceLock;
 
 use rustix::param::clock_ticks_per_second;
-use rustix::process::Pid;
+use rustix::process::{getppid, Pid};
 
 /// The flag that marks a kernel thread in field 9 of `/proc/PID/stat`.
 const PF_KTHREAD: u64 = 0x0020_0000;
@@ -26,6 +27,18 @@ pub struct Process {
     pub started_ticks: u64,
     /// Whether it is a thread of the kernel.
     pub is_kernel_thread: bool,
+}
+
+static STARTER: OnceLock<Option<Pid>> = OnceLock::new();
+
+/// Remembers who started this process, where its parent only stands in between.
+pub fn set_starter(starter: Option<Pid>) {
+    let _ = STARTER.set(starter);
+}
+
+/// Who started this process.
+pub fn starter() -> Option<Pid> {
+    STARTER.get().copied().unwrap_or_else(getppid)
 }
 
 /// Seconds for `ticks` of the unit in which `/proc` counts CPU time.

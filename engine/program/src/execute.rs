@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +13,8 @@ use rustix::pipe::PipeFlags;
 use wire::{HeldBy, Output};
 
 use crate::group::{self, Group};
-use crate::output::{Capture, Taken};
+use crate::output::{Capture, Printed, Taken};
+use crate::prepare::Added;
 use crate::reap::{self, Ended, Used};
 use crate::room::Room;
 use crate::spawn::{NotStarted, Recipe, Spawner, Started, Step};
@@ -41,6 +43,8 @@ pub struct Executor {
     pub gone: Vec<(libc::pid_t, Ended)>,
     spawner: Spawner,
     chunk: Box<[u8]>,
+    /// What was printed last, by output.
+    printed: [Option<Printed>; 2],
 }
 
 /// Bounds of one execution.
@@ -73,8 +77,8 @@ pub struct Executed {
     pub outputs: [Output; 2],
     /// Last lines of standard error, for a message.
     pub said: String,
-    /// What was added to its environment.
-    pub padding_bytes: u32,
+    /// What was added to its environment and its path.
+    pub layout: Added,
 }
 
 impl Executor {
@@ -88,6 +92,7 @@ impl Executor {
             gone: Vec::new(),
             spawner: Spawner::new()?,
             chunk: crate::output::chunk(),
+            printed: [None, None],
         })
     }
 
@@ -144,9 +149,12 @@ impl Executor {
             used,
             cut,
             left,
-            outputs: captures.map(Capture::finish),
+            outputs: [0, 1].map(|which| {
+                let capture = mem::replace(&mut captures[which], Capture::new(0));
+                capture.finish_after(&mut self.printed[which])
+            }),
             said,
-            padding_bytes: 0,
+            layout: Added::default(),
         })
     }
 

@@ -8,6 +8,7 @@
 //! joining its group, changing the user; preparing and concluding; what it leaves behind.
 
 mod account;
+mod ancestor;
 mod execute;
 mod group;
 mod guardian;
@@ -26,6 +27,7 @@ mod spawn;
 mod step;
 mod words;
 
+pub use ancestor::stand_above;
 pub use plan::plan;
 use serde_json::json;
 use wire::{Card, TargetKind};
@@ -78,6 +80,8 @@ Placeholders: only a name in braces is one. `{{name}}` writes `{name}`; `${name}
 braces of JSON, awk and regular expressions stay as they are.\n\n\
 With `steady`, executions are thrown away until the times of ten in a row have a coefficient of \
 variation of at most 2 %, a hundred at most. With `layout` \"varied\", a variable \
-TILTYARD_PADDING of 16 to 4096 bytes moves the stack, otherwise in each execution; addresses are \
-randomised as the host does it, which the last line of the trial names. The engine reads what is \
+TILTYARD_PADDING of 16 to 4096 bytes and up to 80 more slashes in the path that execve is given \
+move the stack, otherwise in each execution; arguments stay as they are, and a script, which is \
+told its path, has no more slashes. Addresses are randomised as the host does it, which the last \
+line of the trial names. The engine reads what is \
 printed through pipes of 1 MiB: a program sees no terminal, and not /dev/null either.";

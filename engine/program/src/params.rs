@@ -56,6 +56,16 @@ kit::parameters! {
         /// Executed once at the end, untimed, also after a failure.
         #[schemars(extend("brings" = "starts"))]
         pub cleanup: Commands = Commands::default();
+        /// Executed once in each turn of a system, untimed: `setup` before the first trial and
+        /// `cleanup` after the last one. `{dir}` is then one directory for the whole turn.
+        #[schemars(extend("brings" = "starts"))]
+        #[serde(skip_serializing_if = "Around::is_empty")]
+        pub turn: Around = Around::default();
+        /// The same once at each start of a study's run, on this host, before any system is up:
+        /// without variables of systems, in `{study_dir}`, which all other commands may name.
+        #[schemars(extend("brings" = "starts"))]
+        #[serde(skip_serializing_if = "Around::is_empty")]
+        pub study: Around = Around::default();
         /// Servers: started after setup, ended before cleanup.
         #[schemars(extend("brings" = "starts"))]
         pub servers: Vec<Server> = Vec::new(), up to 64;
@@ -77,9 +87,31 @@ kit::parameters! {
         pub keep: Size = Size(1 << 20), within Size(0)..=Size(4 << 20);
         /// Bytes of output at which a command is ended and the trial has failed.
         pub flood: Size = Size(1 << 30), within Size(1)..=Size(1 << 40);
-        /// Whether the size of the environment differs between executions, so that the luck of
-        /// one layout of memory is not taken for speed.
+        /// Whether the size of the environment and the length of the program's path differ between
+        /// executions, so that the luck of one layout of memory is not taken for speed.
         pub layout: Layout = Layout::Varied;
+    }
+}
+
+/// Commands before and after several trials.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Around {
+    /// Before: a command, or a list of them.
+    pub setup: Commands,
+    /// After, also after a failure: a command, or a list of them.
+    pub cleanup: Commands,
+}
+
+impl Around {
+    /// Whether there is no command.
+    pub fn is_empty(&self) -> bool {
+        self.setup.0.is_empty() && self.cleanup.0.is_empty()
+    }
+
+    fn commands(&self) -> Vec<&[String]> {
+        let both = self.setup.0.iter().chain(&self.cleanup.0);
+        both.map(Vec::as_slice).collect()
     }
 }
 
@@ -156,9 +188,10 @@ pub enum Same {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
-    /// A variable TILTYARD_PADDING has another length in each execution.
+    /// A variable TILTYARD_PADDING, and the path of the program, have another length in each
+    /// execution.
     Varied,
-    /// The environment is the same in all executions.
+    /// Both are the same in all executions.
     Fixed,
 }
 
@@ -278,13 +311,15 @@ impl Params {
     }
 
     /// All commands, with the names of their parameters.
-    pub fn commands(&self) -> [(&'static str, Vec<&[String]>); 6] {
+    pub fn commands(&self) -> [(&'static str, Vec<&[String]>); 8] {
         fn each(commands: &Commands) -> Vec<&[String]> {
             commands.0.iter().map(Vec::as_slice).collect()
         }
         let servers = self.servers.iter().map(|server| &server.command[..]);
         [
             ("command", vec![&self.command[..]]),
+            ("study", self.study.commands()),
+            ("turn", self.turn.commands()),
             ("setup", each(&self.setup)),
             ("prepare", each(&self.prepare)),
             ("conclude", each(&self.conclude)),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use kit::failure::bad_parameter;
 use kit::{node, Trial};
 use serde_json::{Map, Value};
-use wire::{ConditionsWanted, Failure, FarPlace, Target, Timing};
+use wire::{ConditionsWanted, Failure, FarPlace, Stage, Target, Timing};
 
 use crate::account::Account;
 use crate::params::Params;
@@ -32,6 +32,7 @@ pub struct Planned {
     pub environment: BTreeMap<String, String>,
     pub cpus: libc::cpu_set_t,
     pub account: Option<Account>,
+    pub stage: Option<Stage>,
     pub far: Option<Far>,
 }
 
@@ -51,13 +52,19 @@ pub fn plan(
     target: &Target,
     conditions: &ConditionsWanted,
 ) -> Result<Box<dyn Trial>, Failure> {
+    let variables = &target.variables;
     let params: Params = kit::params::read(parameters)?;
     params.check()?;
-    let variables = &target.variables;
     if let Some(name) = OWN_NAMES.iter().find(|name| variables.contains_key(**name)) {
         let parameter = format!("target.variables.{name}");
         let message = format!("job: {parameter}: {{{name}}} is the engine's own; use another name");
         return Err(bad_parameter(&parameter, message));
+    }
+    if let Some(stage) = &target.stage {
+        if stage.room.contains(['/', '\0']) || ["", ".", ".."].contains(&stage.room.as_str()) {
+            let message = format!("job: target.stage.room: {:?} is no name", stage.room);
+            return Err(bad_parameter("target.stage.room", message));
+        }
     }
     let account = params.user.as_deref().map(Account::named).transpose()?;
     let of_conditions: &[u32] = match conditions.unpinned {
@@ -85,6 +92,7 @@ pub fn plan(
         variables: variables.clone(),
         account,
         params,
+        stage: target.stage.clone(),
     };
     planned.check()?;
     Ok(Box::new(planned))
@@ -141,10 +149,14 @@ impl Planned {
             let filled = words::fill(parameter, path, &values)?;
             check_path(parameter, path, Path::new(&filled))?;
         }
+        let setups = [("study", &params.study.setup), ("turn", &params.turn.setup)];
+        let mut setups = setups.into_iter().chain([("setup", &params.setup)]);
+        let first = setups.find(|(_, setup)| !setup.0.is_empty());
+        let first = first.map(|(parameter, _)| parameter);
         for (parameter, commands) in params.commands() {
             for (index, words) in commands.into_iter().enumerate() {
-                let is_first = parameter == "setup" && index == 0;
-                let may_be_made = !is_first && !self.params.setup.0.is_empty();
+                let is_first = first == Some(parameter) && index == 0;
+                let may_be_made = !is_first && first.is_some();
                 self.check_program(parameter, words, may_be_made, &values)?;
             }
         }

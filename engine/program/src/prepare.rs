@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,10 @@ use crate::{plan, reason};
 const PADDINGS: u32 = 256;
 const PADDING_STEP_BYTES: u32 = 16;
 const PADDING: &str = "TILTYARD_PADDING";
+/// Lengths of the path that execve is given: so many, a byte apart. A power of 3.
+const PATHS: u32 = 81;
+/// How a program begins that the kernel gives its path to nobody else: scripts are told theirs.
+const ELF: [u8; 4] = *b"\x7fELF";
 
 /// Where commands are executed.
 pub struct Scene<'a> {
@@ -38,6 +43,16 @@ pub struct Prepared {
     environment: Strings,
     directory: CString,
     stdin: File,
+    /// What was added to its environment and its path.
+    pub layout: Added,
+}
+
+/// Bytes that are added to what lies above the stack of a program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Added {
+    pub environment: u32,
+    /// Slashes in the path of the program, which the kernel copies and nobody reads.
+    pub path: u32,
 }
 
 impl<'a> Scene<'a> {
@@ -97,14 +112,14 @@ impl<'a> Scene<'a> {
         what: &str,
         words: &[String],
         execution: u32,
-        padding_bytes: u32,
+        mut layout: Added,
     ) -> Result<Prepared, Failure> {
         let path = self.planned.path();
         let program = plan::find(&words[0], &self.place, path);
         let program = program.ok_or_else(|| reason::missing(what, &words[0], path))?;
         let mut environment = self.environment(execution)?;
-        if padding_bytes > 0 {
-            let padding = "x".repeat(padding_bytes as usize);
+        if layout.environment > 0 {
+            let padding = "x".repeat(layout.environment as usize);
             environment.insert(PADDING.to_owned(), padding);
         }
         let stdin = match &self.planned.params.stdin {
@@ -115,15 +130,31 @@ impl<'a> Scene<'a> {
         let stdin = opened.map_err(|error| io_failure("open", Path::new(&stdin), &error))?;
         let variables = environment.into_iter();
         let bytes = |path: &Path| c_text(path.as_os_str().as_bytes());
+        let path = lengthened(&program, layout.path);
+        if path.is_none() {
+            layout.path = 0;
+        }
         Ok(Prepared {
-            path: bytes(&program),
+            path: c_text(path.as_deref().unwrap_or(program.as_os_str().as_bytes())),
             arguments: Strings::of(words.iter().cloned()),
             environment: Strings::of(variables.map(|(name, value)| format!("{name}={value}"))),
             directory: bytes(&self.place),
             program,
             stdin,
+            layout,
         })
     }
+}
+
+/// The same path with so many more slashes before its last part; `None` where it would be too long,
+/// or where others than the kernel see it.
+fn lengthened(program: &Path, slashes: u32) -> Option<Vec<u8>> {
+    let (directory, name) = (program.parent()?, program.file_name()?);
+    let slashes = vec![b'/'; slashes as usize + 1];
+    let path = [directory.as_os_str().as_bytes(), &slashes, name.as_bytes()].concat();
+    let mut begin = [0; ELF.len()];
+    File::open(program).ok()?.read_exact(&mut begin).ok()?;
+    (begin == ELF && path.len() < libc::PATH_MAX as usize).then_some(path)
 }
 
 impl Prepared {
@@ -147,28 +178,42 @@ impl Prepared {
     }
 }
 
-/// Bytes that are added to the environment, another number each time: in the order of van der
-/// Corput, so that few executions cover the range, from a start that differs between trials.
+/// Bytes that are added to environment and path, others each time: in the order of Halton (van der
+/// Corput's in two dimensions), so that few executions cover the range of both, from a start that
+/// differs between trials.
 pub struct Padding {
-    start: u32,
-    turn: u8,
+    start: [u32; 2],
+    turn: u32,
 }
 
 impl Padding {
     /// A sequence that begins anywhere.
     pub fn new(seed: u64) -> Self {
+        let mut drawn = SplitMix::new(seed);
         Self {
-            start: SplitMix::new(seed).draw() as u32 % PADDINGS,
+            start: [PADDINGS, PATHS].map(|count| drawn.draw() as u32 % count),
             turn: 0,
         }
     }
 
-    /// The next number; never 0.
-    pub fn draw(&mut self) -> u32 {
-        let steps = (self.start + u32::from(self.turn.reverse_bits())) % PADDINGS;
+    /// The next ones. Never 0 of the environment, up to 80 of the path.
+    pub fn draw(&mut self) -> Added {
+        let steps = (self.start[0] + u32::from((self.turn as u8).reverse_bits())) % PADDINGS;
+        let path = (self.start[1] + reversed_in_threes(self.turn % PATHS)) % PATHS;
         self.turn = self.turn.wrapping_add(1);
-        (steps + 1) * PADDING_STEP_BYTES
+        Added {
+            environment: (steps + 1) * PADDING_STEP_BYTES,
+            path,
+        }
     }
+}
+
+/// The four digits of a number below 81, written in base 3, in the opposite order.
+fn reversed_in_threes(number: u32) -> u32 {
+    let digit = |place: u32| number / 3_u32.pow(place) % 3;
+    (0..4)
+        .map(|place| digit(place) * 3_u32.pow(3 - place))
+        .sum()
 }
 
 #[cfg(test)]
@@ -178,14 +223,35 @@ mod tests {
     #[test]
     fn few_paddings_cover_the_range_and_all_of_them_come() {
         let mut padding = Padding::new(7);
-        let first: Vec<u32> = (0..256).map(|_| padding.draw()).collect();
-        let mut four: Vec<u32> = first[..4].to_vec();
-        four.sort_unstable();
+        let drawn: Vec<Added> = (0..256).map(|_| padding.draw()).collect();
+        let sorted = |values: &mut dyn Iterator<Item = u32>| {
+            let mut values: Vec<u32> = values.collect();
+            values.sort_unstable();
+            values
+        };
+        let four = sorted(&mut drawn[..4].iter().map(|one| one.environment));
         assert!(four.windows(2).all(|pair| pair[1] - pair[0] == 1_024));
-        let mut all = first.clone();
-        all.sort_unstable();
+        let all = sorted(&mut drawn.iter().map(|one| one.environment));
         let expected: Vec<u32> = (1..=256).map(|steps| steps * 16).collect();
         assert_eq!(all, expected);
-        assert_eq!(padding.draw(), first[0]);
+        assert_eq!(padding.draw().environment, drawn[0].environment);
+        let nine = sorted(&mut drawn[..9].iter().map(|one| one.path));
+        assert!(
+            nine.windows(2).all(|pair| pair[1] - pair[0] == 9),
+            "{nine:?}"
+        );
+        let all = sorted(&mut drawn[..81].iter().map(|one| one.path));
+        assert_eq!(all, (0..81).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn only_the_path_of_a_binary_is_lengthened() {
+        let shell = Path::new("/bin/sh");
+        assert_eq!(lengthened(shell, 3).unwrap(), b"/bin////sh");
+        assert_eq!(lengthened(shell, 0).unwrap(), b"/bin/sh");
+        assert_eq!(lengthened(shell, 5_000), None);
+        let script = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(script.path(), "#!/bin/sh\n").unwrap();
+        assert_eq!(lengthened(script.path(), 3), None);
     }
 }

@@ -1,15 +1,16 @@
 //! The trial's directory on the system, and the space that must be left there.
 
 use std::fs::{self, Permissions};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{chown, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use kit::failure::{failure, io_failure};
 use rustix::mount::UnmountFlags;
-use wire::{Failure, FailureKind};
+use wire::{Failure, FailureKind, Part, Stage};
 
 use crate::account::Account;
+use crate::reason;
 
 /// Its name. Always the same, because programs print paths, and their outputs are compared.
 const NAME: &str = "program";
@@ -24,6 +25,8 @@ const NEAR_NS: u64 = 20_000_000;
 pub struct Room {
     pub path: PathBuf,
     watched: Vec<Watched>,
+    /// Whether it is there for later parts as well.
+    stays: bool,
 }
 
 /// A file system.
@@ -33,7 +36,8 @@ struct Watched {
 }
 
 impl Room {
-    /// Makes it in `directory`; the file system of `place` is watched as well.
+    /// Makes it in `directory`, or finds it where an earlier `stage` has made it; the file system
+    /// of `place` is watched as well.
     ///
     /// # Errors
     /// `Refused` when something has that name; otherwise those of mkdir(2).
@@ -41,24 +45,39 @@ impl Room {
         directory: &Path,
         place: Option<&str>,
         account: Option<&Account>,
+        stage: Option<&Stage>,
     ) -> Result<Self, Failure> {
         let directory = directory
             .canonicalize()
             .map_err(|error| io_failure("find", directory, &error))?;
-        let path = directory.join(NAME);
-        fs::create_dir(&path).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => in_the_way(&path),
-            _ => io_failure("create", &path, &error),
-        })?;
+        let path = directory.join(stage.map_or(NAME, |stage| &stage.room));
+        let part = stage.map(|stage| stage.part);
+        let is_shared = matches!(
+            part,
+            Some(Part::Trial | Part::TurnCleanup | Part::StudyCleanup)
+        );
+        let is_there = match fs::create_dir(&path) {
+            Ok(()) => false,
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(io_failure("create", &path, &error))
+            }
+            Err(_) if is_shared && path.symlink_metadata().is_ok_and(|found| found.is_dir()) => {
+                true
+            }
+            Err(_) => return Err(in_the_way(&path)),
+        };
         let mut room = Self {
             path: path.clone(),
             watched: Vec::new(),
+            stays: matches!(part, Some(Part::StudySetup | Part::TurnSetup | Part::Trial)),
         };
-        let own = account.map(|account| &account.ids);
-        let given = own.map_or(Ok(()), |ids| chown(&path, Some(ids.user), Some(ids.group)));
-        given
-            .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o755)))
-            .map_err(|error| io_failure("hand over", &path, &error))?;
+        if !is_there {
+            let own = account.map(|account| &account.ids);
+            let given = own.map_or(Ok(()), |ids| chown(&path, Some(ids.user), Some(ids.group)));
+            given
+                .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o755)))
+                .map_err(|error| io_failure("hand over", &path, &error))?;
+        }
         let places = [Some(path), place.map(PathBuf::from)];
         room.watched = places.into_iter().flatten().filter_map(watched).collect();
         Ok(room)
@@ -84,6 +103,35 @@ impl Room {
         Ok(pause_ns)
     }
 
+    /// Removes it with all that is in it, unless it stays.
+    ///
+    /// # Errors
+    /// `Program` where something stays, with its path.
+    pub fn remove(self) -> Result<(), Failure> {
+        let Err(error) = self.try_to_remove() else {
+            return Ok(());
+        };
+        let path = self.path.display();
+        // As root only an attribute of a file, or of its directory, refuses it: chattr(1).
+        let fix = match error.raw_os_error() {
+            Some(libc::EPERM) => format!("chattr -R -f -i -a {path} in cleanup, and now by hand"),
+            _ => "let cleanup remove it".to_owned(),
+        };
+        let message = format!("left what cannot be removed, in {path}: {error}. Fix: {fix}");
+        Err(reason::broken(message))
+    }
+
+    fn try_to_remove(&self) -> io::Result<()> {
+        if self.stays || !self.path.exists() {
+            return Ok(());
+        }
+        fs::remove_dir_all(&self.path).or_else(|_| {
+            // A directory without permissions keeps its owner out, too.
+            open_up(&self.path);
+            fs::remove_dir_all(&self.path)
+        })
+    }
+
     /// Takes away what programs have mounted in it; the mount points.
     pub fn unmount(&self) -> Vec<PathBuf> {
         let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
@@ -103,11 +151,7 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         self.unmount();
-        if fs::remove_dir_all(&self.path).is_err() {
-            // A directory without permissions keeps its owner out, too.
-            open_up(&self.path);
-            let _ = fs::remove_dir_all(&self.path);
-        }
+        let _ = self.try_to_remove();
     }
 }
 

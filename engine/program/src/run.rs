@@ -6,14 +6,14 @@ use std::fs;
 
 use kit::failure::failure;
 use kit::{clock, stop, EventSink};
-use wire::{Execution, Failure, FailureKind, Programs, Step};
+use wire::{Execution, Failure, FailureKind, Part, Programs, Step};
 
 use crate::execute::Executor;
 use crate::group::{self, Group};
 use crate::guardian::Guardian;
 use crate::params::Commands;
 use crate::plan::{Planned, SHELL};
-use crate::prepare::{Padding, Scene};
+use crate::prepare::{Added, Padding, Scene};
 use crate::reap::{Ended, Used};
 use crate::room::Room;
 use crate::servers::{self, Running};
@@ -47,7 +47,8 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
         failure(FailureKind::HostLacks, message)
     };
     let account = planned.account.as_ref();
-    let room = Room::make(&planned.directory, params.place.as_deref(), account)?;
+    let stage = planned.stage.as_ref();
+    let room = Room::make(&planned.directory, params.place.as_deref(), account, stage)?;
     let names = (0..params.servers.len()).map(servers::name);
     let groups = names
         .chain([GROUP.to_owned()])
@@ -71,21 +72,28 @@ pub fn run(planned: &Planned, sink: &mut EventSink) -> Result<(), Failure> {
         killed_for_memory: reason::killed_for_memory(),
         told_ns: 0,
     };
-    let done = course.carry_out();
+    let none = Commands::default();
+    let (done, cleanup) = match stage.map_or(Part::Trial, |stage| stage.part) {
+        Part::Trial => (course.carry_out(), &params.cleanup),
+        Part::StudySetup => (course.once(Step::Setup, &params.study.setup), &none),
+        Part::TurnSetup => (course.once(Step::Setup, &params.turn.setup), &none),
+        Part::StudyCleanup => (Ok(()), &params.study.cleanup),
+        Part::TurnCleanup => (Ok(()), &params.turn.cleanup),
+    };
     course.end_servers();
-    let cleaned = course.once(Step::Cleanup, &params.cleanup);
+    let cleaned = course.once(Step::Cleanup, cleanup);
     let recorded = course.record();
     drop(course);
     drop(guardian);
-    let mounts = room.unmount();
-    done.and(cleaned).and(recorded)?;
-    match mounts.first() {
+    let unmounted = match room.unmount().first() {
         None => Ok(()),
         Some(point) => Err(reason::broken(format!(
             "left mounted: {}; unmounted. Fix: unmount it in cleanup",
             point.display()
         ))),
-    }
+    };
+    let removed = room.remove();
+    done.and(cleaned).and(recorded).and(unmounted).and(removed)
 }
 
 /// A trial as it goes on.
@@ -175,7 +183,7 @@ impl Course<'_, '_> {
             let running = &self.servers[number];
             let probe = |executor: &mut Executor, words: &[String]| {
                 let what = format!("{}, its probe {}", running.what(), reason::shown(words));
-                let prepared = scene.prepare(&what, words, 1, 0)?;
+                let prepared = scene.prepare(&what, words, 1, Added::default())?;
                 let bounds = bounds(scene, timeout_ns, true);
                 let done = executor.execute(&prepared.recipe(scene.planned), &bounds);
                 let done = done.map_err(|why| prepared.not_started(&what, scene, &why))?;

@@ -19,7 +19,7 @@ use crate::group::Group;
 use crate::output::{self, Capture, Taken};
 use crate::params::{At, Ready, Server};
 use crate::plan::Far;
-use crate::prepare::Scene;
+use crate::prepare::{Added, Scene};
 use crate::reap::Ended;
 use crate::spawn::Recipe;
 use crate::{reason, signals, words};
@@ -51,7 +51,7 @@ impl Running {
     ) -> Result<Self, Failure> {
         let words = scene.filled(&server.command, 1)?;
         let what = format!("server {}", reason::shown(&words));
-        let prepared = scene.prepare(&what, &words, 1, 0)?;
+        let prepared = scene.prepare(&what, &words, 1, Added::default())?;
         let mut group = Group::make(&name(number));
         let no_pipe = |error: io::Error| reason::broken(format!("{what}: no pipe: {error}"));
         let pipes = Pipes::new().map_err(no_pipe)?;

@@ -7,7 +7,7 @@ use wire::{Event, Execution, Failure, Output, Step};
 use crate::execute::{Bounds, Executed};
 use crate::params::{Layout, Same};
 use crate::plan::SHELL;
-use crate::prepare::Scene;
+use crate::prepare::{Added, Scene};
 use crate::reap::Ended;
 use crate::run::Course;
 use crate::{output, reason, signals, words};
@@ -107,18 +107,18 @@ impl Course<'_, '_> {
         execution: u32,
     ) -> Result<Executed, Failure> {
         let params = &self.planned.params;
-        let padding_bytes = match params.layout {
+        let layout = match params.layout {
             Layout::Varied if matches!(step, Step::Measure | Step::Warmup) => self.padding.draw(),
-            _ => 0,
+            _ => Added::default(),
         };
-        let prepared = self.scene.prepare(what, words, execution, padding_bytes)?;
+        let prepared = self.scene.prepare(what, words, execution, layout)?;
         let timeout_ns = (self.timeout_s(step) * 1e9) as u64;
         let bounds = bounds(&self.scene, timeout_ns, step != Step::Cleanup);
         let done = self
             .executor
             .execute(&prepared.recipe(self.planned), &bounds);
         let mut done = done.map_err(|why| prepared.not_started(what, &self.scene, &why))?;
-        done.padding_bytes = padding_bytes;
+        done.layout = prepared.layout;
         Ok(done)
     }
 
@@ -154,7 +154,8 @@ impl Course<'_, '_> {
             written_bytes: done.used.moved_bytes.map(|[_, written]| written),
             exit,
             signal,
-            padding_bytes: done.padding_bytes,
+            padding_bytes: done.layout.environment,
+            path_bytes: done.layout.path,
             stdout: self.hand_over(stdout),
             stderr: self.hand_over(stderr),
             ..Execution::default()

@@ -211,6 +211,9 @@ pub struct Execution {
     /// Bytes that were added to its environment, so that its memory lies elsewhere.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub padding_bytes: u32,
+    /// Slashes that were added to the path by which the kernel found it, to the same end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub path_bytes: u32,
     /// Files that it wrote and that were asked for: path → SHA-256 (hex), see [`Output`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,

@@ -45,6 +45,30 @@ pub struct Target {
     /// they are started beside the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_place: Option<FarPlace>,
+    /// The part of a program's work that this is, where some is done once for several trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
+}
+
+/// A part of a program's work, in a directory that several parts share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    pub part: Part,
+    /// Name of the directory, in `target.directory`: made by a setup, removed by a cleanup.
+    pub room: String,
+}
+
+/// What is executed of a program's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    StudySetup,
+    TurnSetup,
+    /// A trial between setup and cleanup of its turn.
+    Trial,
+    TurnCleanup,
+    StudyCleanup,
 }
 
 impl Target {

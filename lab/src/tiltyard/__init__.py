@@ -1,3 +1,5 @@
 """Tiltyard: a benchmark laboratory for file systems, settings and kernels."""
 
-__version__ = "0.1.0"
+from importlib.metadata import version
+
+__version__ = version("tiltyard")

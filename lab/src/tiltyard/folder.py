@@ -258,37 +258,6 @@ def open_to_change(path: Path) -> int:
     )
 
 
-def append_whole(file: int, path: Path, lines: bytes, end: int | None = None) -> int:
-    """Append to a file of lines, synced: on return all of it is on the disk.
-
-    Args:
-        file: open for reading and writing; nobody else writes to it.
-        path: its name, for errors.
-        lines: ends in a newline.
-        end: where the last line ends that was appended; ``None``: where the last whole one does.
-
-    Returns:
-        Where these lines end.
-
-    Raises:
-        OSError: with the file's name; nothing was added. Where even that could not be brought
-            about, what is there too much is cut off before the next one is written.
-    """
-    with named_in_errors(path):
-        begin = _cut_half_line(file) if end is None else end
-        if os.fstat(file).st_size != begin:
-            os.ftruncate(file, begin)
-        try:
-            write_all(file, lines, begin)
-            os.fsync(file)
-        except BaseException:  # Ctrl-C too
-            with contextlib.suppress(OSError):
-                os.ftruncate(file, begin)
-                os.fsync(file)
-            raise
-    return begin + len(lines)
-
-
 def write_all(file: int, data: bytes | memoryview, offset: int) -> None:
     """All of it, at that place, however little of it each call takes.
 
@@ -330,22 +299,6 @@ def named_in_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _cut_half_line(file: int) -> int:
-    """Where the next line begins; what has no newline at its end goes."""
-    end = os.fstat(file).st_size
-    if not end or os.pread(file, 1, end - 1) == b"\n":
-        return end
-    newline = -1
-    while end and newline < 0:
-        begin = max(0, end - _CHUNK)
-        part = bytearray(end - begin)
-        read_all(file, part, begin)
-        newline = part.rfind(b"\n")
-        end = begin
-    os.ftruncate(file, end + newline + 1)
-    return end + newline + 1
 
 
 class _Inside:
@@ -437,11 +390,25 @@ def will_be_read(path: Path) -> None:
 
 def sync_directory(directory: Path) -> None:
     """Make the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    _sync(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def sync_file(path: Path) -> None:
+    """Make what was written to a file durable.
+
+    Raises:
+        OSError: with the file's name.
+    """
+    _sync(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _sync(path: Path, flags: int) -> None:
+    with named_in_errors(path):
+        handle = os.open(path, flags)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def sha256(data: bytes) -> str:

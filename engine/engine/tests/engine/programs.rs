@@ -236,6 +236,42 @@ fn the_environment_is_clean_and_its_size_differs() {
 }
 
 #[test]
+fn the_path_of_a_binary_has_another_length_and_that_of_a_script_has_not() {
+    let directory = scratch_directory();
+    // The loader of glibc prints what the kernel has handed over.
+    let parameters = json!({
+        "command": ["sh", "-c", ":", "first"], "executions": 4, "env": {"LD_SHOW_AUXV": "1"},
+    });
+    let (executions, outputs) = done(&program(parameters, directory.path()));
+    let mut lengths = Vec::new();
+    for execution in &executions {
+        let text = text_of(&execution.stdout, &outputs);
+        let path = text.split("AT_EXECFN:").nth(1).unwrap();
+        let path = path.lines().next().unwrap().trim();
+        let slashes = path.matches('/').count() as u32;
+        let least = path.split('/').filter(|part| !part.is_empty()).count() as u32;
+        assert_eq!(slashes, least + execution.path_bytes, "{path}");
+        lengths.push(execution.path_bytes);
+    }
+    lengths.sort_unstable();
+    lengths.dedup();
+    assert_eq!(lengths.len(), 4, "{lengths:?}");
+    let script = directory.path().join("script");
+    fs::write(&script, "#!/bin/sh\necho $0 $@\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    for command in [
+        json!([script, "a"]),
+        sh("echo $0 $@; tr '\\0' ' ' < /proc/$$/cmdline"),
+    ] {
+        let parameters = json!({
+            "command": command, "executions": 3, "expect": {"stdout": "same"},
+        });
+        let (executions, _) = done(&program(parameters, directory.path()));
+        assert!(executions.iter().any(|one| one.padding_bytes > 0));
+    }
+}
+
+#[test]
 fn a_shell_is_started_only_when_asked_for_and_subtracted() {
     let directory = scratch_directory();
     let parameters = json!({"command": ["echo one | tr n N"], "shell": true, "executions": 3});

@@ -1,6 +1,7 @@
 //! Nothing that a program starts is missed, and nothing outlives its trial.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -114,7 +115,36 @@ fn a_signal_ends_what_runs_and_cleans_up() {
     assert!(left_in(directory.path()).is_empty());
 }
 
-/// With a group; without one, only the command itself ends with the engine.
+/// Without any group there are two processes: the engine, and the one above it.
+#[test]
+fn nothing_outlives_either_process_where_there_is_no_group() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for (seed, is_above) in [(4_000, true), (5_000, false)] {
+        let directory = scratch_directory();
+        let (job, mark) = long_trial(directory.path(), seed);
+        let mut unshare = Command::new("unshare");
+        let line = "umount -a -t cgroup,cgroup2; exec \"$0\" run";
+        unshare.args(["--mount", "sh", "-c", line]);
+        unshare.arg(env!("CARGO_BIN_EXE_tiltyard-engine"));
+        let mut above = start_command(unshare, &job);
+        let started = directory.path().join("program/started");
+        wait_until(|| started.exists(), "it does not begin");
+        assert!(is_running(&mark));
+        let pid = above.id().to_string();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        let engine = children.trim().to_owned();
+        let killed = if is_above { &pid } else { &engine };
+        let kill = Command::new("kill").args(["-KILL", killed]).status();
+        assert!(kill.unwrap().success());
+        let status = above.wait().unwrap();
+        assert_eq!(status.signal(), Some(9), "it ends as the engine does");
+        wait_until(|| !is_running(&mark), "it goes on");
+    }
+}
+
+/// With a group.
 #[test]
 fn nothing_outlives_an_engine_that_was_killed() {
     if !rustix::process::geteuid().is_root() {

@@ -1,9 +1,13 @@
 """What a pilot tells about its workloads: noise, costs, trials in a turn, warm-up."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
+from types import MappingProxyType
 from typing import Final
+
+import numpy as np
 
 from tiltyard.analysis.cell_times import cell_times
 from tiltyard.analysis.order import foreign_share, steal_share
@@ -11,19 +15,27 @@ from tiltyard.analysis.replication import components_of, values_of_trials
 from tiltyard.analysis.warm_up import all_series_of, warm_up_of
 from tiltyard.plan.model import Plan, PlannedWorkload
 from tiltyard.plan.pilot import BLOCKS, TRIALS, Pilot, PilotWorkload, hash_of_systems
+from tiltyard.plan.program import is_unsized
 from tiltyard.run.record import RunRecord, TrialRecord
-from tiltyard.stats.replication import optimal_counts
+from tiltyard.stats.replication import VarianceComponents, optimal_counts
 from tiltyard.stats.types import FloatArray
 from tiltyard.wire import End
 
 MOST_TRIALS: Final = 5
 """In a turn, however little the turns differ in a pilot: a study begins with seven turns at least,
 and five blocks easily overlook what turns contribute."""
+MOST_TRIAL_S: Final = 1.0
+"""Time of the executions of one trial together, however little trials differ."""
 _LEAST_COST_S: Final = 1e-3
 
 
 def pilot_of(
-    plan: Plan, run: RunRecord, turn_s: float, trial_s: Mapping[str, float], ended: str
+    plan: Plan,
+    run: RunRecord,
+    turn_s: float,
+    trial_s: Mapping[str, float],
+    ended: str,
+    executed_s: Mapping[str, Sequence[Sequence[float]]] = MappingProxyType({}),
 ) -> Pilot:
     """The findings of a pilot that has been run.
 
@@ -33,6 +45,7 @@ def pilot_of(
         turn_s: what a turn takes beside its trials; the workloads share it.
         trial_s: workload → what a trial takes.
         ended: when the pilot was done, UTC, ISO 8601.
+        executed_s: workload → trial → times of its executions.
     """
     share_s = turn_s / len(plan.workloads)
     return Pilot(
@@ -43,16 +56,21 @@ def pilot_of(
         blocks=BLOCKS,
         trials=TRIALS,
         workloads=tuple(
-            _workload(plan, run, workload, share_s, trial_s[workload.spec.name])
+            _workload(plan, run, workload, share_s, trial_s[name], executed_s.get(name, ()))
             for workload in plan.workloads
-            if workload.spec.name in trial_s
+            if (name := workload.spec.name) in trial_s
         ),
         telemetry=_telemetry(run),
     )
 
 
 def _workload(
-    plan: Plan, run: RunRecord, workload: PlannedWorkload, turn_s: float, trial_s: float
+    plan: Plan,
+    run: RunRecord,
+    workload: PlannedWorkload,
+    turn_s: float,
+    trial_s: float,
+    executed_s: Sequence[Sequence[float]],
 ) -> PilotWorkload:
     warm_up_s = warm_up_of(all_series_of(run.trials, workload))
     measuring = workload.model_copy(update={"warm_up_s": warm_up_s})
@@ -62,6 +80,7 @@ def _workload(
     if found is not None:
         costs = [max(cost, _LEAST_COST_S) for cost in (trial_s, turn_s)]
         (trials,) = optimal_counts(found.own[:2], costs, MOST_TRIALS)
+    executed = _executions(executed_s, workload)
     return PilotWorkload(
         name=workload.spec.name,
         hash=workload.hash,
@@ -74,8 +93,54 @@ def _workload(
         turn_s=turn_s,
         trial_s=trial_s,
         trials=trials,
+        executions=executed and found and executed.cheapest(found, trial_s + turn_s),
+        cv_executions=executed and math.sqrt(executed.variance),
         warm_up_s=warm_up_s,
         cells=cell_times(run, workload) if plan.clock == "time" else (),
+    )
+
+
+@dataclass(frozen=True)
+class Executions:
+    """How executions of a program differ within trials."""
+
+    variance: float
+    """Of the logarithm of their time."""
+    number: float
+    """In a trial: the harmonic mean."""
+    each_s: float
+
+    def cheapest(self, found: VarianceComponents, spent_s: float) -> int:
+        """How many make a trial (Kalibera and Jones): the levels above them count as one.
+
+        Args:
+            found: components between trials of a turn, and between turns.
+            spent_s: what one more turn takes, with a trial of so many executions.
+        """
+        between = max(0.0, found.own[0] - self.variance / self.number) + found.own[1]
+        around_s = max(_LEAST_COST_S, spent_s - self.number * self.each_s)
+        most = max(1, int(MOST_TRIAL_S / self.each_s))
+        return optimal_counts((self.variance, between), (self.each_s, around_s), most)[0]
+
+
+def _executions(trials: Sequence[Sequence[float]], workload: PlannedWorkload) -> Executions | None:
+    """What the trials of a program tell of its executions.
+
+    ``None`` where the study says how many there are, and where trials have one each.
+
+    Args:
+        trials: the times of each one's executions, in s.
+        workload: what they executed.
+    """
+    if workload.program is None or not is_unsized(workload.program):
+        return None
+    several = [np.array(times) for times in trials if len(times) > 1]
+    if not several:
+        return None
+    return Executions(
+        variance=float(np.mean([np.var(np.log(times), ddof=1) for times in several])),
+        number=len(several) / sum(1 / len(times) for times in several),
+        each_s=median(float(times.mean()) for times in several),
     )
 
 

@@ -13,13 +13,14 @@ from tiltyard.errors import InterruptedRunError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.plan.model import Plan
-from tiltyard.plan.pilot import Pilot, plan_of_pilot, read_pilot
+from tiltyard.plan.pilot import Pilot, executions_said, plan_of_pilot, read_pilot
 from tiltyard.plan.store import read_plan, write_plan
 from tiltyard.run.course import course_of, without_replaced_blocks
 from tiltyard.run.estimate import Pace
 from tiltyard.run.history import History
 from tiltyard.run.observer import Observer
 from tiltyard.run.read import read_run
+from tiltyard.run.stream import read_stream
 from tiltyard.run.trust import Bringing
 from tiltyard.workloads.catalogue import catalogue_of
 
@@ -53,15 +54,27 @@ def run_pilot(
     run = read_run(folder.pilot, plan)
     history = History.read(folder.pilot.journal)
     pace = Pace.of(history)
-    pilot = pilot_of(plan, run, pace.overhead_s, pace.workloads, history.last_at)
+    executed_s = _executed_s(folder.pilot, history)
+    pilot = pilot_of(plan, run, pace.overhead_s, pace.workloads, history.last_at, executed_s)
     write_whole(folder.pilot_findings, pilot.document())
-    remarks = [f"{folder.pilot_findings} ({pilot.hash[:12]})"]
+    remarks = [f"{folder.pilot_findings} ({pilot.hash[:12]})", *executions_said(pilot)]
     if failed := sum(trial.outcome != "done" for trial in run.trials):
         of = len(run.trials)
         remarks.append(f"{failed} of {of} trials failed: tiltyard status {folder.pilot.root}")
     if folder.plan.exists():
         remarks.append("the plan of this study is frozen already: it stays as it is")
     return remarks
+
+
+def _executed_s(folder: StudyFolder, history: History) -> dict[str, list[list[float]]]:
+    """Workload → trial → times of the executions of a program, of the trials that are done."""
+    found: dict[str, list[list[float]]] = {}
+    for event in history.finished.values():
+        if event.outcome == "done":
+            executions = read_stream((folder.root / event.file).read_bytes()).executions
+            times_s = [execution.elapsed_s for execution in executions]
+            found.setdefault(event.key.workload, []).append(times_s)
+    return found
 
 
 def _planned_pilot(

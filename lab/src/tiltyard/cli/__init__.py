@@ -33,6 +33,7 @@ from tiltyard.cli.status import status
 from tiltyard.cli.tuning import tuning
 from tiltyard.cli.workloads import workloads
 from tiltyard.errors import ExitCode, TiltyardError, WrittenWarning
+from tiltyard.installation import repair
 from tiltyard.printable import one_line, visible
 
 VERBS: tuple[Callable[..., int | None], ...] = (
@@ -104,8 +105,7 @@ def main() -> None:
         code = ExitCode.DONE
     except ModuleNotFoundError as error:
         code = _fail(
-            f"the Python package {error.name} is not installed; install Tiltyard with what "
-            "belongs to it: make setup",
+            f"the Python package {error.name} is not installed. Fix: {repair(error.name)}",
             ExitCode.HOST_LACKS,
         )
     except OSError as error:

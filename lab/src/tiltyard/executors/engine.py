@@ -1,18 +1,24 @@
 """The engine: where its binary is, what it can do, and whether it accepts a job."""
 
+import errno
 import functools
 import json
 import os
+import platform
+import shlex
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from tiltyard import elf
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
+from tiltyard.installation import CHECKOUT, repair
 from tiltyard.wire import PROTOCOL, Call, Catalogue, EndEvent, Hello, HelloEvent, read_events
 
 NAME = "tiltyard-engine"
@@ -87,6 +93,20 @@ Target = Path | FarEnd
 """What a trial works on: a directory, or a far end."""
 
 
+Part = Literal["study_setup", "turn_setup", "trial", "turn_cleanup", "study_cleanup"]
+"""What is executed of a program's commands."""
+
+
+class Stage(BaseModel):
+    """A part of a program's work, in a directory that several parts share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    part: Part
+    room: str
+    """Name of that directory, in the target."""
+
+
 class Job(BaseModel):
     """One trial, as the wire wants it."""
 
@@ -99,6 +119,8 @@ class Job(BaseModel):
     """Values of the system under test that stand in commands as ``{name}``."""
     far_place: FarPlace | None = Field(None, exclude=True)
     """Of a program on a system of two ends."""
+    stage: Stage | None = Field(None, exclude=True)
+    """Which part of a program's work it is, where some is done once for several trials."""
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
@@ -111,6 +133,8 @@ class Job(BaseModel):
             target["variables"] = self.variables
         if self.far_place:
             target["far_place"] = self.far_place.model_dump(mode="json", exclude_none=True)
+        if self.stage:
+            target["stage"] = self.stage.model_dump()
         return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
 
 
@@ -133,14 +157,18 @@ class Engine:
             HostLacksError: if it is nowhere; the message lists every place that was looked at.
         """
         places = list(_places())
-        for place in places:
-            if place.is_file() and os.access(place, os.X_OK):
+        there = [place for place in places if place.is_file()]
+        for place in there:
+            if os.access(place, os.X_OK):
                 return cls(place)
+        for place in there:
+            raise HostLacksError(f"{place}: {_why_not_executable(place)}")
         looked = ", ".join(str(place) for place in places)
-        raise HostLacksError(
-            f'there is no {NAME}; looked at {looked} and in PATH. "make build" builds it, '
-            "TILTYARD_ENGINE names another place"
-        )
+        if os.environ.get("TILTYARD_ENGINE"):
+            raise HostLacksError(
+                f"there is no {looked}, which TILTYARD_ENGINE names. Fix: unset TILTYARD_ENGINE"
+            )
+        raise HostLacksError(f"there is no {NAME}; looked at {looked} and in PATH. Fix: {repair()}")
 
     def describe(self) -> Catalogue:
         """Everything that this engine can do; asked once.
@@ -161,8 +189,8 @@ class Engine:
             ) from error
         if catalogue.protocol != PROTOCOL:
             raise HostLacksError(
-                f"{self.path}: speaks protocol {catalogue.protocol}, this lab speaks {PROTOCOL}; "
-                '"make build" builds the engine that belongs to it'
+                f"{self.path}: speaks protocol {catalogue.protocol}, this lab speaks {PROTOCOL}. "
+                f"Fix: {repair()}"
             )
         return catalogue
 
@@ -211,7 +239,11 @@ class Engine:
                 timeout=_ANSWER_S,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except OSError as error:
+            if error.errno == errno.ENOEXEC:
+                raise HostLacksError(f"{self.path}: {_why_not_of_this_host(self.path)}") from error
+            raise HostLacksError(f"{self.path} {verb}: {error}") from error
+        except subprocess.TimeoutExpired as error:
             raise HostLacksError(f"{self.path} {verb}: {error}") from error
 
 
@@ -221,8 +253,28 @@ def _places() -> Iterator[Path]:
         yield Path(named)
         return
     yield Path(sys.executable).parent / NAME
-    repository = Path(__file__).resolve().parents[4]
-    if (repository / "Cargo.toml").is_file():
-        yield from (repository / "target" / profile / NAME for profile in ("release", "debug"))
+    if CHECKOUT:
+        yield from (CHECKOUT / "target" / profile / NAME for profile in ("release", "debug"))
     if found := shutil.which(NAME):
         yield Path(found)
+
+
+def _why_not_executable(engine: Path) -> str:
+    """What keeps a file that is there from being executed, and the fix."""
+    if engine.stat().st_mode & stat.S_IXUSR and os.statvfs(engine).f_flag & os.ST_NOEXEC:
+        return (
+            "its file system is mounted noexec. Fix: install Tiltyard on another one, or copy the "
+            "engine to one and name it by TILTYARD_ENGINE"
+        )
+    return f"is not executable by you. Fix: chmod a+rx {shlex.quote(str(engine))}"
+
+
+def _why_not_of_this_host(engine: Path) -> str:
+    """Why the kernel does not take it for a program, and the fix."""
+    built, host = elf.machine(engine), platform.machine()
+    if built in (None, host):
+        return f"is not a whole program. Fix: {repair()}"
+    if os.environ.get("TILTYARD_ENGINE"):
+        return f"is built for {built}, this host is {host}. Fix: unset TILTYARD_ENGINE"
+    fix = repair() if CHECKOUT else f"install the wheel or package whose name says {host}"
+    return f"is built for {built}, this host is {host}. Fix: {fix}"

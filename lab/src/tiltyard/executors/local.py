@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -194,11 +195,19 @@ class LocalTrial:
         assert self._process.stdout is not None
         self._process.stdout.close()
         self._close_input()
-        try:
-            self._process.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
+        if not self._has_ended(_GRACE_S):
             self._process.kill()
-            self._process.wait()
+        self._process.wait()
+
+    def _has_ended(self, limit_s: float) -> bool:
+        """Wait for its end; subprocess would look for it from time to time, and sleep."""
+        if self._process.poll() is not None:
+            return True
+        ended = os.pidfd_open(self._process.pid)
+        try:
+            return bool(select.select([ended], [], [], limit_s)[0])
+        finally:
+            os.close(ended)
 
 
 def _excess(line_bytes: int, stream_bytes: int, lines: int) -> str | None:

@@ -101,7 +101,8 @@ def _engine(version: Callable[[], str]) -> Check:
     try:
         return Check("engine", "ok", f"version {version()}")
     except TiltyardError as error:
-        return Check("engine", "missing", str(error), "make build")
+        meaning, _, fix = str(error).partition(" Fix: ")
+        return Check("engine", "missing", meaning, fix or None)
 
 
 def _loop_devices() -> Check:

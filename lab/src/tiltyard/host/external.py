@@ -47,33 +47,39 @@ class ExternalWatch:
         self._processes = _processes()
         self._cpus = _cpus()
 
-    def seen(self, cpus: Sequence[int]) -> External | None:
-        """What others used since then; ``None`` where the kernel does not say.
+    def seen(self, cpus: Sequence[int] | None) -> External | None:
+        """What others used since then, or since it was asked before.
 
         Args:
-            cpus: their numbers; none: all.
+            cpus: their numbers; none: all. ``None``: they are not known.
+
+        Returns:
+            ``None`` also where the kernel does not say.
         """
-        now, processes = _cpus(), _processes()
-        asked = set(cpus or now)
-        if not asked <= now.keys() & self._cpus.keys():
+        was, old = self._cpus, self._processes
+        now, processes = self._cpus, self._processes = _cpus(), _processes()
+        asked = set() if cpus is None else set(cpus or now)
+        if not asked or not asked <= now.keys() & was.keys():
             return None
         ticks = [
-            [after - before for before, after in zip(self._cpus[cpu], now[cpu], strict=True)]
+            [after - before for before, after in zip(was[cpu], now[cpu], strict=True)]
             for cpu in asked
         ]
         tick_s = 1 / os.sysconf("SC_CLK_TCK")
         busy_s = tick_s * sum(sum(each[_PROCESSES]) for each in ticks)
         tells_steal = all(len(each) > _STEAL for each in ticks)
         return External(
-            cpu_s=max(0.0, busy_s - self._ours_s(processes, asked)),
+            cpu_s=max(0.0, busy_s - self._ours_s(old, processes, asked)),
             steal_s=tick_s * sum(each[_STEAL] for each in ticks) if tells_steal else None,
         )
 
-    def _ours_s(self, now: Mapping[int, CpuUse], cpus: set[int]) -> float:
+    def _ours_s(
+        self, before: Mapping[int, CpuUse], now: Mapping[int, CpuUse], cpus: set[int]
+    ) -> float:
         """What we used, on these CPUs as far as that is known."""
         mine = descendants(os.getpid(), now.values()) | self._servers
         return sum(
-            max(0.0, use.used_s - (old.used_s if (old := self._processes.get(pid)) else 0.0))
+            max(0.0, use.used_s - (old.used_s if (old := before.get(pid)) else 0.0))
             for pid, use in now.items()
             if (use.cpu in cpus if use.is_kernel else pid in mine and _may_run(pid, cpus))
         )

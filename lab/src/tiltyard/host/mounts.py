@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltyard.errors import TiltyardError
+from tiltyard.errors import HostLacksError, TiltyardError
 from tiltyard.host import commands
 
 _BUSY_TRIES = 20
@@ -66,9 +66,17 @@ def mounts_at(target: Path, table: Path | None = None) -> list[Mount]:
 
 
 def mount_of(path: Path) -> Mount:
-    """The mount that a path lies on."""
+    """The mount that a path lies on.
+
+    Raises:
+        HostLacksError: if this process sees none: its root is a directory that is no mount.
+    """
     found = mount_over(mounts(), path.resolve())
-    assert found is not None, "there is always a root"
+    if found is None:
+        raise HostLacksError(
+            f"{path}: on no mount that can be seen from here, as in a chroot that is not one. "
+            "Fix: outside, before the chroot: mount --bind ROOT ROOT"
+        )
     return found
 
 

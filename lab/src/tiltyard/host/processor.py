@@ -41,11 +41,15 @@ class FrequencyWatch:
         self._before = self._counts()
 
     def ratio(self) -> float | None:
-        """Actual over nominal, all CPUs together; ``None`` where the host does not tell."""
-        now = self._counts()
-        if self._before is None or now is None:
+        """Actual over nominal, all CPUs together, since it was asked before.
+
+        ``None`` where the host does not tell.
+        """
+        before, now = self._before, self._counts()
+        self._before = now
+        if before is None or now is None:
             return None
-        actual, nominal = (after - before for before, after in zip(self._before, now, strict=True))
+        actual, nominal = (after - was for was, after in zip(before, now, strict=True))
         return actual / nominal if nominal > 0 else None
 
     def _counts(self) -> tuple[int, int] | None:

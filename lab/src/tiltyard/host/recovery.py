@@ -18,8 +18,8 @@ from typing import Any, Final, Self
 
 from pydantic import TypeAdapter
 
+from tiltyard.appended import append_whole
 from tiltyard.errors import TiltyardError
-from tiltyard.folder import append_whole
 from tiltyard.host.changes import Change
 from tiltyard.host.processes import Process, boot_id
 

@@ -7,6 +7,7 @@ not tell is ``None``: not available, which is not the same as nothing.
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -142,11 +143,26 @@ class Telemetry(BaseModel):
 Servers = Callable[[], Sequence[int]]
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """Counters at one instant."""
+
+    served_s: float | None
+    temperatures_c: dict[str, float]
+    clock_source: str
+    waited_s: dict[tuple[Path, str], float]
+    throttled: int | None
+    memory: dict[str, int]
+    ahead_s: float
+    at_s: float
+
+
 class Watch:
     """The counters from now on; a context, for it holds a file open.
 
     Start it just before a trial, and ask for its telemetry just after: reading takes a few
-    milliseconds, in which the engine does not run.
+    milliseconds, in which the engine does not run. Asked again, it tells what has happened since
+    it was asked before.
     """
 
     def __init__(self, directory: Path | None, servers: Servers = lambda: ()) -> None:
@@ -158,18 +174,12 @@ class Watch:
         """
         self._servers = servers
         serving = servers()
-        self._served_s = used_s(serving) if serving else None
+        self._is_served = bool(serving)
         self._log = KernelLog()
-        self._temperatures_c = temperatures_c()
-        self._clock_source = _clock_source()
         self._disk = DiskWatch(directory, serving) if directory else None
-        self._waited_s = others_waited_s()
         self._frequency = FrequencyWatch()
-        self._throttled = throttled()
-        self._memory = _memory_events(HERE.read(_VMSTAT) or "")
-        self._ahead_s = _time_of_day_ahead_s()
         self._external = ExternalWatch(serving)
-        self._began_s = time.monotonic()
+        self._before = self._look(serving)
 
     def __enter__(self) -> Self:
         """The watch itself."""
@@ -179,37 +189,70 @@ class Watch:
         """Close the kernel's log."""
         self._log.close()
 
+    def _look(self, serving: Sequence[int]) -> _Seen:
+        return _Seen(
+            served_s=used_s(serving) if self._is_served else None,
+            temperatures_c=temperatures_c(),
+            clock_source=_clock_source(),
+            waited_s=others_waited_s(),
+            throttled=throttled(),
+            memory=_memory_events(HERE.read(_VMSTAT) or ""),
+            ahead_s=_time_of_day_ahead_s(),
+            at_s=time.monotonic(),
+        )
+
     def telemetry(self, cpus: Sequence[int] | None = None) -> Telemetry:
         """What has happened since then.
 
         Args:
             cpus: those that measured, none for all; if not given, they are not known.
         """
-        elapsed_s = time.monotonic() - self._began_s
         # Those of now have what their ended children used.
-        serving = () if self._served_s is None else self._servers()
-        external = None if cpus is None else self._external.seen(cpus)
+        serving = self._servers() if self._is_served else ()
+        before, now = self._before, self._look(serving)
+        self._before = now
+        external = self._external.seen(cpus)
         own_bytes, foreign_bytes = self._disk.seen(serving) if self._disk else (None, None)
-        memory = _memory_events(HERE.read(_VMSTAT) or "")
         return Telemetry(
-            elapsed_s=elapsed_s,
+            elapsed_s=now.at_s - before.at_s,
             own_bytes=own_bytes,
             foreign_bytes=foreign_bytes,
             servers_s=None
-            if self._served_s is None
-            else max(0.0, used_s(serving) - self._served_s),
+            if before.served_s is None or now.served_s is None
+            else max(0.0, now.served_s - before.served_s),
             cpus=tuple(cpus or ()),
             external_s=external.cpu_s if external else None,
             external_steal_s=external.steal_s if external else None,
-            foreign_waits_s=longest_waits_s(self._waited_s, others_waited_s()),
-            throttled=_grown(self._throttled, throttled()),
+            foreign_waits_s=longest_waits_s(before.waited_s, now.waited_s),
+            throttled=_grown(before.throttled, now.throttled),
             frequency=self._frequency.ratio(),
-            temperatures_c=self._temperatures_c,
-            clock_sources=tuple(sorted({self._clock_source, _clock_source()} - {""})),
-            clock_step_s=_time_of_day_ahead_s() - self._ahead_s,
+            temperatures_c=before.temperatures_c,
+            clock_sources=tuple(sorted({before.clock_source, now.clock_source} - {""})),
+            clock_step_s=now.ahead_s - before.ahead_s,
             kernel_errors=self._log.errors(),
-            **_memory_telemetry(self._memory, memory),
+            **_memory_telemetry(before.memory, now.memory),
         )
+
+
+class Watches:
+    """One watch that goes on from trial to trial, where what is between them is short."""
+
+    def __init__(self) -> None:
+        """None is open."""
+        self._open: tuple[Path | None, Watch] | None = None
+
+    def of(self, directory: Path | None) -> Watch:
+        """The one that is open, where it watches that directory; else another one."""
+        if self._open is None or self._open[0] != directory:
+            self.close()
+            self._open = directory, Watch(directory)
+        return self._open[1]
+
+    def close(self) -> None:
+        """What comes next is watched from its own begin."""
+        if self._open is not None:
+            self._open[1].__exit__()
+            self._open = None
 
 
 def _grown(before: int | None, now: int | None) -> int | None:

@@ -225,7 +225,7 @@ def _planned_program(
     hellos: dict[str, Hello] = {}
     for system in study.systems:
         parameters = job_parameters(program, system, written.root)
-        variables = sample_variables(program, system, written.root)
+        variables = sample_variables(system, written.root, program)
         job = json.dumps([parameters, variables])
         try:
             hellos[job] = hellos.get(job) or validate(PROGRAM, parameters, variables)

@@ -4,7 +4,7 @@ A pilot is a small study of the same systems and workloads, carried out before t
 decides how the study measures, never what it finds: its data enter no verdict.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from tiltyard.errors import UsageError
 from tiltyard.folder import sha256
 from tiltyard.plan.model import Design, Look, Plan, PlannedWorkload
 from tiltyard.plan.order import draw_blocks
+from tiltyard.plan.program import is_unsized
 from tiltyard.stats.signed_rank import nominal_p
 from tiltyard.study.model import Frozen, SystemSpec
 
@@ -50,6 +51,11 @@ class PilotWorkload(Frozen):
     """Cost of one more trial."""
     trials: int
     """The cheapest number of trials in a turn (Kalibera and Jones)."""
+    executions: int | None = Field(None, exclude_if=lambda number: number is None)
+    """The same of executions in a trial, of a program for which the study leaves it open; ``None``
+    also where a trial had one only."""
+    cv_executions: float | None = Field(None, exclude_if=lambda cv: cv is None)
+    """Deviation between executions of one trial; a share."""
     warm_up_s: float = 0.0
     """1.5 times the longest warm-up in any trial (MSER-5); 0 where none is known."""
     cells: tuple[CellTime, ...] = Field((), exclude_if=lambda cells: not cells)
@@ -139,7 +145,7 @@ def with_pilot(
 ) -> tuple[PlannedWorkload, ...]:
     """The workloads with what a pilot found, where there was one.
 
-    A number of trials that the study names stands.
+    A number of trials or executions that the study names stands.
 
     Args:
         workloads: as they are about to be frozen.
@@ -156,9 +162,31 @@ def with_pilot(
     for workload in workloads:
         found = pilot.found[workload.spec.name]
         spec = workload.spec.model_copy(update={"trials": workload.spec.trials or found.trials})
+        sized = with_executions(workload, found.executions)
         update = {"spec": spec, "warm_up_s": found.warm_up_s}
-        taken.append(workload.model_copy(update=update))
+        taken.append(sized.model_copy(update=update))
     return tuple(taken)
+
+
+def with_executions(workload: PlannedWorkload, executions: int | None) -> PlannedWorkload:
+    """A program that is executed so often in each trial, unless the study says how often."""
+    if executions is None or workload.program is None or not is_unsized(workload.program):
+        return workload
+    program = {**workload.program, "executions": executions}
+    del program["at_least"]
+    effective = {**workload.effective, "executions": executions, "at_least": 0.0}
+    return workload.model_copy(update={"program": program, "effective": effective})
+
+
+def executions_said(pilot: Pilot) -> Iterator[str]:
+    """How often programs are executed in a trial because of it, in words."""
+    for own in pilot.workloads:
+        if own.executions is not None and own.cv_executions is not None:
+            yield (
+                f"{own.name}: {own.executions} executions in each trial: they deviate by "
+                f"{100 * own.cv_executions:.2g} % within a trial; a turn costs {own.turn_s:.2g} s "
+                "beside its trials"
+            )
 
 
 def plan_of_pilot(plan: Plan) -> Plan:

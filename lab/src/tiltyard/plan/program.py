@@ -14,12 +14,22 @@ from pydantic import JsonValue
 
 from tiltyard.executors.engine import FarPlace
 from tiltyard.study.model import SystemSpec
-from tiltyard.study.program import OF_SERVICE, SERVER, SERVICE, Readings, placeholders
+from tiltyard.study.placeholders import names_in
+from tiltyard.study.program import (
+    OF_SERVICE,
+    SERVER,
+    SERVICE,
+    STUDY_DIR,
+    Readings,
+    placeholders,
+)
 
 ON_SYSTEM: Final = "system"
 """As a working directory: that of the system, which is so by default."""
 AT_LEAST_S: Final = 0.1
 """Time of the executions of one trial together, where a study says nothing of their number."""
+_OF_STUDY: Final = ("study", "shell", "env", "pass", "user", "timeout", "keep", "flood")
+"""Parameters that hold for commands around all trials of a study, too."""
 _HERE: Final = "127.0.0.1"
 _PATHS: Final = ("where", "stdin")
 """Parameters that are paths on this host."""
@@ -33,6 +43,11 @@ def split(table: Mapping[str, JsonValue]) -> tuple[Readings, dict[str, JsonValue
     if not program.keys() & {"executions", "at_least"}:
         program["at_least"] = AT_LEAST_S
     return readings, program
+
+
+def is_unsized(program: Mapping[str, JsonValue]) -> bool:
+    """Whether a study leaves the number of executions in a trial open."""
+    return program.get("at_least") == AT_LEAST_S and "executions" not in program
 
 
 def job_parameters(
@@ -58,6 +73,18 @@ def job_parameters(
     return found
 
 
+def study_table(table: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Parameters of the engine for what a program asks for once a study, on no system.
+
+    Its working directory is that of the study's level. Variables of the environment whose values
+    are those of systems are left out.
+    """
+    kept = {key: table[key] for key in _OF_STUDY if key in table}
+    if isinstance(env := kept.get("env"), dict):
+        kept["env"] = {name: value for name, value in env.items() if not set(names_in(value))}
+    return {**kept, "command": ["true"]}
+
+
 def job_variables(system: SystemSpec, root: Path) -> dict[str, str]:
     """Values that stand in commands; what is a path of the study is absolute.
 
@@ -81,10 +108,13 @@ def told_variables(table: Mapping[str, JsonValue], far: FarPlace | None = None) 
 
 
 def sample_variables(
-    table: Mapping[str, JsonValue], system: SystemSpec, root: Path
+    system: SystemSpec, root: Path, table: Mapping[str, JsonValue]
 ) -> dict[str, str]:
-    """All values for a job that is only looked at, with such as a service will tell."""
-    told = OF_SERVICE if system.settings.get(SERVICE) else ()
+    """All values for a job that is only looked at, with such as a run will tell."""
+    told = (
+        *(OF_SERVICE if system.settings.get(SERVICE) else ()),
+        *((STUDY_DIR,) if table.get("study") else ()),
+    )
     given = {**told_variables(table), **job_variables(system, root)}
     return {**given, **dict.fromkeys(told, "/1")}
 

@@ -8,7 +8,6 @@ from tiltyard.run.context import Context
 from tiltyard.run.estimate import next_look
 from tiltyard.run.gates import check_block
 from tiltyard.run.journal import BlockChecked
-from tiltyard.run.read import read_trial
 from tiltyard.run.record import told_briefly
 from tiltyard.run.turn import Missed, run_turn
 from tiltyard.systems.kind import System
@@ -24,6 +23,7 @@ def run_block(context: Context, systems: dict[str, System], block: Block) -> Non
         TrialsFailedError: if no system of the block came up; its trials stay to be run.
     """
     left = context.course.left_of(block)
+    context.records.clear()
     if left:
         boot_before_turn(context, block.number, left[0].system)
         upcoming = context.course.ahead(next_look(context.plan, context.history))
@@ -57,10 +57,11 @@ def _check(context: Context, block: Block) -> None:
         return
     run_canary(context, block.number, "after")
     history = context.history
-    finished = (history.finished[key] for key in context.course.trials_of(block))
-    records = [read_trial(context.folder, plan, event) for event in finished]
+    finished = [history.finished[key] for key in context.course.trials_of(block)]
+    records = [context.record_of(event) for event in finished]
     reasons = check_block(history, plan, block.number, records)
-    context.journal.append(BlockChecked(block=block.number, reasons=reasons))
+    waits = all(context.is_brief(event.key.workload) for event in finished)
+    context.journal.append(BlockChecked(block=block.number, reasons=reasons), waits=waits)
     if reasons and (told := _told(context, block, told_briefly(reasons))):
         context.observer.note(told)
 

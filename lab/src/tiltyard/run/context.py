@@ -1,12 +1,14 @@
 """What every step of a run needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tiltyard.executors.engine import ConditionsWanted, Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import Ledger
-from tiltyard.plan.model import Plan
+from tiltyard.host.telemetry import Watches
+from tiltyard.plan.model import Plan, TrialKey
 from tiltyard.run.course import PlanProgress
 from tiltyard.run.estimate import outlook
 from tiltyard.run.history import History, Slots
@@ -14,6 +16,11 @@ from tiltyard.run.interrupt import Interrupt
 from tiltyard.run.journal import Journal, TrialFinished
 from tiltyard.run.observer import Observer, Outlook
 from tiltyard.run.read import read_trial
+from tiltyard.run.record import TrialRecord
+from tiltyard.run.samples import SampleTable
+from tiltyard.run.stream import EMPTY, Stream
+
+_BRIEF_S: Final = 1.0
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,10 @@ class Context:
     stop_on_failure: bool
     wait_s: float
     """How long to wait for what others have at the moment."""
+    watches: Watches
+    """Of trials that come close after each other."""
+    records: dict[TrialKey, TrialRecord] = field(default_factory=dict)
+    """Trials that this start has finished of the block that it is at."""
 
     @property
     def conditions(self) -> ConditionsWanted:
@@ -55,7 +66,27 @@ class Context:
         """How far the run is now."""
         return outlook(self.plan, self.history)
 
-    def finish(self, event: TrialFinished) -> None:
-        """Write down that a trial is finished, and tell it."""
-        self.journal.append(event)
-        self.observer.trial_finished(read_trial(self.folder, self.plan, event), self.outlook)
+    def is_brief(self, workload: str) -> bool:
+        """Whether a workload executes a program, and its trials take less than a second.
+
+        What is done around such trials is to take less than they do.
+        """
+        known = self.history.times_of_workload.get(workload)
+        is_program = self.plan.workload(workload).program is not None
+        return is_program and known is not None and known.median_s < _BRIEF_S
+
+    def finish(self, event: TrialFinished, stream: Stream = EMPTY, *, waits: bool = False) -> None:
+        """Write down that a trial is finished, and tell it.
+
+        Args:
+            event: how it went.
+            stream: what is in its file.
+            waits: the line may be on disk later.
+        """
+        self.journal.append(event, waits=waits)
+        record = self.records[event.key] = stream.record(event, SampleTable())
+        self.observer.trial_finished(record, self.outlook)
+
+    def record_of(self, event: TrialFinished) -> TrialRecord:
+        """A finished trial of the block that the run is at."""
+        return self.records.get(event.key) or read_trial(self.folder, self.plan, event)

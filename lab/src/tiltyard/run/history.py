@@ -267,7 +267,8 @@ def adopt_trials(folder: StudyFolder, plan: Plan, history: History) -> list[Tria
     """Remove partial files, and find whole ones that the journal does not know.
 
     A trial's file gets its final name a moment before the journal is told; if the run was killed
-    in between, the trial is finished all the same.
+    in between, the trial is finished all the same. Where the host has gone down, a file may be
+    there whose line is lost, or of which a part is: such a trial is run again.
 
     Returns:
         The events that the journal lacks.
@@ -284,11 +285,10 @@ def adopt_trials(folder: StudyFolder, plan: Plan, history: History) -> list[Tria
     trials = folder.trials.name
     there = {f"{trials}/{name}" for name in whole} - known
     keys = (key for block in plan.sequence for key in plan.trials_of(block)) if there else ()
-    return [
-        _adopt(folder, plan, key, history)
-        for key in keys
-        if key not in history.finished and file_of(key) in there
-    ]
+    found = [key for key in keys if key not in history.finished and file_of(key) in there]
+    went_down = len(history.boots) > 1
+    adopted = (_adopt(folder, plan, key, history, went_down=went_down) for key in found)
+    return [event for event in adopted if event is not None]
 
 
 def _names_in(directory: Path) -> list[str]:
@@ -300,17 +300,30 @@ def _names_in(directory: Path) -> list[str]:
         return []
 
 
-def _adopt(folder: StudyFolder, plan: Plan, key: TrialKey, history: History) -> TrialFinished:
-    """What the journal would have said of a trial."""
+def _adopt(
+    folder: StudyFolder, plan: Plan, key: TrialKey, history: History, *, went_down: bool
+) -> TrialFinished | None:
+    """What the journal would have said of a trial; ``None``: not all of it was on the disk.
+
+    Args:
+        folder: of the study.
+        plan: of the run.
+        key: of the trial.
+        history: the journal so far.
+        went_down: the run has seen more than one boot of the host.
+    """
     path = folder.root / file_of(key)
     begun = history.begun.get(key)
+    data = path.read_bytes()
+    stream = read_stream(data, plan.workload(key.workload))
+    if went_down and (begun is None or stream.end is None):
+        path.unlink()
+        return None
     if begun is None:
         raise UsageError(
             f"{path}: {folder.journal.name} knows nothing of this trial; "
             "move the file out of the study folder"
         )
-    data = path.read_bytes()
-    stream = read_stream(data, plan.workload(key.workload))
     outcome, reason = outcome_of(folder, plan, history.finished.values(), key, stream)
     return TrialFinished(
         key=key,

@@ -1,22 +1,43 @@
-"""The journal of a run: what happened, appended line by line, each synced before the next step."""
+"""The journal of a run: what happened, appended line by line, each synced before the next step.
+
+Around trials of a fraction of a second that would take longer than they do. Their lines *wait*: the
+kernel has them at once, so that no kill loses them, the disk at the next line that does not wait,
+or after a second. If the host goes down before, what is not there is cut off and measured again.
+"""
 
 import contextlib
+import itertools
+import json
+import math
 import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from tiltyard.appended import append_whole, cut_off
 from tiltyard.errors import UsageError
-from tiltyard.folder import append_whole, open_to_change, sync_directory
+from tiltyard.folder import (
+    named_in_errors,
+    open_to_change,
+    sha256,
+    sync_directory,
+    sync_file,
+)
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.chain import BrokenChainError, Chain
 from tiltyard.run.record import CalibrationNote, IsolationNote, Prepared, Reason
 from tiltyard.study.model import Frozen
+
+LATEST_S: Final = 1.0
+"""How long a line that may wait is not on the disk."""
+_WAITS: Final = b'"waits":true,"event":'
+_HEAD_BYTES: Final = 100
+_CHUNK: Final = 1 << 16
 
 
 class Started(Frozen):
@@ -176,6 +197,8 @@ class Entry(Frozen):
     """UTC, ISO 8601."""
     t_s: float
     """Monotonic seconds since this start of the run."""
+    waits: bool = Field(False, exclude_if=lambda waits: not waits)
+    """Whether it was synced together with later lines."""
     event: Event
 
 
@@ -196,22 +219,27 @@ class Journal:
         self._end = end
         self._listen = listen
         self._began = time.monotonic()
+        self._owed: list[Path] = []
+        """Files that go to the disk before the next line that does not wait."""
+        self._mark_synced()
 
     @classmethod
     def open(cls, path: Path, listen: Listener = lambda _: None) -> tuple[Self, int]:
         """Open a journal to go on with, or begin one.
+
+        Of lines that have waited, those count whose trials are on the disk.
 
         Args:
             path: where it is.
             listen: is told each entry, those that are there and those that are appended.
 
         Returns:
-            The journal, and the number of bytes of a torn last line that were cut off.
+            The journal, and the number of bytes that were cut off: what was not whole on the disk.
 
         Raises:
             UsageError: if a line cannot be read, or does not follow from those before it.
         """
-        chain, whole = _follow(path, listen)
+        chain, whole = _follow(path, listen, _before_lost(path))
         file = open_to_change(path)
         torn = os.fstat(file).st_size - whole
         if torn:
@@ -224,23 +252,78 @@ class Journal:
         """The journal itself."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        os.close(self._file)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Close the file, with all of it on the disk.
 
-    def append(self, event: Event) -> Entry:
-        """Write one line; on return it is on disk.
+        Raises:
+            OSError: if that fails, and no other error is on its way.
+        """
+        try:
+            if self._waiting:
+                self._sync()
+        except OSError:
+            if kind is None:
+                raise
+        finally:
+            os.close(self._file)
+
+    def append(self, event: Event, *, waits: bool = False) -> Entry:
+        """Write one line; on return it is on disk, with all before it.
+
+        Args:
+            event: what the line says.
+            waits: it may be on disk later, with the next line that does not wait.
 
         Raises:
             OSError: with the file's name, if it could not be written; then nothing of it is there.
         """
-        entry = Entry(at=now(), t_s=round(time.monotonic() - self._began, 4), event=event)
+        t_s = time.monotonic()
+        waits = waits and t_s - self._synced_s < LATEST_S
+        entry = Entry(at=now(), t_s=round(t_s - self._began, 4), waits=waits, event=event)
         line, seal = self._chain.link(entry.model_dump_json().encode())
         # A whole line may be there that was not acknowledged: the chain does not go on from it.
-        self._end = append_whole(self._file, self._path, line + b"\n", self._end)
+        end = append_whole(self._file, self._path, line + b"\n", self._end, sync=False)
+        if not waits:
+            self._sync()
+        self._end, self._waiting = end, True
         self._chain.lengthen(seal)
+        if not waits:
+            self._mark_synced()
         self._listen(entry)
         return entry
+
+    def owe(self, file: Path) -> None:
+        """A new file of the run is complete: it is on disk before the next line that is."""
+        self._owed.append(file)
+
+    def _sync(self) -> None:
+        """Files first: a line on the disk tells of what is there.
+
+        Raises:
+            OSError: with the name; the journal ends where it was synced last, and the files go.
+        """
+        try:
+            for file in self._owed:
+                sync_file(file)
+            for directory in {file.parent for file in self._owed}:
+                sync_directory(directory)
+            with named_in_errors(self._path):
+                os.fsync(self._file)
+        except BaseException:  # Ctrl-C too
+            self._end, self._chain.seal = self._synced
+            cut_off(self._file, self._end)
+            for file in self._owed:
+                with contextlib.suppress(OSError):
+                    file.unlink()
+            self._mark_synced()
+            raise
+
+    def _mark_synced(self) -> None:
+        """All so far is on the disk."""
+        self._synced = self._end, self._chain.seal
+        self._synced_s = time.monotonic()
+        self._waiting = False
+        self._owed.clear()
 
 
 def follow_journal(path: Path, listen: Listener) -> str:
@@ -275,12 +358,12 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _follow(path: Path, listen: Listener) -> tuple[Chain, int]:
-    """The chain, and the bytes that its lines take.
+def _follow(path: Path, listen: Listener, until: float = math.inf) -> tuple[Chain, int]:
+    """The chain, and the bytes that its lines take; lines from byte ``until`` on are left out.
 
-    A process that is killed while it writes, or a power failure, can damage only the last line:
-    every line before it was synced before the next one was begun. What is missing of a line that
-    has its end are whole pages, which read as zeros.
+    A kill or a power failure can damage only the last line, and those that wait: every other line
+    was synced before the next one was begun. What is missing of a line that has its end are whole
+    pages, which read as zeros.
     """
     chain, whole = Chain(), 0
     with contextlib.ExitStack() as stack:
@@ -289,7 +372,7 @@ def _follow(path: Path, listen: Listener) -> tuple[Chain, int]:
         except FileNotFoundError:
             return chain, whole
         for number, line in enumerate(file, start=1):
-            if _is_damaged(line) and not file.read(1):
+            if whole >= until or (_is_damaged(line) and all(map(_waits, file))):
                 break
             try:
                 entry = _parsed(chain.follow(line[:-1]))
@@ -301,8 +384,51 @@ def _follow(path: Path, listen: Listener) -> tuple[Chain, int]:
 
 
 def _is_damaged(line: bytes) -> bool:
-    """Whether a kill or a power failure can have left such a line, if it is the last one."""
+    """Whether a kill or a power failure can have left such a line, if it was not synced."""
     return not line.endswith(b"\n") or b"\0" in line
+
+
+def _waits(line: bytes) -> bool:
+    """Whether nothing says that a line was on the disk before others were written."""
+    return _WAITS in line[:_HEAD_BYTES] or _is_damaged(line)
+
+
+def _before_lost(path: Path) -> float:
+    """Where the first of the last lines begins, which have waited, whose trial is not there."""
+    at = path.stat().st_size if path.exists() else 0
+    lines = _last_lines(path) if at else []
+    at -= sum(map(len, lines))
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            event = json.loads(line)["event"]
+            if event["type"] == "trial_finished" and not _is_there(path.parent, event):
+                return at
+        at += len(line)
+    return math.inf
+
+
+def _is_there(root: Path, trial: dict[str, str]) -> bool:
+    """Whether a finished trial's file, if it has one, is what was written."""
+    try:
+        return not trial["file"] or sha256((root / trial["file"]).read_bytes()) == trial["sha256"]
+    except OSError:
+        return False
+
+
+def _last_lines(path: Path) -> list[bytes]:
+    """The lines that have waited, back to one that did not, or was damaged."""
+    lines: list[bytes] = []
+    begin, step = path.stat().st_size, _CHUNK
+    with path.open("rb") as file:
+        while begin:
+            begin, step = max(0, begin - step), 2 * step
+            file.seek(begin)
+            # The first one may be half a line.
+            lines = list(file)[bool(begin) :]
+            waiting = list(itertools.takewhile(_waits, reversed(lines)))
+            if len(waiting) < len(lines):
+                return waiting[::-1]
+    return lines
 
 
 def _unreadable(path: Path, number: int, error: ValueError) -> str:

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import closing
 from functools import partial
 
 from tiltyard import __version__
-from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError
+from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError, TrialsFailedError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host import calibrations
@@ -16,6 +17,7 @@ from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
+from tiltyard.host.telemetry import Watches
 from tiltyard.plan.model import Block, Plan
 from tiltyard.run.block import run_block
 from tiltyard.run.boot import arrive, require_allowed
@@ -32,6 +34,7 @@ from tiltyard.run.patience import WAIT_S, patiently
 from tiltyard.run.read import read_run, require_plan
 from tiltyard.run.record import CalibrationNote, IsolationNote
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
+from tiltyard.run.stages import Place, around
 from tiltyard.systems.kind import System
 from tiltyard.units import format_duration, format_number
 
@@ -178,11 +181,12 @@ def run_study(
                 _tell_unmeasured(history, folder, observer)
                 return history.stopped
             require_allowed(folder, plan, allowed=allow_reboot)
-            with Ledger(study=folder.root) as ledger:
+            with Ledger(study=folder.root) as ledger, closing(Watches()) as watches:
                 arrive(ledger)
                 context = Context(
                     folder, plan, engine, journal, history, ledger, interrupt, observer,
                     _places(plan, history), stop_on_failure, WAIT_S if wait_s is None else wait_s,
+                    watches,
                 )  # fmt: skip
                 reason = _carry_on(context, decide, tuple(recovered))
                 _let_go(ledger, observer)
@@ -209,8 +213,13 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
         patiently(context, name, partial(_require_same_host, name, system, context.observer))
     _begin(context, recovered)
     _isolate(context, systems)
+    study = Place("study", context.folder.work.resolve())
+    names = [workload.spec.name for workload in context.plan.workloads]
     try:
-        reason = _run_blocks(context, systems, decide)
+        with around(context, study, names) as found:
+            for name, why in found.failed.items():
+                raise TrialsFailedError(f"{name}: {why}. Nothing was measured")
+            reason = _run_blocks(context, systems, decide)
     except InterruptedRunError:
         received = context.interrupt.received
         context.journal.append(Interrupted(by=received.name if received else "a person"))
@@ -300,6 +309,7 @@ def _look(context: Context, decide: Decide, blocks: int) -> Looked:
     """Look at the data, once for each number of blocks that count."""
     if known := context.history.look_after(blocks):
         return known
+    context.watches.close()
     decision = decide(read_run(context.folder, context.plan))
     looked = Looked(
         blocks=blocks,
@@ -333,7 +343,10 @@ def _tell_unmeasured(history: History, folder: StudyFolder, observer: Observer) 
 
 
 def _torn_note(folder: StudyFolder, torn_bytes: int) -> list[str]:
-    """What to say of a torn last line."""
+    """What to say of a torn last line, and of lines whose trials are not there."""
     if not torn_bytes:
         return []
-    return [f"{folder.journal}: the last line was torn when the run was killed; it was cut off"]
+    return [
+        f"{folder.journal}: not whole on the disk when the run was killed or the host went down: "
+        f"the last {torn_bytes} bytes; they were cut off, and what they tell of is measured again"
+    ]

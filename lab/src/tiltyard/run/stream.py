@@ -23,6 +23,7 @@ from tiltyard.wire import (
     Output,
     OutputEvent,
     SampleEvent,
+    Step,
     WarningEvent,
     WarningNote,
     read_event,
@@ -50,8 +51,12 @@ class Stream:
     @property
     def executions(self) -> list[Execution]:
         """The measured executions of a program."""
+        return self.steps("measure")
+
+    def steps(self, step: Step) -> list[Execution]:
+        """What was executed in a step of a program's work."""
         found = (e.data for e in self.events if isinstance(e, ExecutionEvent))
-        return [execution for execution in found if execution.step == "measure"]
+        return [execution for execution in found if execution.step == step]
 
     @property
     def written_bytes(self) -> int | None:

@@ -2,7 +2,8 @@
 
 The output goes to a file ``.partial``, is synced, renamed, and only then told to the journal. So a
 file with its final name is a finished trial, even if we were killed before the journal knew; such
-a file is adopted at the next start, and anything ``.partial`` is thrown away.
+a file is adopted at the next start, and anything ``.partial`` is thrown away. Files of brief
+trials are synced together, with the lines of the journal (:mod:`tiltyard.run.journal`).
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import math
 import os
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -24,16 +26,16 @@ from tiltyard.folder import (
     sync_directory,
 )
 from tiltyard.host.place import SSH_FAILED
-from tiltyard.host.telemetry import Telemetry, watch
+from tiltyard.host.telemetry import FarWatch, Telemetry, Watch, watch
 from tiltyard.plan.model import Plan, PlannedWorkload, TrialKey
-from tiltyard.plan.program import job_parameters, job_variables, told_variables
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import TrialFinished, TrialStarted, now
 from tiltyard.run.observer import Observer
 from tiltyard.run.same_output import outcome_of
 from tiltyard.run.settle import CALM_BYTES, settle
-from tiltyard.run.stream import file_of, read_stream
+from tiltyard.run.stages import program_job
+from tiltyard.run.stream import Stream, file_of, read_stream
 from tiltyard.study.program import PROGRAM
 from tiltyard.systems import kind
 from tiltyard.systems.kind import Up
@@ -45,7 +47,6 @@ _LIMIT_FACTOR = 20
 FIRST_LIMIT_S: Final = 24 * 3600.0
 """Of a workload of which nothing is known."""
 _SHOWN_EVERY_S = 0.05
-_BRIEF_S = 1.0
 _PROGRESS = b'"type":"progress"'
 _HELLO = b'"type":"hello"'
 
@@ -58,7 +59,8 @@ class _Ended:
     reason: str | None
     elapsed_s: float
     telemetry: Telemetry
-    written_bytes: int | None
+    stream: Stream
+    sha256: str
 
 
 def run_trial(context: Context, key: TrialKey, up: Up) -> None:
@@ -67,7 +69,11 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
     Raises:
         InterruptedRunError: if a signal came; nothing is kept of the trial.
     """
-    settled = settle(context.interrupt.check, up.place, brief=_is_brief(context, key, up))
+    is_brief = context.is_brief(key.workload)
+    is_calm = is_brief and _is_calm(context, up)
+    settled = settle(context.interrupt.check, up.place, brief=is_calm)
+    if not is_calm:
+        context.watches.close()
     slot = context.slots[key]
     started = TrialStarted(
         key=key,
@@ -76,43 +82,44 @@ def run_trial(context: Context, key: TrialKey, up: Up) -> None:
         dirty_bytes=settled.dirty_bytes,
         waiting_share=settled.waiting_share,
     )
-    at = context.journal.append(started).at
+    at = context.journal.append(started, waits=is_brief).at
     context.observer.trial_started(key, slot, context.outlook)
     path = context.folder.root / file_of(key)
     partial = partial_beside(path)
     path.parent.mkdir(exist_ok=True)
     try:
-        ended = _execute(context, key, up, partial)
+        ended = _execute(context, key, up, partial, sync=not is_brief)
         context.interrupt.check()
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
-    context.finish(
-        TrialFinished(
-            key=key,
-            slot=slot,
-            started=at,
-            elapsed_s=ended.elapsed_s,
-            outcome=ended.outcome,
-            reason=ended.reason,
-            file=file_of(key),
-            sha256=sha256(path.read_bytes()),
-            telemetry=ended.telemetry,
-            written_bytes=ended.written_bytes,
-        )
+    if is_brief:
+        context.journal.owe(path)
+    else:
+        sync_directory(path.parent)
+    finished = TrialFinished(
+        key=key,
+        slot=slot,
+        started=at,
+        elapsed_s=ended.elapsed_s,
+        outcome=ended.outcome,
+        reason=ended.reason,
+        file=file_of(key),
+        sha256=ended.sha256,
+        telemetry=ended.telemetry,
+        written_bytes=ended.stream.written_bytes,
     )
+    context.finish(finished, ended.stream, waits=is_brief)
 
 
-def _is_brief(context: Context, key: TrialKey, up: Up) -> bool:
-    """Whether a trial is a short one of a program, and we have written next to nothing."""
-    history, workload = context.history, context.plan.workload(key.workload)
-    known = history.times_of_workload.get(key.workload)
-    if workload.program is None or known is None or known.median_s >= _BRIEF_S or up.commands:
+def _is_calm(context: Context, up: Up) -> bool:
+    """Whether we have written next to nothing since the disks came to rest."""
+    finished = context.history.finished
+    if up.commands or not finished:
         return False
-    last = history.finished[next(reversed(history.finished))]
-    return last.written_bytes is not None and last.written_bytes <= CALM_BYTES
+    written_bytes = finished[next(reversed(finished))].written_bytes
+    return written_bytes is not None and written_bytes <= CALM_BYTES
 
 
 def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
@@ -131,8 +138,8 @@ def fail_trial(context: Context, key: TrialKey, reason: str) -> None:
     )
 
 
-def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
-    """Run the engine to its end; its output is in ``partial``, synced."""
+def _execute(context: Context, key: TrialKey, up: Up, partial: Path, *, sync: bool) -> _Ended:
+    """Run the engine to its end; its output is in ``partial``."""
     workload = context.plan.workload(key.workload)
     conditions = context.conditions
     if up.cpus:
@@ -142,7 +149,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         conditions = conditions.model_copy(update={"inject": inject})
     job = _job(context, key, up, conditions)
     limit_s, why = _limit_s(context.history, context.plan, key.workload)
-    with create_file(partial) as keep, watch(up.place, _watched(up), up.servers) as watching:
+    with create_file(partial) as keep, _watching(context, up, brief=not sync) as watching:
         began = time.monotonic()
         trial = LocalTrial(
             up.engine or (str(context.engine.path),),
@@ -159,8 +166,10 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         telemetry = watching.telemetry(_measuring(up, hello, job))
         with named_in_errors(partial):
             keep.flush()
-            os.fsync(keep.fileno())
-    stream = read_stream(partial.read_bytes(), workload)
+            if sync:
+                os.fsync(keep.fileno())
+    said = partial.read_bytes()
+    stream = read_stream(said, workload)
     earlier = context.history.finished.values()
     outcome, reason = outcome_of(context.folder, context.plan, earlier, key, stream)
     if trial.timed_out:
@@ -171,7 +180,7 @@ def _execute(context: Context, key: TrialKey, up: Up, partial: Path) -> _Ended:
         reason = _death(trial, up, heard=stream.hello is not None)
     if lost := up.lost():
         outcome, reason = "failed", ": ".join(filter(None, (lost, reason)))
-    return _Ended(outcome, reason, elapsed_s, telemetry, stream.written_bytes)
+    return _Ended(outcome, reason, elapsed_s, telemetry, stream, sha256(said))
 
 
 def _job(context: Context, key: TrialKey, up: Up, conditions: ConditionsWanted) -> Job:
@@ -185,16 +194,19 @@ def _job(context: Context, key: TrialKey, up: Up, conditions: ConditionsWanted) 
             target=up.target,
             conditions=conditions,
         )
-    system, root = context.plan.system(key.system), context.programs_from
-    told = told_variables(workload.program, up.far_place)
-    return Job(
-        workload=PROGRAM,
-        parameters=job_parameters(parameters, system, root),
-        target=up.target if isinstance(up.target, Path) else context.folder.work.resolve(),
-        variables={**told, **job_variables(system, root), **up.variables},
-        far_place=up.far_place,
-        conditions=conditions,
-    )
+    return program_job(context, workload, key.system, up, conditions)
+
+
+@contextlib.contextmanager
+def _watching(context: Context, up: Up, *, brief: bool) -> Iterator[Watch | FarWatch]:
+    """The host's counters from now on; from the end of the last trial on, if both are brief."""
+    directory = _watched(up)
+    if not brief or up.place.ssh or up.servers():
+        context.watches.close()
+        with watch(up.place, directory, up.servers) as own:
+            yield own
+    else:
+        yield context.watches.of(directory)
 
 
 def _watched(up: Up) -> Path | None:

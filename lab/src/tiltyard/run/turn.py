@@ -5,11 +5,13 @@ and the system is refreshed before each trial of a later round: what the earlier
 caches is gone, what they left on the disk is not.
 """
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 
 from tiltyard.errors import BusyError, InterruptedRunError, TiltyardError, TrialsFailedError
 from tiltyard.host.caches import drop_caches
+from tiltyard.host.commands import Command
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.record import Subject, take
 from tiltyard.host.record.stack import disks_below
@@ -19,6 +21,7 @@ from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
 from tiltyard.run.record import DISK_UNDER_TEST, Prepared
+from tiltyard.run.stages import Place, around, directory_of
 from tiltyard.run.trial import fail_trial, run_trial
 from tiltyard.systems.kind import System, Up
 
@@ -28,8 +31,17 @@ def facts_of(up: Up) -> dict[str, str]:
     where = up.devices[0] if up.devices else up.target
     if up.engine or not isinstance(where, str | Path):
         return up.facts
-    lies_on = disks_below(where)
+    # What nobody has brought up lies where it lay in its last turn.
+    if isinstance(where, Path) and not up.commands:
+        lies_on = _known_disks(where, where.stat().st_dev)
+    else:
+        lies_on = disks_below(where)
     return {**up.facts, DISK_UNDER_TEST: lies_on} if lies_on else up.facts
+
+
+@functools.lru_cache(maxsize=64)
+def _known_disks(directory: Path, _device: int) -> str:
+    return disks_below(directory)
 
 
 Missed = tuple[list[TrialKey], str]
@@ -77,25 +89,49 @@ def run_turn(
             _write_down(context, missed)
         return
     try:
-        programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
-        changed = changed_binary(context.history.prepared, name, programs)
-        facts = {**facts_of(up), **boot, **_caches(context, name), **programs}
-        prepared = Prepared(
-            system=name,
-            block=block,
-            commands=up.commands,
-            facts=facts,
-            failed_boots=up.failed_boots,
-        )
-        context.journal.append(SystemPrepared(prepared=prepared))
-        _write_down(context, missed)
-        _record_other_host(context, up)
-        if changed:
-            _fail(context, keys, changed)
-        else:
-            _run_trials(context, system, keys, up)
+        with around(
+            context, Place("turn", directory_of(context, up), name, up), _workloads(keys)
+        ) as found:
+            changed = _begin(context, keys, boot, up, found.commands)
+            _write_down(context, missed)
+            _record_other_host(context, up)
+            if changed:
+                _fail(context, keys, changed)
+                return
+            for workload, reason in found.failed.items():
+                _fail(context, [key for key in keys if key.workload == workload], reason)
+            left = [key for key in keys if key.workload not in found.failed]
+            _run_trials(context, system, left, up)
     finally:
         _take_down(context, name, system)
+
+
+def _begin(
+    context: Context,
+    keys: list[TrialKey],
+    boot: Mapping[str, str],
+    up: Up,
+    commands: tuple[Command, ...],
+) -> str | None:
+    """Write down how the system came up; why its programs are not those of the run, if so."""
+    name, block = keys[0].system, keys[0].block
+    programs = {} if up.engine else binaries(context.plan, name, context.programs_from)
+    changed = changed_binary(context.history.prepared, name, programs)
+    prepared = Prepared(
+        system=name,
+        block=block,
+        commands=(*up.commands, *commands),
+        facts={**facts_of(up), **boot, **_caches(context, name), **programs},
+        failed_boots=up.failed_boots,
+    )
+    waits = not up.commands and all(context.is_brief(workload) for workload in _workloads(keys))
+    context.journal.append(SystemPrepared(prepared=prepared), waits=waits)
+    return changed
+
+
+def _workloads(keys: list[TrialKey]) -> list[str]:
+    """Each once, in order."""
+    return list(dict.fromkeys(key.workload for key in keys))
 
 
 def _came_up(context: Context, block: int) -> bool:

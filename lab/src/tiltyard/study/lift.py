@@ -26,6 +26,7 @@ from tiltyard.study.program import (
     PROGRAM,
     Readings,
     flaws_of_readings,
+    flaws_of_study_commands,
     is_program,
     placeholders,
     program_of,
@@ -137,6 +138,7 @@ def _workloads(
         if table.use == PROGRAM:
             known += Readings.model_fields
             flaws += flaws_of_readings(table.parameters, path)
+            flaws += flaws_of_study_commands(table.parameters, path)
         for name in sorted(table.parameters.keys() - known)[: FLAWS_MAX - len(flaws)]:
             text = f"there is no such parameter of {table.use}. {one_of(name, known)}"
             flaws.append(Flaw((*path, name), text))

@@ -92,12 +92,14 @@ prints it."""
 
 PROGRAM: Final = "program"
 """The engine's name of the workload that executes a program."""
-_OWN: Final = frozenset(("dir", "execution"))
-"""Placeholders that the engine fills in itself."""
+_OWN: Final = frozenset(("dir", "execution", "study_dir"))
+"""Placeholders that are filled in for every system."""
 SERVICE: Final = "service"
 """The setting of systems that have a server."""
 OF_SERVICE: Final = ("service_dir", "port", "socket", "secret")
 """What such a system tells its programs, new in each turn."""
+STUDY_DIR: Final = "study_dir"
+"""What stands for the directory of ``study.setup`` in commands."""
 
 SERVER: Final = "server"
 """What any system tells its programs: the address of its server end."""
@@ -174,6 +176,21 @@ def program_of(
     if isinstance(card, ProgramCard):
         return card.expand(parameters)
     return dict(parameters) if is_program(card) else None
+
+
+def flaws_of_study_commands(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator[Flaw]:
+    """Values of systems in commands that are executed when no system is up.
+
+    Args:
+        table: of a program, as it is typed.
+        path: where it stands.
+    """
+    for name in sorted(set(names_in(table.get("study"))) - _OWN):
+        yield Flaw(
+            (*path, "study"),
+            f"{{{name}}} is a value of one system, and these commands are executed once for all. "
+            "Fix: move the command to turn.setup or turn.cleanup",
+        )
 
 
 def flaws_of_readings(table: Mapping[str, JsonValue], path: KeyPath) -> Iterator[Flaw]:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from pydantic import Field
 
+from tiltyard.host.changes import MadeDirectory
 from tiltyard.host.mounts import mount_of
-from tiltyard.host.steps import MakeDirectory, Step, Steps
+from tiltyard.host.steps import MakeDirectory, Step, Steps, TakeBack, UndoTemporarily
 from tiltyard.systems.kind import Kind, Problem, Site, System, Up
 from tiltyard.systems.service.settings import ServiceableSettings
 from tiltyard.units import format_size
@@ -34,6 +35,7 @@ class Directory(System):
         """Nothing is touched yet."""
         self._given = (site.root / settings.directory.expanduser()).resolve()
         self._path = self._given / site.ledger.name("trials")
+        self._ledger = site.ledger
         self.steps = Steps(site.ledger, site.check)
 
     def problems(self) -> list[Problem]:
@@ -52,8 +54,18 @@ class Directory(System):
         return []
 
     def steps_up(self) -> Iterable[Step]:
-        """Make the subdirectory."""
-        return (MakeDirectory(path=self._path),)
+        """Make the subdirectory; the ledger has it from the first turn to the end of the run."""
+        made = MadeDirectory(path=self._path)
+        if self._path.exists():
+            yield UndoTemporarily(change=made)
+        if self._ledger.holds(made):
+            yield MakeDirectory(path=self._path, inside=True)
+        else:
+            yield MakeDirectory(path=self._path, lasts="run")
+
+    def steps_down(self) -> Iterable[Step]:
+        """It goes with all that is in it."""
+        return TakeBack(), UndoTemporarily(change=MadeDirectory(path=self._path))
 
     def look(self) -> Up:
         """The subdirectory, and what is mounted under it."""

@@ -201,6 +201,8 @@ class Execution(Message):
     """Name of the signal that ended it: SIGSEGV."""
     padding_bytes: int = 0
     """Bytes that were added to its environment, so that its memory lies elsewhere."""
+    path_bytes: int = 0
+    """Slashes that were added to the path by which the kernel found it, to the same end."""
     files: dict[str, str] = {}
     """Files that it wrote and that were asked for: path → SHA-256 (hex), see [`Output`]."""
 

@@ -5,6 +5,7 @@ yet, or may have been taken back already. Every ``undo`` therefore looks first: 
 what is there and still ours, says what it did, and returns ``None`` if nothing was left to do.
 """
 
+import contextlib
 import os
 import shutil
 import time
@@ -17,6 +18,7 @@ from pydantic import Field
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands
 from tiltyard.host.changes.change import PREFIX, HostChange
+from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.changes.devices import FormattedDevice
 from tiltyard.host.changes.isolation import MovedTasks, RestrictedGroups
 from tiltyard.host.changes.network import MadeNamespace, MadeOverSsh, SetSysctl, StartedServer
@@ -200,7 +202,8 @@ Change = Annotated[
     | MadeOverSsh
     | MadeResumption
     | MovedTasks
-    | RestrictedGroups,
+    | RestrictedGroups
+    | ProgramCleanup,
     Field(discriminator="kind"),
 ]
 
@@ -212,15 +215,25 @@ def _require_prefix(path: Path) -> None:
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove it, also where its owner may not look in: overlay's work directory is such."""
+    """Remove it, also where its owner may not look in: overlay's work directory is such.
+
+    Raises:
+        TiltyardError: if something in it stays; it names that.
+    """
+    with contextlib.suppress(PermissionError):
+        return shutil.rmtree(path)
     try:
-        shutil.rmtree(path)
-    except PermissionError:
         for directory, names, _ in os.walk(path):
             for inside in (Path(directory, name) for name in names):
                 if not inside.is_symlink():
                     inside.chmod(0o700)
         shutil.rmtree(path)
+    except PermissionError as error:
+        # As root only an attribute of the file, or of its directory, refuses it: chattr(1).
+        raise TiltyardError(
+            f"{path}: not removed, because of {Path(error.filename).name} in it: {error.strerror}; "
+            f"it is immutable or append-only. Fix: chattr -R -f -i -a {path}; tiltyard restore"
+        ) from error
 
 
 def _wait_until(condition: Callable[[], bool], complaint: str) -> None:

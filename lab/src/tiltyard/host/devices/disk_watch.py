@@ -27,6 +27,8 @@ from tiltyard.host.processes import KERNEL_THREAD, read_proc
 _PROC = Path("/proc")
 _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat"})
 """File systems that overwrite a file that is laid out where it is."""
+_LITTLE_BYTES = 2**20
+"""No limit is below that."""
 
 
 class DiskWatch:
@@ -48,7 +50,7 @@ class DiskWatch:
         self._lab_bytes, self._fetched_bytes = _lab_bytes(), _children_fetched_bytes()
 
     def seen(self, servers: Iterable[int] = ()) -> tuple[int | None, int | None]:
-        """Bytes of ours and of others since then; ``None``: cannot be told.
+        """Bytes of ours and of others since then, or since it was asked; ``None``: cannot be told.
 
         The engine has ended and was waited for.
 
@@ -57,21 +59,30 @@ class DiskWatch:
         """
         if self._stack is None or self._before is None:
             return None, None
-        now = _traffic(self._stack)
+        before, now = self._before, _traffic(self._stack)
         if now is None:
             return None, None
-        disk = now[0].since(self._before[0]).both_bytes
-        loop = now[1].since(self._before[1]).both_bytes
-        known = loop if self._stack.loop else _children_fetched_bytes() - self._fetched_bytes
-        beyond = max(0, disk - known - (_lab_bytes() - self._lab_bytes))
+        lab_bytes, fetched_bytes = _lab_bytes(), _children_fetched_bytes()
+        disk = now[0].since(before[0]).both_bytes
+        loop = now[1].since(before[1]).both_bytes
+        known = loop if self._stack.loop else fetched_bytes - self._fetched_bytes
+        beyond = max(0, disk - known - (lab_bytes - self._lab_bytes))
+        self._before, self._lab_bytes, self._fetched_bytes = now, lab_bytes, fetched_bytes
         if not self._needs_others:
             return loop, beyond
-        others = _moved_by_others(servers)
-        if self._others is None or others is None:
-            foreign = None
-        else:
-            foreign = min(beyond, max(0, others - self._others))
+        foreign = None if self._others is None else self._foreign(beyond, servers)
         return (loop if self._stack.loop else disk - (foreign or 0)), foreign
+
+    def _foreign(self, beyond: int, servers: Iterable[int]) -> int:
+        """What of it can be others'; of next to nothing it need not be asked, process by process.
+
+        What they moved since that was asked last is an upper bound, too.
+        """
+        if beyond <= _LITTLE_BYTES or self._others is None:
+            return beyond
+        before, now = self._others, _moved_by_others(servers)
+        self._others = now
+        return beyond if now is None else min(beyond, max(0, now - before))
 
 
 def _traffic(stack: Stack) -> tuple[Traffic, Traffic] | None:

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from tiltyard.elf import is_static
 from tiltyard.errors import HostLacksError
 from tiltyard.folder import sha256
 from tiltyard.host import commands
 from tiltyard.host.packages import Tool
+from tiltyard.installation import repair
 from tiltyard.systems.vm.modules import contents
 
 CPIO: Final = Tool("cpio", "cpio", ("--version",), "no kernel can be booted by itself (kind vm)")
@@ -35,9 +37,7 @@ def build(engine: Path, modules: Sequence[Path], directory: Path, archive: Path)
         HostLacksError: if the engine needs libraries, or there is no cpio(1).
     """
     if not is_static(engine):
-        raise HostLacksError(
-            f'{engine} needs libraries that no guest has; "make build" builds one that does not'
-        )
+        raise HostLacksError(f"{engine} needs libraries that no guest has. Fix: {repair()}")
     tree, names = directory / "tree", directory / "names"
     tree.mkdir()
     files = list(_fill(tree, engine, modules))
@@ -51,14 +51,6 @@ def name_of(engine: Path, modules: Sequence[Path]) -> str:
     """A file name that changes with whatever goes into the archive."""
     told = "\n".join(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in modules)
     return f"initramfs-{sha256(engine.read_bytes() + told.encode())[:16]}.cpio"
-
-
-def is_static(program: Path) -> bool:
-    """Whether a program needs no shared libraries, as ldd(1) says."""
-    try:
-        return "=>" not in commands.run(("ldd", str(program))).stdout
-    except commands.CommandFailedError:
-        return True
 
 
 def _fill(tree: Path, engine: Path, modules: Sequence[Path]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from tiltyard.elf import is_static
 from tiltyard.errors import HostLacksError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import sha256
@@ -20,9 +21,9 @@ from tiltyard.host.commands import CommandFailedError
 from tiltyard.host.ledger import Ledger
 from tiltyard.host.packages import Tool, find_program, install_command
 from tiltyard.host.steps import Steps
+from tiltyard.installation import repair
 from tiltyard.systems.filesystems import filesystem
 from tiltyard.systems.kind import Problem, Site
-from tiltyard.systems.vm import initramfs
 from tiltyard.systems.vm.backends import SystemDisks
 from tiltyard.systems.vm.backends.qemu import IMAGE_SERIAL, PORT
 from tiltyard.systems.vm.boot_files import fetch_boot_files
@@ -184,8 +185,8 @@ def _take_out(image: Path, form: str, into: Path) -> None:
 def _carry_engine(into: Path) -> None:
     """A small file system with the engine and nothing else."""
     engine = Engine.find().path
-    if not initramfs.is_static(engine):
-        raise HostLacksError(f'{engine} needs libraries; "make build" builds one that does not')
+    if not is_static(engine):
+        raise HostLacksError(f"{engine} needs libraries that no guest has. Fix: {repair()}")
     carried = into / "engine"
     carried.mkdir()
     shutil.copy(engine, carried / "tiltyard-engine")

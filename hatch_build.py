@@ -1,0 +1,37 @@
+"""The engine goes into the wheel, so that what pip installs is whole."""
+
+import os
+import runpy
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.config import BuilderConfig
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class EngineHook(BuildHookInterface[BuilderConfig]):
+    """A wheel is for one machine; an editable install has the engine that `make` put beside it."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the engine of TILTYARD_ENGINE, else build one.
+
+        Raises:
+            ValueError: if it is not a static program.
+        """
+        if version == "editable":
+            return
+        engine = Path(os.environ.get("TILTYARD_ENGINE") or self._build())
+        elf = runpy.run_path(str(Path(self.root, "lab/src/tiltyard/elf.py")))
+        machine = elf["machine"](engine)
+        if machine is None or not elf["is_static"](engine):
+            raise ValueError(f"{engine}: not a static program. Fix: scripts/build-engine")
+        build_data["shared_scripts"] = {str(engine.resolve()): "tiltyard-engine"}
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-manylinux_2_17_{machine}.musllinux_1_1_{machine}"
+
+    def _build(self) -> str:
+        """Build it for this host."""
+        script = Path(self.root, "scripts/build-engine")
+        done = subprocess.run([script], check=True, stdout=subprocess.PIPE, text=True)
+        return done.stdout.strip()

@@ -1,0 +1,1 @@
+"""What is handed out: wheel, source, Debian package, image, bill of materials, checksums."""
