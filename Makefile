@@ -14,7 +14,7 @@ help: ## this list
 
 # A wheel in dist/ has the engine and the lab: there is nothing to build.
 demo: $(if $(WHEEL),.demo/venv/.installed,setup) ## compare ext4, XFS and btrfs on this machine (without root: directories)
-	@scripts/demo $(if $(WHEEL),.demo/venv,$(VENV))
+	@$(if $(WHEEL),.demo/venv,$(VENV))/bin/tiltyard demo --folder .demo
 
 .demo/venv/.installed: $(WHEEL)
 	@echo "Using $(WHEEL); remove it to build from these sources" >&2
@@ -75,6 +75,7 @@ setup-dev: setup $(VENV)/.installed-dev
 	@scripts/install-tools flex:flex bison:bison bc:bc
 	@ls /usr/src/uClibc-ng-*.tar.xz >/dev/null 2>&1 || scripts/install-tools uclibc-source:
 	@scripts/install-tools strace:strace postmark:postmark fsmark:fs_mark
+	@scripts/install-tools tmux:tmux man-db:man groff:groff zsh:zsh fish:fish
 	@scripts/install-tools openssh-server:sshd openssh-client:ssh
 	@scripts/install-tools fdisk:sfdisk lvm2:pvcreate cryptsetup-bin:cryptsetup bcache-tools:make-bcache ntfs-3g:mkntfs dosfstools:mkfs.vfat
 	@scripts/install-tools f2fs-tools:mkfs.f2fs nilfs-tools:mkfs.nilfs2 jfsutils:mkfs.jfs reiserfsprogs:mkfs.reiserfs

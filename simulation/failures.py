@@ -12,7 +12,7 @@ import numpy as np
 
 from simulation.section import Line, Section, percent, span, table
 from tiltyard.analysis.contrast import MAX_FAILED_SHARE
-from tiltyard.plan.freeze import spares_for
+from tiltyard.plan.model import spares_for
 from tiltyard.stats.family import DIFFERENT, INVALID, FamilyRules, judge_family
 from tiltyard.stats.looks import LEVEL, LOOKS
 from tiltyard.stats.multiple import holm

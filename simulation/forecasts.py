@@ -177,7 +177,7 @@ def _lines(found: Forecasts) -> list[Line]:
     return [
         Line("forecasts of a pilot: decided by a look, off by", "5 points",
              f"{percent(max(look.off for look in found.looks))} points"),
-        Line('"so many more blocks would likely decide", and they did', "75–95 %",
+        Line('"so many more blocks needed (80 % chance)", and they decided', "75–95 %",
              span(one.came_true for one in found.likely)),
     ]  # fmt: skip
 

@@ -88,7 +88,8 @@ def test_the_same_command_again_shows_the_same_verdict(compared: Path) -> None:
 
 
 def test_another_question_does_not_take_the_folder(compared: Path) -> None:
-    done = tiltyard("compare", "a", "b", *ASKED, "--blocks", "9", cwd=compared)
+    typed = ("compare", "a", "b", *ASKED, "--blocks", "9", "--folder", "postmark-a-b")
+    done = tiltyard(*typed, cwd=compared)
     assert done.returncode == 2
     assert "another study is in this folder" in done.stderr
 
@@ -236,3 +237,10 @@ def test_doctor_shows_what_is_in_order_when_asked(tmp_path: Path) -> None:
 def test_restore_with_nothing_to_do(tmp_path: Path) -> None:
     done = tiltyard("restore", cwd=tmp_path)
     assert (done.returncode, done.stdout.strip()) == (0, "Nothing to restore.")
+
+
+@needs_root
+def test_a_refused_comparison_leaves_no_folder(tmp_path: Path) -> None:
+    refused = tiltyard("compare", "ext4", "jfs", "-w", "postmark", cwd=tmp_path)
+    assert refused.returncode == 3, refused.stderr
+    assert {path.name for path in tmp_path.iterdir()} <= {"state"}

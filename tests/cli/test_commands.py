@@ -8,7 +8,7 @@ import pytest
 from support.catalogue import WITH_PROGRAM
 from tiltyard.cli.commands import Commands, understood
 from tiltyard.errors import UsageError
-from tiltyard.study.compare import TypedCommands, compare_study
+from tiltyard.study.compare import Asked, TypedCommands, compare_study
 
 
 def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> TypedCommands:
@@ -19,7 +19,8 @@ def typed(*command: str, systems: tuple[str, ...] = (), **options: object) -> Ty
 
 def study(*command: str, systems: tuple[str, ...] = (), **options: object) -> dict[str, object]:
     commands = typed(*command, systems=systems, **options)
-    text = compare_study(systems, (), WITH_PROGRAM, ("ext4", "xfs"), commands=commands, seed=7)
+    levels = [(name, {"filesystem": name}) for name in systems]
+    text = compare_study(levels, (), WITH_PROGRAM, commands=commands, asked=Asked(seed=7))
     return tomllib.loads(text)
 
 
@@ -36,14 +37,13 @@ def test_words_are_passed_on_without_a_shell() -> None:
         {
             "use": "program",
             "command": ["{command}"],
-            "where": str(Path.cwd()),
+            "where": ".",
             "env": {"A": "1"},
             "pass": ["B"],
             "warmup": 2,
             "keep": "64k",
         }
     ]
-    assert found["noise"] == {"disturbed": "keep"}
 
 
 def test_one_command_on_several_systems() -> None:
@@ -105,7 +105,7 @@ def test_runs_are_blocks_first(runs: int, blocks: int, executions: int) -> None:
     assert (found.blocks, found.workload["executions"]) == (blocks, executions)
     assert blocks * executions >= runs
     with pytest.raises(UsageError, match="--runs and --blocks"):
-        compare_study((), (), WITH_PROGRAM, (), commands=found, blocks=7)
+        compare_study((), (), WITH_PROGRAM, commands=found, asked=Asked(blocks=7))
 
 
 def test_the_least_number_of_runs_is_there_at_the_first_look() -> None:

@@ -26,14 +26,15 @@ def test_undecided_is_told_where_a_decision_is_required(required: bool) -> None:
     assert code == (ExitCode.UNDECIDED if required else ExitCode.DONE)
 
 
-def test_invalid_is_no_decision() -> None:
+@pytest.mark.parametrize("required", [True, False])
+def test_invalid_is_never_success(required: bool) -> None:
     findings = found(effects={"xfs": 1.3})
     (workload,) = findings.workloads
     invalid = tuple(c.model_copy(update={"verdict": "invalid"}) for c in workload.index.comparisons)
     index = workload.index.model_copy(update={"comparisons": invalid})
     changed = workload.model_copy(update={"index": index})
     spoiled = findings.model_copy(update={"workloads": (changed,)})
-    assert _exit_code(spoiled, require_decision=True) == ExitCode.UNDECIDED
+    assert _exit_code(spoiled, require_decision=required) == ExitCode.TRIALS_FAILED
 
 
 def test_nothing_to_compare_is_no_decision() -> None:

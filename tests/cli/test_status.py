@@ -64,10 +64,11 @@ def test_between_two_looks(
 
     with pytest.raises(InterruptedRunError):
         run_study(folder, plan, Engine.find(), go_on, Impatient())
-    question, blocks, spoiled, still_open, failed, left, state = told(folder, capsys)
+    question, blocks, spoiled, last, still_open, failed, left, state = told(folder, capsys)
     assert question == "Question Which?"
     assert blocks == "Blocks   2 of at most 4 complete, 12 trials kept"
-    assert spoiled == "Noise    block 2 disturbed, replaced: 50% stolen, and 2 more"
+    assert spoiled == "Noise    1 of 3 blocks disturbed: 1 replaced, 0 count all the same"
+    assert last == "         the last, block 2: 50% stolen, and 2 more"
     assert still_open == "Open     2 of 2 pairs of system and workload go on"
     assert failed == "Failed   0"
     assert re.fullmatch(r"Left     (\d\S* s|\d+:\d\d) to the look after 4 blocks", left), left

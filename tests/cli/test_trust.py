@@ -18,6 +18,7 @@ from tiltyard.cli.run import run
 from tiltyard.errors import ExitCode, RefusedError, TiltyardError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
+from tiltyard.run.record import Amendment
 
 HEAD = 'question = "q"\n[precision]\nblocks = 7\n'
 PROXY = """
@@ -187,7 +188,8 @@ def test_what_is_typed_is_trusted_and_a_plan_that_was_there_is_not(
     class BegunError(Exception):
         """It was trusted, and would run now."""
 
-    def begun(made: StudyFolder, *, scale: Fraction | None) -> NoReturn:
+    def begun(made: StudyFolder, *, scale: Fraction | None, amendment: Amendment) -> NoReturn:
+        assert not amendment.keep
         planned(made, Engine.find(), scale)
         raise BegunError
 

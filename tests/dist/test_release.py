@@ -47,10 +47,10 @@ def test_the_demo_takes_a_wheel_that_is_there_and_builds_nothing() -> None:
     assert "build-engine" not in commands
     assert f"--force-reinstall {name}" in commands
     assert f"Using {name}" in commands
-    assert "scripts/demo .demo/venv" in commands
+    assert ".demo/venv/bin/tiltyard demo --folder .demo" in commands
 
 
 def test_the_demo_builds_where_there_is_no_wheel() -> None:
     commands = make("--always-make", "demo", "WHEEL=")
     assert "build-engine" in commands
-    assert "scripts/demo .venv" in commands
+    assert ".venv/bin/tiltyard demo --folder .demo" in commands

@@ -1,4 +1,4 @@
-"""The far end as a process: it listens or says why not, and ends when it is let go."""
+"""The server as a process: it listens or says why not, and ends when it is let go."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ from tiltyard.executors.far import FarEngine
 
 
 def script(text: str) -> tuple[str, ...]:
-    """A far end of another sort."""
+    """A server of another sort."""
     return (sys.executable, "-c", text)
 
 

@@ -103,7 +103,7 @@ def test_a_far_end_is_known_by_its_secret_file(tmp_path: Path) -> None:
         ours = started(SLEEPS, change.secret_file)
         other = started(SLEEPS, tmp_path / "tiltyard-other")
         with ours, other:
-            assert change.undo() == f"ended a far end, process {ours.pid}"
+            assert change.undo() == f"ended a server, process {ours.pid}"
             assert ours.wait() == -15
             assert other.poll() is None
             assert change.undo() is None
@@ -116,7 +116,7 @@ def test_a_far_end_that_does_not_end_is_killed(
     monkeypatch.setattr("tiltyard.host.processes._ENDS_S", 0.1)
     change = StartedServer(secret_file=tmp_path / "tiltyard-x-secret")
     with started(STUBBORN, change.secret_file) as process:
-        assert change.undo() == f"ended a far end, process {process.pid}"
+        assert change.undo() == f"ended a server, process {process.pid}"
     assert process.returncode == -9
 
 

@@ -17,7 +17,7 @@ SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "schema/wire.schema.j
 
 @pytest.fixture(scope="module")
 def far() -> Iterator[dict[str, object]]:
-    """A far end on loopback."""
+    """A server on loopback."""
     engine = FarEngine((str(Engine.find().path), "serve", "--until-eof", "--port", "0"))
     yield {"address": "127.0.0.1", "port": engine.port}
     engine.stop()

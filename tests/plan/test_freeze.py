@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tiltyard.folder import StudyFolder, sha256
-from tiltyard.plan.freeze import spares_for
-from tiltyard.plan.model import FORMAT, Plan
+from tiltyard.plan.model import FORMAT, Plan, spares_for
 from tiltyard.plan.order import draw_blocks
 from tiltyard.study.problems import StudyFileError
 

@@ -68,7 +68,7 @@ def test_something_that_is_not_a_plan(folder: StudyFolder, text: str) -> None:
 def test_a_plan_of_another_format(folder: StudyFolder, frozen: Freeze) -> None:
     document = json.loads(frozen().document()) | {"format": 99, "shape": "unknown"}
     folder.plan.write_text(json.dumps(document))
-    with pytest.raises(UsageError, match="a plan of format 99; this Tiltyard reads format 1"):
+    with pytest.raises(UsageError, match="a plan of format 99, written by Tiltyard"):
         read_plan(folder)
 
 

@@ -39,7 +39,7 @@ def test_another_block_size_and_another_size_are_flagged() -> None:
     assert given[2].values == {"ext4": "–", "xfs": "x"}
     lines = list(told(given))
     assert lines[1] == (
-        "Beware    block size: ext4: 4 KiB; xfs: 512 B (the same record is another number of "
+        "Warning   block size: ext4: 4 KiB; xfs: 512 B (the same record is another number of "
         "blocks)"
     )
     assert lines[2] == "Differs   extra: ext4: –; xfs: x"

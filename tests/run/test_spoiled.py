@@ -22,12 +22,12 @@ from tiltyard.errors import UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
-from tiltyard.run import block, settle
+from tiltyard.run import block, runner, settle
 from tiltyard.run.context import Context
 from tiltyard.run.history import History
 from tiltyard.run.journal import CanaryRun, Looked, read_journal
 from tiltyard.run.read import read_run
-from tiltyard.run.record import Reason, RunRecord, TrialRecord
+from tiltyard.run.record import Amendment, Reason, RunRecord, TrialRecord
 from tiltyard.run.runner import run_study
 
 Spoil = Callable[..., None]
@@ -194,3 +194,82 @@ def test_a_journal_that_lost_a_trial_of_a_checked_block_is_refused(
         folder.journal.write_bytes(b"".join(lines[:lost] + lines[lost + 1 :]))
         with pytest.raises(UsageError, match=r"lines are missing: block \d+ was complete"):
             read_run(folder, plan)
+
+
+ADAPT = GATES.model_copy(update={"spoiled": "adapt"})
+
+
+def test_where_limits_adapt_a_fifth_is_replaced_and_the_rest_counts(
+    tmp_path: Path, engine: Engine, spoil: Spoil, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "LEVEL_S", 0.01)
+    folder, plan = study(tmp_path, blocks=4, spares=1, gates=ADAPT)
+    spoil(1, 2, 3, 4, 5)
+    watcher = Watcher()
+    assert run_study(folder, plan, engine, go_on, watcher) == "all planned blocks are done: 4"
+    assert looks_of(folder) == [4]
+    told = [line for line in watcher.told if "is disturbed" in line]
+    assert [line[:8] for line in told] == ["block 1 ", "block 2 "]
+    assert "another one counts in its place" in told[0]
+    assert "it counts all the same" in told[1]
+    levels = [e for e in read_journal(folder.journal) if e.event.type == "level_taken"]
+    assert len(levels) == 1
+    recording = Recording.of(folder)
+    ran = [trial.key for trial in read_run(folder, plan).trials]
+    for lines in range(4, len(recording.lines), 9):
+        recording.killed_after(lines)
+        run_study(folder, plan, engine, go_on, Watcher())
+        assert [trial.key for trial in read_run(folder, plan).trials] == ran
+
+
+def test_what_the_host_does_anyway_is_not_replaced(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second look at the host would see the same."""
+    monkeypatch.setattr(runner, "LEVEL_S", 0.01)
+    monkeypatch.setattr(runner, "level_of", lambda _: {"foreign_cpu": 0.2})
+    told: list[Reason] = []
+
+    def check(history: History, *_: object) -> tuple[Reason, ...]:
+        shares = (0.39, 0.41)
+        reasons = tuple(
+            Reason(gate="foreign_cpu", system="a", workload="iozone", value=share, limit=0.03,
+                   text="busy", usual=share <= 2 * history.usual["foreign_cpu"])
+            for share in (shares if told else shares[:1])
+        )  # fmt: skip
+        told.extend(reasons)
+        return reasons
+
+    monkeypatch.setattr(block, "check_block", check)
+    folder, plan = study(tmp_path, blocks=4, spares=1, gates=ADAPT)
+    run_study(folder, plan, engine, go_on, Watcher())
+    course = History.read(folder.journal).course(plan)
+    assert (sorted(course.replaced), course.counted) == ([2], [1, 3, 4, 5])
+
+
+def test_a_person_may_let_them_count_afterwards(
+    tmp_path: Path, engine: Engine, spoil: Spoil
+) -> None:
+    folder, plan = study(tmp_path, blocks=4, looks=(3, 4), spares=1)
+    spoil(1, 3)
+    ended = run_study(folder, plan, engine, go_on, Watcher())
+    assert ended.startswith("2 of 3 blocks are disturbed")
+    kept = Amendment(keep=True)
+    reason = run_study(folder, plan, engine, go_on, Watcher(), amendment=kept)
+    assert reason == "all planned blocks are done: 4"
+    assert looks_of(folder)[:2] == [3, 4]
+    assert read_run(folder, plan).amended == kept
+    before = folder.journal.read_bytes()
+    assert run_study(folder, plan, engine, go_on, Watcher(), amendment=kept) == reason
+    assert folder.journal.read_bytes() == before
+
+
+def test_a_budget_that_is_used_up_may_be_lengthened(
+    tmp_path: Path, engine: Engine, spoil: Spoil
+) -> None:
+    folder, plan = study(tmp_path, blocks=2, budget_s=1e-6)
+    spoil()
+    assert "is used up" in run_study(folder, plan, engine, go_on, Watcher())
+    longer = Amendment(budget_s=3600)
+    reason = run_study(folder, plan, engine, go_on, Watcher(), amendment=longer)
+    assert reason == "all planned blocks are done: 2"

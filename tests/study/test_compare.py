@@ -7,21 +7,19 @@ import pytest
 
 from support.catalogue import CATALOGUE
 from tiltyard.errors import UsageError
-from tiltyard.study.compare import compare_study
+from tiltyard.study.compare import Asked, compare_study
 from tiltyard.study.load import read_study
 from tiltyard.study.model import Study
 from tiltyard.systems import KINDS
-from tiltyard.systems.filesystems import FILESYSTEMS
-from tiltyard.systems.pair.settings import PairSettings
-
-NAMES = [entry.name for entry in FILESYSTEMS]
-
-
-SETTINGS = PairSettings.model_fields.keys()
+from tiltyard.systems.typed import labels_of, typed_systems
 
 
 def compare(*names: str, workloads: tuple[str, ...] = ("postmark",)) -> str:
-    return compare_study(names, workloads, CATALOGUE, NAMES, SETTINGS)
+    network = workloads == ("tcp_stream",)
+    systems = typed_systems(names, lambda path: str(Path(path).absolute()), network=network)
+    settings = [system.settings for system in systems]
+    named = [*zip(labels_of(systems), settings, strict=True)]
+    return compare_study(named, workloads, CATALOGUE)
 
 
 def study(text: str) -> Study:
@@ -44,19 +42,17 @@ def test_file_systems() -> None:
 
 def test_everything_that_can_be_asked() -> None:
     text = compare_study(
-        ("ext4", "xfs"),
+        [(name, {"filesystem": name}) for name in ("ext4", "xfs")],
         ("postmark", "iozone"),
         CATALOGUE,
-        NAMES,
-        blocks=8,
-        budget="45 min",
-        seed=4711,
+        asked=Asked(blocks=8, budget="45 min", seed=4711, scale="1/64"),
     )
     written = study(text)
     assert written.question == "Which is faster in postmark and iozone: ext4 or xfs?"
     assert written.seed == 4711
     assert [workload.use for workload in written.workloads] == ["postmark", "iozone"]
     assert (written.precision.blocks, written.precision.budget_s) == (8, 2700)
+    assert written.scale == "1/64"
 
 
 def test_a_file_system_against_itself() -> None:
@@ -127,11 +123,18 @@ def test_paths_that_name_themselves_are_a_list(tmp_path: Path) -> None:
     [
         (("ext4",), "two names or more"),
         (("ext4", "ext5"), '"ext5" is neither a file system nor a directory.*Did you mean "ext4"'),
-        (("ext4", "."), '"ext4" is a file system, and others are directories.*./ext4'),
         ((".", "/no/such/place"), '"/no/such/place" is neither'),
-        (("mtu=1500", "ext4"), '"ext4" is not a setting with a value'),
-        (("mtu=1500", "mtu"), '"mtu" is not a setting with a value'),
-        (("mtu=1500", "rate=1gbit"), "mtu and rate: compare varies one setting"),
+        (("mtu=1500", "ext4"), "mtu=1500 is a setting of a network, and ext4 has a directory"),
+        (("mtu=1500", "mtu"), '"mtu" is a setting. Fix: give its value: mtu=VALUE'),
+        (("ext4", "exxt4:noatime"), 'exxt4:noatime: "exxt4" is neither.*Did you mean "ext4"'),
+        (("ext4", "ext4:noatime,"), '"ext4:noatime,|":noatime,"'),
+        (("ext4", "ext4+vm.dirty_rato=5"), '"vm.dirty_rato" is no kernel.*"vm.dirty_ratio"'),
+        (("ext4", "ext4+schedular=none"), '"schedular" is no setting of loop-image.*"scheduler"'),
+        (("ext4", "ext4@/dev/nul"), 'ext4@/dev/nul: "/dev/nul".*Did you mean "/dev/null"'),
+        (("ext4", "exxt4@/dev/null"), '"exxt4" is not a file system.*Did you mean "ext4"'),
+        (("ext4", "a@srv1:"), '"a@srv1:" names no directory'),
+        (("ext4", "5.1234"), '"5.1234" is a kernel that is not here. Fix: scripts/guest-kernels'),
+        (("ext4", "README.md"), '"README.md" is a file, and no kernel'),
     ],
 )
 def test_what_cannot_be_compared(names: tuple[str, ...], message: str) -> None:

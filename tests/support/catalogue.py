@@ -121,7 +121,7 @@ TCP_STREAM = Card(
     about="Bytes in one direction over TCP",
     lineage="netperf, R. Jones, 1993",
     timing="bytes received / t(last byte) - t(first byte)",
-    description="Sends messages as fast as the far end takes them.",
+    description="Sends messages as fast as the server takes them.",
     parameters=_parameters(
         {
             "message": {**_SIZES, "default": [16384]},

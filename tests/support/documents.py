@@ -50,7 +50,7 @@ def everything() -> Document:
                     Paragraph("Medians over blocks.", "note"),
                     Sentences(("xfs is faster.", "ext4 is <not> faster & slower.")),
                     Fold("Every cell", (Paragraph("Folded text."), _plain())),
-                    Callout("warning", "Beware", (Paragraph("Steal was 3 %."),)),
+                    Callout("warning", "Mind", (Paragraph("Steal was 3 %."),)),
                 ),
                 sections=(Section("deeper", "Deeper", (Paragraph("A level below."),)),),
             ),

@@ -1,4 +1,4 @@
-"""A far end on "another host": a real ssh to a server that the test starts on loopback."""
+"""A server on "another host": a real ssh to a server that the test starts on loopback."""
 
 import os
 import socket
@@ -39,7 +39,7 @@ def test_up_and_down(make: Make, server: Sshd) -> None:
     socket.create_connection((up.target.address, up.target.port), timeout=PATIENCE_S).close()
     assert up.target.address == "127.0.0.1"
     assert up.facts["path"] == "network between this host and 127.0.0.1"
-    assert up.facts["device of the near end"] == "lo"
+    assert up.facts["device of the client"] == "lo"
     assert up.facts["far host"].startswith("Linux ")
     assert "near: " not in up.facts["net.ipv4.tcp_rmem"], "both ends are this host"
     (directory,) = server.home.iterdir()
@@ -69,7 +69,7 @@ def test_an_engine_that_does_not_run_there_leaves_nothing(
     make: Make, server: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILTYARD_ENGINE", "/bin/false")
-    with pytest.raises(TiltyardError, match="the far end does not listen"):
+    with pytest.raises(TiltyardError, match="the server does not listen"):
         make().bring_up()
     assert not list(server.home.iterdir())
     assert not list(tmp_path.iterdir())

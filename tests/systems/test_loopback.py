@@ -64,7 +64,7 @@ def test_an_engine_that_does_not_serve_leaves_nothing(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILTYARD_ENGINE", "/bin/false")
-    with pytest.raises(TiltyardError, match="the far end does not listen: it ended with status 1"):
+    with pytest.raises(TiltyardError, match="the server does not listen: it ended with status 1"):
         make().bring_up()
 
 
@@ -79,5 +79,5 @@ def test_the_far_end_stays_on_its_cpus(make: Make) -> None:
     cpu = min(os.sched_getaffinity(0))
     system = make(far_cpus=[cpu])
     up = system.bring_up()
-    assert up.facts["CPUs of the far end"] == str(cpu)
-    assert up.facts["CPUs of the near end"] == "as the conditions have it"
+    assert up.facts["CPUs of the server"] == str(cpu)
+    assert up.facts["CPUs of the client"] == "as the conditions have it"

@@ -25,14 +25,14 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 
 def near(up: Up, *argv: str) -> str:
-    """What a command prints where the near end is."""
+    """What a command prints where the client is."""
     return subprocess.run(
         (*up.prefix, *argv), check=True, capture_output=True, text=True
     ).stdout.strip()
 
 
 def reaches(up: Up) -> bool:
-    """Whether the near end can connect to the far one."""
+    """Whether the client can connect to the server."""
     assert isinstance(up.target, FarEnd)
     connect = f"import socket; socket.create_connection(({up.target.address!r}, {up.target.port}))"
     return near(up, "python3", "-c", connect) == ""
@@ -140,7 +140,7 @@ def test_the_ends_are_put_on_cpus(make: Make) -> None:
     cpu = min(os.sched_getaffinity(0))
     up = make(near_cpus=[cpu], far_cpus=[cpu]).bring_up()
     assert up.cpus == (cpu,)
-    assert up.facts["CPUs of the far end"] == str(cpu)
+    assert up.facts["CPUs of the server"] == str(cpu)
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,9 @@ pub fn plan(
     target: &Target,
     conditions: &ConditionsWanted,
 ) -> Result<Box<dyn Trial>, Failure> {
-    let variables = &target.variables;
     let params: Params = kit::params::read(parameters)?;
     params.check()?;
+    let variables = &target.variables;
     if let Some(name) = OWN_NAMES.iter().find(|name| variables.contains_key(**name)) {
         let parameter = format!("target.variables.{name}");
         let message = format!("job: {parameter}: {{{name}}} is the engine's own; use another name");

@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
     USAGE = 2, "usage or study file: the message names file, line and key"
     HOST_LACKS = 3, "the host lacks something: the message says what to install or do"
     REFUSED = 4, "refused for safety"
-    TRIALS_FAILED = 5, "trials failed: the study is incomplete"
+    TRIALS_FAILED = 5, "trials failed, or a comparison is invalid: the study is incomplete"
     UNDECIDED = 6, "undecided within the budget: gate, and others with --require-decision"
     REGRESSION = 7, "gate: regression"
     NOT_RESTORED = 8, "something on the host could not be put back: each is named"

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from tiltyard.errors import RefusedError, UsageError
+from tiltyard.meant import meant, no_study
 from tiltyard.ownership import require_ours, require_plain, require_plain_inside
 
 PARTIAL: Final = ".partial"
@@ -161,19 +162,16 @@ class StudyFolder:
 
     @classmethod
     def of(cls, path: Path) -> "StudyFolder":
-        """The folder that a person means by a study folder or a file ``study.toml`` in it.
+        """The folder that a person means; of a study file elsewhere, the one that it is run in.
 
         Raises:
-            UsageError: if there is no study file.
+            UsageError: if there is none.
             RefusedError: if links lie in it where Tiltyard writes.
         """
-        root = path if path.is_dir() else path.parent
-        folder = cls(root)
-        if not folder.study.is_file() or (path.is_file() and path.name != "study.toml"):
-            raise UsageError(
-                f"{path}: no study here. A study is a folder with a file study.toml; "
-                f'"tiltyard new {root / "my-study"}" makes one'
-            )
+        found = meant(path)
+        folder = cls(found.with_suffix("") if found.is_file() else found)
+        if not folder.study.is_file():
+            raise UsageError(no_study(path))
         folder.require_plain()
         return folder
 

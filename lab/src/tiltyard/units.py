@@ -12,8 +12,12 @@ says only how to print; the value stays in its base unit.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+_PART = re.compile(r"\d+/\d*[1-9]\d*|\d*\.?\d+")
 _SIZE = re.compile(r"(\d+)\s*([kKmMgGtT]?)(i?[bB])?")
 _BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|min|m|h)")
@@ -70,6 +74,20 @@ def parse_duration(text: str) -> float:
     if match is None:
         raise ValueError(f'"{text}" is not a duration. Write it like "90 s", "45 min" or "2 h"')
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_part(text: str) -> "Fraction":
+    """The fraction that ``1/64`` or ``0.01`` stands for: more than 0, at most 1.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    from fractions import Fraction
+
+    fraction = Fraction(text) if _PART.fullmatch(text) else Fraction(0)
+    if not 0 < fraction <= 1:
+        raise ValueError(f'"{text}" is no part of the whole. Write it like "1/64"')
+    return fraction
 
 
 def parse_percent(text: str) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import nan
 from statistics import fmean
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from tiltyard.stats.family import (
 )
 from tiltyard.stats.sequential import RepeatedInterval
 from tiltyard.stats.types import BoolArray, FloatArray, IntArray
+
+_Rows = TypeVar("_Rows", FloatArray, BoolArray)
 
 MAX_FAILED_SHARE: Final = 0.2
 """With a larger share of failed blocks a comparison is invalid."""
@@ -166,6 +168,7 @@ def judge(
     together: bool = False,
     to_come: int | None = None,
     covariates: Sequence[FloatArray] = (),
+    others: int = 0,
 ) -> tuple[Judged, ...]:
     """Verdicts on every pair of systems in every quantity, corrected as one family.
 
@@ -183,6 +186,7 @@ def judge(
         to_come: blocks that may still be made; if not given, those up to the last look.
         covariates: what to adjust each quantity for, shape (blocks, systems, covariates); none:
             the differences are judged as they are.
+        others: further comparisons of the family, of which nothing is known here: p = 1.
     """
     pairs = list(pairs_of(systems))
     if not quantities or not pairs:
@@ -194,10 +198,16 @@ def judge(
     ]
     differences, failed = paired(quantities, pairs)
     own = _paired_covariates(covariates, pairs, differences) if covariates else None
-    contrasts = iter(
-        judge_rows(asked, differences, failed, design, adjust, level, together, to_come, own)
-    )
+    rows = (asked, differences, failed, design, adjust, level, together, to_come, own, others)
+    contrasts = iter(judge_rows(*rows))
     return tuple(Judged(q, tuple(islice(contrasts, len(pairs)))) for q in quantities)
+
+
+def _padded(rows: _Rows, others: int, value: float) -> _Rows:
+    """The rows, and further ones that have nothing but a value."""
+    if not others:
+        return rows
+    return np.pad(rows, ((0, others), *((0, 0),) * (rows.ndim - 1)), constant_values=value)
 
 
 def judge_rows(
@@ -210,6 +220,7 @@ def judge_rows(
     together: bool = False,
     to_come: int | None = None,
     covariates: FloatArray | None = None,
+    others: int = 0,
 ) -> list[Contrast]:
     """Verdicts on one family of differences, whatever they are differences of.
 
@@ -223,6 +234,7 @@ def judge_rows(
         together: intervals are simultaneous.
         to_come: blocks that may still be made.
         covariates: differences of what to adjust for, shape (family, blocks, covariates).
+        others: further rows of the family, of which nothing is known here.
     """
     if (sessions := asked[0][0].sessions) is not None:
         if covariates is not None:
@@ -238,7 +250,13 @@ def judge_rows(
         futility=design.futility,
         max_failed_share=MAX_FAILED_SHARE,
     )
-    verdicts = judge_family(differences, failed, rules, to_come, covariates)
+    verdicts = judge_family(
+        _padded(differences, others, np.nan),
+        _padded(failed, others, False),
+        rules,
+        to_come,
+        None if covariates is None else _padded(covariates, others, np.nan),
+    )
     return list(_contrasts(asked, differences, failed, verdicts, covariates))
 
 

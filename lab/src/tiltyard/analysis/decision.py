@@ -93,6 +93,11 @@ def _is_lacking(found: Comparison, last: int) -> bool:
     return found.is_open and len(found.differences) < last
 
 
+def headlines(findings: Findings) -> tuple[Comparison, ...]:
+    """The comparison of each pair of systems in each workload."""
+    return tuple(found for own in findings.workloads for found in own.index.comparisons)
+
+
 def all_comparisons(findings: Findings) -> tuple[Comparison, ...]:
     """Every comparison of the study once: indices, then metrics, then cells, then latencies."""
     tables = (

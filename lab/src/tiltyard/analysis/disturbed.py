@@ -15,7 +15,7 @@ from tiltyard.analysis.contrast import Contrast, Judged, Withheld
 from tiltyard.analysis.model import SensitivityLine, Spoiled
 from tiltyard.analysis.statements.numbers import compatible
 from tiltyard.analysis.workload import JudgedWorkload
-from tiltyard.plan.freeze import MAX_SPOILED_SHARE
+from tiltyard.plan.model import MAX_SPOILED_SHARE
 from tiltyard.run.course import PlanProgress
 from tiltyard.run.record import Reason, RunRecord
 from tiltyard.stats.types import FloatArray, IntArray
@@ -54,6 +54,8 @@ def too_many_disturbed(run: RunRecord, course: PlanProgress) -> Withheld | None:
         course: of it.
     """
     plan = course.plan
+    if plan.gates is None or plan.gates.spoiled != "replace":
+        return None
     spoiled, counted = len(course.replaced), len(course.counted)
     blocks = spoiled + counted
     exhausted = spoiled > len(plan.spares)
@@ -124,9 +126,9 @@ def disturbed_blocks(run: RunRecord, course: PlanProgress, headlines: Headlines)
             filter(
                 None,
                 (
-                    _counted(run.spoiled, blocks, replaced=bool(course.replaced)),
+                    _counted(run.spoiled, blocks, len(course.replaced)),
                     _related(related_p),
-                    _changed(sensitivity),
+                    _changed(sensitivity, counted=not course.replaced),
                 ),
             )
         ),
@@ -204,7 +206,7 @@ def _short(contrast: Contrast) -> str:
     return f"{contrast.verdict}: {possible} after {interval.blocks} {unit}s"
 
 
-def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, *, replaced: bool) -> str:
+def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, replaced: int) -> str:
     """How many, what became of them, and what disturbed them."""
     gates = Counter(
         gate
@@ -215,6 +217,8 @@ def _counted(spoiled: Mapping[int, Sequence[Reason]], blocks: int, *, replaced: 
     share = f"{len(spoiled)} of {blocks} blocks ({100 * len(spoiled) / blocks:.0f} %)"
     verb = "is" if len(spoiled) == 1 else "are"
     fate = "kept and replaced by others" if replaced else "counted all the same"
+    if 0 < replaced < len(spoiled):
+        fate = f"{replaced} kept and replaced, {len(spoiled) - replaced} counted all the same"
     return f"{share} {verb} disturbed, {fate}. Causes: {listed}."
 
 
@@ -227,10 +231,11 @@ def _related(p: float | None) -> str:
     )
 
 
-def _changed(lines: Sequence[SensitivityLine]) -> str:
+def _changed(lines: Sequence[SensitivityLine], *, counted: bool) -> str:
     if not lines:
         return ""
     changed = sum(line.changed for line in lines)
     if not changed:
         return "With or without them, every headline verdict is the same."
-    return f"With them, {changed} of {len(lines)} headline verdicts would change."
+    other = "Without" if counted else "With"
+    return f"{other} them, {changed} of {len(lines)} headline verdicts would change."

@@ -26,16 +26,24 @@ from tiltyard.analysis.disturbed import disturbed_blocks, too_many_disturbed, wi
 from tiltyard.analysis.effects import with_effects
 from tiltyard.analysis.model import FORMAT, Findings, Observation, WorkloadFindings
 from tiltyard.analysis.order import drifts, trial_lines
+from tiltyard.analysis.overall import overall
 from tiltyard.analysis.quantity import Measured, Quantity, collect
 from tiltyard.analysis.statements.conditions import (
     conditions_sentence,
     design_sentence,
     gates_sentence,
 )
+from tiltyard.analysis.statements.disturbances import under_load
 from tiltyard.analysis.statements.evidence import Evidence
+from tiltyard.analysis.statements.headline import headline
 from tiltyard.analysis.statements.registry import notices, observe
 from tiltyard.analysis.statements.verdicts import BENJAMINI_HOCHBERG, HOLM, Family
-from tiltyard.analysis.systems import advantages, record_under_test, system_findings
+from tiltyard.analysis.systems import (
+    advantages,
+    asked_factor,
+    record_under_test,
+    system_findings,
+)
 from tiltyard.analysis.tables import ComparisonBuilder
 from tiltyard.analysis.workload import (
     JudgedWorkload,
@@ -54,19 +62,25 @@ HEADLINE_LEVEL: Final = 0.05
 """Chance of any false claim among the indices of the workloads."""
 
 
-def analyse(plan: Plan, run: RunRecord) -> Findings:
+def analyse(plan: Plan, run: RunRecord, others: int = 0) -> Findings:
     """All findings of a study so far; pure, and the same for the same record.
 
     Blocks that were replaced are shown trial by trial, and count for nothing else.
+
+    Args:
+        plan: of the study.
+        run: of its run.
+        others: headline comparisons of other studies that are corrected together with these.
     """
     course = course_of(plan, run)
     everything, run = run, without_replaced_blocks(run, course)
     measured = [collect(plan, run, workload) for workload in plan.workloads]
     to_come = blocks_to_come(everything, course)
-    judged = _judge_all(plan, [q for m in measured if (q := quantities_of(m))], to_come)
+    quantities = [q for m in measured if (q := quantities_of(m))]
+    judged = _judge_all(plan, quantities, to_come, others)
     withheld = too_many_disturbed(everything, course)
     judged = withhold(judged, withheld) if withheld else judged
-    headlines = sum(len(workload.index.contrasts) for workload in judged)
+    headlines = others + sum(len(workload.index.contrasts) for workload in judged)
     family = sum(len(judgement.contrasts) for workload in judged for judgement in workload.family)
     workloads = _describe(plan, run, measured, judged, headlines, family, withheld)
     if not withheld:
@@ -77,7 +91,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
     blocks_done = len(course.counted)
     contrasts = [contrast for workload in judged for contrast in workload.contrasts]
     look = max((c.interval.blocks for c in contrasts if c.interval), default=0)
-    return Findings(
+    findings = Findings(
         format=FORMAT,
         tiltyard=__version__,
         engine=plan.engine,
@@ -86,11 +100,15 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         seed=plan.seed,
         question=plan.question,
         decide=plan.decide,
-        answer=" ".join(workload.answer for workload in workloads),
+        answer=f"No verdict: {withheld.reason}." if withheld else "",
         systems=systems,
         baseline=plan.baseline,
         differences=differences({one.name: one.facts for one in systems}, plan.systems, run.host),
-        advantages=advantages({one.name: one.levels for one in systems}, plan.baseline),
+        advantages=advantages(
+            levels := {one.name: one.levels for one in systems},
+            plan.baseline,
+            plan.asks or asked_factor(plan.question, levels),
+        ),
         design=plan.design,
         design_sentence=design_sentence(
             plan, family, headlines, HEADLINE_LEVEL, sum(len(own.effects) for own in workloads)
@@ -104,11 +122,13 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         resolution_percent=_resolution_percent(judged),
         stopped=run.stopped,
         conditions_sentence=conditions_sentence(plan, run, lines),
-        gates_sentence=gates_sentence(plan, run.canaries),
+        gates_sentence=gates_sentence(plan, run),
         workloads=workloads,
+        overall=() if withheld else overall(plan, quantities, HEADLINE_LEVEL, to_come),
         trials=lines,
         drifts=tuple(drifts(lines)),
         notices=tuple(notices(Evidence(plan, run, judged, workloads, withheld))),
+        under_load=under_load(run) if plan.clock == "time" else "",
         spoiled=disturbed_blocks(everything, course, lambda record: _headlines(plan, record)),
         calibration=run.calibration if plan.clock == "time" else None,
         host=run.host,
@@ -117,6 +137,7 @@ def analyse(plan: Plan, run: RunRecord) -> Findings:
         record=record_under_test(run.record, systems),
         complete=_is_complete(plan, blocks_done, course.to_come, contrasts),
     )
+    return findings.model_copy(update={"answer": findings.answer or headline(findings)})
 
 
 def _with_observations(
@@ -141,11 +162,13 @@ def _is_complete(plan: Plan, blocks_done: int, to_come: int, contrasts: Sequence
     return not lacking or to_come == 0
 
 
-def _judge_all(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> list[JudgedWorkload]:
+def _judge_all(
+    plan: Plan, quantities: Sequence[Quantities], to_come: int, others: int
+) -> list[JudgedWorkload]:
     """Verdicts on everything that is compared, each family corrected as a whole."""
     design = plan.design
     systems = [system.name for system in plan.systems]
-    indices = _judge_indices(plan, quantities, to_come)
+    indices = _judge_indices(plan, quantities, to_come, others)
     grid: list[Quantity] = [quantity for q in quantities for quantity in q.family]
     own = [q.measured.covariates for q in quantities for _ in q.family]
     of_grid = judge(
@@ -173,16 +196,17 @@ def _judge_all(plan: Plan, quantities: Sequence[Quantities], to_come: int) -> li
 
 
 def _judge_indices(
-    plan: Plan, quantities: Sequence[Quantities], to_come: int
+    plan: Plan, quantities: Sequence[Quantities], to_come: int, others: int = 0
 ) -> tuple[Judged, ...]:
     """Verdicts on the workloads as wholes, with those of the other analysis beside them."""
     design = plan.design
     systems = [system.name for system in plan.systems]
     indices = [q.index for q in quantities]
     covariates = [q.measured.covariates for q in quantities]
-    judged = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come)
+    asked = (indices, systems, design, holm, HEADLINE_LEVEL, True, to_come)
+    judged = judge(*asked, others=others)
     if any(np.isfinite(own).any() for own in covariates):
-        adjusted = judge(indices, systems, design, holm, HEADLINE_LEVEL, True, to_come, covariates)
+        adjusted = judge(*asked, covariates, others)
         both = (judged, adjusted) if design.verdict == "unadjusted" else (adjusted, judged)
         judged = tuple(map(side_by_side, *both))
     return tuple(judgement.against(plan.baseline) for judgement in judged)

@@ -70,6 +70,8 @@ class Comparison(Frozen):
     """Share of blocks in which ``system`` was the better one."""
     sentence: str
     """The verdict in words, with its interval and number of blocks."""
+    more_needed: int | None = Field(None, exclude_if=lambda more: more is None)
+    """Further blocks that a decision likely takes; ``None``: it is decided, or very many."""
     differences: tuple[float, ...]
     """Ratio in each block, in order; those beyond ``blocks`` came later or wait for a look."""
     unpaired: bool = Field(False, exclude_if=lambda unpaired: not unpaired)
@@ -107,10 +109,9 @@ class Standing(Frozen):
     rank: int
     """1 is best by estimate; a rank is not a verdict."""
     rank_best: int | None = None
-    """1 + the number of systems with a verdict of being better."""
+    """1 + the systems with a verdict of being better."""
     rank_worst: int | None = None
-    """Number of systems less those with a verdict of being worse: ranks best to worst are what
-    the data leave possible, for all systems at once."""
+    """Systems less those with a verdict of being worse; the data leave all ranks between."""
     system: str
     value: float
     """Median over blocks (geometric mean over cells where there are several), in ``unit``."""
@@ -268,7 +269,6 @@ class WorkloadFindings(Frozen):
     effective: dict[str, object]
     grid: tuple[str, ...]
     answer: str
-    """One sentence."""
     index: Index
     """Over all headline cells of the workload."""
     by_metric: tuple[Index, ...]
@@ -286,8 +286,7 @@ class WorkloadFindings(Frozen):
     tally: dict[Verdict, int]
     """How many cell comparisons got which verdict."""
     effects: tuple[Effect, ...] = ()
-    """Factorial studies: of the index, then of each metric; main effects, simple ones,
-    interactions."""
+    """Factorial studies: of the index, then of each metric; main, simple, interactions."""
     observations: tuple[Observation, ...] = ()
     """The largest first."""
     steadiness: Steadiness | None = None
@@ -299,10 +298,7 @@ class WorkloadFindings(Frozen):
 
     @property
     def compared(self) -> tuple[Cell | Index, ...]:
-        """Every table with verdicts: the index, then metrics, then cells, then latencies.
-
-        A cell that is the only one has the verdicts of the index, and is not told again.
-        """
+        """Every table with verdicts: index, metrics, cells (one is the index), latencies."""
         cells = self.cells if len(self.cells) > 1 else ()
         return (self.index, *self.by_metric, *cells, *self.latency_tables)
 
@@ -384,6 +380,8 @@ class Notice(Frozen):
     advice: str | None = None
     deviation: bool = Field(False, exclude_if=lambda deviation: not deviation)
     """It tells of something that did not go as the plan has it."""
+    above: bool = Field(False, exclude_if=lambda above: not above)
+    """It stands above the headline, in every style; see ``statements.warnings``."""
 
 
 class Findings(Frozen):
@@ -399,13 +397,13 @@ class Findings(Frozen):
     question: str
     decide: str | None
     answer: str
-    """The answer to the question: one or two sentences."""
+    """The headline: what the verdicts say of the question, see ``statements.headline``."""
     systems: tuple[SystemFindings, ...]
     baseline: str
     differences: tuple[Difference, ...]
     """Facts that differ between systems, the least expected first."""
     advantages: tuple[Advantage, ...]
-    """Factor by factor, in the order of the study."""
+    """Factor by factor, the one that the question is about first."""
     design: Design
     design_sentence: str
     """Order, looks, interval, correction: how it was judged, in words."""
@@ -421,15 +419,17 @@ class Findings(Frozen):
     """Median half-width of the headline intervals: differences much below it do not show here."""
     stopped: str | None
     conditions_sentence: str
-    """Pinning, spinner, timing floor, foreign CPU time: how it was measured, in words."""
     gates_sentence: str = ""
     """By what limits a block counts as spoiled; empty for plans without any."""
     workloads: tuple[WorkloadFindings, ...]
+    overall: tuple[Comparison, ...] = Field((), exclude_if=lambda overall: not overall)
+    """Every pair in the geometric mean over all tests, see ``overall``; empty for a single test."""
     trials: tuple[TrialLine, ...]
     drifts: tuple[Drift, ...]
     notices: tuple[Notice, ...]
+    under_load: str = Field("", exclude_if=lambda text: not text)
+    """The mark of verdicts that rest on disturbed blocks: how many; empty if none does."""
     spoiled: Spoiled | None = None
-    """``None`` where no block was disturbed."""
     sessions: Sessions | None = Field(None, exclude_if=lambda sessions: sessions is None)
     """``None`` for a study of one session."""
     calibration: CalibrationNote | None = None
@@ -439,7 +439,7 @@ class Findings(Frozen):
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The system record: section → fact → value; empty for runs of an older Tiltyard."""
     other_hosts: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
-    """The same of other hosts that systems are on, or have their far ends on."""
+    """The same of other hosts that systems are on, or have their servers on."""
     complete: bool
     """Every comparison is decided, or the last look is reached."""
     origin: Origin | None = Field(None, exclude_if=lambda origin: origin is None)

@@ -33,7 +33,7 @@ from tiltyard.units import format_number
 _HOUR_S: Final = 3600.0
 
 
-def analyse_sessions(groups: Sequence[Recorded]) -> Findings:
+def analyse_sessions(groups: Sequence[Recorded], others: int = 0) -> Findings:
     """All findings of a study of one session or several.
 
     The verdicts rest on the sessions that were planned; those that were added later count in what
@@ -41,10 +41,11 @@ def analyse_sessions(groups: Sequence[Recorded]) -> Findings:
 
     Args:
         groups: every session that has a plan, the first one first.
+        others: headline comparisons of other studies that are corrected together with these.
     """
     first = groups[0].plan
     plan, run = pooled(groups[: first.design.sessions])
-    findings = analyse(plan, run)
+    findings = analyse(plan, run, others)
     if len(groups) == 1:
         return findings
     design = design_over_sessions(first.design)

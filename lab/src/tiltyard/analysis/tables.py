@@ -13,7 +13,7 @@ from tiltyard.analysis.beside import beside
 from tiltyard.analysis.contrast import Contrast, Judged
 from tiltyard.analysis.model import Average, Cell, Comparison, Index, Standing, Summary
 from tiltyard.analysis.quantity import GridCell, Measured
-from tiltyard.analysis.statements.verdicts import HOLM, Family, sentence
+from tiltyard.analysis.statements.verdicts import HOLM, Family, more_needed, sentence
 from tiltyard.plan.model import Design
 from tiltyard.run.samples import PERCENTILES
 from tiltyard.stats.sequential import LEVEL
@@ -53,6 +53,7 @@ class ComparisonBuilder:
             if interval
             else None,
             sentence=sentence(contrast, self.design, self.family),
+            more_needed=more_needed(contrast, self.design, self.family),
             differences=tuple(map(math.exp, differences)),
             beside=beside(contrast, self.design),
         )

@@ -1,57 +1,60 @@
 """A comparison that was typed, as a study in a folder."""
 
+import contextlib
 import itertools
+import os
 import re
-from collections.abc import Sequence
-from fractions import Fraction
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tiltyard.app.freeze import place_study, scale_suffix
-from tiltyard.errors import UsageError
+from tiltyard.errors import HostLacksError, RefusedError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, sha256
+from tiltyard.run.record import AS_PLANNED, Amendment
 from tiltyard.run.trust import Bringing
-from tiltyard.study.compare import TypedCommands, compare_study
-from tiltyard.study.load import read_study
-from tiltyard.systems import KINDS
-from tiltyard.systems.filesystems import FILESYSTEMS
-from tiltyard.systems.pair.settings import PairSettings
+from tiltyard.study.compare import NOTHING, Asked, Place, TypedCommands, compare_study
+from tiltyard.study.load import read_study, read_text
+from tiltyard.study.scaling import parse_scale
+from tiltyard.study.toml import TomlValue
+from tiltyard.systems import KINDS, host, pair
+from tiltyard.systems.typed import TypedSystem, labels_of, typed_systems, varied
+from tiltyard.units import parse_duration
+from tiltyard.wire import Catalogue
 from tiltyard.workloads.catalogue import catalogue_of
 
 _NO_SLUG: Final = re.compile(r"[^A-Za-z0-9.+=-]+")
 _SLUG_MAX: Final = 80
-_SETTINGS: Final = PairSettings.model_fields.keys()
+_PATHS: Final = ("where", "stdin")
+"""Of commands: paths of this host."""
 
 
 def typed_study(
-    systems: Sequence[str],
+    words: Sequence[str],
     workloads: Sequence[str],
     folder: Path | None = None,
-    scale: Fraction | None = None,
     *,
+    vary: Sequence[str] = (),
     commands: TypedCommands | None = None,
-    within: str | None = None,
+    asked: Asked = NOTHING,
     verb: str = "",
-    blocks: int | None = None,
-    budget: str | None = None,
-    seed: int | None = None,
-    disturbed: str | None = None,
-) -> StudyFolder:
+) -> tuple[StudyFolder, Amendment]:
     """Write the study of a typed comparison; what it brings is trusted as typed.
 
+    Of a study that is there already another budget, and that disturbed blocks count, change what
+    is left of it to do.
+
     Args:
-        systems: file systems, directories or settings with a value each.
+        words: systems as they were typed; see :mod:`tiltyard.systems.typed`.
         workloads: names of workloads; empty: the usual one for such systems, or commands.
         folder: of the study; by default named after the question.
-        scale: by how much it will be made smaller.
+        vary: settings that are varied beside the systems: ``scheduler=none,mq-deadline``.
         commands: commands that were typed.
-        within: what counts as equivalent, as it is typed; by default as studies have it.
+        asked: what was asked for beside all these.
         verb: begins the name of the folder of commands.
-        blocks: see :func:`tiltyard.study.compare.compare_study`, as for the rest.
-        budget: wall time as it is typed.
-        seed: of the random order.
-        disturbed: what becomes of a disturbed block.
 
     Raises:
         UsageError: if there is no such system or workload, or another study in the folder.
@@ -61,51 +64,151 @@ def typed_study(
             "--workload (-w) and --command (-c): a command is the workload itself. Fix: leave one "
             "of them out"
         )
-    if not workloads and not commands:
-        network = any(system.partition("=")[0] in _SETTINGS for system in systems)
-        workloads = ("tcp_stream" if network else "postmark",)
     catalogue = catalogue_of(Engine.find(), StudyFolder(folder or Path("study")))
+    network = _is_of_network([*words, *vary], workloads, catalogue)
+    if not workloads and not commands:
+        workloads = ("tcp_stream" if network else "postmark",)
+    place = _place(folder or Path("study"))
+    systems = typed_systems(words, place, network=network)
+    shared: dict[str, TomlValue] = {}
+    if not systems and not commands:
+        shared["kind"] = pair.KIND.name if network else host.KIND.name
+    if commands:
+        paths = {
+            key: place(str(commands.workload[key])) for key in _PATHS & commands.workload.keys()
+        }
+        commands = replace(commands, workload={**commands.workload, **paths})
+    levels = [varied(each, systems, network=network) for each in vary]
     text = compare_study(
-        systems,
+        [*zip(labels_of(systems), (system.settings for system in systems), strict=True)],
         workloads,
         catalogue,
-        [filesystem.name for filesystem in FILESYSTEMS],
-        _SETTINGS,
+        varied=dict(levels),
+        shared=shared,
         commands=commands,
-        within=within,
-        blocks=blocks,
-        budget=budget,
-        seed=seed,
-        disturbed=disturbed,
+        asked=asked,
+        place=place,
     )
-    names = [Path(system).name or "root" for system in systems]
+    names = [*map(_name, systems), *(name for name, _ in levels)]
     if commands:
         slug = "-".join(filter(None, (verb, *names, *commands.names)))
-        target = _unused(_NO_SLUG.sub("_", slug).strip("_")[:_SLUG_MAX], text.encode(), folder)
+        name = _NO_SLUG.sub("_", slug).strip("_")[:_SLUG_MAX]
     else:
-        words = [*map(_word, workloads), *names]
-        target = StudyFolder(folder or Path("-".join(words) + scale_suffix(scale)))
+        scale = scale_suffix(parse_scale(asked.scale)) if asked.scale else ""
+        name = "-".join((*map(_word, workloads), *names))[:_SLUG_MAX] + scale
+    target = _unused(name, text, folder, again=commands is not None)
     # A study that cannot be carried out must not stand in the way of the corrected command.
     study = read_study(text, target.study, catalogue, KINDS)
-    place_study(target, text.encode())
+    amendment = _amended(target, text)
+    if amendment in (None, AS_PLANNED):
+        place_study(target, text.encode())
     # A plan that was in the folder before is not trusted by this.
     hash_ = sha256(text.encode())
     Bringing.among(hash_, study.systems, study.workloads, catalogue, target).trust()
-    return target
+    return target, amendment or AS_PLANNED
 
 
-def _unused(name: str, text: bytes, folder: Path | None) -> StudyFolder:
-    """The folder of an unfinished study of the same commands, else a new one: name, name-2, ….
+@contextlib.contextmanager
+def kept_if_begun(folder: StudyFolder, *, existed: bool) -> Iterator[None]:
+    """Where it is refused inside, leave no folder of a study of which nothing was measured.
 
-    A program may have been built again since, so the same command measures again.
+    Args:
+        folder: of the study; what is not ours in it stays.
+        existed: whether it was there before.
+    """
+    begun = folder.journal.exists()
+    try:
+        yield
+    except (HostLacksError, RefusedError, UsageError):
+        if not begun and not (folder.trials.is_dir() and any(folder.trials.iterdir())):
+            _forget(folder, existed=existed)
+        raise
+
+
+def _forget(folder: StudyFolder, *, existed: bool) -> None:
+    """Take away what we made."""
+    for file in (folder.study, folder.plan, folder.journal, folder.lock):
+        file.unlink(missing_ok=True)
+    for directory in (folder.trials, folder.work, *(() if existed else (folder.root,))):
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+
+
+def _amended(folder: StudyFolder, text: str) -> Amendment | None:
+    """What a text changes of the study that is in a folder.
+
+    Returns:
+        Nothing, where it is the same study; ``None`` where it is another one, or there is none.
+    """
+    if not folder.study.is_file():
+        return None
+    before, now = (tomllib.loads(each) for each in (read_text(folder.study), text))
+    budgets = [_taken(each, "precision", "budget") for each in (before, now)]
+    fates = [_taken(each, "noise", "disturbed") for each in (before, now)]
+    kept, longer = fates[0] != fates[1], budgets[0] != budgets[1]
+    if before != now or (kept and fates[1] != "keep") or (longer and budgets[1] is None):
+        return None
+    return Amendment(keep=kept, budget_s=parse_duration(str(budgets[1])) if longer else None)
+
+
+def _taken(document: dict[str, Any], table: str, key: str) -> object:
+    """The value of a key, which is no longer there; nor its table, if that is empty."""
+    own = document.get(table, {})
+    value = own.pop(key, None)
+    if not own:
+        document.pop(table, None)
+    return value
+
+
+def _is_of_network(settings: Sequence[str], workloads: Sequence[str], catalogue: Catalogue) -> bool:
+    """Whether what is compared has a client and a server: the workloads say it, or a setting."""
+    cards = [catalogue.workload(word.partition(":")[0]) for word in workloads]
+    if cards:
+        return all(card is not None and card.target == "far" for card in cards)
+    own = pair.KIND.Settings.model_fields.keys() - host.KIND.Settings.model_fields.keys()
+    return any(setting.partition("=")[0] in own for setting in settings)
+
+
+def _place(folder: Path) -> Place:
+    """Paths as they stand in the study of a folder: those that were typed relative stay so.
+
+    What is typed begins where one stands, a study's paths at its folder.
+    """
+    root = folder.resolve()
+
+    def placed(typed: str) -> str:
+        return typed if typed.startswith("/") else os.path.relpath(Path(typed).absolute(), root)
+
+    return placed
+
+
+def _name(system: TypedSystem) -> str:
+    """A system in the name of a folder."""
+    name = Path(system.word).name or "root"
+    if "directory" in system.settings and "host" not in system.settings:
+        return name
+    return _NO_SLUG.sub("_", system.short or system.word).strip("_")
+
+
+def _unused(name: str, text: str, folder: Path | None, *, again: bool) -> StudyFolder:
+    """The folder of the same study, else a new one: name, name-2, ….
+
+    Args:
+        name: of the folder.
+        text: of the study.
+        folder: that was asked for; it is taken as it is.
+        again: whether a finished study is measured again: a program may have been built since.
     """
     if folder is not None:
         return StudyFolder(folder)
     for number in itertools.count(1):
         found = StudyFolder(Path(name if number == 1 else f"{name}-{number}"))
-        if not found.root.exists() or (
-            found.study.is_file() and found.study.read_bytes() == text and not _is_finished(found)
-        ):
+        if not found.root.exists():
+            break
+        if not found.study.exists() and not again:
+            break
+        is_same = _amended(found, text) is not None
+        if is_same and not (again and _is_finished(found)):
             break
     return found
 
@@ -121,4 +224,6 @@ def _is_finished(folder: StudyFolder) -> bool:
 def _word(workload: str) -> str:
     """A workload in the name of a folder: ``fio-mail`` of ``fio:jobs/mail.fio``."""
     name, _, value = workload.partition(":")
+    if "=" in value:
+        return _NO_SLUG.sub("_", workload).strip("_")
     return "-".join(filter(None, (name, Path(value).stem)))

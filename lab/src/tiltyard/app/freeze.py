@@ -12,6 +12,7 @@ from tiltyard.errors import HostLacksError, UsageError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder, write_whole
 from tiltyard.host.changes.change import PREFIX
+from tiltyard.meant import meant
 from tiltyard.plan.freeze import freeze
 from tiltyard.plan.model import Plan
 from tiltyard.plan.store import read_plan, write_plan
@@ -27,15 +28,16 @@ def open_study(study: Path, folder: Path | None, scale: Fraction | None = None) 
     """The folder in which a study is, or shall be, carried out.
 
     Args:
-        study: A study folder, its ``study.toml``, or any other study file: such a file is copied
-            to its own folder.
+        study: A study folder or a study file, as :func:`tiltyard.meant.meant` reads it; a file
+            outside of a folder is copied to one of its own.
         folder: Where to carry the study out; by default where it is.
         scale: A file's folder is named after it, so that it does not stand in the whole's way.
 
     Raises:
         UsageError: if there is no study, or another study is in the folder already.
     """
-    if study.is_file() and study.name != "study.toml":
+    study = meant(study)
+    if study.is_file():
         root = folder or study.with_name(study.stem + scale_suffix(scale))
         source, target = study, StudyFolder(root, written_in=study.parent)
     else:
@@ -55,13 +57,14 @@ def rehearsal_of(study: Path) -> Iterator[tuple[Path, StudyFolder]]:
     """A study file, and a folder to rehearse it in: its own, or one beside it that goes again.
 
     Args:
-        study: A study folder, its ``study.toml``, or any other study file.
+        study: A study folder or a study file, as :func:`tiltyard.meant.meant` reads it.
 
     Raises:
         UsageError: if there is no study.
         HostLacksError: if nothing can be written beside such a file.
     """
-    if not study.is_file() or study.name == "study.toml":
+    study = meant(study)
+    if not study.is_file():
         folder = StudyFolder.of(study)
         yield folder.study, folder
         return
@@ -99,7 +102,7 @@ def frozen(
     Args:
         source: The study file.
         engine: Checks every parameter.
-        scale: By how much the study is made smaller; ``None``: it is not.
+        scale: By how much the study is made smaller; ``None``: as it says itself.
         folder: Where it is carried out; by default where the file is.
     """
     folder = folder or StudyFolder(source.parent)
@@ -109,7 +112,7 @@ def frozen(
             known = folder.study_root / read_plan(folder).paths_from
             folder = replace(folder, written_in=known)
     catalogue = catalogue_of(engine, folder)
-    study = scaled(load_study(source, catalogue, KINDS), scale or Fraction(1), catalogue, KINDS)
+    study = scaled(load_study(source, catalogue, KINDS), scale, catalogue, KINDS)
     require_installed(study.workloads, catalogue)
     now = datetime.now(UTC)
     return freeze(study, source, catalogue, engine.validate, now, folder)

@@ -12,6 +12,8 @@ from tiltyard.analysis.sessions import analyse_sessions
 from tiltyard.app.studies import is_study, kind_of
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder, write_together
+from tiltyard.meant import meant
+from tiltyard.phases import phase
 from tiltyard.report.formats import FORMATS
 from tiltyard.report.formats.format import Format
 from tiltyard.report.styles import STYLES
@@ -39,7 +41,15 @@ def findings_of(study: Path) -> Findings:
     Raises:
         UsageError: if there is no such study.
     """
-    return kind_of(study).findings(study)
+    study = _folder_of(study)
+    with phase("analysing what was measured"):
+        return kind_of(study).findings(study)
+
+
+def _folder_of(study: Path) -> Path:
+    """The folder that a person means, whatever kind of study is in it."""
+    found = meant(study)
+    return StudyFolder.of(found).root if found.is_file() else found
 
 
 def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
@@ -55,6 +65,7 @@ def concluded(study: Path, style: str | None, output: Path | None) -> Concluded:
         UsageError: if there is no such study or style, or no report can go to that folder.
         RefusedError: if it would go to a study folder in which another user has a hand.
     """
+    study = _folder_of(study)
     kind = kind_of(study)
     chosen = style_of(kind.style(study) if style is None else style)
     folder = kind.folder(study) if kind.folder else None
@@ -95,7 +106,8 @@ def write_report(found: Concluded, formats: Sequence[Format] = FORMATS[:1]) -> l
 
 def conclude(folder: StudyFolder) -> Findings:
     """Findings and report, in the first style and format, from what is in the folder."""
-    findings = analyse_sessions(read_sessions(folder))
+    with phase("analysing what was measured"):
+        findings = analyse_sessions(read_sessions(folder))
     write_findings(findings, STYLES[0], FORMATS[:1], folder.root, folder.report)
     return findings
 
@@ -112,12 +124,13 @@ def write_findings(
         root: folder for the findings themselves.
         report: folder for the report, in that folder or the same.
     """
-    document = style.compose(findings)
-    files = {
-        str(report.relative_to(root) / path): data
-        for form in formats
-        for path, data in form.render(document, findings).items()
-    }
+    with phase("composing the report"):
+        document = style.compose(findings)
+    files: dict[str, bytes] = {}
+    for form in formats:
+        with phase(f"writing the report, {form.name}"):
+            parts = form.render(document, findings)
+        files |= {str(report.relative_to(root) / path): data for path, data in parts.items()}
     own = StudyFolder(root).findings.name
     write_together(root, {own: findings.model_dump_json(indent=1).encode(), **files})
 

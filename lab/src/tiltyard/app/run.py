@@ -6,6 +6,7 @@ from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.plan.model import Plan
 from tiltyard.run.observer import Decide, Observer
+from tiltyard.run.record import AS_PLANNED, Amendment
 from tiltyard.run.runner import run_study
 from tiltyard.run.sessions import Session
 
@@ -19,6 +20,7 @@ def run_until_decided(
     stop_on_failure: bool = False,
     allow_reboot: bool = False,
     wait_s: float | None = None,
+    amendment: Amendment = AS_PLANNED,
 ) -> str:
     """Carry one session out, or go on with it; each look judges what is there.
 
@@ -30,6 +32,7 @@ def run_until_decided(
         stop_on_failure: end at the first failed trial.
         allow_reboot: boot the host where the study asks for it.
         wait_s: how long to wait for what others hold.
+        amendment: what a person changes of the plan now.
 
     Returns:
         Why it ended.
@@ -43,6 +46,7 @@ def run_until_decided(
         stop_on_failure=stop_on_failure,
         allow_reboot=allow_reboot,
         wait_s=wait_s,
+        amendment=amendment,
     )
 
 

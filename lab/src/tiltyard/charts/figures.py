@@ -27,6 +27,8 @@ MARKS: dict[Verdict, str] = {
 """The sign of a verdict where there is no room for the word."""
 
 _KILO = 1024
+_FINER = 2
+"""As many digits more show that an interval excludes 1."""
 
 SpreadKind = Literal["interval", "se", "sd"]
 SPREADS: Final[dict[SpreadKind, str]] = {
@@ -254,9 +256,15 @@ def in_words(spreads: Iterable[Spread | None]) -> str:
 
 
 def _half_width(estimate: Estimated) -> float | None:
-    if estimate.low is None or estimate.high is None:
+    """That of the interval, by which it is rounded; finer where only that shows it excludes 1."""
+    low, high = estimate.low, estimate.high
+    if low is None or high is None:
         return None
-    return (estimate.high - estimate.low) / 2
+    half_width, nearest = (high - low) / 2, low if low > 1 else high
+    for _ in range(_FINER if low > 1 or high < 1 else 0):
+        if float(format_ratio(nearest, half_width)) == 1:
+            half_width /= 10
+    return half_width
 
 
 def _values(one: Cell | Index) -> Iterator[float]:

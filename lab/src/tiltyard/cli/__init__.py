@@ -16,14 +16,22 @@ from cyclopts import App, CycloptsError, Parameter
 from tiltyard import __version__
 from tiltyard.cli.calibrate import calibrate
 from tiltyard.cli.check import check
+from tiltyard.cli.clean import clean
+from tiltyard.cli.combine import combine
 from tiltyard.cli.compare import compare
+from tiltyard.cli.completion import completion
 from tiltyard.cli.console import out, remark
+from tiltyard.cli.demo import demo
+from tiltyard.cli.devices import devices
 from tiltyard.cli.doctor import doctor
+from tiltyard.cli.explain import explain
 from tiltyard.cli.export import export
 from tiltyard.cli.gate import gate
 from tiltyard.cli.import_ import import_
 from tiltyard.cli.new import new
+from tiltyard.cli.phase_line import PhaseLine
 from tiltyard.cli.plan import plan
+from tiltyard.cli.recommend import recommend
 from tiltyard.cli.record import record
 from tiltyard.cli.report import report
 from tiltyard.cli.restore import restore
@@ -34,26 +42,34 @@ from tiltyard.cli.tuning import tuning
 from tiltyard.cli.workloads import workloads
 from tiltyard.errors import ExitCode, TiltyardError, WrittenWarning
 from tiltyard.installation import repair
+from tiltyard.phases import listening
 from tiltyard.printable import one_line, visible
 
 VERBS: tuple[Callable[..., int | None], ...] = (
+    demo,
     compare,
     gate,
+    recommend,
     new,
     check,
     plan,
     run,
     status,
     report,
+    combine,
     export,
     import_,
     workloads,
     tuning,
+    devices,
     doctor,
     record,
     calibrate,
     restore,
+    clean,
+    explain,
     schema,
+    completion,
 )
 
 
@@ -85,13 +101,14 @@ def main() -> None:
     _accept_any_terminal()
     warnings.showwarning = _warn
     try:
-        code = app(
-            sys.argv[1:],
-            console=out(),
-            exit_on_error=False,
-            print_error=False,
-            result_action="return_value",
-        )
+        with listening(PhaseLine()):
+            code = app(
+                sys.argv[1:],
+                console=out(),
+                exit_on_error=False,
+                print_error=False,
+                result_action="return_value",
+            )
     except CycloptsError as error:
         verb = " ".join(("tiltyard", *(error.command_chain or ())))
         code = _fail(f"{error} ({verb} --help)", ExitCode.USAGE)

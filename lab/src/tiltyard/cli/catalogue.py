@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from tiltyard.report.stacking import StackingTable
 from tiltyard.study.toml import toml_key, toml_value
 from tiltyard.wire import Card, Catalogue
 from tiltyard.workloads.catalogue import ProfileCard
@@ -16,11 +16,7 @@ from tiltyard.workloads.catalogue import ProfileCard
 
 def catalogue_table(catalogue: Catalogue) -> RenderableType:
     """One line for each workload."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Workload")
-    table.add_column("What it does")
-    table.add_column("Metrics", justify="right")
-    table.add_column("Profile")
+    table = StackingTable("Workload", "What it does", "Metrics", "Profile")
     for card in catalogue.workloads:
         table.add_row(card.name, card.about, str(len(card.metrics)), _origin(card))
     return Group(table, Text(f"\nEngine {catalogue.engine}. More: tiltyard workloads NAME"))
@@ -28,17 +24,13 @@ def catalogue_table(catalogue: Catalogue) -> RenderableType:
 
 def workload_page(card: Card) -> RenderableType:
     """Everything about one workload."""
-    parameters = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("Parameter", "Default", "Meaning"):
-        parameters.add_column(heading)
+    parameters = StackingTable("Parameter", "Default", "Meaning")
     for name, schema in card.parameters.get("properties", {}).items():
         about = "\n".join(
             [flowing(schema), *(_bullet(*choice) for choice in choices(card, schema))]
         )
         parameters.add_row(name, _default(schema), Text(about))
-    metrics = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("Metric", "Unit", "Better", "Verdict", "Meaning"):
-        metrics.add_column(heading)
+    metrics = StackingTable("Metric", "Unit", "Better", "Verdict", "Meaning")
     for metric in card.metrics:
         verdict = "yes" if metric.role == "headline" else "–"
         metrics.add_row(metric.name, metric.unit, metric.direction, verdict, metric.about)

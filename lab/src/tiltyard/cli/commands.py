@@ -1,5 +1,6 @@
 """Commands as they are typed to `compare` and `gate`: options, words, names."""
 
+import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -139,10 +140,10 @@ def understood(typed: Commands, systems: Sequence[str]) -> TypedCommands | None:
         "use": PROGRAM,
         "command": ["{command}"] if len(words) > 1 else words[0],
         "shell": typed.shell or None,
-        "where": None if here is None else str(here),
+        "where": None if here is None else os.curdir,
         "prepare": ["{prepare}"] if own_prepares else None,
         **{step: _steps(lines, known, shell=typed.shell) for step, lines in once.items() if lines},
-        "stdin": None if typed.input is None else str(typed.input.absolute()),
+        "stdin": None if typed.input is None else str(typed.input),
         "env": {name: value for name, sign, value in pairs if sign} or None,
         "pass": [name for name, sign, _ in pairs if not sign] or None,
         "executions": executions,

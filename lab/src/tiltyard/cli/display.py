@@ -4,7 +4,7 @@ It goes to stderr, so that stdout stays clean. It is drawn twice a second at mos
 our own interference, and each trial records what it costs.
 """
 
-from typing import Self
+from typing import Final, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.progress import TaskID as Task
@@ -15,6 +15,11 @@ from tiltyard.plan.prospect import prospects
 from tiltyard.run.observer import Decision, Outlook
 from tiltyard.run.record import TrialRecord
 from tiltyard.units import format_duration
+
+_WIDE: Final = 72
+"""Columns of a terminal that has room for a bar and the time left beside the words."""
+_PERCENT: Final = 7
+_FIGURES: Final = 25
 
 
 class LiveDisplay:
@@ -27,15 +32,17 @@ class LiveDisplay:
             decides: Whether the run is to decide anything; a pilot is not.
         """
         self._decides = decides
-        self._bar = Progress(
+        width = err().width
+        is_wide = width >= _WIDE
+        bar = min(36, width // 5)
+        self._room = width - bar - _FIGURES if is_wide else width - _PERCENT
+        columns = (
             TextColumn("{task.description}"),
-            BarColumn(bar_width=36),
+            *((BarColumn(bar_width=bar),) if is_wide else ()),
             TextColumn("{task.percentage:3.0f} %"),
-            TextColumn("{task.fields[left]}"),
-            console=err(),
-            transient=True,
-            auto_refresh=False,
+            *((TextColumn("{task.fields[left]}"),) if is_wide else ()),
         )
+        self._bar = Progress(*columns, console=err(), transient=True, auto_refresh=False)
         self._task: Task | None = None
         self._block = ""
         self._trial = ""
@@ -107,6 +114,7 @@ class LiveDisplay:
             key = record.key
             remark(f"Failed   block {key.block} {key.system} {key.workload}: {record.reason}")
         self._move(outlook)
+        self._say("")
 
     def looked(self, blocks: int, decision: Decision) -> None:
         """The data were looked at."""
@@ -116,7 +124,7 @@ class LiveDisplay:
     def _say(self, what: str) -> None:
         """Change the words on the line."""
         if self._task is not None:
-            self._bar.update(self._task, description=f"{self._block}  {what}"[:52])
+            self._bar.update(self._task, description=f"{self._block}  {what}"[: self._room])
             self._bar.refresh()
 
     def _move(self, outlook: Outlook) -> None:

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tiltyard.cli.completers import Study, export_formats
+
 if TYPE_CHECKING:
     from tiltyard.exporters.exporter import Exporter
 
 
 def export(
-    study: Path = Path(),
+    study: Study = Path(),
     /,
     *,
-    to: str,
+    to: Annotated[str, Parameter(completer=export_formats)],
     output: Annotated[
         str | None, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)
     ] = None,

@@ -7,12 +7,13 @@ from rich.table import Table
 
 from tiltyard.analysis.cell_times import LEAST_S
 from tiltyard.analysis.forecast import Budget, Forecast
+from tiltyard.report.stacking import StackingTable
 from tiltyard.units import format_duration, format_value
 
 
 def table(found: Forecast) -> Table:
     """One line for each comparison: its noise, and what each look is expected to show."""
-    made = Table(
+    made = StackingTable(
         title="Half-width of the simultaneous 95 % interval in %, as expected after so many blocks",
         title_justify="left",
     )

@@ -5,12 +5,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from tiltyard.cli.completers import templates
+
 
 def new(
     folder: Path,
     /,
     *,
-    template: Annotated[str, Parameter(name=["--template", "-t"])] = "filesystems",
+    template: Annotated[
+        str, Parameter(name=["--template", "-t"], completer=templates)
+    ] = "filesystems",
 ) -> None:
     """Write a commented study to start from.
 
@@ -18,12 +22,14 @@ def new(
     tiltyard new spool                      # file systems on a fresh image
     tiltyard new disks -t directories       # two directories, no root needed
     tiltyard new link -t network            # two ends of a network
+    tiltyard new base -t database           # a ready study: tiltyard recommend lists them
     tiltyard check spool && tiltyard run spool
     ```
 
     Args:
         folder: The study folder to make.
-        template: What is compared: filesystems, mount-options, directories, programs or network.
+        template: What is compared: filesystems, mount-options, directories, programs or network;
+            or the name of a ready study.
     """
     from tiltyard.cli.console import say
     from tiltyard.errors import RefusedError

@@ -2,18 +2,21 @@
 
 from pathlib import Path
 
+from tiltyard.cli.completers import Study
+from tiltyard.cli.printing import WORDS, Printing
+
 
 def plan(
-    study: Path = Path(),
+    study: Study = Path(),
     /,
     *,
     pilot: bool = False,
     budget: str | None = None,
     within: str | None = None,
     power: float = 0.9,
-    json: bool = False,
     scale: str | None = None,
     trust: bool = False,
+    printing: Printing = WORDS,
 ) -> None:
     """Say how many blocks and how long a precision takes, and what precision a time buys.
 
@@ -28,19 +31,20 @@ def plan(
     ```
 
     Args:
-        study: A study folder or its study.toml.
+        study: A study folder or a study file.
         pilot: Run the pilot, or go on with it.
         budget: A time: "45 min". By default the study's own budget.
         within: How narrow the interval of a ratio shall be; by default what counts as equivalent.
         power: Chance with which a difference is to be found, more than 0.5 and less than 1.
-        json: Print all of it as JSON.
         scale: Foresee the study as a run with this `--scale` will carry it out: "1/64".
         trust: With `--pilot`: let what the study brings be executed, programs and options that
             start one, as `tiltyard check` names them. Kept, so that it is said once for a study.
+        printing: Options of what is printed.
     """
     from tiltyard.analysis.forecast import Asked, forecast
+    from tiltyard.app.freeze import open_study
     from tiltyard.app.pilot import known_of, plan_to_forecast, run_pilot
-    from tiltyard.cli.console import emit_json, remark, say, show
+    from tiltyard.cli.console import remark, say, show
     from tiltyard.cli.display import LiveDisplay
     from tiltyard.cli.forecast_table import sentences, table
     from tiltyard.errors import UsageError
@@ -49,11 +53,12 @@ def plan(
     from tiltyard.study.scaling import parse_scale
     from tiltyard.workloads.catalogue import catalogue_of
 
+    printing.begin()
     if not 0.5 < power < 1:
         raise UsageError(f"--power {power:g}: a chance of more than 0.5 and less than 1: 0.9")
-    folder, engine = StudyFolder.of(study), Engine.find()
+    engine, fraction = Engine.find(), None if scale is None else parse_scale(scale)
+    folder = open_study(study, None, fraction) if pilot else StudyFolder.of(study)
     within_share, budget_s = _fraction(within), _seconds(budget)
-    fraction = None if scale is None else parse_scale(scale)
     if pilot:
         with LiveDisplay(decides=False) as display:
             remarks = run_pilot(folder, engine, display, fraction, trust=trust)
@@ -75,8 +80,7 @@ def plan(
         )
     except ValueError as error:
         raise UsageError(f"{folder.root}: {error}: {source}") from error
-    if json:
-        emit_json(found.model_dump_json(indent=1))
+    if printing.emit(found):
         return
     show(table(found))
     scale_line = (f"Scale     {planned.scaled.sentence}",) if planned.scaled else ()

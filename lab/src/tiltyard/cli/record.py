@@ -1,7 +1,9 @@
 """``tiltyard record``: what a host is, in every detail that could matter to a result."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from tiltyard.host.place import Place
@@ -13,6 +15,7 @@ def record(
     /,
     *,
     host: str | None = None,
+    ssh_options: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
     json: bool = False,
 ) -> int:
     """Print the system record of this host, or of another one.
@@ -23,21 +26,26 @@ def record(
     ```
     tiltyard record
     tiltyard record /mnt/data --json
-    tiltyard record --host root@server
+    tiltyard record --host root@server --ssh-options "-p 2222 -i key"
     ```
 
     Args:
         directory: A directory on the file system that will be worked on; here by default the
             current one, there the root.
         host: Another host, as ssh knows it; plain files and commands are all that it needs.
+        ssh_options: Options for ssh, as one would type them there.
         json: Print JSON: section, fact, value.
     """
     import json as documents
+    import shlex
 
     from tiltyard.cli.console import emit_json, say
+    from tiltyard.errors import UsageError
     from tiltyard.host.place import Place
 
-    place = Place.over_ssh(host) if host else Place()
+    if ssh_options and not host:
+        raise UsageError("--ssh-options goes with --host")
+    place = Place.over_ssh(host, shlex.split(ssh_options)) if host else Place()
     found = _taken(directory, place)
     if json:
         emit_json(documents.dumps(found, indent=1, ensure_ascii=False))

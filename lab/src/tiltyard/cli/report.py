@@ -5,16 +5,21 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from tiltyard.cli.completers import Study, formats, styles
+from tiltyard.cli.printing import WORDS, Printing
+
 
 def report(
-    study: Path = Path(),
+    study: Study = Path(),
     /,
     *,
-    style: str | None = None,
-    format: Annotated[tuple[str, ...], Parameter(consume_multiple=(1, None))] = (),
+    style: Annotated[str | None, Parameter(completer=styles)] = None,
+    format: Annotated[
+        tuple[str, ...], Parameter(consume_multiple=(1, None), completer=formats)
+    ] = (),
     output: Path | None = None,
-    json: bool = False,
     seal: str | None = None,
+    printing: Printing = WORDS,
 ) -> None:
     """Analyse what is there and write findings and report.
 
@@ -37,20 +42,19 @@ def report(
         format: Formats besides the page (`html`, always made), or `all`: `pdf xlsx` or `pdf,xlsx`.
         output: Folder for the report and its findings, so that nothing is written to the study's;
             by default that and `report/` in it, of a printed study a folder of its name here.
-        json: Print the findings as JSON instead of the verdict table.
         seal: The seal that a run or a report of this study has printed: refuse to report if the
             journal or a trial is not what it was then.
+        printing: Options of what is printed; the JSON document is that of the findings.
     """
     from tiltyard.app.report import concluded, formats_of, require_seal, write_report
-    from tiltyard.cli.console import emit_json, show
+    from tiltyard.cli.console import show
     from tiltyard.report.terminal import verdicts
 
+    printing.begin()
     formats = formats_of(format)
     found = concluded(study, style, output)
     if seal is not None:
         require_seal(study, found.findings, seal)
     pages = write_report(found, formats)
-    if json:
-        emit_json(found.findings.model_dump_json(indent=2))
-    else:
+    if not printing.emit(found.findings):
         show(verdicts(found.findings, *pages))

@@ -1,7 +1,13 @@
 """``tiltyard run``: carry a study out, or go on with it."""
 
+import shlex
+from collections.abc import Callable
+from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
+
+from tiltyard.cli.completers import Study
+from tiltyard.cli.printing import WORDS, Printing
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -9,7 +15,11 @@ if TYPE_CHECKING:
     from tiltyard.analysis.model import Findings
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
+    from tiltyard.run.record import Amendment
     from tiltyard.run.sessions import Session
+
+BLOCKS_MAX: Final = 1000
+"""Of a study."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -21,12 +31,13 @@ class RunOptions(TypedDict, total=False):
     wait_s: float | None
     new_session: bool
     trust: bool
+    amendment: "Amendment"
     within: float
     """The margin of the gate, whose answer is then what the run goes on for."""
 
 
 def run(
-    study: Path,
+    study: Study,
     /,
     *,
     folder: Path | None = None,
@@ -35,8 +46,11 @@ def run(
     allow_reboot: bool = False,
     wait: str | None = None,
     scale: str | None = None,
+    budget: str | None = None,
+    disturbed: Literal["keep"] | None = None,
     new_session: bool = False,
     trust: bool = False,
+    printing: Printing = WORDS,
 ) -> int:
     """Run a study; the same command resumes it where it stopped.
 
@@ -51,12 +65,12 @@ def run(
     next one begins after a boot or 8 h later.
 
     Args:
-        study: A study folder or a study file.
+        study: A study folder or a study file, with or without its suffix.
         folder: Where to carry it out; by default in the study's own folder.
         stop_on_failure: Stop at the first failed trial; without it the failure is recorded and
             the study goes on.
-        require_decision: Exit with code 6 if a comparison has no decision at the end: it is
-            undecided, or invalid because too many of its blocks failed or were disturbed.
+        require_decision: Exit with code 6 if a comparison is undecided at the end. One that is
+            invalid, because too many of its blocks failed or were disturbed, is code 5 either way.
         allow_reboot: Boot this host before each turn of systems with reset = "reboot". The run
             ends with code 9 each time and goes on by itself after the boot.
         wait: How long to wait, each time, for what another run or another program has at the
@@ -64,16 +78,22 @@ def run(
             the same command goes on; "0 s" does not wait.
         scale: Make sizes, counts and durations smaller by this fraction before the plan is frozen:
             more than 0, at most 1, as "1/64" or "0.01". Plan and report say what became of them.
+        budget: Go on for so much longer, also after the study's own budget was used up: "10 min".
+            No look is added; the report says that the plan was changed.
+        disturbed: "keep": blocks in which other programs used the host count from now on, those
+            that were replaced too. The report says that this was asked for after the run began.
         new_session: Begin the next session in the same boot and at once; where all have ended, add
             one to the study, which keeps its plan and its verdicts.
         trust: Let what the study brings be executed: programs, and options that start one, as
             `tiltyard check` names them. Kept, so that it is said once for a study.
+        printing: Options of what is printed; the JSON document is that of the findings.
     """
     from tiltyard.app.freeze import open_study
     from tiltyard.errors import UsageError
     from tiltyard.study.scaling import parse_scale
     from tiltyard.units import parse_duration
 
+    printing.begin()
     try:
         wait_s = None if wait is None else parse_duration(wait)
     except ValueError as error:
@@ -82,6 +102,7 @@ def run(
     target = open_study(study, folder, fraction)
     findings = carried_out(
         target,
+        amendment=_amendment(target, budget, keep=disturbed == "keep"),
         scale=fraction,
         stop_on_failure=stop_on_failure,
         allow_reboot=allow_reboot,
@@ -89,16 +110,78 @@ def run(
         new_session=new_session,
         trust=trust,
     )
-    return shown(target, findings, require_decision=require_decision)
+    return shown(target, findings, printing, require_decision=require_decision)
 
 
-def shown(folder: "StudyFolder", findings: "Findings", *, require_decision: bool) -> int:
-    """Print the verdicts; the exit code."""
-    from tiltyard.cli.console import show
+def _amendment(folder: "StudyFolder", longer: str | None, *, keep: bool) -> "Amendment":
+    """What a person changes of a plan that is frozen, or is about to be."""
+    from tiltyard.errors import UsageError
+    from tiltyard.run.history import History
+    from tiltyard.run.record import Amendment
+    from tiltyard.units import parse_duration
+
+    if longer is None:
+        return Amendment(keep=keep)
+    try:
+        further_s = parse_duration(longer)
+    except ValueError as error:
+        raise UsageError(f"--budget: {error}") from None
+    return Amendment(keep=keep, budget_s=History.read(folder.journal).spent_s + further_s)
+
+
+def shown(
+    folder: "StudyFolder",
+    findings: "Findings",
+    printing: Printing,
+    *,
+    require_decision: bool,
+    again: "Callable[[int], str] | None" = None,
+) -> int:
+    """Print the verdicts, and the command that takes an open question further; the exit code.
+
+    Args:
+        folder: of the study.
+        findings: of it.
+        printing: what is printed, and how.
+        require_decision: whether no decision is an error.
+        again: the command that measures it with so many blocks.
+    """
+    from tiltyard.cli.console import say, show
     from tiltyard.report.terminal import verdicts
 
-    show(verdicts(findings, folder.report / "index.html"))
+    if not printing.emit(findings):
+        show(verdicts(findings, folder.report / "index.html"))
+        if line := _next_step(folder, findings, again):
+            say(f"{'Next':12}{line}")
     return _exit_code(findings, require_decision)
+
+
+def _next_step(
+    folder: "StudyFolder", findings: "Findings", again: "Callable[[int], str] | None"
+) -> str:
+    """What spends the blocks that are needed, or makes disturbed ones count."""
+    from tiltyard.analysis.decision import headlines
+    from tiltyard.run.history import History
+    from tiltyard.units import format_duration
+
+    compared = headlines(findings)
+    run = f"tiltyard run {shlex.quote(str(folder.root))}"
+    if _is_withheld(findings):
+        return f"let disturbed blocks count: {run} --disturbed keep"
+    open_ = [found for found in compared if found.verdict == "undecided"]
+    needed = [found.more_needed for found in open_ if found.more_needed is not None]
+    if not needed or findings.sessions or not findings.blocks_done:
+        return ""
+    more = max(needed)
+    block_s = History.read(folder.journal).spent_s / findings.blocks_done
+    head = f"≈ {more} more blocks needed, about {format_duration(more * block_s)}"
+    total = findings.look + more
+    if findings.blocks_done < findings.blocks_planned and findings.stopped:
+        longer = format_duration(max(60.0, 60 * ceil(more * block_s / 60)))
+        return f'{head}: {run} --budget "{longer}"'
+    if total > BLOCKS_MAX:
+        return f"{head}: more than a study can have ({BLOCKS_MAX}); longer trials need fewer"
+    return f"{head}: {again(total) if again else f'a new study with [precision] blocks = {total}'}"
 
 
 def carried_out(folder: "StudyFolder", **options: Unpack[RunOptions]) -> "Findings":
@@ -139,6 +222,7 @@ def _run_session(session: "Session", engine: "Engine", options: RunOptions) -> N
     from tiltyard.app.run import run_until_decided
     from tiltyard.cli.console import remark
     from tiltyard.cli.display import LiveDisplay
+    from tiltyard.run.record import AS_PLANNED
 
     plan = session.plan
     within = options.get("within")
@@ -155,6 +239,7 @@ def _run_session(session: "Session", engine: "Engine", options: RunOptions) -> N
             stop_on_failure=options.get("stop_on_failure", False),
             allow_reboot=options.get("allow_reboot", False),
             wait_s=options.get("wait_s"),
+            amendment=options.get("amendment", AS_PLANNED),
         )
     if reason != display.decision:
         remark(f"Ended    {reason}")
@@ -171,16 +256,22 @@ def _next(findings: "Findings") -> str:
     return f"{left[0]} of the study comes after a boot, or {APART_H:g} h from now"
 
 
+def _is_withheld(findings: "Findings") -> bool:
+    """Whether disturbed blocks were replaced until none was left, and nothing is claimed."""
+    return bool(findings.spoiled and findings.stopped) and not (
+        findings.look or findings.under_load
+    )
+
+
 def _exit_code(findings: "Findings", require_decision: bool) -> int:
     """What the end of a run means to a script."""
+    from tiltyard.analysis.decision import headlines
     from tiltyard.errors import ExitCode
 
-    if findings.trials_failed or not findings.trials_kept:
+    verdicts = {found.verdict for found in headlines(findings)}
+    if findings.trials_failed or not findings.trials_kept or "invalid" in verdicts:
         return ExitCode.TRIALS_FAILED
-    verdicts = [
-        comparison.verdict
-        for workload in findings.workloads
-        for comparison in workload.index.comparisons
-    ]
-    decided = verdicts and not {"undecided", "invalid"} & set(verdicts)
+    if not verdicts and _is_withheld(findings):
+        return ExitCode.TRIALS_FAILED
+    decided = verdicts and "undecided" not in verdicts
     return ExitCode.DONE if decided or not require_decision else ExitCode.UNDECIDED

@@ -4,97 +4,79 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tiltyard.cli.completers import Study
+from tiltyard.cli.printing import WORDS, Printing
+
 if TYPE_CHECKING:
-    from tiltyard.folder import StudyFolder
-    from tiltyard.plan.model import Plan
-    from tiltyard.run.history import History
-    from tiltyard.run.sessions import Session
+    from tiltyard.app.status import SessionStatus
 
 
-def status(study: Path = Path(), /) -> None:
+def status(study: Study = Path(), /, *, printing: Printing = WORDS) -> None:
     """Say how far a study is, how long it may still take, what failed, and how to go on.
 
     ```
     tiltyard status spool
+    tiltyard status spool --json | jq '.sessions[].state'
     ```
 
     Args:
         study: A study folder; by default this one.
+        printing: Options of what is printed.
     """
+    from tiltyard.app.status import status_of
     from tiltyard.cli.console import say
-    from tiltyard.folder import StudyFolder
-    from tiltyard.run.sessions import sessions_of
 
-    folder = StudyFolder.of(study)
-    sessions = sessions_of(folder)
-    say(f"Question {sessions[0].plan.question}")
-    for session in sessions:
-        if len(sessions) > 1:
-            say(f"Session  {session.number} of {len(sessions)}")
-        _say(session, folder)
+    printing.begin()
+    found = status_of(study)
+    if printing.emit(found):
+        return
+    say(f"Question {found.question}")
+    for session in found.sessions:
+        if len(found.sessions) > 1:
+            say(f"Session  {session.session} of {len(found.sessions)}")
+        for line in _lines(session, found.study):
+            say(line)
 
 
-def _say(session: "Session", folder: "StudyFolder") -> None:
+def _lines(session: "SessionStatus", study: str) -> Iterator[str]:
     """How far one session is; of a study of one, the study."""
-    from tiltyard.cli.console import say
-    from tiltyard.run.lock import running_pid
-    from tiltyard.run.read import read_history
     from tiltyard.run.sessions import APART_H
 
-    plan = session.plan
-    history = read_history(session.folder, plan)
-    if session.number > 1 and not history.starts:
-        say(f"State    not begun; it comes after a boot, or {APART_H:g} h after the one before")
+    if session.state == "not begun" and session.session > 1:
+        yield f"State    not begun; it comes after a boot, or {APART_H:g} h after the one before"
         return
-    for line in (*_blocks(plan, history), *_failed(history)):
-        say(line)
-    if history.stopped is not None:
-        say(f"State    {history.stopped}")
+    kept = f"{session.trials} trials kept"
+    yield f"Blocks   {session.blocks} of at most {session.blocks_max} complete, {kept}"
+    if disturbed := session.disturbed:
+        replaced, last = sum(block.replaced for block in disturbed), disturbed[-1]
+        fate = f"{replaced} replaced, {len(disturbed) - replaced} count all the same"
+        yield f"Noise    {len(disturbed)} of {session.blocks + replaced} blocks disturbed: {fate}"
+        yield f"         the last, block {last.block}: {last.reason}"
+    if session.open_pairs is not None:
+        of = f"{session.open_pairs} of {session.pairs}"
+        yield f"Open     {of} pairs of system and workload go on"
+    yield f"Failed   {len(session.failed)}"
+    for trial in session.failed:
+        yield f"         block {trial.block} {trial.system} {trial.workload}: {trial.reason}"
+    if session.state == "ended":
+        yield f"State    {session.ended}"
         return
-    for line in _left(plan, history):
-        say(line)
-    pid = running_pid(session.folder)
-    if pid is not None:
-        say(f"State    running (process {pid})")
+    yield from _left(session)
+    if session.state == "running":
+        yield f"State    running (process {session.pid})"
     else:
-        say(f"State    not finished; go on with: tiltyard run {folder.root}")
+        yield f"State    not finished; go on with: tiltyard run {study}"
 
 
-def _blocks(plan: "Plan", history: "History") -> Iterator[str]:
-    """Blocks that count, those that are disturbed, and what the looks have left out."""
-    from tiltyard.run.record import told_briefly
-
-    course = history.course(plan)
-    kept = f"{len(course.ended)} trials kept"
-    yield f"Blocks   {len(course.counted)} of at most {len(plan.blocks)} complete, {kept}"
-    for block, reasons in history.spoiled.items():
-        fate = "replaced" if block in course.replaced else "counts all the same"
-        yield f"Noise    block {block} disturbed, {fate}: {told_briefly(reasons)}"
-    if course.active_pairs and history.stopped is None:
-        everything = len(plan.systems) * len(plan.workloads)
-        going_on = len(course.active_pairs[max(course.active_pairs)])
-        yield f"Open     {going_on} of {everything} pairs of system and workload go on"
-
-
-def _failed(history: "History") -> Iterator[str]:
-    """Every trial that failed, with its reason."""
-    failed = [trial for trial in history.finished.values() if trial.outcome != "done"]
-    yield f"Failed   {len(failed)}"
-    for trial in failed:
-        where = f"block {trial.key.block} {trial.key.system} {trial.key.workload}"
-        yield f"         {where}: {trial.reason}"
-
-
-def _left(plan: "Plan", history: "History") -> Iterator[str]:
+def _left(session: "SessionStatus") -> Iterator[str]:
     """How long it may still take; a look may end it earlier."""
-    from tiltyard.run.estimate import next_look, outlook
     from tiltyard.units import format_duration
 
-    found = outlook(plan, history)
-    if found.left_to_look_s is None or found.left_s is None:
+    left = session.left
+    if left is None:
         yield "Left     not known before every workload has been run once"
         return
-    look, last = next_look(plan, history), plan.design.looks[-1].blocks
-    yield f"Left     {format_duration(found.left_to_look_s)} to the look after {look} blocks"
-    if last > look:
-        yield f"         {format_duration(found.left_s)} to the last one, after {last}, at most"
+    yield f"Left     {format_duration(left.to_look_s)} to the look after {left.look} blocks"
+    if left.last > left.look:
+        last = f"{format_duration(left.to_last_s)} to the last one, after {left.last}"
+        yield f"         {last}, at most"

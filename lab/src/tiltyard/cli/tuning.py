@@ -5,10 +5,12 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from tiltyard.cli.completers import tuning_profiles
+
 
 def tuning(
     action: Literal["list", "show", "hold"] = "list",
-    profile: str | None = None,
+    profile: Annotated[str | None, Parameter(completer=tuning_profiles)] = None,
     /,
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     device: tuple[str, ...] = (),

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from tiltyard.report.stacking import StackingTable
 from tiltyard.tuning.load import load_profiles, ready_names
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome, counts, grouped
@@ -16,9 +16,7 @@ _WORDS = {"set": "would be set", "unchanged": "is so", "skipped": "skipped"}
 
 def profile_table() -> RenderableType:
     """One line for each ready profile."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("Profile", "What it is for", "Values of"):
-        table.add_column(heading)
+    table = StackingTable("Profile", "What it is for", "Values of")
     for name in ready_names():
         profile = load_profiles([name], Path())
         table.add_row(name, profile.about, profile.source)
@@ -27,9 +25,7 @@ def profile_table() -> RenderableType:
 
 def outcome_table(profile: Profile, outcomes: Sequence[Outcome]) -> RenderableType:
     """What a profile would change here: one line for each thing that it asks for."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("Setting", "Now", "Would be", ""):
-        table.add_column(heading)
+    table = StackingTable("Setting", "Now", "Would be", "")
     for name, group in grouped(outcomes).items():
         for outcome in dict.fromkeys(group):
             times = group.count(outcome)

@@ -1,7 +1,19 @@
 """``tiltyard workloads``: what can be run."""
 
+from typing import Annotated
 
-def workloads(name: str | None = None, /, *, json: bool = False) -> None:
+from cyclopts import Parameter
+
+from tiltyard.cli.completers import workload_names
+from tiltyard.cli.printing import WORDS, Printing
+
+
+def workloads(
+    name: Annotated[str | None, Parameter(completer=workload_names)] = None,
+    /,
+    *,
+    printing: Printing = WORDS,
+) -> None:
     """List the workloads, or explain one: what it does, its parameters, its metrics, its timing.
 
     Beside the engine's own there are profiles: programs that others wrote, described in a file.
@@ -17,12 +29,12 @@ def workloads(name: str | None = None, /, *, json: bool = False) -> None:
 
     Args:
         name: The workload to explain.
-        json: Print the engine's catalogue as JSON.
+        printing: Options of what is printed; the JSON document is the whole catalogue.
     """
     from pathlib import Path
 
     from tiltyard.cli.catalogue import catalogue_table, workload_page
-    from tiltyard.cli.console import emit_json, show
+    from tiltyard.cli.console import show
     from tiltyard.errors import UsageError
     from tiltyard.executors.engine import Engine
     from tiltyard.folder import StudyFolder
@@ -30,8 +42,7 @@ def workloads(name: str | None = None, /, *, json: bool = False) -> None:
     from tiltyard.workloads.catalogue import catalogue_of
 
     catalogue = catalogue_of(Engine.find(), StudyFolder(Path()))
-    if json:
-        emit_json(catalogue.model_dump_json(indent=2))
+    if printing.emit(catalogue):
         return
     if name is None:
         show(catalogue_table(catalogue))

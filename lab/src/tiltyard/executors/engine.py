@@ -66,7 +66,7 @@ class ConditionsWanted(BaseModel):
 
 
 class FarEnd(BaseModel):
-    """The far end of a connection: an engine that serves."""
+    """The server of a connection: an engine that serves."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -74,7 +74,7 @@ class FarEnd(BaseModel):
     port: int
     secret: str | None = None
     local: str | None = None
-    """Address of the near end; the kernel chooses if it is left out."""
+    """Address of the client; the kernel chooses if it is left out."""
 
 
 class FarPlace(BaseModel):
@@ -90,7 +90,7 @@ class FarPlace(BaseModel):
 
 
 Target = Path | FarEnd
-"""What a trial works on: a directory, or a far end."""
+"""What a trial works on: a directory, or a server."""
 
 
 Part = Literal["study_setup", "turn_setup", "trial", "turn_cleanup", "study_cleanup"]
@@ -117,10 +117,10 @@ class Job(BaseModel):
     target: Target
     variables: dict[str, str] = Field({}, exclude=True)
     """Values of the system under test that stand in commands as ``{name}``."""
-    far_place: FarPlace | None = Field(None, exclude=True)
-    """Of a program on a system of two ends."""
     stage: Stage | None = Field(None, exclude=True)
     """Which part of a program's work it is, where some is done once for several trials."""
+    far_place: FarPlace | None = Field(None, exclude=True)
+    """Of a program on a system of two ends."""
     conditions: ConditionsWanted = ConditionsWanted()
 
     def message(self) -> bytes:
@@ -131,10 +131,10 @@ class Job(BaseModel):
             target = {"far": self.target.model_dump(exclude_none=True)}
         if self.variables:
             target["variables"] = self.variables
-        if self.far_place:
-            target["far_place"] = self.far_place.model_dump(mode="json", exclude_none=True)
         if self.stage:
             target["stage"] = self.stage.model_dump()
+        if self.far_place:
+            target["far_place"] = self.far_place.model_dump(mode="json", exclude_none=True)
         return json.dumps({"protocol": PROTOCOL, **fields, "target": target}).encode()
 
 

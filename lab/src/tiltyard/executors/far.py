@@ -1,4 +1,4 @@
-"""Start the far end of a connection, and end it: an engine that serves."""
+"""Start the server of a connection, and end it: an engine that serves."""
 
 import contextlib
 import os
@@ -96,10 +96,10 @@ class FarEngine:
             listening = ListeningLine.model_validate_json(line).data
         except ValidationError:
             said = line.decode(errors="replace").strip()[:MESSAGE] or self._complaint()
-            raise TiltyardError(f"the far end does not listen: {said}") from None
+            raise TiltyardError(f"the server does not listen: {said}") from None
         if listening.protocol != PROTOCOL:
             raise TiltyardError(
-                f"the far end speaks protocol {listening.protocol}, this lab speaks {PROTOCOL}"
+                f"the server speaks protocol {listening.protocol}, this lab speaks {PROTOCOL}"
             )
         return listening
 
@@ -113,13 +113,13 @@ class FarEngine:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             while not line.endswith(b"\n"):
                 if not selector.select(give_up - time.monotonic()):
-                    raise TiltyardError(f"the far end does not listen after {_BEGINS_S:g} s")
+                    raise TiltyardError(f"the server does not listen after {_BEGINS_S:g} s")
                 if not (chunk := os.read(stdout, _CHUNK)):
                     return line
                 line += chunk
                 if len(line) > MESSAGE_BYTES:
                     most = format_size(MESSAGE_BYTES)
-                    raise TiltyardError(f"the far end does not listen: it says more than {most}")
+                    raise TiltyardError(f"the server does not listen: it says more than {most}")
         return line
 
     def _complaint(self) -> str:

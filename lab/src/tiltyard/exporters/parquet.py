@@ -10,16 +10,15 @@ from tiltyard.exporters.csv import tidy
 from tiltyard.exporters.exporter import Exporter
 
 if TYPE_CHECKING:
-    from pyarrow import DataType
+    from pyarrow import DataType, Table
 
 _COUNTS = frozenset({"block", "n"})
 _NUMBERS = frozenset({"value", "sd", "se"})
 
 
-def render(findings: Findings) -> bytes:
-    """The file; the question and the hash of the plan are in its metadata."""
+def arrow_table(findings: Findings) -> "Table":
+    """The values; the question and the hash of the plan are in its metadata."""
     from pyarrow import array, schema, table
-    from pyarrow.parquet import write_table
 
     heads, rows = tidy(findings)
     columns = list(zip(*rows, strict=True)) or [()] * len(heads)
@@ -32,9 +31,15 @@ def render(findings: Findings) -> bytes:
         "plan_hash": findings.plan_hash,
         "tiltyard": findings.tiltyard,
     }
+    return table(arrays, schema=schema(list(zip(heads, types, strict=True)), metadata=about))
+
+
+def render(findings: Findings) -> bytes:
+    """The file."""
+    from pyarrow.parquet import write_table
+
     data = BytesIO()
-    shape = schema(list(zip(heads, types, strict=True)), metadata=about)
-    write_table(table(arrays, schema=shape), data, compression="zstd")
+    write_table(arrow_table(findings), data, compression="zstd")
     return data.getvalue()
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict
+
 from tiltyard.errors import RefusedError, TiltyardError
 from tiltyard.host import commands, kvm
 from tiltyard.host.facts import NONE_SEEN, virtualisation
@@ -42,6 +44,18 @@ class Check:
     """What was found, and what follows from it."""
     remedy: str | None = None
     """The one command that mends it."""
+
+
+class Examined(BaseModel):
+    """All that was looked at."""
+
+    model_config = ConfigDict(frozen=True)
+
+    checks: tuple[Check, ...]
+
+    def count(self, status: str) -> int:
+        """How many checks have a status."""
+        return sum(check.status == status for check in self.checks)
 
 
 def examine(tools: Iterable[Tool], engine: Callable[[], str], directory: Path) -> list[Check]:

@@ -28,6 +28,7 @@ from tiltyard.host.ledger import Ledger
 from tiltyard.host.mounts import mounts_at
 from tiltyard.host.namespaces import holder_of, namespace_command
 from tiltyard.host.servers import ServedMount, Server
+from tiltyard.phases import phase
 
 C = TypeVar("C", bound=Change)
 M = TypeVar("M")
@@ -348,7 +349,8 @@ class Steps:
             else:
                 with self.alone(step.conflicts, step.subject):
                     self._record(step)
-            text = step.execute(self)
+            with phase(step.line.removeprefix("# ")):
+                text = step.execute(self)
             if step.output:
                 self.outputs[step.output] = text
 
@@ -426,7 +428,8 @@ class Steps:
         while self._running:
             self._running.pop().stop()
         while self._changes:
-            self.undo_last()
+            with phase(self._changes[-1].way_back.removeprefix("# ")):
+                self.undo_last()
         self.outputs.clear()
 
 

@@ -16,7 +16,14 @@ from tiltyard.errors import UsageError
 from tiltyard.executors.engine import JobRefused
 from tiltyard.folder import StudyFolder, sha256
 from tiltyard.importers import live
-from tiltyard.plan.model import FORMAT, Design, Look, Plan, PlannedWorkload
+from tiltyard.plan.model import (
+    FORMAT,
+    Design,
+    Look,
+    Plan,
+    PlannedWorkload,
+    spares_for,
+)
 from tiltyard.plan.order import draw_blocks
 from tiltyard.plan.path_length import doubled, path_length_cards
 from tiltyard.plan.pilot import with_pilot
@@ -30,12 +37,6 @@ from tiltyard.wire import Card, Catalogue, Hello
 
 SEED_BELOW = 2**32
 """Seeds that are drawn stay below it: ten digits at most, to be typed again."""
-
-MAX_SPOILED_SHARE = 0.2
-"""With a larger share of disturbed blocks a session says more about these than about systems."""
-
-_ROUNDING = 1e-9
-"""More than the error of a quotient of small numbers, less than any share of a block."""
 
 _COUNTED_ACCESS = "in-cache"
 _WAITS = (
@@ -69,7 +70,7 @@ def freeze(
 
     Blocks are drawn up to the last look; a run may stop at an earlier one. Spares are drawn after
     them from the same seed, for blocks that are disturbed or in which trials fail: as many as keep
-    the share of such blocks at :data:`MAX_SPOILED_SHARE` or below.
+    the share of such blocks at :data:`tiltyard.plan.model.MAX_SPOILED_SHARE` or below.
 
     Args:
         study: What the file means.
@@ -107,6 +108,7 @@ def freeze(
         study_sha256=sha256(text.encode()),
         question=study.question,
         decide=study.decide,
+        asks=study.asks,
         seed=seed,
         systems=study.systems,
         baseline=study.baseline,
@@ -129,14 +131,6 @@ def freeze(
         scaled=study.scaled,
         paths_from=folder.origin,
     )
-
-
-def spares_for(blocks: int) -> int:
-    """Largest number of spares s for which s of ``blocks`` + s is no more than the allowed share.
-
-    So 20 blocks have 5 spares, 7 have 1.
-    """
-    return int(blocks * MAX_SPOILED_SHARE / (1 - MAX_SPOILED_SHARE) + _ROUNDING)
 
 
 def _design(precision: Precision, headlines: int, clock: Clock) -> Design:
@@ -225,7 +219,7 @@ def _planned_program(
     hellos: dict[str, Hello] = {}
     for system in study.systems:
         parameters = job_parameters(program, system, written.root)
-        variables = sample_variables(system, written.root, program)
+        variables = sample_variables(program, system, written.root)
         job = json.dumps([parameters, variables])
         try:
             hellos[job] = hellos.get(job) or validate(PROGRAM, parameters, variables)

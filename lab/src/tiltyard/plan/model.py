@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 
+MAX_SPOILED_SHARE = 0.2
+"""With a larger share of disturbed blocks a session says more about these than about systems."""
+
+_ROUNDING = 1e-9
+"""More than the error of a quotient of small numbers, less than any share of a block."""
+
 Unit = Literal["block", "session"]
 """What is replicated: one round, or all rounds of one day or boot."""
 
@@ -172,6 +178,8 @@ class Plan(Frozen):
     study_sha256: str
     question: str
     decide: str | None
+    asks: str | None = Field(None, exclude_if=lambda asks: asks is None)
+    """The factor that the question is about, where the study names it."""
     seed: int
     systems: tuple[SystemSpec, ...]
     baseline: str
@@ -239,3 +247,11 @@ class Plan(Frozen):
             for name in turn.workloads:
                 if repeat <= trials[name]:
                     yield TrialKey(block=block, system=turn.system, workload=name, repeat=repeat)
+
+
+def spares_for(blocks: int) -> int:
+    """Largest number of spares s for which s of ``blocks`` + s is no more than the allowed share.
+
+    So 20 blocks have 5 spares, 7 have 1.
+    """
+    return int(blocks * MAX_SPOILED_SHARE / (1 - MAX_SPOILED_SHARE) + _ROUNDING)

@@ -108,9 +108,9 @@ def told_variables(table: Mapping[str, JsonValue], far: FarPlace | None = None) 
 
 
 def sample_variables(
-    system: SystemSpec, root: Path, table: Mapping[str, JsonValue]
+    table: Mapping[str, JsonValue], system: SystemSpec, root: Path
 ) -> dict[str, str]:
-    """All values for a job that is only looked at, with such as a run will tell."""
+    """All values for a job that is only looked at, with such as a service will tell."""
     told = (
         *(OF_SERVICE if system.settings.get(SERVICE) else ()),
         *((STUDY_DIR,) if table.get("study") else ()),

@@ -36,8 +36,8 @@ def prospects(plan: Plan) -> Iterator[str]:
     alone = largest_family(design)
     if alone < _FEW:
         yield (
-            "where cells of a grid are compared, one that differs alone can be found among no "
-            f"more than {alone}, even after {design.amount(last)}; among more, several must differ"
+            f"with {design.amount(last)}, a difference in a single cell of a grid can only be "
+            f"shown where {alone} cells or fewer are compared; more blocks lift that"
         )
 
 

@@ -13,8 +13,7 @@ verdicts hold for the blocks of these sessions.
 from collections.abc import Sequence
 from typing import Final
 
-from tiltyard.plan.freeze import spares_for
-from tiltyard.plan.model import Design, Look, Plan, Unit
+from tiltyard.plan.model import Design, Look, Plan, Unit, spares_for
 from tiltyard.plan.order import draw_blocks
 from tiltyard.stats.sequential import FIXED, looks, overall_alpha
 

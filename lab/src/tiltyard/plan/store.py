@@ -4,9 +4,11 @@ import json
 
 from pydantic import ValidationError
 
+from tiltyard import __version__
 from tiltyard.errors import RefusedError, UsageError
 from tiltyard.folder import StudyFolder, sha256, write_whole
 from tiltyard.plan.model import FORMAT, Plan
+from tiltyard.study.problems import shown
 
 
 def write_plan(folder: StudyFolder, plan: Plan) -> None:
@@ -57,8 +59,11 @@ def _parsed(folder: StudyFolder, text: bytes) -> Plan:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(f"{folder.plan}: not a plan. {damaged}") from error
     if written != FORMAT:
+        by = document.get("tiltyard", "of another version")
         raise UsageError(
-            f"{folder.plan}: a plan of format {written}; this Tiltyard reads format {FORMAT}"
+            f"{folder.plan}: a plan of format {shown(written)}, written by Tiltyard {by}; this "
+            f"one, {__version__}, reads format {FORMAT}. Fix: use that version for this folder, or "
+            "begin the study in another one: tiltyard run STUDY --folder ANOTHER"
         )
     try:
         return Plan.model_validate(document)

@@ -1,14 +1,18 @@
 """The verdicts for a terminal: readable in 80 columns and without colour."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import count, islice, product
 from pathlib import Path
+from string import ascii_uppercase
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tiltyard.analysis.model import Comparison, Findings, Index, WorkloadFindings
+from tiltyard.analysis.decision import headlines
+from tiltyard.analysis.model import Comparison, Findings, Index, Notice, WorkloadFindings
+from tiltyard.analysis.statements.warnings import warnings
 from tiltyard.analysis.verdict import Verdict
 from tiltyard.charts.figures import (
     MARKS,
@@ -20,16 +24,18 @@ from tiltyard.charts.figures import (
 )
 from tiltyard.charts.grid import course
 from tiltyard.charts.theme import LIGHT, TERMINAL, signs
-from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head
+from tiltyard.report.sections.entries import PLAIN_HEAD, interval_head, medians_apart
 from tiltyard.report.sections.method import beside_sentences
 from tiltyard.report.sections.ranking_table import effect_tables
-from tiltyard.study.model import Clock
+from tiltyard.report.stacking import StackingTable
 from tiltyard.study.program import PROGRAM
-from tiltyard.units import digits_of, display_unit, format_number, format_value
+from tiltyard.units import digits_of, display_unit, format_number, format_ratio, format_value
 
 _SYSTEMS_ABREAST = 3
 _SENTENCES = 3
 """As many effects and observations are printed of each workload; the report has them all."""
+_NAME_MAX: Final = 24
+"""A longer name, such as a command line, has a letter in tables and stands in the legend."""
 _OF_PROGRAMS = ("user", "system", "peak_memory")
 """Of what the engine counts of programs, what is printed here; the report has it all."""
 _STYLES: dict[Verdict, str] = {
@@ -49,6 +55,9 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
         reports: where the full report lies, in each of its formats; the last lines.
     """
     parts: list[RenderableType] = []
+    if line := _no_verdict(findings):
+        parts += [Text(line, style="bold"), Text()]
+    parts += _legend(findings)
     for workload in findings.workloads:
         parts += [_ranked(workload, findings), *_counted_beside(workload, findings), Text()]
         if len(_lines_of(workload)) > 1 and len(findings.systems) > 1:
@@ -56,14 +65,24 @@ def verdicts(findings: Findings, *reports: Path) -> RenderableType:
     return Group(*parts, Text(_counts(findings)), Text(), *_closing(findings, reports))
 
 
+def _no_verdict(findings: Findings) -> str:
+    """The first line, where nothing is decided: why; empty where something is."""
+    compared = headlines(findings)
+    if findings.origin or any(own.verdict not in ("undecided", "invalid") for own in compared):
+        return ""
+    why = compared[0].sentence if len(compared) == 1 else findings.answer
+    return why if why.startswith("No verdict") else f"No verdict: {why}"
+
+
 def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
     """The workload's index: best by estimate first, the baseline among them."""
     index = workload.index
     factor, unit = _unit(index)
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table = StackingTable(padding=(0, 3, 0, 0), header_style="dim")
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
-    table.add_column(Text(f"relative to {findings.baseline}"), justify="right")
+    relative = f"relative to {_labels(findings)[findings.baseline]}"
+    table.add_column(Text(relative), justify="right")
     head = interval_head(own.comparison.level for own in index.standings if own.comparison)
     table.add_column(head, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
@@ -74,12 +93,18 @@ def _ranked(workload: WorkloadFindings, findings: Findings) -> Group:
             format_number(standing.value / factor, digits_of(index.unit)),
             "1" if comparison is None else ratio_text(comparison),
             "" if comparison is None else interval_text(comparison),
-            "" if comparison is None else _word(comparison, findings.clock),
+            "" if comparison is None else _word(comparison, findings),
         )
     together = [Text("  simultaneous 95 % confidence intervals", style="dim")]
+    apart = [
+        Text(f"  {own.system}: {format_ratio(ratio)} of medians; paired ratios are by block")
+        for own in index.standings
+        if (ratio := medians_apart(index, own.system, findings.baseline)) is not None
+    ]
     return Group(
         Text(with_unit(index.label, unit), style="bold"),
         table,
+        *apart,
         *(together if head != PLAIN_HEAD else ()),
     )
 
@@ -90,7 +115,8 @@ def _counted_beside(workload: WorkloadFindings, findings: Findings) -> Iterator[
     for cell in workload.details:
         if counted or (workload.use == PROGRAM and cell.metric in _OF_PROGRAMS):
             values = ", ".join(
-                f"{own.system} {format_value(own.median, cell.unit)}" for own in cell.summaries
+                f"{_labels(findings)[own.system]} {format_value(own.median, cell.unit)}"
+                for own in cell.summaries
             )
             label = ", ".join(filter(None, (cell.label, cell.at_label)))
             yield Text(f"  {label}: {values}", style="dim")
@@ -113,11 +139,11 @@ def _by_line(workload: WorkloadFindings, findings: Findings) -> Group:
 
 def _abreast(workload: WorkloadFindings, findings: Findings, compared: list[str]) -> Table:
     baseline = findings.baseline
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(Text(f"  relative to {baseline}"), width=24, overflow="fold")
+    table = StackingTable(padding=(0, 2, 0, 0), header_style="dim")
+    head = Text(f"  relative to {_labels(findings)[baseline]}")
+    table.add_column(head, width=24, overflow="fold")
     for system in compared:
-        head = _signed(system, findings)
-        table.add_column(head, justify="right", max_width=16, overflow="fold")
+        table.add_column(_signed(system, findings), justify="right", max_width=16, overflow="fold")
     for label, comparisons in _lines_of(workload):
         found = {pair.system: pair for pair in against(comparisons, baseline)}
         table.add_row(Text(f"  {label}"), *(_sign(found.get(name)) for name in compared))
@@ -165,6 +191,8 @@ def _closing(findings: Findings, reports: Sequence[Path]) -> Iterator[Renderable
 
 
 def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
+    told = [(one.severity.capitalize(), one) for one in warnings(findings)]
+    yield from ((head, _in_full(notice)) for head, notice in told)
     yield "Answer", findings.answer
     for workload in findings.workloads:
         for table in list(effect_tables(workload))[:1]:
@@ -180,10 +208,14 @@ def _lines(findings: Findings) -> Iterator[tuple[str, str]]:
     if findings.spoiled:
         yield "Disturbed", findings.spoiled.sentence
     for notice in findings.notices:
-        if notice.severity != "note":
-            yield notice.severity.capitalize(), " ".join(filter(None, (notice.text, notice.advice)))
+        if notice.severity != "note" and notice not in (one for _, one in told):
+            yield notice.severity.capitalize(), _in_full(notice)
     if not findings.origin:
         yield "Host", _resolution(findings)
+
+
+def _in_full(notice: Notice) -> str:
+    return " ".join(filter(None, (notice.text, notice.advice)))
 
 
 def _resolution(findings: Findings) -> str:
@@ -206,11 +238,40 @@ def _unit(index: Index) -> tuple[float, str]:
 def _signed(system: str, findings: Findings) -> Text:
     """A system's name with the sign that it has in all pictures."""
     glyph, colour = signs(findings)[system]
-    return Text(f"{system} ").append(glyph, style=LIGHT[colour])
+    return Text(f"{_labels(findings)[system]} ").append(glyph, style=LIGHT[colour])
 
 
-def _word(comparison: Comparison, clock: Clock) -> Text:
-    return Text(verdict_word(comparison.verdict, clock), style=_STYLES[comparison.verdict])
+def _labels(findings: Findings) -> dict[str, str]:
+    """System → what it is called in tables: its name, or a letter where that is long."""
+    names = [system.name for system in findings.systems]
+    free = (
+        letters
+        for length in count(1)
+        for each in product(ascii_uppercase, repeat=length)
+        if (letters := "".join(each)) not in names
+    )
+    return {name: name if len(name) <= _NAME_MAX else next(free) for name in names}
+
+
+def _legend(findings: Findings) -> Iterator[RenderableType]:
+    """The names that letters stand for, once."""
+    long = {label: name for name, label in _labels(findings).items() if label != name}
+    if not long:
+        return
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, name in long.items():
+        table.add_row(label, Text(name))
+    yield from (table, Text())
+
+
+def _word(comparison: Comparison, findings: Findings) -> Text:
+    """The verdict; one that rests on disturbed blocks is marked."""
+    word = verdict_word(comparison.verdict, findings.clock)
+    decided = comparison.verdict not in ("undecided", "invalid")
+    mark = ", under load" if findings.under_load and decided else ""
+    return Text(word + mark, style=_STYLES[comparison.verdict])
 
 
 def _sign(comparison: Comparison | None) -> Text:

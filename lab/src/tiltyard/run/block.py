@@ -67,9 +67,14 @@ def _check(context: Context, block: Block) -> None:
 
 
 def _told(context: Context, block: Block, why: str) -> str:
-    """What a person reads of a disturbed block; of those that count all the same, of the first."""
+    """What a person reads of the first disturbed block, and of the first that counts all the same.
+
+    Of all of them `tiltyard status` and the report tell.
+    """
     head = f"block {block.number} is disturbed: {why}"
+    replaced = len(context.course.replaced)
     if block.number in context.course.replaced:
-        return f"{head}; it is kept, and another one counts in its place"
-    kept = len(context.history.spoiled) - len(context.course.replaced)
+        more = "it is kept, and another one counts in its place"
+        return f"{head}; {more}" if replaced == 1 else ""
+    kept = len(context.history.spoiled) - replaced
     return f"{head}; it counts all the same, as further ones will" if kept <= 1 else ""

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tiltyard.plan.model import Block, Plan, TrialKey
-from tiltyard.run.record import RunRecord
+from tiltyard.plan.model import Block, Plan, TrialKey, spares_for
+from tiltyard.run.record import RunRecord, out_of_the_usual
 
 Pair = tuple[str, str]
 """System and workload."""
@@ -57,14 +57,17 @@ class PlanProgress:
         ended: Iterable[TrialKey],
         spoiled: Iterable[int],
         active_pairs: Mapping[int, Set[Pair]],
+        *,
+        keeps: bool = False,
     ) -> None:
         """As far as a run has come.
 
         Args:
             plan: what is carried out.
             ended: trials that are done or failed.
-            spoiled: numbers of the blocks that a gate has spoiled.
+            spoiled: numbers of the blocks that were disturbed more than the host always is.
             active_pairs: number of a block → (system, workload) that are run from it on.
+            keeps: whether disturbed blocks count whatever the plan says.
         """
         self.plan = plan
         self.active_pairs = dict(active_pairs)
@@ -74,7 +77,7 @@ class PlanProgress:
         """Numbers of the blocks that another one is made for: they are kept and do not count."""
         self.counted: list[int] = []
         """Numbers of the complete blocks that count, in order: what looks go by."""
-        self._replaces = plan.gates is not None and plan.gates.spoiled == "replace"
+        self._fate = plan.gates.spoiled if plan.gates and not keeps else "keep"
         self._trials = plan.trials_in_a_turn
         self._systems = {system.name for system in plan.systems}
         self._blocks = plan.sequence
@@ -82,7 +85,7 @@ class PlanProgress:
         self._left: dict[int, int] = {}
         """Number of each block that is begun → how many of its trials are left."""
         self._ahead: dict[int, Ahead] = {}
-        for block in spoiled:
+        for block in sorted(spoiled):
             self.spoil(block)
         for key in ended:
             self.end(key)
@@ -108,8 +111,8 @@ class PlanProgress:
                 ahead.add(number, (key.system, key.workload), -1)
 
     def spoil(self, number: int) -> None:
-        """A block is beyond a noise limit."""
-        if not self._replaces or number in self.replaced:
+        """A block is beyond a noise limit; later blocks are told of later."""
+        if number in self.replaced or not self._may_replace(number):
             return
         self.replaced.add(number)
         if self._is_counted(number):
@@ -118,6 +121,19 @@ class PlanProgress:
             if number <= ahead.last:
                 ahead.counting -= 1
                 self._reach(ahead, look)
+
+    def _may_replace(self, number: int) -> bool:
+        """Whether another block is made for it: by blocks that are done alone, no result.
+
+        Where limits adapt, no more than a fifth of the blocks up to the next look are replaced, so
+        that a host which is never quiet reaches its looks.
+        """
+        if self._fate != "adapt":
+            return self._fate == "replace"
+        earlier = sum(block.number < number for block in self._blocks) - len(self.replaced)
+        looks = [look.blocks for look in self.plan.design.looks]
+        ahead = next((look for look in looks if look > earlier), looks[-1])
+        return len(self.replaced) < min(spares_for(ahead), len(self.plan.spares))
 
     def trials_of(self, block: Block) -> list[TrialKey]:
         """The trials of a block in order, without those that an earlier look has left out."""
@@ -216,8 +232,9 @@ def course_of(plan: Plan, run: RunRecord) -> PlanProgress:
     return PlanProgress(
         plan=plan,
         ended={trial.key for trial in run.trials if trial.outcome != "interrupted"},
-        spoiled=run.spoiled.keys(),
+        spoiled=out_of_the_usual(run.spoiled),
         active_pairs=run.active_pairs,
+        keeps=run.amended.keep,
     )
 
 

@@ -45,8 +45,8 @@ _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "qdisc": frozenset({"queueing discipline"}),
     "rate": frozenset({"queueing discipline"}),
     "family": frozenset({"Internet Protocol"}),
-    "near_cpus": frozenset({"CPUs of the near end"}),
-    "far_cpus": frozenset({"CPUs of the far end"}),
+    "near_cpus": frozenset({"CPUs of the client", "CPUs of the near end"}),
+    "far_cpus": frozenset({"CPUs of the server", "CPUs of the far end"}),
     "image": frozenset({"kernel", "distribution"}),
     "disk": frozenset({"operating system", "first process", "kernel", "modules loaded", "device"}),
 }
@@ -57,7 +57,7 @@ _WHY: Final[Mapping[str, str]] = {
     NOT_IN_FORCE: "the kernel has them by default, or passes over them",
     _HOST: "they are not on one machine",
     _KERNEL: "they do not run under one kernel",
-    "far host": "their far ends are not on one machine",
+    "far host": "their servers are not on one machine",
     DISK_UNDER_TEST: "they do not lie on one disk",
     "device": "they do not lie on one device",
     "image lies on": "they do not lie on one file system",
@@ -69,6 +69,7 @@ _WHY: Final[Mapping[str, str]] = {
     "I/O scheduler": "requests are ordered otherwise",
     "read-ahead": "reads in sequence fetch other amounts",
     "engine of the far end": "they are not measured by one instrument",
+    "engine of the server": "they are not measured by one instrument",
 }
 """Facts that decide results by themselves, those that do it most first."""
 
@@ -144,7 +145,7 @@ def told(found: Iterable[Difference]) -> Iterator[str]:
             following.setdefault(" and ".join(one.follows_from), []).append(one.fact)
             continue
         each = "; ".join(f"{system}: {value}" for system, value in one.values.items())
-        yield f"{'Beware' if one.why else 'Differs':9} {one.fact}: {each}" + (
+        yield f"{'Warning' if one.why else 'Differs':9} {one.fact}: {each}" + (
             f" ({one.why})" if one.why else ""
         )
     for settings, facts in following.items():

@@ -12,6 +12,7 @@ from tiltyard.host.ledger import state_directory
 from tiltyard.host.steps import Step, TakeBack
 from tiltyard.run.scratch_dir import open_systems
 from tiltyard.study.model import SystemSpec
+from tiltyard.systems.image_file import LayOutImage
 from tiltyard.systems.kind import System
 
 
@@ -26,6 +27,8 @@ class PlannedPart:
     """Commands, and what is done without a command in words behind a ``#``."""
     refused: str = ""
     """Why it would not come up; empty if nothing is known against it."""
+    disk_bytes: int = 0
+    """Room on disks that it would take until the end of the run."""
 
 
 class Preview:
@@ -35,6 +38,7 @@ class Preview:
         """Nothing is printed yet, and no file is made."""
         self.path = state_directory() / "none"
         self.lines: list[str] = []
+        self._disk_bytes = 0
         self._changes: dict[str, list[Change]] = {"turn": [], "run": []}
 
     def name(self, use: str) -> str:
@@ -54,6 +58,11 @@ class Preview:
         """The run itself will see them."""
         return iter(())
 
+    def new_disk_bytes(self) -> int:
+        """Room that is taken since the last time."""
+        taken, self._disk_bytes = self._disk_bytes, 0
+        return taken
+
     def new_lines(self) -> tuple[str, ...]:
         """What was printed since the last time."""
         lines, self.lines = tuple(self.lines), []
@@ -66,6 +75,8 @@ class Preview:
                 self.tell_way_back("turn", everything=step.everything)
             else:
                 self.lines.append(step.line)
+                if isinstance(step, LayOutImage):
+                    self._disk_bytes += step.disk_bytes
             self._changes[step.lasts] += step.changes()
 
     def tell_way_back(self, lasts: Literal["turn", "run"], *, everything: bool = True) -> None:
@@ -109,7 +120,7 @@ def _turn(preview: Preview, name: str, system: System) -> Iterator[PlannedPart]:
             tell()
         except (TiltyardError, OSError) as error:
             refused = f"it would not come up: {error}"
-        yield PlannedPart(name, part, preview.new_lines(), refused)
+        yield PlannedPart(name, part, preview.new_lines(), refused, preview.new_disk_bytes())
         if refused:
             return
 

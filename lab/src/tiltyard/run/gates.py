@@ -5,7 +5,7 @@ The gates cannot see what was measured: all that they get of a trial is its :cla
 that failed is failed, not spoiled; a signal that the host does not have spoils nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
@@ -24,6 +24,10 @@ LEAST_BYTES: Final = 2**20
 LEAST_RATE: Final = 2**20
 """Less than this of others' traffic, in bytes and bytes per second, is every host's log."""
 CLOCK_STEP_S: Final = 1e-3
+
+USUAL: Final = 2.0
+"""Where limits adapt, so many times what others did before the first block is what the host is
+like: a replacement block would be no quieter."""
 
 Found = tuple[str, float, float, str]
 """Gate, value, limit, and what was seen in words."""
@@ -70,9 +74,47 @@ def check_block(
     if plan.gates is None:
         return ()
     evidence = [found for record in records if (found := evidence_of(record))]
-    return (
+    reasons = (
         *check_evidence(evidence, plan.gates),
         *check_canary(history.canaries, block, plan.gates.canary),
+    )
+    return tuple(
+        reason.model_copy(update={"usual": True})
+        if reason.value <= history.usual.get(reason.gate, 0.0) * USUAL
+        else reason
+        for reason in reasons
+    )
+
+
+def level_of(telemetry: Telemetry) -> dict[str, float]:
+    """What others did while nothing was measured: gate → share, where the host tells."""
+    taken = {"foreign_cpu": telemetry.external_s, "steal": telemetry.external_steal_s}
+    waits_s = telemetry.foreign_waits_s or {}
+    taken["pressure"] = max(waits_s.values(), default=None)
+    return {
+        gate: spent_s / telemetry.elapsed_s
+        for gate, spent_s in taken.items()
+        if spent_s is not None and spent_s > TICKS_S
+    }
+
+
+def told_level(shares: Mapping[str, float], gates: GatesSpec) -> str:
+    """What a person is told of a host that is busy before the first block; empty if it is not."""
+    words = {
+        "foreign_cpu": "other processes use {} of a CPU",
+        "steal": "the hypervisor takes {}",
+        "pressure": "tasks of others wait in {} of the time",
+    }
+    beyond = [
+        words[gate].format(_percent(share))
+        for gate, share in shares.items()
+        if share > getattr(gates, gate)
+    ]
+    if not beyond:
+        return ""
+    return (
+        f"this host is busy: {'; '.join(beyond)}. Blocks with more than {USUAL:g} times that are "
+        'replaced, as far as spares go; the others count, and verdicts are marked "under load"'
     )
 
 

@@ -18,12 +18,14 @@ from tiltyard.host.record import changes
 from tiltyard.plan.model import Block, Plan, TrialKey
 from tiltyard.run.course import PlanProgress
 from tiltyard.run.journal import (
+    Amended,
     BlockChecked,
     BootAsked,
     CanaryRun,
     Entry,
     Event,
     Isolated,
+    LevelTaken,
     Looked,
     OtherHost,
     Started,
@@ -33,7 +35,13 @@ from tiltyard.run.journal import (
     TrialStarted,
     follow_journal,
 )
-from tiltyard.run.record import IsolationNote, Prepared, Reason
+from tiltyard.run.record import (
+    AS_PLANNED,
+    IsolationNote,
+    Prepared,
+    Reason,
+    out_of_the_usual,
+)
 from tiltyard.run.same_output import outcome_of
 from tiltyard.run.stream import file_of, read_stream
 
@@ -99,6 +107,10 @@ class History:
         """Sum of these durations."""
         self.canaries: list[CanaryRun] = []
         """Every canary, in order."""
+        self.usual: dict[str, float] = {}
+        """What others did before the first block: gate → share."""
+        self.amended = AS_PLANNED
+        """What of the plan was changed since it was frozen."""
         self.checked: dict[int, tuple[Reason, ...]] = {}
         """Number of each block compared with the noise limits → why it is disturbed, if it is."""
         self.active_pairs: dict[int, frozenset[tuple[str, str]]] = {}
@@ -174,7 +186,7 @@ class History:
         """What happens once a block at most."""
         if isinstance(event, BlockChecked):
             self.checked[event.block] = event.reasons
-            if event.reasons and self._course is not None:
+            if self._course is not None and out_of_the_usual({event.block: event.reasons}):
                 self._course.spoil(event.block)
         elif isinstance(event, Looked):
             self._looks.setdefault(event.blocks, event)
@@ -188,6 +200,11 @@ class History:
         elif isinstance(event, BootAsked):
             self._boots.setdefault((event.block, event.system), event)
             self._booted = True
+        elif isinstance(event, LevelTaken):
+            self.usual = event.shares
+        elif isinstance(event, Amended):
+            self.amended = event.amendment.after(self.amended)
+            self.stopped, self._course = None, None
         elif isinstance(event, Stopped) and self.stopped is None:
             self.stopped = event.reason
 
@@ -223,7 +240,13 @@ class History:
     def course(self, plan: Plan) -> PlanProgress:
         """How far the plan is carried out; it goes on with this history until a look narrows it."""
         if self._course is None or self._course.plan is not plan:
-            self._course = PlanProgress(plan, self.finished, self.spoiled, self.active_pairs)
+            self._course = PlanProgress(
+                plan,
+                self.finished,
+                out_of_the_usual(self.spoiled),
+                self.active_pairs,
+                keeps=self.amended.keep,
+            )
         return self._course
 
     def boot_asked(self, block: int, system: str) -> BootAsked | None:

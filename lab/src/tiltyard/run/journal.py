@@ -30,7 +30,7 @@ from tiltyard.folder import (
 from tiltyard.host.telemetry import Telemetry
 from tiltyard.plan.model import TrialKey
 from tiltyard.run.chain import BrokenChainError, Chain
-from tiltyard.run.record import CalibrationNote, IsolationNote, Prepared, Reason
+from tiltyard.run.record import Amendment, CalibrationNote, IsolationNote, Prepared, Reason
 from tiltyard.study.model import Frozen
 
 LATEST_S: Final = 1.0
@@ -79,7 +79,7 @@ class BootAsked(Frozen):
 
 
 class OtherHost(Frozen):
-    """A system has come up on another host, or with its far end there: once a start."""
+    """A system has come up on another host, or with its server there: once a start."""
 
     type: Literal["other_host"] = "other_host"
     name: str
@@ -138,6 +138,21 @@ class CanaryRun(Frozen):
     """Time of a fixed amount of writing; ``None`` where there is no directory, or if it failed."""
 
 
+class LevelTaken(Frozen):
+    """What others did before the first block, where the limits adapt to it."""
+
+    type: Literal["level_taken"] = "level_taken"
+    shares: dict[str, float]
+    """Gate → share of the time."""
+
+
+class Amended(Frozen):
+    """A person has changed the plan after it was frozen; a run that had ended goes on."""
+
+    type: Literal["amended"] = "amended"
+    amendment: Amendment
+
+
 class BlockChecked(Frozen):
     """A block is complete, and its telemetry was held against the gates."""
 
@@ -182,6 +197,8 @@ Event = Annotated[
     | TrialStarted
     | TrialFinished
     | CanaryRun
+    | LevelTaken
+    | Amended
     | BlockChecked
     | Looked
     | Stopped

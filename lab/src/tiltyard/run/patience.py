@@ -46,13 +46,13 @@ def patiently(context: Context, name: str, attempt: Callable[[], T]) -> T:
             if not told:
                 context.observer.note(f"{name}: {error}; waiting, for {waited} at most")
                 told = True
-        _pause(context, min(step_s, max(0.0, give_up - time.monotonic())))
+        pause(context, min(step_s, max(0.0, give_up - time.monotonic())))
         step_s = min(2 * step_s, _LONGEST_STEP_S)
         for line in recover():
             context.observer.note(line)
 
 
-def _pause(context: Context, length_s: float) -> None:
+def pause(context: Context, length_s: float) -> None:
     """A while that a signal ends."""
     over = time.monotonic() + length_s
     while (left_s := over - time.monotonic()) > 0:

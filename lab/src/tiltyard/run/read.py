@@ -39,6 +39,8 @@ def read_run(folder: StudyFolder, plan: Plan) -> RunRecord:
         starts=len(starts),
         resumed_blocks=history.resumed_blocks,
         spoiled=history.spoiled,
+        usual=history.usual,
+        amended=history.amended,
         canaries=len(history.canaries),
         active_pairs=history.active_pairs,
         calibration=starts[-1].calibration if starts else None,

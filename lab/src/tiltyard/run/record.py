@@ -1,6 +1,6 @@
 """What a run leaves behind, as later stages read it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Final, Literal
 
@@ -108,6 +108,36 @@ class Reason(Frozen):
     limit: float
     text: str
     """In words, with both numbers."""
+    usual: bool = Field(False, exclude_if=lambda usual: not usual)
+    """Whether the host is so by itself: it was before the first block."""
+
+
+class Amendment(Frozen):
+    """What a person has changed of a plan that was frozen: never what is measured, or how."""
+
+    keep: bool = False
+    """Disturbed blocks count."""
+    budget_s: float | None = None
+    """Wall time of all starts together, after which no further block is begun."""
+
+    def after(self, earlier: "Amendment") -> "Amendment":
+        """Both."""
+        return Amendment(
+            keep=self.keep or earlier.keep,
+            budget_s=earlier.budget_s if self.budget_s is None else self.budget_s,
+        )
+
+
+AS_PLANNED: Final = Amendment()
+
+
+def out_of_the_usual(spoiled: Mapping[int, Sequence[Reason]]) -> set[int]:
+    """Disturbed blocks that a replacement could mend: the host is not always so."""
+    return {
+        block
+        for block, reasons in spoiled.items()
+        if not all(reason.usual for reason in reasons)
+    }  # fmt: skip
 
 
 def told_briefly(reasons: Sequence[Reason]) -> str:
@@ -145,7 +175,7 @@ class RunRecord(Frozen):
     record: dict[str, dict[str, str]] = Field(default_factory=dict)
     """The system record of the host at the first start, section by section."""
     other_hosts: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
-    """The same of other hosts that systems are on, or have their far ends on."""
+    """The same of other hosts that systems are on, or have their servers on."""
     host_changes: tuple[str, ...] = ()
     """What of it has changed between two starts, a sentence each."""
     boots: tuple[str, ...] = ()
@@ -160,6 +190,9 @@ class RunRecord(Frozen):
     """Blocks whose trials were not all made in one go."""
     spoiled: dict[int, tuple[Reason, ...]] = Field(default_factory=dict)
     """Number of each disturbed block, with the reasons."""
+    usual: dict[str, float] = Field(default_factory=dict)
+    """What others did before the first block: gate → share; empty where it was not looked at."""
+    amended: Amendment = AS_PLANNED
     canaries: int = 0
     """How often the canary was run."""
     active_pairs: dict[int, frozenset[tuple[str, str]]] = Field(default_factory=dict)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
+from typing import Final
 
 from tiltyard import __version__
 from tiltyard.errors import BusyError, HostLacksError, InterruptedRunError, TrialsFailedError
@@ -17,26 +18,40 @@ from tiltyard.host.ledger import Ledger, recover
 from tiltyard.host.place import UnreachableError
 from tiltyard.host.processes import boot_id
 from tiltyard.host.record import changes
-from tiltyard.host.telemetry import Watches
+from tiltyard.host.telemetry import Watch, Watches
+from tiltyard.phases import phase
 from tiltyard.plan.model import Block, Plan
 from tiltyard.run.block import run_block
 from tiltyard.run.boot import arrive, require_allowed
 from tiltyard.run.context import Context
 from tiltyard.run.course import PlanProgress
 from tiltyard.run.estimate import expected_block_s
+from tiltyard.run.gates import level_of, told_level
 from tiltyard.run.history import History, Slots, adopt_trials
 from tiltyard.run.host_record import host_record
 from tiltyard.run.interrupt import Interrupt
-from tiltyard.run.journal import Interrupted, Isolated, Journal, Looked, Started, Stopped
+from tiltyard.run.journal import (
+    Amended,
+    Interrupted,
+    Isolated,
+    Journal,
+    LevelTaken,
+    Looked,
+    Started,
+    Stopped,
+)
 from tiltyard.run.lock import hold_lock
 from tiltyard.run.observer import Decide, Observer
-from tiltyard.run.patience import WAIT_S, patiently
+from tiltyard.run.patience import WAIT_S, patiently, pause
 from tiltyard.run.read import read_run, require_plan
-from tiltyard.run.record import CalibrationNote, IsolationNote
+from tiltyard.run.record import AS_PLANNED, Amendment, CalibrationNote, IsolationNote
 from tiltyard.run.scratch_dir import open_systems, scratch_dir
 from tiltyard.run.stages import Place, around
 from tiltyard.systems.kind import System
 from tiltyard.units import format_duration, format_number
+
+LEVEL_S: Final = 1.0
+"""How long the host is looked at before the first block: a hundred ticks of its counters."""
 
 
 def calibration_note(plan: Plan) -> CalibrationNote | None:
@@ -90,7 +105,10 @@ def ending_of(course: PlanProgress) -> str:
 
 
 def _too_many_spoiled(course: PlanProgress) -> str | None:
-    """More disturbed blocks than spares: their share is too large whatever the other blocks do."""
+    """More disturbed blocks than spares: their share is too large whatever the other blocks do.
+
+    Where limits adapt there are never more.
+    """
     spoiled, spares = len(course.replaced), len(course.plan.spares)
     if spoiled <= spares:
         return None
@@ -98,7 +116,7 @@ def _too_many_spoiled(course: PlanProgress) -> str | None:
     return (
         f"{spoiled} of {run} blocks are disturbed, and a plan of "
         f"{len(course.plan.blocks)} may replace no more than {spares}. Quieten the host and begin "
-        'a new folder, or let such blocks count: [noise] disturbed = "keep"'
+        "a new folder, or let such blocks count: --disturbed keep"
     )
 
 
@@ -116,20 +134,21 @@ def _over_budget(context: Context, course: PlanProgress, block: Block) -> str | 
     a block is begun only if it is likely to fit.
     """
     plan, history = context.plan, context.history
-    if plan.budget_s is None:
+    budget_s = plan.budget_s if history.amended.budget_s is None else history.amended.budget_s
+    if budget_s is None:
         return None
     first_look = plan.design.looks[0].blocks
     needs_s = expected_block_s(plan, block, history) or 0.0
     done = len(course.counted)
     if done < first_look:
-        if history.spent_s < plan.budget_s:
+        if history.spent_s < budget_s:
             return None
         short = f"; too few for a verdict, which needs {first_look}"
-    elif history.spent_s + needs_s <= plan.budget_s:
+    elif history.spent_s + needs_s <= budget_s:
         return None
     else:
         short = f"; the next one would take about {format_duration(needs_s)}"
-    budget = format_duration(plan.budget_s)
+    budget = format_duration(budget_s)
     return f"the budget of {budget} is used up, blocks done: {done}{short}"
 
 
@@ -143,6 +162,7 @@ def run_study(
     stop_on_failure: bool = False,
     allow_reboot: bool = False,
     wait_s: float | None = None,
+    amendment: Amendment = AS_PLANNED,
 ) -> str:
     """Carry a plan out, or go on with it; finished trials are never run again.
 
@@ -156,6 +176,7 @@ def run_study(
         allow_reboot: boot this host, where the study asks for it.
         wait_s: how long to wait, each time, for what another run or program has at the moment;
             10 minutes if it is not said.
+        amendment: what a person changes of the plan now; a run that had ended goes on by it.
 
     Returns:
         Why the run ended, in words; at once, if it had ended earlier.
@@ -177,6 +198,8 @@ def run_study(
             for note in (*recovered, *_torn_note(folder, torn)):
                 observer.note(note)
             require_plan(folder, plan, history)
+            if amendment.after(history.amended) != history.amended:
+                journal.append(Amended(amendment=amendment))
             if history.stopped is not None:
                 _tell_unmeasured(history, folder, observer)
                 return history.stopped
@@ -216,6 +239,7 @@ def _carry_on(context: Context, decide: Decide, recovered: tuple[str, ...]) -> s
     study = Place("study", context.folder.work.resolve())
     names = [workload.spec.name for workload in context.plan.workloads]
     try:
+        _take_level(context, systems)
         with around(context, study, names) as found:
             for name, why in found.failed.items():
                 raise TrialsFailedError(f"{name}: {why}. Nothing was measured")
@@ -241,7 +265,8 @@ def _begin(context: Context, recovered: tuple[str, ...]) -> None:
     history = context.history
     calibration = calibration_note(context.plan)
     engine = context.engine.describe().engine
-    record = host_record(context.folder.root, engine)
+    with phase("recording the host"):
+        record = host_record(context.folder.root, engine)
     for last in history.starts[-1:]:
         for change in changes(last.record, record):
             context.observer.note(f"The host has changed since the last start: {change}")
@@ -289,6 +314,24 @@ def _isolate(context: Context, systems: Mapping[str, System]) -> None:
     context.observer.note(f"{'Isolation' if found.granted else 'No isolation'}: {found.text}")
 
 
+def _take_level(context: Context, systems: Mapping[str, System]) -> None:
+    """See what others do before the first block, once, where the limits adapt to it."""
+    gates, history = context.plan.gates, context.history
+    if gates is None or gates.spoiled != "adapt" or history.finished or history.usual:
+        return
+    if all(system.place.ssh for system in systems.values()):
+        return
+    programs = any(workload.program is not None for workload in context.plan.workloads)
+    # The engine takes the highest-numbered CPU; a program may use all of them.
+    own = () if programs else (max(os.sched_getaffinity(0)),)
+    with Watch(None) as watching:
+        pause(context, LEVEL_S)
+        shares = level_of(watching.telemetry(context.plan.conditions.cpus or own))
+    context.journal.append(LevelTaken(shares=shares))
+    if told := told_level(shares, gates):
+        context.observer.note(told)
+
+
 def _run_blocks(context: Context, systems: dict[str, System], decide: Decide) -> str:
     """Block after block until a look decides, the budget is used up, or none is left."""
     looks = [look.blocks for look in context.plan.design.looks]
@@ -310,7 +353,8 @@ def _look(context: Context, decide: Decide, blocks: int) -> Looked:
     if known := context.history.look_after(blocks):
         return known
     context.watches.close()
-    decision = decide(read_run(context.folder, context.plan))
+    with phase(f"analysing {len(context.history.finished)} trials"):
+        decision = decide(read_run(context.folder, context.plan))
     looked = Looked(
         blocks=blocks,
         done=decision.done,

@@ -10,7 +10,7 @@ Maricq et al., "Taming Performance Variability", OSDI (2018), for resampling.
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -69,6 +69,7 @@ def blocks_for_half_width(blocks: int, half_width: float, target: float) -> int:
     return math.ceil(blocks * (half_width / target) ** 2 - 1e-9)
 
 
+@lru_cache(maxsize=1024)
 def blocks_needed(
     spending: Spending,
     interval: RepeatedInterval,

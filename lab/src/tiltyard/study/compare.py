@@ -1,9 +1,7 @@
 """The study that ``tiltyard compare`` writes: the same that one would write by hand."""
 
-import os
-import tomllib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,15 +9,23 @@ from typing import Final
 from tiltyard.errors import UsageError
 from tiltyard.study.problems import not_a, one_of
 from tiltyard.study.program import PROGRAM, ProgramCard
-from tiltyard.study.toml import TomlValue, toml_key, toml_value
-from tiltyard.wire import Catalogue
+from tiltyard.study.toml import TomlValue, as_typed, split_list, toml_key, toml_value
+from tiltyard.wire import Card, Catalogue
 
 Table = dict[str, TomlValue | None]
 """A table of a study; what is ``None`` is not written."""
 Levels = Mapping[str, TomlValue]
-"""Name of each level → its value, or the variables that it sets."""
+"""Name of each level → its value, or what it sets."""
+Place = Callable[[str], str]
+"""A path as it was typed, as a study has it."""
 COMMANDS: Final = "commands"
 """The factor of commands that have more of their own than their words."""
+SYSTEM: Final = "system"
+"""The factor of systems that differ in more than one setting."""
+
+
+_QUEUED: Final = "uring"
+"""The backend of a queue depth that is typed without one: others move one block at a time."""
 
 
 @dataclass(frozen=True)
@@ -35,167 +41,192 @@ class TypedCommands:
     """As many as the number of runs that was asked for takes."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for beside the systems and the workloads; ``None``: as studies have it."""
+
+    within: str | None = None
+    """Systems that differ by less are equivalent: ``2%``."""
+    blocks: int | None = None
+    """Exactly so many blocks."""
+    budget: str | None = None
+    """Wall time: ``45 min``."""
+    seed: int | None = None
+    """Of the random order."""
+    disturbed: str | None = None
+    """What becomes of a disturbed block."""
+    scale: str | None = None
+    """By how much everything is made smaller: ``1/64``."""
+
+
+NOTHING: Final = Asked()
+
+
 def compare_study(
-    names: Sequence[str],
+    systems: Sequence[tuple[str, Levels]],
     workloads: Sequence[str],
     catalogue: Catalogue,
-    filesystems: Collection[str],
-    settings: Collection[str] = (),
     *,
+    varied: Mapping[str, Levels] | None = None,
+    shared: Levels | None = None,
     commands: TypedCommands | None = None,
-    within: str | None = None,
-    blocks: int | None = None,
-    budget: str | None = None,
-    seed: int | None = None,
-    disturbed: str | None = None,
+    asked: Asked = NOTHING,
+    place: Place = lambda path: str(Path(path).absolute()),
 ) -> str:
-    """The text of a study: file systems, directories or settings, each workload at its usual size.
+    """The text of a study of systems that were typed, each workload at its usual size.
 
-    A name of a file system means that file system; a directory of the same name is written
-    ``./ext4``. ``mtu=9000`` means a pair of network namespaces with that setting. A name given
-    twice is compared with itself (A/A): ``ext4-a`` and ``ext4-b``. Commands are compared with each
-    other, or one of them on several systems.
+    A system given twice is compared with itself (A/A): ``ext4-a`` and ``ext4-b``. Commands are
+    compared with each other, or one of them on several systems.
 
     Args:
-        names: File systems, paths of existing directories, or settings with a value each.
-        workloads: Names in the catalogue, none with commands; what stands after a colon is what
-            the workload asks for there, as ``fio:mail.fio`` is a job file.
-        catalogue: What the engine can run.
-        filesystems: Names of the file systems that can be made.
-        settings: Names of the settings that can be compared.
-        commands: Commands that were typed.
-        within: Systems that differ by less are equivalent, as it is typed: ``2%``.
-        blocks: Exactly so many blocks; by default the standard profile.
-        budget: Wall time as it is typed: ``45 min``.
-        seed: Seed of the random order; by default drawn.
-        disturbed: What becomes of a disturbed block: ``replace`` or ``keep``.
+        systems: what each is called, and what it sets.
+        workloads: names in the catalogue, with parameters behind a colon:
+            ``random:block=4k,depth=8``; none with commands.
+        catalogue: what the engine can run.
+        varied: factors beside the systems.
+        shared: what all systems set.
+        commands: commands that were typed.
+        asked: what was asked for beside them.
+        place: where the paths of workloads begin.
 
     Raises:
-        UsageError: if a name is none of these, sorts are mixed, or a workload is unknown.
+        UsageError: if there is nothing to compare, or a workload or a parameter is unknown.
     """
-    head: Table = {"seed": seed}
-    tables: list[tuple[str, Table]] = [
-        ("[precision]", {"equivalent_within": within, "blocks": blocks, "budget": budget}),
-        ("[noise]", {"disturbed": disturbed}),
-    ]
+    labels = _labels([name for name, _ in systems])
+    settings = [own for _, own in systems]
+    factors = {**_factor_of(labels, settings), **(varied or {})}
+    table: Table = {**(shared or {}), **(settings[0] if len(settings) == 1 else {})}
+    contestants, each = labels, [*(varied or {})]
     if commands:
-        return _of_commands(names, commands, catalogue, filesystems, settings, head, tables)
-    if len(names) < 2:
-        raise UsageError("comparing needs two names or more: tiltyard compare ext4 xfs")
-    setting, values = _values(names, filesystems, settings)
-    labels = _labels(names)
-    used = [("[[workload]]", _table(workload, catalogue)) for workload in workloads]
+        _card(PROGRAM, PROGRAM, catalogue)
+        factors |= commands.factors
+        workloads = labels if len(labels) < 2 and len(commands.names) > 1 else commands.names
+        used = [{**commands.workload}]
+    else:
+        used = _workloads(workloads, catalogue, place)
+        # The question names workloads; their parameters are below it.
+        workloads = [word.partition(":")[0] if "=" in word else word for word in workloads]
+    if not factors:
+        raise UsageError(_alone(commands))
+    if len(contestants) < 2:
+        first = next((key for key in factors if key not in each), each[0] if each else "")
+        contestants, each = [*factors[first]], [key for key in each if key != first]
+    if commands and commands.blocks and asked.blocks:
+        raise UsageError("--runs and --blocks: give one of them")
+    blocks = (commands.blocks if commands else None) or asked.blocks
+    precision: Table = {
+        "equivalent_within": asked.within, "blocks": blocks, "budget": asked.budget
+    }  # fmt: skip
+    question = _question(contestants, workloads, each)
     return _text(
-        {"question": _question(labels, workloads), **head},
-        [f"[factors]\n{setting} = {_factor(labels, values)}"],
-        [*used, *tables],
+        {"question": question, "seed": asked.seed, "scale": asked.scale},
+        _factors(factors),
+        [
+            ("[systems]", table),
+            *(("[[workload]]", one) for one in used),
+            ("[precision]", precision),
+            ("[noise]", {"disturbed": asked.disturbed}),
+        ],
     )
 
 
-def _of_commands(
-    names: Sequence[str],
-    commands: TypedCommands,
-    catalogue: Catalogue,
-    filesystems: Collection[str],
-    settings: Collection[str],
-    head: Table,
-    tables: Sequence[tuple[str, Table]],
-) -> str:
-    """The text of a study of commands: on this host, on one system or on several."""
-    _table(PROGRAM, catalogue)
-    factors, systems, labels = [], dict[str, TomlValue | None](), _labels(names)
-    if names:
-        setting, values = _values(names, filesystems, settings)
-        if len(names) > 1:
-            factors.append(f"[factors]\n{setting} = {_factor(labels, values)}")
-        else:
-            systems = {setting: tomllib.loads(f"value = {values[0]}")["value"]}
-    for factor, levels in commands.factors.items():
-        lines = (f"{toml_key(level)} = {toml_value(sets)}" for level, sets in levels.items())
-        factors.append("\n".join((f"[factors.{factor}]", *lines)))
-    if not factors:
-        raise UsageError(
+def _alone(commands: TypedCommands | None) -> str:
+    if commands:
+        return (
             "one command alone is compared with nothing. Fix: give --command (-c) again, or name "
             "two systems: tiltyard compare ext4 xfs -c 'make -j2'"
         )
-    contestants = labels if len(labels) > 1 else [*next(iter(commands.factors.values()))]
-    on = labels if len(labels) < 2 and len(commands.names) > 1 else commands.names
-    precision, noise = (dict(tables)[name] for name in ("[precision]", "[noise]"))
-    if commands.blocks and precision["blocks"]:
-        raise UsageError("--runs and --blocks: give one of them")
-    precision["blocks"] = commands.blocks or precision["blocks"]
-    # A desktop and a CI runner are never idle: what others do widens the interval instead of ending
-    # in "no verdict".
-    noise["disturbed"] = noise["disturbed"] or "keep"
-    return _text(
-        {"question": _question(contestants, on), **head},
-        factors,
-        [("[systems]", systems), ("[[workload]]", {**commands.workload}), *tables],
+    return (
+        "comparing needs two names or more: tiltyard compare ext4 xfs; or one setting with several "
+        "values: tiltyard compare ext4 --vary scheduler=none,mq-deadline"
     )
 
 
-def _table(workload: str, catalogue: Catalogue) -> dict[str, TomlValue | None]:
-    """A workload at its usual size, as a study has it."""
-    name, colon, value = workload.partition(":")
-    card = catalogue.workload(workload) or catalogue.workload(name)
+def _factor_of(labels: Sequence[str], settings: Sequence[Levels]) -> dict[str, Levels]:
+    """The factor of several systems: of the one setting in which they differ, or a bundle."""
+    if len(labels) < 2:
+        return {}
+    keys = {*settings[0]}
+    if len(keys) == 1 and all({*own} == keys for own in settings):
+        key = keys.pop()
+        return {key: {name: own[key] for name, own in zip(labels, settings, strict=True)}}
+    return {SYSTEM: dict(zip(labels, settings, strict=True))}
+
+
+def _factors(factors: Mapping[str, Levels]) -> list[str]:
+    """Their tables, in order; where none has tables in it, one table with a line for each."""
+    lines, tables = [], []
+    short = all(map(_is_short, factors.values()))
+    for name, levels in factors.items():
+        if short and all(toml_value(label) == toml_value(value) for label, value in levels.items()):
+            lines.append(f"{toml_key(name)} = {toml_value([*levels.values()])}")
+        elif short:
+            lines.append(f"{toml_key(name)} = {toml_value(levels)}")
+        else:
+            pairs = (f"{toml_key(level)} = {toml_value(sets)}" for level, sets in levels.items())
+            tables.append("\n".join((f"[factors.{toml_key(name)}]", *pairs)))
+    return ["\n".join(("[factors]", *lines))] * bool(lines) + tables
+
+
+def _is_short(levels: Levels) -> bool:
+    return all(isinstance(value, str | int | float) for value in levels.values())
+
+
+def _workloads(words: Sequence[str], catalogue: Catalogue, place: Place) -> list[Table]:
+    """Workloads as a study has them; those that are used twice have names of their own."""
+    tables = [_table(word, catalogue, place) for word in words]
+    times = Counter(table["use"] for table in tables)
+    for word, table in zip(words, tables, strict=True):
+        if times[table["use"]] > 1:
+            name, _, rest = word.partition(":")
+            table["name"] = " ".join(filter(None, (name, *split_list(rest))))
+    return tables
+
+
+def _card(name: str, word: str, catalogue: Catalogue) -> Card:
+    card = catalogue.workload(name)
     if card is None:
-        raise UsageError(not_a(workload, "workload", (card.name for card in catalogue.workloads)))
-    table = {"use": card.name, **card.usual}
-    if not colon or card.name == workload:
-        return table
-    key = card.argument if isinstance(card, ProgramCard) else None
-    if key is None:
-        raise UsageError(f"{name} takes nothing after a colon: -w {name}")
-    schema = card.parameters["properties"][key]
-    # A study's paths are relative to its folder; this one was typed relative to where one stands.
-    typed = str(Path(value).absolute()) if schema.get("path") else value
-    return {**table, key: typed}
+        where = "" if word == name else f"{word}: "
+        raise UsageError(where + not_a(name, "workload", (c.name for c in catalogue.workloads)))
+    return card
 
 
-def _values(
-    names: Sequence[str], filesystems: Collection[str], settings: Collection[str]
-) -> tuple[str, list[str]]:
-    """The setting that is varied, and a value of it for each name, as TOML."""
-    if all(name in filesystems for name in names):
-        return "filesystem", [toml_value(name) for name in names]
-    if any(name.partition("=")[0] in settings for name in names):
-        return _assigned(names, settings)
-    for name in names:
-        if name not in filesystems and not Path(name).is_dir():
+def _table(word: str, catalogue: Catalogue, place: Place) -> Table:
+    """A workload at its usual size, with the parameters that were typed."""
+    name, colon, rest = word.partition(":")
+    card = _card(name, word, catalogue)
+    table: Table = {"use": card.name, **card.usual}
+    properties = card.parameters.get("properties", {})
+    argument = card.argument if isinstance(card, ProgramCard) else None
+    for number, item in enumerate(split_list(rest) if colon else ()):
+        key, equals, value = item.partition("=")
+        if argument and not number and (not equals or Path(item).exists()):
+            key, value = argument, item
+        elif not equals:
+            first = next(iter(properties), "")
             raise UsageError(
-                f'"{name}" is neither a file system nor a directory that exists. '
-                f"File systems: {one_of(name, filesystems).removeprefix('One of: ')}"
+                f"{word}: {name} takes nothing after a colon but parameters, as: "
+                f"-w {name}:{first}=VALUE"
             )
-        if not name.isprintable():
-            raise UsageError(f"{name!a}: a study file cannot hold this name")
-    for name in names:
-        if name in filesystems:
+        elif key not in properties:
             raise UsageError(
-                f'"{name}" is a file system, and others are directories. Compare either; '
-                f"a directory of that name is written {os.curdir}{os.sep}{name}"
+                f'{word}: "{key}" is not a parameter of {name}. {one_of(key, properties)}'
             )
-    # A study's paths are relative to its folder; these were typed relative to where one stands.
-    return "directory", [toml_value(str(Path(name).absolute())) for name in names]
+        table[key] = _parameter(value, properties[key], place)
+    deep = table.get("depth", 1) not in (1, [1])
+    if deep and "backend" in properties and "backend" not in table:
+        table["backend"] = _QUEUED
+    return table
 
 
-def _assigned(names: Sequence[str], settings: Collection[str]) -> tuple[str, list[str]]:
-    """The setting of ``mtu=1500`` and ``mtu=9000``, and the two values."""
-    keys = [name.partition("=")[0] for name in names]
-    for key, name in zip(keys, names, strict=True):
-        if "=" not in name or key not in settings:
-            raise UsageError(f'"{name}" is not a setting with a value, as others are: mtu=9000')
-        if key != keys[0]:
-            raise UsageError(f"{keys[0]} and {key}: compare varies one setting, a study several")
-    return keys[0], [_as_toml(name.partition("=")[2]) for name in names]
-
-
-def _as_toml(typed: str) -> str:
-    """A value as it stands in a study: text needs no quotes on a command line."""
-    try:
-        alone = tomllib.loads(f"value = {typed}").keys() == {"value"}
-    except tomllib.TOMLDecodeError:
-        alone = False
-    return typed if alone else toml_value(typed)
+def _parameter(text: str, schema: Mapping[str, object], place: Place) -> TomlValue:
+    """A value of a parameter; a list of one needs no brackets."""
+    if schema.get("path"):
+        return place(text)
+    if schema.get("type") == "string":
+        return text
+    value = as_typed(text)
+    return [value] if schema.get("type") == "array" and not isinstance(value, list) else value
 
 
 def _labels(names: Sequence[str]) -> list[str]:
@@ -209,20 +240,13 @@ def _labels(names: Sequence[str]) -> list[str]:
     return labels
 
 
-def _factor(labels: Sequence[str], values: Sequence[str]) -> str:
-    """The levels, whose values are TOML: a list where they name themselves, else a table."""
-    if [toml_value(label) for label in labels] == list(values):
-        return f"[{', '.join(values)}]"
-    levels = zip(labels, values, strict=True)
-    return f"{{ {', '.join(f'{toml_key(name)} = {value}' for name, value in levels)} }}"
-
-
-def _question(labels: Sequence[str], workloads: Sequence[str]) -> str:
+def _question(labels: Sequence[str], workloads: Sequence[str], each: Sequence[str]) -> str:
     """``Which is faster in postmark: ext4, xfs or btrfs?``."""
     *first, last = labels
     *others, final = workloads or ("",)
     where = f"{', '.join(others)} and {final}" if others else final
-    return f"Which is faster{where and f' in {where}'}: {', '.join(first)} or {last}?"
+    beside = f", with each {' and '.join(each)}" if each else ""
+    return f"Which is faster{where and f' in {where}'}: {', '.join(first)} or {last}{beside}?"
 
 
 def _text(head: Table, factors: Sequence[str], tables: Sequence[tuple[str, Table]]) -> str:

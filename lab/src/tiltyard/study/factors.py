@@ -3,8 +3,8 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
 
@@ -78,7 +78,7 @@ def combine(file: StudyFile, keys: Keys, flaws: list[Flaw]) -> tuple[Combination
         return ()
     combinations = []
     for levels in itertools.product(*factors):
-        given = shared | {key: one for each in levels for key, one in each.settings.items()}
+        given = _merged(shared, *(level.settings for level in levels))
         own = {key: given.pop(key) for key in keys.variables & given.keys()}
         combinations.append(Combination(levels, given, own))
     return tuple(combinations)
@@ -126,20 +126,64 @@ def lift_systems(
 
 
 def _set_twice(shared: dict[str, Given], factors: Sequence[Sequence[Level]]) -> Iterator[Flaw]:
-    """A setting belongs to one factor, or to ``[systems]``."""
-    owners: dict[str, str] = {}
+    """A setting belongs to one factor, or to ``[systems]``; of a table each key does."""
+    owners: dict[KeyPath, str] = {}
     for level in itertools.chain(*factors):
         for key, given in level.settings.items():
-            owner = owners.setdefault(key, level.factor)
-            if owner != level.factor:
-                text = f"is set by the factor {owner} as well; a setting belongs to one factor"
-                yield Flaw(given.key, text)
-    for key in owners.keys() & shared.keys():
-        if owners[key] == key:
-            text = "is a factor as well; take it out of [systems], or out of [factors]"
-        else:
-            text = f"is set by the factor {owners[key]} as well; take it out of one of them"
-        yield Flaw(shared[key].key, text)
+            for leaf in _leaves((key,), given.value):
+                owner = _owner_of(leaf, owners)
+                owners.setdefault(leaf, level.factor)
+                if owner not in (None, level.factor):
+                    text = f"is set by the factor {owner} as well; a setting belongs to one factor"
+                    yield Flaw((*given.key, *leaf[1:]), text)
+    for key, given in shared.items():
+        for leaf in _leaves((key,), given.value):
+            if (owner := _owner_of(leaf, owners)) is None:
+                continue
+            if owner == key:
+                text = "is a factor as well; take it out of [systems], or out of [factors]"
+            else:
+                text = f"is set by the factor {owner} as well; take it out of one of them"
+            yield Flaw((*given.key, *leaf[1:]), text)
+
+
+def _leaves(path: KeyPath, value: JsonValue) -> Iterator[KeyPath]:
+    """What a setting sets: itself, or each key of its table, whose dots may be tables."""
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            yield from _leaves((*path, *key.split(".")), each)
+    else:
+        yield path
+
+
+def _owner_of(leaf: KeyPath, owners: Mapping[KeyPath, str]) -> str | None:
+    """The factor that sets it, what it is in, or what is in it."""
+    if leaf in owners:
+        return owners[leaf]
+    return next((own for path, own in owners.items() if _overlap(path, leaf)), None)
+
+
+def _overlap(path: KeyPath, other: KeyPath) -> bool:
+    """Whether one is the other, or is in it."""
+    shorter = min(len(path), len(other))
+    return path[:shorter] == other[:shorter]
+
+
+def _merged(*tables: Mapping[str, Given]) -> dict[str, Given]:
+    """Settings of several places; those that are tables have the keys of each."""
+    found: dict[str, Given] = {}
+    for key, given in itertools.chain.from_iterable(table.items() for table in tables):
+        before = found.get(key)
+        found[key] = given if before is None else replace(
+            given, value=_joined(before.value, given.value)
+        )  # fmt: skip
+    return found
+
+
+def _joined(before: JsonValue, value: JsonValue) -> JsonValue:
+    if not isinstance(before, dict) or not isinstance(value, dict):
+        return value
+    return {**before, **{key: _joined(before.get(key), each) for key, each in value.items()}}
 
 
 def _no_variables(
@@ -195,7 +239,13 @@ def _system(
             setting, *inside = flaw.path or ("",)
             found = given.get(str(setting))
             path = (*found.path, *inside) if found else (*combination.home, *flaw.path)
-            flaws.append(Flaw(path, flaw.text))
+            text = flaw.text
+            if found and not inside and _is_bundle_of(kind, found.value):
+                text = (
+                    f"{setting} is a setting by itself, and this level is a table of several. "
+                    f"Fix: call the factor otherwise: [factors.{setting}s]"
+                )
+            flaws.append(Flaw(path, text))
         return None
     if programs and (reason := kind.programs(settings)):
         telling = combination.settings.get(KIND) or next(iter(given.values()), None)
@@ -212,6 +262,11 @@ def _system(
         clock=kind.clock(settings),
         variables=variables,
     )
+
+
+def _is_bundle_of(kind: Kind, value: JsonValue) -> bool:
+    """Whether a value looks like a level that sets several settings."""
+    return isinstance(value, dict) and bool(value.keys() & {KIND, *kind.Settings.model_fields})
 
 
 def _check_distinct(systems: Sequence[SystemSpec], flaws: list[Flaw]) -> None:

@@ -20,7 +20,7 @@ from pydantic import (
 
 from tiltyard.study.model import Analysis, Covariate
 from tiltyard.study.problems import shown
-from tiltyard.units import parse_duration, parse_percent
+from tiltyard.units import parse_duration, parse_part, parse_percent
 
 SEED_MAX = 2**63 - 1
 """The largest whole number of TOML."""
@@ -70,6 +70,19 @@ Duration = Annotated[
     _text_schema(r"^\s*[0-9]+(\.[0-9]+)?\s*(s|sec|min|m|h)\s*$", "45 min"),
 ]
 """``"45 min"`` in the file, seconds from here on."""
+
+
+def _scale(typed: object) -> str:
+    """A part of the whole, as text."""
+    if not isinstance(typed, str):
+        raise ValueError(f'{shown(typed)} is not text. Write it like "1/64"')
+    return str(parse_part(typed))
+
+
+Scale = Annotated[
+    str, BeforeValidator(_scale), _text_schema(r"^([0-9]+/[0-9]+|[0-9]*\.?[0-9]+)$", "1/64")
+]
+"""More than 0, at most 1."""
 
 
 def _levels(typed: object) -> object:
@@ -217,10 +230,12 @@ class PrecisionTable(Typed):
 class NoiseTable(Typed):
     """Noise limits: when a block counts as disturbed, by telemetry, never by results."""
 
-    disturbed: Literal["replace", "keep"] = Field(
+    disturbed: Literal["replace", "keep", "adapt"] = Field(
         "replace",
-        description="What becomes of a disturbed block: a replacement block is run for it, for up "
-        "to a fifth of all, or it counts like any other. Either way it is kept and reported.",
+        description="What becomes of a disturbed block: a replacement block is run for it, and "
+        "beyond a fifth of all there is no verdict (replace); it counts like any other (keep); or "
+        "replacement blocks are run first, and further ones count (adapt). Verdicts that rest on "
+        'disturbed blocks are marked "under load". Each block is kept and reported.',
     )
     foreign_cpu: Percent = Field(
         "3%",
@@ -288,6 +303,11 @@ class StudyFile(Typed):
 
     question: Text = Field(description="What is to be found out; the first line of every report.")
     decide: Text | None = Field(None, description="The decision that the answer serves.")
+    asks: str | None = Field(
+        None,
+        description="The factor that the question is about: reports compare its levels, all other "
+        "levels being the same. By default the one that the question names, else the first one.",
+    )
     seed: int | None = Field(
         None,
         ge=0,
@@ -297,6 +317,11 @@ class StudyFile(Typed):
     baseline: str | None = Field(
         None,
         description="The system that tables are relative to; by default the first one.",
+    )
+    scale: Scale = Field(
+        "1",
+        description="Sizes, counts and durations are made smaller by this fraction before the plan "
+        "is frozen; --scale goes before it. Plan and report say what became of them.",
     )
     factors: dict[str, Levels] = Field(
         min_length=1,

@@ -205,7 +205,7 @@ def same_target(
     return found[0] if found else None
 
 
-TARGETS: Final = {"directory": "a directory to work in", "far": "a far end"}
+TARGETS: Final = {"directory": "a directory to work in", "far": "a network server"}
 """What trials work on, in words."""
 
 

@@ -83,8 +83,9 @@ class GatesSpec(Frozen):
     Frozen before the first trial. Shares are fractions.
     """
 
-    spoiled: Literal["replace", "keep"]
-    """What becomes of a block beyond a limit: another one is made for it, or it counts."""
+    spoiled: Literal["replace", "keep", "adapt"]
+    """What becomes of a block beyond a limit: another one is made for it, or it counts; or another
+    one as long as there are spares, and then it counts."""
     foreign_cpu: float
     """CPU time of other processes, as a share of one core."""
     foreign_io: float
@@ -148,6 +149,8 @@ class Study(Frozen):
 
     question: str
     decide: str | None
+    asks: str | None = None
+    """The factor that the question is about; ``None``: see ``analysis.systems.asked_factor``."""
     systems: tuple[SystemSpec, ...]
     target: Literal["directory", "far"] = "directory"
     """What trials on its systems work on."""
@@ -159,5 +162,7 @@ class Study(Frozen):
     gates: GatesSpec
     seed: int | None
     """``None``: drawn when the plan is frozen."""
+    scale: str = "1"
+    """The fraction of its amounts that it asks for itself: ``1/64``."""
     scaled: Scaled | None = Field(None, exclude_if=lambda scaled: scaled is None)
     """What was made smaller when it was read; ``None``: nothing."""

@@ -6,11 +6,10 @@ than its file. Everything else, sizes of records, messages and small files among
 study asks about, and stays.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -18,33 +17,34 @@ from tiltyard.errors import UsageError
 from tiltyard.study.amounts import Schema, smaller, told, within
 from tiltyard.study.kinds import Kind
 from tiltyard.study.model import Scaled, ScaledValue, Study
-from tiltyard.study.problems import shown
+from tiltyard.units import parse_part
 from tiltyard.wire import Catalogue
-
-_FRACTION: Final = re.compile(r"\d+/\d*[1-9]\d*|\d*\.?\d+")
 
 
 def parse_scale(text: str) -> Fraction:
-    """The fraction that ``1/64`` or ``0.01`` stands for: more than 0, at most 1.
+    """The fraction that ``--scale`` names.
 
     Raises:
         UsageError: if it is none.
     """
-    fraction = Fraction(text) if _FRACTION.fullmatch(text) else Fraction(0)
-    if not 0 < fraction <= 1:
-        raise UsageError(f'--scale: {shown(text)} is no part of the whole. Write it like "1/64"')
-    return fraction
+    try:
+        return parse_part(text)
+    except ValueError as error:
+        raise UsageError(f"--scale: {error}") from None
 
 
-def scaled(study: Study, fraction: Fraction, catalogue: Catalogue, kinds: Sequence[Kind]) -> Study:
+def scaled(
+    study: Study, asked: Fraction | None, catalogue: Catalogue, kinds: Sequence[Kind]
+) -> Study:
     """The study with all of its amounts made smaller; itself at a scale of 1.
 
     Args:
         study: as it was written.
-        fraction: more than 0, at most 1.
+        asked: more than 0, at most 1; ``None``: as the study itself has it.
         catalogue: whose parameters say which of them are amounts.
         kinds: whose settings say the same.
     """
+    fraction = Fraction(study.scale) if asked is None else asked
     if fraction == 1:
         return study
     cards = {card.name: card.parameters for card in catalogue.workloads}

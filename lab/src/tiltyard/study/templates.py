@@ -1,9 +1,8 @@
-"""Commented studies to start from: one file each in ``templates/``."""
+"""Commented studies to start from: one file each in ``templates/``, and the ready studies."""
 
 from importlib.resources import files
 
-from tiltyard.errors import UsageError
-from tiltyard.study.problems import not_a
+from tiltyard.study.ready import ready_study
 
 _TEMPLATES = files("tiltyard.study").joinpath("templates")
 _SUFFIX = ".toml"
@@ -16,12 +15,12 @@ def template_names() -> list[str]:
 
 
 def new_study(template: str) -> str:
-    """The text of a template.
+    """The text of a template, or of a ready study.
 
     Raises:
         UsageError: if there is none of that name.
     """
     names = template_names()
     if template not in names:
-        raise UsageError(not_a(template, "template", names))
+        return ready_study(template, names).text
     return _TEMPLATES.joinpath(template + _SUFFIX).read_text(encoding="utf-8")

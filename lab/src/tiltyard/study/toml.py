@@ -1,7 +1,8 @@
-"""Write values as TOML; the standard library only reads it."""
+"""Write values as TOML, which the standard library only reads; read those that were typed."""
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
@@ -30,3 +31,40 @@ def toml_value(value: TomlValue) -> str:
 def toml_key(key: str) -> str:
     """A key, quoted if it must be."""
     return key if _BARE_KEY.fullmatch(key) else toml_value(key)
+
+
+def split_list(text: str) -> list[str]:
+    """``a,[b,c],d`` at the commas that stand outside of brackets and quotes."""
+    parts, depth, quote = [""], 0, ""
+    for character in text:
+        if character == "," and not depth and not quote:
+            parts.append("")
+            continue
+        parts[-1] += character
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        else:
+            depth += (character in "[{") - (character in "]}")
+    return parts
+
+
+def as_typed(text: str) -> TomlValue:
+    """A value as it stands in a study: text needs no quotes on a command line, nor in a list."""
+    if text.startswith("[") and text.endswith("]"):
+        inside = text[1:-1].strip()
+        return [as_typed(each.strip()) for each in split_list(inside)] if inside else []
+    try:
+        document = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    value: TomlValue = document.get("value")
+    return value if document.keys() == {"value"} and _is_plain(value) else text
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it can be written again: no date, no time."""
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return isinstance(value, str | int | float)

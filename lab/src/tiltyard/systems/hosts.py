@@ -1,4 +1,4 @@
-"""Kind ``hosts``: the near end on this host, the far end on another one that ssh reaches.
+"""Kind ``hosts``: the client on this host, the server on another one that ssh reaches.
 
 The engine is copied there under a fresh name for each turn, serves for as long as the connection
 by ssh is open, and is removed with its directory. What is measured does not pass through ssh.
@@ -27,22 +27,22 @@ from tiltyard.systems.placement import PlacedSettings, cpu_problems, on_cpus, pl
 from tiltyard.systems.serving import Serve, end_of, served
 
 _PORTS = re.compile(r"([0-9]+)-([0-9]+)")
-_NEAR_DEVICE = "device of the near end"
+_NEAR_DEVICE = "device of the client"
 
 
 class HostsSettings(PlacedSettings):
-    """Where the far end is, and how it is reached."""
+    """Where the server is, and how it is reached."""
 
     far: HostName = Field(description='The other host as ssh knows it: "user@host".')
     address: str | None = Field(
         default=None,
-        description="Name or address at which the far end listens; that of ssh if left out.",
+        description="Name or address at which the server listens; that of ssh if left out.",
     )
     ssh_options: tuple[str, ...] = Field(
         default=(), description='Options for ssh, one word each: ["-p", "2222"].'
     )
     port: int = Field(
-        default=0, ge=0, le=65535, description="Port of the far end; 0: one that is free."
+        default=0, ge=0, le=65535, description="Port of the server; 0: one that is free."
     )
     data_ports: str | None = Field(
         default=None, description='Ports for the data, where a firewall asks: "20000-20099".'
@@ -124,11 +124,11 @@ class Hosts(System):
                 key: both({"near": sysctls.shown(key), "far": far.get(key, ABSENT)}) for key in told
             },
             **placement_facts(self._settings),
-            "engine of the far end": served(self.steps).engine,
+            "engine of the server": served(self.steps).engine,
         }
 
     def _name(self) -> str:
-        """The name or address at which the far end shall listen."""
+        """The name or address at which the server shall listen."""
         if self._settings.address is not None:
             return self._settings.address
         options = (*self._settings.ssh_options, "-G", self._settings.far)
@@ -159,7 +159,7 @@ def _way_to(address: str) -> dict[str, str]:
 
 KIND = Kind(
     name="hosts",
-    about="this host and another one that ssh reaches; the far end is copied there for each turn",
+    about="this host and another one that ssh reaches; the server is copied there for each turn",
     Settings=HostsSettings,
     target="far",
     open=Hosts,

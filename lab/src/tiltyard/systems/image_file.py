@@ -15,6 +15,7 @@ from tiltyard.host.devices.extents import extents
 from tiltyard.host.devices.facts import cache_under
 from tiltyard.host.mounts import mount_of
 from tiltyard.host.steps import MakeDirectory, Run, Step, Steps
+from tiltyard.phases import Phase, phase
 from tiltyard.systems.kind import KindSettings, Problem, Site, Size
 from tiltyard.units import format_size
 
@@ -91,7 +92,8 @@ def lay_out(path: Path, size_bytes: int, check: Callable[[], None]) -> None:
     """
     with path.open("xb") as file:
         os.posix_fallocate(file.fileno(), 0, size_bytes)
-        _write_zeros(file.fileno(), 0, size_bytes, check)
+        with phase("writing the image", size_bytes) as writing:
+            _write_zeros(file.fileno(), 0, size_bytes, check, writing)
 
 
 def restore_layout(path: Path, check: Callable[[], None]) -> int:
@@ -104,18 +106,24 @@ def restore_layout(path: Path, check: Callable[[], None]) -> int:
     try:
         size_bytes = os.fstat(file).st_size
         gaps = list(_gaps(file, size_bytes))
-        for start, end in gaps:
-            _write_zeros(file, start, end, check)
-        return sum(end - start for start, end in gaps)
+        size_bytes = sum(end - start for start, end in gaps)
+        with phase("writing zeros where the image has holes", size_bytes) as writing:
+            for start, end in gaps:
+                _write_zeros(file, start, end, check, writing)
+        return size_bytes
     finally:
         os.close(file)
 
 
-def _write_zeros(file: int, start: int, end: int, check: Callable[[], None]) -> None:
+def _write_zeros(
+    file: int, start: int, end: int, check: Callable[[], None], writing: Phase
+) -> None:
     """Zeros in a range, synced; the page cache does not keep them."""
     for offset in range(start, end, _CHUNK):
         check()
-        write_all(file, memoryview(_ZEROS)[: min(_CHUNK, end - offset)], offset)
+        size_bytes = min(_CHUNK, end - offset)
+        write_all(file, memoryview(_ZEROS)[:size_bytes], offset)
+        writing.done_bytes += size_bytes
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -180,11 +188,17 @@ class LayOutImage(Step):
     kind: Literal["lay-out-image"] = "lay-out-image"
     path: Path
     size_bytes: int
+    in_memory: bool = False
 
     @property
     def line(self) -> str:
         """In words."""
         return f"# write {format_size(self.size_bytes)} of zeros to {self.path}"
+
+    @property
+    def disk_bytes(self) -> int:
+        """All of it, unless it is in memory."""
+        return 0 if self.in_memory else self.size_bytes
 
     def changes(self) -> Sequence[Change]:
         """The file."""
@@ -236,7 +250,12 @@ class ImageFile:
             return
         if self._memory is not None:
             yield from self._memory.steps()
-        yield LayOutImage(path=self.path, size_bytes=self._size_bytes, lasts="run")
+        yield LayOutImage(
+            path=self.path,
+            size_bytes=self._size_bytes,
+            in_memory=self._memory is not None,
+            lasts="run",
+        )
 
     def facts(self) -> dict[str, str]:
         """What lies under it."""

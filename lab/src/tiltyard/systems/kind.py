@@ -1,7 +1,7 @@
 """What a kind of system is: settings a study may vary, and a way up and down again."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypeVar
@@ -14,6 +14,7 @@ from pydantic import (
     JsonValue,
     WithJsonSchema,
 )
+from pydantic.json_schema import JsonSchemaValue
 
 from tiltyard.executors.engine import FarPlace, Inject, Target
 from tiltyard.host.commands import Command
@@ -22,7 +23,8 @@ from tiltyard.host.steps import Recorder, Step, Steps, TakeBack
 from tiltyard.study.model import Clock
 from tiltyard.study.problems import not_a, shown
 from tiltyard.systems.brought import Brought
-from tiltyard.tuning.load import is_path, ready_names
+from tiltyard.tuning.knobs.sysctl import SysctlTable
+from tiltyard.tuning.load import Asked, inline_profile, is_path, ready_names
 from tiltyard.tuning.profile import Profile
 from tiltyard.tuning.setting import Outcome
 from tiltyard.units import parse_size
@@ -47,22 +49,46 @@ Size = Annotated[
 
 def _profiles(typed: object) -> object:
     """One profile or several; those that are no files must be ready ones."""
-    names = [typed] if isinstance(typed, str) else typed
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+    names = [typed] if isinstance(typed, str | dict) else typed
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str | dict) for one in names):
         raise ValueError(f'{shown(typed)} is neither a profile, such as "out-of-box", nor a list')
     ready = ready_names()
     for name in names:
-        if not is_path(name) and name not in ready:
+        if isinstance(name, dict):
+            inline_profile(name)
+        elif not is_path(name) and name not in ready:
             raise ValueError(f"{not_a(name, 'tuning profile', ready)} A file ends in .toml.")
     return tuple(names)
 
 
+_PROFILE: Final[JsonSchemaValue] = {"anyOf": [{"type": "string"}, {"type": "object"}]}
 Profiles = Annotated[
-    tuple[str, ...],
+    tuple[Asked, ...],
     BeforeValidator(_profiles),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+    WithJsonSchema({"anyOf": [*_PROFILE["anyOf"], {"type": "array", "items": _PROFILE}]}),
 ]
-"""Tuning profiles: names of ready ones, or paths of files."""
+"""Tuning profiles: names of ready ones, paths of files, or their tables as they stand."""
+
+
+def _kernel_parameters(typed: object) -> object:
+    """A table of kernel parameters, as profiles have it."""
+    if not isinstance(typed, dict):
+        raise ValueError(f'{shown(typed)} is not a table: {{ "vm.dirty_ratio" = 5 }}')
+    profile = inline_profile({"sysctl": typed}) if typed else Profile(())
+    table = profile.table(SysctlTable)
+    parameters = table.parameters if table else {}
+    for key, amount in parameters.items():
+        if amount.rule:
+            raise ValueError(f"{key}: {amount.text} is a rule; rules stand in tuning profiles")
+    return {key: amount.text for key, amount in parameters.items()}
+
+
+KernelParameters = Annotated[
+    dict[str, str],
+    BeforeValidator(_kernel_parameters),
+    WithJsonSchema({"type": "object", "additionalProperties": True}),
+]
+"""Kernel parameters of the whole host, by name."""
 
 
 class KindSettings(BaseModel):
@@ -79,7 +105,7 @@ class SystemSettings(KindSettings):
         ge=0,
         le=LONGEST_DELAY_NS,
         description="A known delay that the engine spins in front of calls, in ns: to prove that "
-        "a difference of that size is found. Over a network, at the near end.",
+        "a difference of that size is found. Over a network, at the client.",
     )
     inject_every: int = Field(
         1, ge=1, le=2**32 - 1, description="Every so many calls of a thread are delayed once."
@@ -91,8 +117,9 @@ class SystemSettings(KindSettings):
     tuning: Profiles = Field(
         (),
         description="Tuning profile, or several of which the later goes before the earlier: names "
-        'of ready ones ("tiltyard tuning" lists them) or paths of files. Set for each turn of the '
-        "system and taken back after it.",
+        'of ready ones ("tiltyard tuning" lists them), paths of files, or a table as it stands in '
+        'one: { block = { scheduler = "none" } }. Set for each turn of the system and taken back '
+        "after it.",
     )
     tuning_strict: bool = Field(
         False,
@@ -115,11 +142,42 @@ class SystemSettings(KindSettings):
         return self, profile, []
 
     @property
+    def profiles(self) -> tuple[Asked, ...]:
+        """All that is set around the system, the later before the earlier."""
+        return self.tuning
+
+    @property
+    def required(self) -> Set[str]:
+        """What of it the system does not come up without."""
+        return frozenset()
+
+    @property
     def inject(self) -> Inject | None:
         """The delay as the engine takes it."""
         if not self.inject_ns:
             return None
         return Inject(delay_ns=self.inject_ns, every=self.inject_every, into=self.inject_into)
+
+
+class OneHostSettings(SystemSettings):
+    """Base of the settings of kinds whose systems are on one host as it is."""
+
+    sysctl: KernelParameters = Field(
+        {},
+        exclude_if=lambda parameters: not parameters,
+        description='Kernel parameters of the whole host: { "vm.dirty_ratio" = 5 }. Set for each '
+        "turn of the system and put back after it; it does not come up where one cannot be set.",
+    )
+
+    @property
+    def profiles(self) -> tuple[Asked, ...]:
+        """The parameters go before all profiles."""
+        return (*self.tuning, {"sysctl": dict(self.sysctl)}) if self.sysctl else self.tuning
+
+    @property
+    def required(self) -> Set[str]:
+        """What is asked for by its name."""
+        return self.sysctl.keys()
 
 
 @dataclass(frozen=True)
@@ -155,7 +213,7 @@ class Up:
     """A system that is up."""
 
     target: Target
-    """An empty directory that trials work in, or the far end that they talk to."""
+    """An empty directory that trials work in, or the server that they talk to."""
     commands: tuple[Command, ...]
     """What was executed, in order."""
     facts: dict[str, str]
@@ -184,7 +242,7 @@ class Up:
     interfaces: tuple[str, ...] = ()
     """Network devices of this host that its path begins with."""
     far: Place = HERE
-    """The host of its far end."""
+    """The host of its server."""
     far_place: FarPlace | None = None
     """Where servers of programs are started that are to run at its far end."""
 

@@ -105,7 +105,7 @@ class Loopback(System):
             "congestion control": sysctls.shown(CONGESTION_CONTROL),
             **{key: sysctls.shown(key) for key in told},
             **placement_facts(settings),
-            "engine of the far end": served(self.steps).engine,
+            "engine of the server": served(self.steps).engine,
         }
 
 

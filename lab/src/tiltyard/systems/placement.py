@@ -10,7 +10,7 @@ from tiltyard.systems.kind import Problem, SystemSettings
 
 Cpus = tuple[Annotated[int, Field(ge=0)], ...]
 
-TASKSET = Tool("taskset", "util-linux", ("--version",), "far ends cannot be put on CPUs")
+TASKSET = Tool("taskset", "util-linux", ("--version",), "servers cannot be put on CPUs")
 
 
 class PlacedSettings(SystemSettings):
@@ -18,11 +18,11 @@ class PlacedSettings(SystemSettings):
 
     near_cpus: Cpus = Field(
         default=(),
-        description="CPUs that the near end is pinned to, in order; empty: as the study's "
+        description="CPUs that the client is pinned to, in order; empty: as the study's "
         "conditions have it.",
     )
     far_cpus: Cpus = Field(
-        default=(), description="CPUs that the far end may use; empty: all of them."
+        default=(), description="CPUs that the server may use; empty: all of them."
     )
 
 
@@ -34,8 +34,8 @@ def on_cpus(cpus: tuple[int, ...]) -> tuple[str, ...]:
 def placement_facts(settings: PlacedSettings) -> dict[str, str]:
     """Where the ends were put."""
     return {
-        "CPUs of the near end": _list(settings.near_cpus, ", ") or "as the conditions have it",
-        "CPUs of the far end": _list(settings.far_cpus, ", ") or "all",
+        "CPUs of the client": _list(settings.near_cpus, ", ") or "as the conditions have it",
+        "CPUs of the server": _list(settings.far_cpus, ", ") or "all",
     }
 
 

@@ -17,7 +17,7 @@ from tiltyard.host.facts import facts_of_another
 from tiltyard.host.mounts import mount_over, parse_mounts
 from tiltyard.host.steps import Step, Steps, TakeBack
 from tiltyard.systems import brought
-from tiltyard.systems.kind import Kind, Problem, Site, System, SystemSettings, Up
+from tiltyard.systems.kind import Kind, OneHostSettings, Problem, Site, System, Up
 from tiltyard.systems.other_host import HostName, OtherHost
 from tiltyard.units import format_size
 
@@ -27,7 +27,7 @@ _WAIT = 'engine=$1; shift; "$engine" "$@"; exit $?'
 connection that is lost."""
 
 
-class RemoteSettings(SystemSettings):
+class RemoteSettings(OneHostSettings):
     """Which directory, on which host."""
 
     host: HostName = Field(description='The other host as ssh knows it: "user@host".')

@@ -7,7 +7,7 @@ have the next one.
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -33,15 +33,15 @@ def tunable(kind: AnyKind) -> AnyKind:
     """The same kind, whose systems heed the setting ``tuning``."""
 
     def opened(name: str, settings: Any, site: Site) -> System:
-        return Tuned(kind, name, settings, site) if settings.tuning else kind.open(
+        return Tuned(kind, name, settings, site) if settings.profiles else kind.open(
             name, settings, site
         )  # fmt: skip
 
     def brings(settings: Any, root: Path) -> Iterator[Brought]:
-        if not settings.tuning:
+        if not settings.profiles:
             yield from kind.brings(settings, root)
             return
-        profile = load_profiles(settings.tuning, root)
+        profile = load_profiles(settings.profiles, root)
         yield from kind.brings(settings.tuned(profile)[0], root)
         table = profile.table(SysctlTable)
         for key, amount in table.parameters.items() if table else ():
@@ -60,8 +60,11 @@ class Tuned(System):
         Raises:
             UsageError: if a profile is not there, or is none.
         """
-        self._strict = settings.tuning_strict
-        profile = load_profiles(settings.tuning, site.root)
+        # What a study sets itself is what it asks about: without it there is nothing to compare.
+        typed = not any(isinstance(each, str) for each in settings.profiles)
+        self._strict, self._required = settings.tuning_strict, settings.required
+        self._all_required = settings.tuning_strict or typed
+        profile = load_profiles(settings.profiles, site.root)
         self._names = profile.names
         own, self._profile, self._taken = settings.tuned(profile)
         self._system = kind.open(name, own, site)
@@ -133,30 +136,34 @@ class Tuned(System):
             HostLacksError: if something is skipped, and nothing may be.
         """
         outcomes = [apply(setting, steps) for setting in self._profile.settings(of, scene)]
-        skipped = [outcome for outcome in outcomes if outcome.status == "skipped"]
-        if skipped and self._strict:
+        skipped = [one for one in outcomes if one.status == "skipped" and self._is_required(one)]
+        if skipped:
             first = skipped[0]
-            raise HostLacksError(f"tuning_strict: {first.name} cannot be set: {first.reason}")
+            why = "tuning_strict: " if self._strict else ""
+            raise HostLacksError(f"{why}{first.name} cannot be set: {first.reason}")
         return outcomes
 
-    def _without_root(self, outcomes: Iterable[Outcome]) -> list[Problem]:
+    def _without_root(self, outcomes: Sequence[Outcome]) -> list[Problem]:
         """What is there, and only root can set."""
         names = [outcome.name for outcome in outcomes if outcome.status == "set"]
         if not names or self.place.ssh or os.geteuid() == 0:
             return []
         others = f" and {len(names) - 1} more" if names[1:] else ""
         text = f"tuning: only root can set {names[0]}{others}"
-        return [Problem(self._severity, text, "sudo, or a study without it")]
+        severity = self._severity(one for one in outcomes if one.status == "set")
+        return [Problem(severity, text, "sudo, or a study without it")]
 
-    @property
-    def _severity(self) -> Literal["error", "warning"]:
+    def _is_required(self, outcome: Outcome) -> bool:
+        return self._all_required or outcome.name in self._required
+
+    def _severity(self, outcomes: Iterable[Outcome]) -> Literal["error", "warning"]:
         """Of what would be skipped."""
-        return "error" if self._strict else "warning"
+        return "error" if any(map(self._is_required, outcomes)) else "warning"
 
     def _lacks(self, outcomes: Iterable[Outcome]) -> list[Problem]:
         """What would be skipped."""
         return [
-            Problem(self._severity, f"tuning {name}: {sentence(group)}")
+            Problem(self._severity(group), f"tuning {name}: {sentence(group)}")
             for name, group in grouped(outcomes).items()
             if any(outcome.status == "skipped" for outcome in group)
         ]

@@ -101,9 +101,9 @@ class VolumeSettings(ServiceableSettings):
     )
     reset: Literal["none", "remount", "mkfs", "reboot"] = Field(
         default="mkfs",
-        description="What happens before each turn: format anew (mkfs), boot this host and then "
-        "format anew (reboot), or let the file system age and mount it again (remount) or leave it "
-        "mounted (none).",
+        description="What happens before each turn: format again (mkfs), boot this host and then "
+        "format again (reboot), or let the file system age and mount it again (remount) or leave "
+        "it mounted (none).",
     )
     scheduler: str | None = Field(
         default=None, description="I/O scheduler of the device; the kernel's if left out."

@@ -6,16 +6,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from tiltyard.errors import UsageError
 from tiltyard.study.load import parsed, read_text
 from tiltyard.study.locate import KeyPath, locate
-from tiltyard.study.problems import Flaw, located, not_a
+from tiltyard.study.problems import Flaw, dotted, located, not_a, shown
 from tiltyard.study.wording import flaws_of
 from tiltyard.tuning.profile import Profile, ProfileFile
 from tiltyard.tuning.values import is_rule
 
+Asked = str | dict[str, JsonValue]
+"""A profile as it is asked for: a name, the path of a file, or its tables as they stand in one."""
 _READY = files("tiltyard.tuning").joinpath("profiles")
 _SUFFIX = ".toml"
 
@@ -31,11 +33,36 @@ def is_path(name: str) -> bool:
     return "/" in name or name.endswith(_SUFFIX)
 
 
-def load_profiles(names: Sequence[str], root: Path) -> Profile:
+def inline_profile(tables: Mapping[str, JsonValue]) -> Profile:
+    """The profile whose tables stand where its name could.
+
+    Raises:
+        ValueError: if they are none; the message names the first key that is not right.
+    """
+    try:
+        profile = Profile.of("", ProfileFile.model_validate({"about": "as typed", **tables}))
+    except ValidationError as error:
+        flaw = next(_once(error))
+        raise ValueError(f"{dotted(flaw.path)}: {flaw.text}") from None
+    if "include" in tables or not profile.tables:
+        raise ValueError(f'{shown(tables)} sets nothing: {{ block = {{ scheduler = "none" }} }}')
+    return replace(profile, names=(", ".join(_pairs(tables)),))
+
+
+def _pairs(table: Mapping[str, JsonValue]) -> Iterator[str]:
+    """``block.scheduler=none`` of each key; kernel parameters under their own names."""
+    for key, value in table.items():
+        if isinstance(value, dict) and not is_rule(value):
+            yield from (pair if key == "sysctl" else f"{key}.{pair}" for pair in _pairs(value))
+        else:
+            yield f"{key}={value if isinstance(value, str) else shown(value)}"
+
+
+def load_profiles(names: Sequence[Asked], root: Path) -> Profile:
     """Several profiles as one, the later ones' values first.
 
     Args:
-        names: of ready profiles, or paths of files.
+        names: of ready profiles, paths of files, or tables.
         root: where relative paths begin.
 
     Raises:
@@ -44,8 +71,12 @@ def load_profiles(names: Sequence[str], root: Path) -> Profile:
     """
     merged, told = Profile(()), []
     for name in names:
-        loaded = load_profile(name, root)
-        told.append(f"{name} ({loaded.digest})" if is_path(name) else name)
+        if isinstance(name, str):
+            loaded = load_profile(name, root)
+            told.append(f"{name} ({loaded.digest})" if is_path(name) else name)
+        else:
+            loaded = inline_profile(name)
+            told += loaded.names
         merged = loaded.over(merged)
     return replace(merged, names=tuple(told))
 

@@ -124,8 +124,9 @@ def absolute(typed: str, roots: Sequence[Path]) -> str:
     """A path that does not depend on where one stands; empty: no file."""
     if not typed or Path(typed).is_absolute():
         return typed
-    places = [root / typed for root in roots]
-    return str(next(filter(Path.exists, places), places[0]).absolute())
+    # A study's folder may not be there yet, and what is typed as ../file is beside it.
+    places = [Path(os.path.normpath(root.absolute() / typed)) for root in roots]
+    return str(next(filter(Path.exists, places), places[0]))
 
 
 def _version(path: str) -> list[tuple[int, int | str]]:

@@ -1,6 +1,7 @@
 """The rules of judging and the conditions of measuring, in sentences."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -108,14 +109,14 @@ def _looks(design: Design) -> str:
     return f"over the looks after {', '.join(numbers[:-1])} and {numbers[-1]} blocks{strict}"
 
 
-def gates_sentence(plan: Plan, canaries: int) -> str:
+def gates_sentence(plan: Plan, run: RunRecord) -> str:
     """The noise limits by which a block counts as disturbed; empty for plans without any.
 
     Args:
         plan: of the study.
-        canaries: how many were run.
+        run: of which the canaries matter, and what others did before the first block.
     """
-    gates = plan.gates
+    gates, canaries = plan.gates, run.canaries
     if gates is None:
         return ""
     programs = any(workload.program is not None for workload in plan.workloads)
@@ -134,14 +135,41 @@ def gates_sentence(plan: Plan, canaries: int) -> str:
         f"{_share(gates.frequency)}; a temperature changes by more than {gates.temperature_k:g} K; "
         f"{canary}anything is swapped or throttled, a clock jumps, or the kernel reports errors"
     )
-    fate = (
-        "a replacement block counts instead" if gates.spoiled == "replace" else "it counts as well"
-    )
+    fate = _FATES["keep" if run.amended.keep else gates.spoiled]
     return (
         f"A block is disturbed, and {fate}, when the telemetry, as far as this host records it, "
         "shows "
-        f"that {limits}.{short}"
+        f"that {limits}.{short}{_usual(run)}"
     )
+
+
+_FATES: Final = {
+    "replace": "a replacement block counts instead",
+    "keep": "it counts as well",
+    "adapt": "a replacement block counts instead, of one in five; further ones count as well",
+}
+
+
+def _usual(run: RunRecord) -> str:
+    """What the limits were adapted to, and what a person has changed of them."""
+    parts = []
+    if run.usual:
+        shares = ", ".join(f"{_SHARES[gate]} {_percent(own)}" for gate, own in run.usual.items())
+        parts.append(f" Before the first block: {shares}; up to twice that no block was replaced.")
+    if run.amended.keep:
+        parts.append(" That they count was asked for after the run had begun.")
+    return "".join(parts)
+
+
+_SHARES: Final = {
+    "foreign_cpu": "CPU time of other processes",
+    "steal": "taken by the hypervisor",
+    "pressure": "others waiting",
+}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
 
 
 def _share(fraction: float) -> str:

@@ -9,7 +9,7 @@ from tiltyard.analysis.statements.evidence import Evidence
 from tiltyard.analysis.statements.notices import note, problem, warning
 from tiltyard.analysis.statements.numbers import percent_text
 from tiltyard.analysis.statements.statement import statement
-from tiltyard.run.record import TrialRecord
+from tiltyard.run.record import RunRecord, TrialRecord
 
 FOREIGN_SHARE: Final = 0.03
 """CPU time of other processes, as a share of one core, from which on a trial is disturbed."""
@@ -105,17 +105,31 @@ def _steal(evidence: Evidence) -> Iterator[Notice]:
         )
 
 
-@statement("notice", "N of M blocks are disturbed and count all the same.")
+def under_load(run: RunRecord) -> str:
+    """How many of the blocks that count were disturbed, in words; empty if none was.
+
+    Args:
+        run: without replaced blocks.
+    """
+    blocks = {trial.key.block for trial in run.trials}
+    disturbed = len(blocks & run.spoiled.keys())
+    if not disturbed:
+        return ""
+    count = f"{disturbed} of the {len(blocks)} blocks that count"
+    return f"{count} {'was' if disturbed == 1 else 'were'} disturbed by what else ran on the host"
+
+
+@statement("notice", "Under load: N of the M blocks that count were disturbed.")
 def _disturbed(evidence: Evidence) -> Iterator[Notice]:
-    """Blocks exceed a noise limit, and the study keeps them."""
-    plan, run = evidence.plan, evidence.run
-    if plan.clock == "time" and plan.gates and plan.gates.spoiled == "keep" and run.spoiled:
-        blocks = {trial.key.block for trial in run.trials}
+    """Blocks that count exceed a noise limit."""
+    found = under_load(evidence.run) if evidence.plan.clock == "time" else ""
+    if found:
         yield warning(
             deviation=True,
-            text=f"{len(run.spoiled)} of {len(blocks)} blocks are disturbed and count all the "
-            "same, as the study asks.",
-            advice='Replace them: [noise] disturbed = "replace"; or stop other work on this host.',
+            above=True,
+            text=f"Under load: {found}. The verdicts hold for a host that is as busy.",
+            advice="Stop other work on this host and begin a new folder; --disturbed replace, in a "
+            'study [noise] disturbed = "replace", lets no such block count.',
         )
 
 

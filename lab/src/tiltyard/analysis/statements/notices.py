@@ -37,7 +37,7 @@ def _withheld(evidence: Evidence) -> Iterator[Notice]:
         yield problem(
             text=f"{evidence.withheld.reason}: there is no verdict.",
             advice="Stop other work on this host, raise a limit that does not fit it, or let such "
-            'blocks count: [noise] disturbed = "keep".',
+            "blocks count: tiltyard run with --disturbed keep.",
         )
 
 
@@ -45,7 +45,7 @@ def _withheld(evidence: Evidence) -> Iterator[Notice]:
 def _scaled(evidence: Evidence) -> Iterator[Notice]:
     """The study was carried out at another scale."""
     if evidence.plan.scaled:
-        yield warning(text=evidence.plan.scaled.sentence)
+        yield warning(text=evidence.plan.scaled.sentence, above=True)
 
 
 @statement("notice", "NAME prints something else on SYSTEM than on SYSTEM.")

@@ -76,7 +76,7 @@ class SetSysctl(HostChange):
 
 
 class StartedServer(HostChange):
-    """A far end on this host; which process it is, the name of its secret file tells."""
+    """A server on this host; which process it is, the name of its secret file tells."""
 
     kind: Literal["server"] = "server"
     secret_file: Path
@@ -87,8 +87,8 @@ class StartedServer(HostChange):
         """End it, if it has not ended by itself."""
         if not self.secret_file.name.startswith(PREFIX):
             raise RefusedError(f"{self.secret_file}: its name does not begin with {PREFIX}")
-        ended = end_processes(self._processes, "far end")
-        return f"ended a far end, process {ended}" if ended else None
+        ended = end_processes(self._processes, "server")
+        return f"ended a server, process {ended}" if ended else None
 
     def _processes(self) -> list[int]:
         """Processes that were given the secret file; a zombie has no arguments."""

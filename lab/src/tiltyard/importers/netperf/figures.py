@@ -89,12 +89,12 @@ def printed_in(rate: Unit, demand: Unit, label: str = "throughput") -> dict[str,
         "transactions": metric("transactions", PER_S, 2),
         "throughput_sent": metric("throughput_sent", rate, 2, headline=False),
         "latency": metric("latency", MICROSECONDS, 3, headline=False),
-        "cpu_near": metric("cpu_near", PERCENT, 2, label="CPU in use, near end", headline=False),
-        "cpu_far": metric("cpu_far", PERCENT, 2, label="CPU in use, far end", headline=False),
+        "cpu_near": metric("cpu_near", PERCENT, 2, label="CPU in use, client", headline=False),
+        "cpu_far": metric("cpu_far", PERCENT, 2, label="CPU in use, server", headline=False),
         "service_demand_near": metric(
-            "service_demand_near", demand, 3, label="service demand, near end", headline=False
+            "service_demand_near", demand, 3, label="service demand, client", headline=False
         ),
         "service_demand_far": metric(
-            "service_demand_far", demand, 3, label="service demand, far end", headline=False
+            "service_demand_far", demand, 3, label="service demand, server", headline=False
         ),
     }

@@ -18,7 +18,7 @@ from tiltyard.report.sections.entries import (
     levels_note,
     percent_entry,
     printing,
-    ratio_entry,
+    ratio_beside,
     system_entry,
     verdict_entry,
     without_empty_columns,
@@ -237,7 +237,7 @@ def _line(
     elif comparison is None:
         yield from (MISSING, MISSING, MISSING, Entry("not compared", quiet=True))
     else:
-        yield ratio_entry(comparison)
+        yield ratio_beside(index, comparison)
         yield interval_entry(comparison)
         yield percent_entry(comparison.ahead)
         yield verdict_entry(comparison, findings)

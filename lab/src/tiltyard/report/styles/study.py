@@ -94,7 +94,8 @@ def compose(findings: Findings) -> Document:
         byline=byline(findings),
         signs=theme.signs(findings),
         front=(
-            *verdict.answer(findings),
+            *verdict.headline(findings),
+            *verdict.decision(findings),
             *verdict.pictures(findings),
             *verdict.numbers(findings),
         ),

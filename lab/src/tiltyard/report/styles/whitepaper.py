@@ -13,7 +13,6 @@ from tiltyard.report.sections.claim_blocks import (
     about_workloads,
     audit_in_short,
     key_findings,
-    lead,
     sentences,
 )
 from tiltyard.report.sections.entries import place
@@ -36,7 +35,7 @@ from tiltyard.report.sections.systems import (
     system_commands,
 )
 from tiltyard.report.sections.trials import sessions
-from tiltyard.report.sections.verdict import box
+from tiltyard.report.sections.verdict import box, headline
 from tiltyard.report.styles.style import Style, known, with_content
 
 
@@ -48,7 +47,7 @@ def compose(findings: Findings) -> Document:
         subtitle=findings.decide or "",
         byline=byline(findings),
         signs=theme.signs(findings),
-        front=(lead(findings, "level", "ahead", "standing"),),
+        front=(*headline(findings),),
         sections=with_content((*_body(findings), *_appendices(findings))),
         colophon=colophon(findings),
     )

@@ -38,7 +38,7 @@ def pair_facts(settings: PairSettings, links: Mapping[End, Link], engine: str) -
     Args:
         settings: as the study has them.
         links: the device of each end.
-        engine: version of the engine at the far end.
+        engine: version of the engine at the server.
     """
 
     def each(read: Callable[[Link], str]) -> str:
@@ -58,7 +58,7 @@ def pair_facts(settings: PairSettings, links: Mapping[End, Link], engine: str) -
         "congestion control": both({end: parameters[end][CONGESTION_CONTROL] for end in ENDS}),
         **{key: both({end: parameters[end][key] for end in ENDS}) for key in told},
         **placement_facts(settings),
-        "engine of the far end": engine,
+        "engine of the server": engine,
     }
 
 
@@ -88,7 +88,7 @@ _BITS = {"ipv4": 24, "ipv6": 64}
 
 
 class Pair(System):
-    """A near end and a far end with nothing else between them."""
+    """A client and a server with nothing else between them."""
 
     def __init__(self, name: str, settings: PairSettings, site: Site) -> None:
         """Nothing is touched yet."""

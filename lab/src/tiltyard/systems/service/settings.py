@@ -12,7 +12,7 @@ from tiltyard.study.placeholders import names_in
 from tiltyard.study.problems import shown
 from tiltyard.study.program import OF_SERVICE
 from tiltyard.systems.brought import Brought
-from tiltyard.systems.kind import KindSettings, SystemSettings
+from tiltyard.systems.kind import KindSettings, OneHostSettings
 
 _DIR: Final = "dir"
 """In its own texts its directory is called so as well."""
@@ -179,7 +179,7 @@ class ServiceSettings(KindSettings):
             yield Brought("service", f"command {shlex.join(words)}")
 
 
-class ServiceableSettings(SystemSettings):
+class ServiceableSettings(OneHostSettings):
     """Base of the settings of kinds whose systems are a directory of this host."""
 
     service: ServiceSettings | None = Field(

@@ -1,0 +1,72 @@
+"""Phases on a terminal: a line that moves; elsewhere one plain line for each that takes long."""
+
+import threading
+from typing import Final
+
+from rich.live import Live
+from rich.text import Text
+
+from tiltyard.cli.console import err, remark
+from tiltyard.phases import Phase
+from tiltyard.printable import one_line
+from tiltyard.units import format_duration
+
+_SILENT_S: Final = 0.9
+"""What is shorter needs no words."""
+_STEP_S: Final = 0.5
+_COUNTED_S: Final = 3.0
+"""From then on it is said for how long."""
+
+
+class PhaseLine:
+    """Shows the innermost phase by a thread of its own, which lives as long as a phase does."""
+
+    def __init__(self) -> None:
+        """Nothing is shown yet."""
+        self._phases: list[Phase] = []
+        self._told: set[int] = set()
+        self._thread: threading.Thread | None = None
+        self._over = threading.Event()
+        self._line = Live(console=err(), transient=True, auto_refresh=False)
+
+    def began(self, phase: Phase) -> None:
+        """It may be shown from now on."""
+        self._phases.append(phase)
+        if self._thread is None:
+            self._over.clear()
+            self._thread = threading.Thread(target=self._show, daemon=True)
+            self._thread.start()
+
+    def ended(self, phase: Phase) -> None:
+        """With the last one the line goes."""
+        self._phases.remove(phase)
+        self._told.discard(id(phase))
+        if self._phases or self._thread is None:
+            return
+        self._over.set()
+        self._thread.join()
+        self._thread = None
+        if self._line.is_started:
+            self._line.stop()
+
+    def _show(self) -> None:
+        while not self._over.wait(_STEP_S):
+            # The last one may end meanwhile.
+            for phase in self._phases[-1:]:
+                self._tell(phase)
+
+    def _tell(self, phase: Phase) -> None:
+        if phase.elapsed_s < _SILENT_S:
+            return
+        words = one_line(str(phase))
+        if not err().is_terminal:
+            if id(phase) not in self._told:
+                self._told.add(id(phase))
+                remark(f"Phase    {words}")
+            return
+        if phase.elapsed_s >= _COUNTED_S:
+            words = f"{words}, {format_duration(phase.elapsed_s)}"
+        if not self._line.is_started:
+            self._line.start()
+        # What does not fit in one line would be left behind when the line moves.
+        self._line.update(Text(words, no_wrap=True, overflow="ellipsis"), refresh=True)

@@ -1,0 +1,30 @@
+"""What a person means by the path of a study: the same for every verb."""
+
+from pathlib import Path
+
+
+def meant(path: Path) -> Path:
+    """The study folder, or the study file outside of one, that a person means by a path.
+
+    That is a folder, a study file, either without its suffix, or any file of a study folder.
+    """
+    if path.is_file():
+        names = ("study.toml", "plan.json", "journal.jsonl", "findings.json")
+        if path.name in names:
+            return path.parent
+        return path.parent.parent if path.parts[-2:] == ("report", "index.html") else path
+    beside = path.with_name(f"{path.name}.toml") if path.name else path
+    if beside.is_file() and not (path / "study.toml").is_file():
+        return beside
+    return path
+
+
+def no_study(path: Path) -> str:
+    """What to say where nothing of a study is found, and what would be right."""
+    if meant(path).is_file() and meant(path).suffix == ".toml":
+        return f"{path}: nothing was measured of it yet. Fix: tiltyard run {path}"
+    new = (path if path.is_dir() else path.parent) / "my-study"
+    return (
+        f"{path}: no study here. A study is a folder with a file study.toml; "
+        f'"tiltyard new {new}" makes one'
+    )
