@@ -37,6 +37,9 @@ print(sys.argv[2], len(set([asked.getsockname()[0], asked.getpeername()[0]])), "
 ''', "{server}", "{word}"]
 user = "nobody"
 executions = 1
+turn.setup = ["touch", "made"]
+prepare = ["test", "-e", "made"]
+turn.cleanup = ["rm", "made"]
 metrics = { ends = { regex = '(\\d) ends', unit = "count", better = "higher" } }
 [[workload.servers]]
 at = "far"

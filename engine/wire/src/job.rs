@@ -43,9 +43,6 @@ pub struct Target {
     /// Values of the system under test that stand in commands as `{name}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
-    /// The part of a program's work that this is, where some is done once for several trials.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stage: Option<Stage>,
     /// Where servers of programs are started that are `at` the far end of the system; without,
     /// they are started beside the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]

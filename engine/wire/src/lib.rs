@@ -23,7 +23,8 @@ pub use event::{
     Sample, Step, Timing, Warning, WhichEnd,
 };
 pub use job::{
-    Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT, LONGEST_DELAY_NS,
+    Call, ConditionsWanted, FarEnd, FarPlace, Inject, Job, Part, Stage, Target, FAR_PORT,
+    LONGEST_DELAY_NS,
 };
 pub use network::{Network, Side};
 

@@ -5,7 +5,7 @@
 function __fish_tiltyard_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --comparisons --conclude --device --disturbed --document --env --export-csv --export-json --export-markdown --factors --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --wait --warmup --weight --within --workload -C -D -L -P -c -m -o -p -r -s -t -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --comparisons --conclude --device --disturbed --document --env --export-csv --export-json --export-markdown --factors --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -o -p -r -s -t -w'
     set -l all_commands 'audit calibrate check clean combine compare completion demo devices doctor explain export gate import new plan recommend record report restore run schema status tuning workloads'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -45,7 +45,7 @@ end
 function __fish_tiltyard_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --comparisons --conclude --device --disturbed --document --env --export-csv --export-json --export-markdown --factors --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --wait --warmup --weight --within --workload -C -D -L -P -c -m -o -p -r -s -t -w'
+    set -l options_with_values '--as --baseline --blocks --budget --cleanup --command --comparisons --conclude --device --disturbed --document --env --export-csv --export-json --export-markdown --factors --folder --for --format --host --input --interface --junit --mapping --markdown --min-runs --minutes --order --output --parameter-list --parameter-scan --parameter-step-size --power --prepare --question --runs --scale --seal --seed --setup --shell --spoiled --ssh-options --style --systems --template --to --vary --wait --warmup --weight --within --workload -C -D -L -P -c -m -o -p -r -s -t -w'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -81,7 +81,7 @@ end
 
 # Root-level commands
 complete -c tiltyard -n __fish_use_subcommand -a 'demo' -d 'Compare ext4, XFS and btrfs on fresh images, or directories without root: about…'
-complete -c tiltyard -n __fish_use_subcommand -a 'compare' -d 'Compare commands, file systems, directories or network settings, without a stud…'
+complete -c tiltyard -n __fish_use_subcommand -a 'compare' -d 'Compare commands, file systems, directories, hosts, kernels or settings, withou…'
 complete -c tiltyard -n __fish_use_subcommand -a 'gate' -d 'Fail where a change is worse than the baseline by more than a margin: for CI.'
 complete -c tiltyard -n __fish_use_subcommand -a 'recommend' -d 'List the ready studies for a purpose, with the commands that run one.'
 complete -c tiltyard -n __fish_use_subcommand -a 'new' -d 'Write a commented study to start from.'
@@ -176,13 +176,14 @@ complete -c tiltyard -n '__fish_tiltyard_using_command combine; and test (__fish
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l help -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s h -d 'Display this message and exit.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l version -d 'Display application version.'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l workload -x -a '(__fish_tiltyard_complete)' -d 'A workload to run (see tiltyard workloads); may be given again. By default post…'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s w -x -a '(__fish_tiltyard_complete)' -d 'A workload to run (see tiltyard workloads); may be given again. By default post…'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l blocks -r -d 'Exactly so many blocks; by default 7 to 20, until everything is decided.'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l workload -x -a '(__fish_tiltyard_complete)' -d 'A workload to run (see tiltyard workloads), NAME or NAME:key=value,…; may be gi…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -s w -x -a '(__fish_tiltyard_complete)' -d 'A workload to run (see tiltyard workloads), NAME or NAME:key=value,…; may be gi…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l vary -r -d 'A setting, kernel parameter or key of a tuning profile, with its values: schedu…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l blocks -r -d 'Exactly so many blocks, 6 or more; by default 7 to 20, until everything is deci…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l budget -r -d 'Begin no further block after this time: "45 min".'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l seed -r -d 'Seed of the random order; by default drawn.'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l disturbed -x -a 'replace keep' -d 'What becomes of a block in which other programs used the host: "replace" (the d…'
-complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l spoiled -x -a 'replace keep' -d 'What becomes of a block in which other programs used the host: "replace" (the d…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l disturbed -x -a 'adapt replace keep' -d 'What becomes of a block in which other programs used the host: "replace" runs a…'
+complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l spoiled -x -a 'adapt replace keep' -d 'What becomes of a block in which other programs used the host: "replace" runs a…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l folder -r -F -d 'The study folder; by default named after the question.'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l scale -r -d 'Make sizes, counts and durations smaller by this fraction: more than 0, at most…'
 complete -c tiltyard -n '__fish_tiltyard_using_command compare' -l require-decision -d 'Exit with code 6 if a comparison has no decision at the end.'
@@ -396,10 +397,12 @@ complete -c tiltyard -n '__fish_tiltyard_using_command run' -s h -d 'Display thi
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l version -d 'Display application version.'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l folder -r -F -d 'Where to carry it out; by default in the study'\''s own folder.'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l stop-on-failure -d 'Stop at the first failed trial; without it the failure is recorded and the stud…'
-complete -c tiltyard -n '__fish_tiltyard_using_command run' -l require-decision -d 'Exit with code 6 if a comparison has no decision at the end: it is undecided, o…'
+complete -c tiltyard -n '__fish_tiltyard_using_command run' -l require-decision -d 'Exit with code 6 if a comparison is undecided at the end. One that is invalid, …'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l allow-reboot -d 'Boot this host before each turn of systems with reset = "reboot". The run ends …'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l wait -r -d 'How long to wait, each time, for what another run or another program has at the…'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l scale -r -d 'Make sizes, counts and durations smaller by this fraction before the plan is fr…'
+complete -c tiltyard -n '__fish_tiltyard_using_command run' -l budget -r -d 'Go on for so much longer, also after the study'\''s own budget was used up: "10 mi…'
+complete -c tiltyard -n '__fish_tiltyard_using_command run' -l disturbed -x -a 'keep' -d '"keep": blocks in which other programs used the host count from now on, those t…'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l new-session -d 'Begin the next session in the same boot and at once; where all have ended, add …'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l trust -d 'Let what the study brings be executed: programs, and options that start one, as…'
 complete -c tiltyard -n '__fish_tiltyard_using_command run' -l json -d 'Print one JSON document in place of words; its schema is in schema/.'

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from tiltyard.errors import TrialsFailedError
-from tiltyard.executors.engine import ConditionsWanted, Job, Part, Stage, Target
+from tiltyard.executors.engine import ConditionsWanted, Job, Part, Stage
 from tiltyard.executors.local import LocalTrial
 from tiltyard.host.changes.cleanup import ProgramCleanup
 from tiltyard.host.commands import Command
@@ -37,7 +37,7 @@ class Place:
     """Where parts are executed."""
 
     level: Level
-    target: Target
+    target: Path
     system: str = ""
     """Empty: none is up."""
     up: Up | None = None
@@ -70,12 +70,17 @@ def _job_on(
     return Job(
         workload=PROGRAM,
         parameters=job_parameters(workload.program, spec, root),
-        target=up.target if isinstance(up.target, Path) else context.folder.work.resolve(),
+        target=directory_of(context, up),
         variables=told,
         stage=stage,
         far_place=up.far_place,
         conditions=conditions,
     )
+
+
+def directory_of(context: Context, up: Up) -> Path:
+    """Where programs work on a system: in its directory; of two ends in the scratch folder."""
+    return up.target if isinstance(up.target, Path) else context.folder.work.resolve()
 
 
 def _room(context: Context, workload: PlannedWorkload, level: Level) -> str:
@@ -153,7 +158,7 @@ def _clean_up(
 
 def _record(context: Context, where: Place, workload: PlannedWorkload) -> ProgramCleanup | None:
     """The cleanup is in the ledger, where the engine can be started without the system."""
-    if not isinstance(where.target, Path) or (where.up is not None and where.up.engine):
+    if where.up is not None and where.up.engine:
         return None
     prefix = where.up.prefix if where.up else ()
     return context.ledger.record(

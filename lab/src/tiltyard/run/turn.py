@@ -21,7 +21,7 @@ from tiltyard.run.context import Context
 from tiltyard.run.journal import OtherHost, SystemPrepared
 from tiltyard.run.patience import patiently
 from tiltyard.run.record import DISK_UNDER_TEST, Prepared
-from tiltyard.run.stages import Place, around
+from tiltyard.run.stages import Place, around, directory_of
 from tiltyard.run.trial import fail_trial, run_trial
 from tiltyard.systems.kind import System, Up
 
@@ -89,7 +89,9 @@ def run_turn(
             _write_down(context, missed)
         return
     try:
-        with around(context, Place("turn", up.target, name, up), _workloads(keys)) as found:
+        with around(
+            context, Place("turn", directory_of(context, up), name, up), _workloads(keys)
+        ) as found:
             changed = _begin(context, keys, boot, up, found.commands)
             _write_down(context, missed)
             _record_other_host(context, up)
