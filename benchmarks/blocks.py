@@ -1,9 +1,9 @@
 """What is around the programs of a block, and how much of a study is measurement.
 
-python -m benchmarks.blocks [--rounds 5] [--before CHECKOUT] [--directory DIR]
+python -m benchmarks.blocks [--rounds 5] [--before CHECKOUT] [--engine FILE] [--directory DIR]
 
-`tiltyard compare -N` measures two commands of some milliseconds: the time from one block to the
-next, less that of all executions in it. Then two directories are compared by trials of 1 s and of
+`tiltyard compare` measures two commands of some milliseconds: the time from one block to the
+next, less that of all executions in it, and the CPU time of one more block, less theirs. Then two directories are compared by trials of 1 s and of
 5 s: the share of the whole command that lies inside their timed regions. With `--before`, another
 checkout with an engine in its `.venv` does the same, in turn.
 """
@@ -22,7 +22,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .harness import median_interval
+from .harness import CPU, median_interval
+from .processes import spending
 from .table import machine, say
 
 BLOCKS = 20
@@ -51,11 +52,12 @@ class Version:
 
     name: str
     root: Path
+    engine: Path
 
     def run(self, *words: str | Path, cwd: Path) -> float:
         """Seconds that the command takes."""
         own = {"PYTHONPATH": str(self.root / "lab/src")}
-        own["TILTYARD_ENGINE"] = str(self.root / ".venv/bin/tiltyard-engine")
+        own["TILTYARD_ENGINE"] = str(self.engine)
         argv = [sys.executable, "-m", "tiltyard", *map(str, words)]
         timed = f"import time, subprocess, sys; b = time.monotonic(); {_CALL}"
         environment = {**os.environ, **own, "TILTYARD_STATE": str(cwd / "state")}
@@ -99,14 +101,29 @@ def around_ms(folder: Path) -> list[float]:
     return [1e3 * (ends[now] - ends[last] - inside[now]) for last, now in pairwise(sorted(ends))]
 
 
-def short(version: Version, place: Path, *options: str) -> float:
-    """Median over the blocks of one comparison, in ms."""
+def short(version: Version, place: Path) -> dict[str, float]:
+    """Of one comparison, in ms: the median over its blocks, and the CPU time of one more block."""
     commands = [f"-c{name}=gzip -{name} -c {place}/words" for name in "16"]
-    folder = place / "short"
-    version.run(
-        "compare", "-N", "--blocks", str(BLOCKS), "--folder", folder, *commands, *options, cwd=place
-    )
-    return statistics.median(around_ms(folder))
+    cpu_s = []
+    for blocks in (BLOCKS // 2, BLOCKS):
+        folder = place / f"{blocks}"
+        with spending() as spent:
+            version.run(
+                "compare", "--blocks", str(blocks), "--folder", folder, *commands, cwd=place
+            )
+        cpu_s.append(spent[CPU] - used_s(folder))
+    return {
+        "around the programs of a block, ms": statistics.median(around_ms(folder)),
+        "the same, CPU time, ms": 1e3 * (cpu_s[1] - cpu_s[0]) / (BLOCKS - BLOCKS // 2),
+    }
+
+
+def used_s(folder: Path) -> float:
+    """CPU time of all executions of a comparison."""
+    files = (folder / "trials").iterdir()
+    events = (json.loads(line) for file in files for line in file.read_text().splitlines())
+    used = (one["data"] for one in events if one["type"] == "execution")
+    return sum(one["user_s"] + one["system_s"] for one in used)
 
 
 def measured_share(version: Version, place: Path, seconds: float) -> float:
@@ -136,8 +153,8 @@ def rows(versions: list[Version], rounds: int, directory: Path) -> Iterator[str]
                 place = Path(name)
                 words = (f"{value:06}" for value in rng.choices(range(10**6), k=LINES))
                 (place / "words").write_text("\n".join(words))
-                key = "around the programs of a block, ms"
-                figures.setdefault((key, version.name), []).append(short(version, place))
+                for key, value in short(version, place).items():
+                    figures.setdefault((key, version.name), []).append(value)
             for seconds in SECONDS if number == 0 else ():
                 with tempfile.TemporaryDirectory(dir=directory) as name:
                     share = measured_share(version, Path(name), seconds)
@@ -154,11 +171,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="comparisons of each version")
     parser.add_argument("--before", type=Path, help="another checkout, with an engine")
+    parser.add_argument("--engine", type=Path, help="of both; by default each has its own")
     parser.add_argument("--directory", type=Path, help="where the studies are")
     options = parser.parse_args()
-    here = Path(__file__).resolve().parents[1]
-    versions = [Version("now", here)]
-    versions += [Version("before", options.before.resolve())] if options.before else []
+    roots = {"now": Path(__file__).resolve().parents[1]}
+    if options.before:
+        roots["before"] = options.before.resolve()
+    versions = [
+        Version(name, root, options.engine or root / ".venv/bin/tiltyard-engine")
+        for name, root in roots.items()
+    ]
     directory = options.directory or Path(tempfile.gettempdir())
     say(machine())
     for row in rows(versions, options.rounds, directory):

@@ -15,6 +15,7 @@ from support.hosts import needs_root
 from support.patience import PATIENCE_S, wait_until
 from support.runs import Watcher, go_on
 from tiltyard.app.freeze import planned
+from tiltyard.errors import NotRestoredError
 from tiltyard.executors.engine import Engine
 from tiltyard.folder import StudyFolder
 from tiltyard.host.ledger import recover
@@ -208,3 +209,19 @@ def test_a_lab_that_is_ended_leaves_no_server(
     recover()
     assert not [path for path in folder.work.rglob("*") if not path.is_dir()]
     assert str(folder.root) not in Path("/proc/self/mountinfo").read_text()
+
+
+@needs_root
+def test_what_a_program_makes_immutable_is_named_with_what_mends_it(
+    folder: StudyFolder, engine: Engine
+) -> None:
+    plan = plan_of(folder, engine, "open('kept', 'w').close()\nos.system('chattr +i kept')")
+    with pytest.raises(NotRestoredError, match="kept in it") as refused:
+        run_study(folder, plan, engine, go_on, Watcher())
+    (trial,) = read_run(folder, plan).trials
+    assert "left what cannot be removed, in " in (trial.reason or "")
+    fix = str(refused.value).partition("Fix: ")[2].partition(";")[0]
+    assert f"chattr -R -f -i -a {folder.work}" in fix
+    subprocess.run(fix.split(), check=True)
+    assert any("removed" in done for done in recover())
+    folder.work.rmdir()

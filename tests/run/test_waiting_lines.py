@@ -185,6 +185,18 @@ def test_a_disk_that_fails_when_it_syncs_leaves_what_was_synced(tmp_path: Path) 
     assert reasons == ["synced", "goes on"]
 
 
+@needs_root
+def test_a_full_disk_is_one_error_and_keeps_what_waits(tmp_path: Path) -> None:
+    with faulty(tmp_path / "shown", tmp_path / "faulty", [Fault("write", 3, "ENOSPC")]):
+        path = tmp_path / "faulty" / "journal.jsonl"
+        with Journal.open(path)[0] as journal:
+            journal.append(Stopped(reason="synced"))
+            journal.append(Stopped(reason="waits"), waits=True)
+            with pytest.raises(OSError, match=r"No space left.*journal\.jsonl"):
+                journal.append(Stopped(reason="has no room"), waits=True)
+        assert [entry.waits for entry in read_journal(path)] == [False, True]
+
+
 def test_all_is_on_the_disk_at_the_end_and_a_second_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

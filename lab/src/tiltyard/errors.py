@@ -74,6 +74,12 @@ class TrialsFailedError(TiltyardError):
     exit_code = ExitCode.TRIALS_FAILED
 
 
+class NotRestoredError(TiltyardError):
+    """Something that was changed on the host stays changed; the message names it."""
+
+    exit_code = ExitCode.NOT_RESTORED
+
+
 class BootingError(TiltyardError):
     """A run has asked for the host to be booted and goes on after that."""
 

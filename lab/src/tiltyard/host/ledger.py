@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from tiltyard.errors import HostLacksError, TiltyardError
+from tiltyard.errors import HostLacksError, NotRestoredError, TiltyardError
 from tiltyard.folder import sync_directory
 from tiltyard.host import commands
 from tiltyard.host.changes import Change
@@ -246,7 +246,7 @@ class Ledger:
         if errors:
             away = all(isinstance(error, UnreachableError) for error in errors)
             text = f"{'; '.join(map(str, errors))}; try: tiltyard restore"
-            raise UnreachableError(text) if away else TiltyardError(text)
+            raise UnreachableError(text) if away else NotRestoredError(text)
 
     def _take_up(self, kept: Path) -> tuple[str, Path, int]:
         """Go on with a ledger that was kept over a boot: its token, path and file."""
