@@ -2,9 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from support.runs import GATES
 from support.synthetic import synthetic_study
@@ -13,6 +15,7 @@ from tiltyard.analysis.disturbed import too_many_disturbed
 from tiltyard.analysis.findings import analyse
 from tiltyard.analysis.model import Findings, Spoiled
 from tiltyard.plan.model import Plan
+from tiltyard.report import terminal
 from tiltyard.run.course import course_of
 from tiltyard.run.record import Reason, RunRecord, TrialRecord
 from tiltyard.run.samples import Samples
@@ -199,3 +202,34 @@ def test_the_first_block_of_three_systems_can_be_a_spoiled_one() -> None:
     kept = plan.model_copy(update={"gates": GATES.model_copy(update={"spoiled": "keep"})})
     spoiled = run.model_copy(update={"spoiled": {1: (reason("ext4"),)}})
     assert spoiled_of(analyse(kept, spoiled)).related_p == 1.0
+
+
+@pytest.mark.parametrize("policy", ["keep", "adapt"])
+def test_a_verdict_on_disturbed_blocks_is_marked_and_its_interval_is_as_ever(policy: str) -> None:
+    kind = {"noise": 0.004, "effects": {"xfs": 1.08}}
+    quiet, loud = study(12, **kind), study(12, {1, 4, 5, 9}, policy=policy, **kind)
+    findings, marked = analyse(*quiet), analyse(*loud)
+    assert findings.under_load == ""
+    assert marked.under_load.startswith("4 of the 12 blocks that count were disturbed")
+    (before,), (after,) = (one.workloads[0].index.comparisons for one in (findings, marked))
+    if policy == "keep":
+        assert (after.low, after.high, after.verdict) == (before.low, before.high, "faster")
+    assert "under load" not in printed(findings)
+    assert "faster, under load" in printed(marked)
+    assert any(notice.text.startswith("Under load: 4 of the 12") for notice in marked.notices)
+
+
+def test_nothing_decided_is_the_first_line() -> None:
+    undecided = analyse(*study(12, noise=0.05))
+    (found,) = undecided.workloads[0].index.comparisons
+    assert found.verdict == "undecided"
+    assert printed(undecided).startswith("No verdict: xfs against ext4")
+    assert found.more_needed is not None
+    assert f"≈ {found.more_needed} more blocks needed" in " ".join(printed(undecided).split())
+
+
+def printed(findings: Findings) -> str:
+    console = Console(file=StringIO(), width=80, color_system=None)
+    console.print(terminal.verdicts(findings))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()

@@ -1,5 +1,6 @@
 """Systems that are tuned for their turns: real images, real namespaces, this machine's kernel."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.devices import loop_disk
 from support.hosts import host_state, needs_root
 from support.places import tuning_facts
 from tiltyard.errors import HostLacksError, TiltyardError, UsageError
@@ -297,3 +299,45 @@ def test_killed_in_a_tuned_turn_everything_is_put_back(tmp_path: Path) -> None:
     assert sysctls.read(KEY) == interval
     assert loops.chosen(loops.queue_setting(device, "scheduler")) == "none"
     assert str(tmp_path) not in host_state(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["host", "directory", "tmpfs", "loop-image", "block-device"])
+def test_kernel_parameters_of_every_kind_on_this_host(
+    name: str, make: Make, tmp_path: Path
+) -> None:
+    interval = sysctls.read(KEY)
+    with contextlib.ExitStack() as stack:
+        settings: dict[str, object] = {"tuning": [], "sysctl": {KEY: 5}}
+        if name == "directory":
+            settings["directory"] = str(tmp_path)
+        elif name == "block-device":
+            disk = stack.enter_context(loop_disk(tmp_path / "disk.img", 2**26))
+            confirm = {"size": 2**26, "backing_file": str(tmp_path / "disk.img")}
+            settings |= {"filesystem": "ext4", "device": disk, "confirm": confirm}
+        system = make(name, **settings)
+        assert not [each for each in system.problems() if each.severity == "error"]
+        up = system.bring_up()
+        assert sysctls.read(KEY) == "5"
+        assert up.facts[f"tuning {KEY}"] == f"5 (was {interval})"
+        system.take_down()
+        assert sysctls.read(KEY) == interval
+
+
+def test_a_parameter_that_is_asked_for_by_name_must_be_there(make: Make) -> None:
+    system = make("host", sysctl={"vm.no_such_thing": 1})
+    assert [each.severity for each in system.problems() if "no_such" in each.text] == ["error"]
+    with pytest.raises(HostLacksError, match=r"vm\.no_such_thing cannot be set"):
+        system.bring_up()
+
+
+def test_a_table_in_the_place_of_a_profile(make: Make) -> None:
+    block = {"block": {"nr_requests": 32}}
+    system = make(tuning=["mine.toml", block])
+    up = system.bring_up()
+    assert queue(up, "nr_requests") == "32"
+    assert tuning_facts(up.facts)["tuning"].endswith("+ block.nr_requests=32: 5 set, 0 as they "
+                                                     "were, 1 skipped")  # fmt: skip
+    system.take_down()
+    for wrong in ({"blok": {}}, {"block": {"schedular": "none"}}, {}):
+        with pytest.raises(ValueError, match=r"there is no such key|sets nothing"):
+            make(tuning=wrong)

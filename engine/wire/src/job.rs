@@ -55,6 +55,9 @@ pub struct Target {
     /// processors that it names are there, and are not looked for here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
+    /// The part of a program's work that this is, where some is done once for several trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
 }
 
 /// A part of a program's work, in a directory that several parts share.

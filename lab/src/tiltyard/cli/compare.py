@@ -148,17 +148,27 @@ def _compared(
     from tiltyard.app.compare import kept_if_begun, typed_study
     from tiltyard.cli.console import remark
     from tiltyard.cli.run import carried_out
+    from tiltyard.errors import UsageError
+    from tiltyard.study.problems import StudyFileError
     from tiltyard.study.scaling import parse_scale
 
     existed = folder is not None and folder.exists()
-    target, amendment = typed_study(
-        systems, workloads, folder, vary=vary, commands=commands, asked=asked
-    )
-    remark(f"Study    {target.root}/")
     scale = parse_scale(asked.scale) if asked.scale else None
-    with kept_if_begun(target, existed=existed):
-        findings = carried_out(target, scale=scale, amendment=amendment, show_output=show_output)
-    return target, findings
+    try:
+        target, amendment = typed_study(
+            systems, workloads, folder, vary=vary, commands=commands, asked=asked
+        )
+        remark(f"Study    {target.root}/")
+        with kept_if_begun(target, existed=existed):
+            findings = carried_out(
+                target, scale=scale, amendment=amendment, show_output=show_output
+            )
+        return target, findings
+    except StudyFileError as error:
+        if error.source.exists():
+            raise
+        # What was typed is wrong, and there is no file to look into.
+        raise UsageError(error.text) from error
 
 
 def _again(blocks: int) -> str:

@@ -39,6 +39,8 @@ class StudyFileError(UsageError):
 
     Attributes:
         problems: All that was found, by line. The message is the first of them.
+        source: The file.
+        text: The message without file and line.
     """
 
     def __init__(self, source: Path, problems: Iterable[Problem]) -> None:
@@ -47,7 +49,8 @@ class StudyFileError(UsageError):
         key = f"{first.key}: " if first.key else ""
         others = len(self.problems) - 1
         more = f" (and {others} more)" if others else ""
-        super().__init__(f"{source}:{first.line}: {key}{first.text}{more}")
+        self.source, self.text = source, f"{key}{first.text}{more}"
+        super().__init__(f"{source}:{first.line}: {self.text}")
 
 
 def located(source: Path, lines: Lines, flaws: Iterable[Flaw]) -> StudyFileError:
