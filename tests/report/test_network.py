@@ -43,7 +43,8 @@ def page(findings: Findings) -> str:
 def four() -> Findings:
     """Two factors of two levels."""
     effects = {FOUR[1]: 1.1, FOUR[2]: 3.2, FOUR[3]: 3.5}
-    return analyse(*network_study(FOUR, ("tcp_stream",), 7, effects, FACTORS))
+    plan, run = network_study(FOUR, ("tcp_stream",), 7, effects, FACTORS)
+    return analyse(plan.model_copy(update={"asks": "kernel"}), run)
 
 
 def workload_of(findings: Findings, name: str) -> WorkloadFindings:
