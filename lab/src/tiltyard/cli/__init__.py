@@ -20,6 +20,7 @@ from tiltyard.cli.compare import compare
 from tiltyard.cli.console import out, remark
 from tiltyard.cli.doctor import doctor
 from tiltyard.cli.export import export
+from tiltyard.cli.gallery import gallery
 from tiltyard.cli.gate import gate
 from tiltyard.cli.import_ import import_
 from tiltyard.cli.new import new
@@ -44,6 +45,7 @@ VERBS: tuple[Callable[..., int | None], ...] = (
     run,
     status,
     report,
+    gallery,
     export,
     import_,
     workloads,

@@ -17,7 +17,6 @@ from tiltyard.report.document import (
     Sentences,
     Table,
 )
-from tiltyard.report.pictures import figures
 from tiltyard.report.sections.entries import (
     interval_entry,
     interval_head,
@@ -48,15 +47,6 @@ def problems(findings: Findings) -> tuple[Block, ...]:
         )
         for notice in findings.notices
         if notice.severity == "problem"
-    )
-
-
-def pictures(findings: Findings) -> tuple[Block, ...]:
-    """Who is ahead: a ranked picture a workload."""
-    return tuple(
-        figure
-        for workload in findings.workloads
-        for figure in figures(findings, workload, "verdict", workload.index.label)
     )
 
 
