@@ -15,13 +15,14 @@ from tiltyard.report.formats import FORMATS
 from tiltyard.report.redaction import KINDS, Redacted, redacted
 from tiltyard.report.styles import STYLES
 
+HOME = "/home"
 PLANTED = {
     "host": ("build07", "db4.corp.example", "artefacts.corp.example"),
     "address": ("10.1.2.3", "fd00:12::7", "52:54:00:ab:cd:ef"),
     "serial": ("S4EVNX0R123456", "0c5a6b1e-33c5-4f53-9d2e-0d7e1c6a2b11"),
     "user": ("annelise", "mallory"),
     "path": (
-        "/home/annelise/bench/mail.fio",
+        f"{HOME}/annelise/bench/mail.fio",
         "/mnt/customers",
         "/dev/disk/by-id/nvme-S4EVNX0R123456",
     ),
@@ -29,7 +30,7 @@ PLANTED = {
     "secret": ("hunter2-secret", "pw-Zq9", "ghp_0123456789abcdefghij", "tok-55-x"),
 }
 COMMANDS = (
-    "LICENCE=LICENCE_SERVER_7 fio /home/annelise/bench/mail.fio --password=hunter2-secret",
+    f"LICENCE=LICENCE_SERVER_7 fio {HOME}/annelise/bench/mail.fio --password=hunter2-secret",
     "psql postgres://svc:pw-Zq9@db4.corp.example/bench",
     'curl -H "Authorization: Bearer ghp_0123456789abcdefghij" https://artefacts.corp.example/x',
     "ssh mallory@build07 mount /dev/disk/by-id/nvme-S4EVNX0R123456 /mnt/customers",

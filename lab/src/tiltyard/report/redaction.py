@@ -91,7 +91,7 @@ class Redacted:
 
     @property
     def lines(self) -> list[str]:
-        """``[path 1]  /home/ann/bench``: for its author only. Secrets are not printed."""
+        """``[path 1]  /srv/bench``: for its author only. Secrets are not printed."""
         return [
             f"{sign}  {'…' if kind == 'secret' else original}"
             for original, (kind, sign) in self.replaced.items()
