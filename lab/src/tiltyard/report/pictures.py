@@ -59,7 +59,7 @@ def figures(
     return tuple(blocks)
 
 
-def headline(findings: Findings) -> tuple[Block, ...]:
+def answer_picture(findings: Findings) -> tuple[Block, ...]:
     """The picture of the answer: of few workloads the ranking of each, else all tests in one."""
     if len(findings.workloads) > _RANKED and (found := figures(findings, None, "headline")):
         return found

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tiltyard.analysis.model import Findings, WorkloadFindings
 from tiltyard.charts import theme
 from tiltyard.report.document import Block, Document, Facts, Fold, Paragraph, Section
-from tiltyard.report.pictures import figures, headline
+from tiltyard.report.pictures import figures, answer_picture
 from tiltyard.report.sections import method
 from tiltyard.report.sections.claim_blocks import audit_in_short, lead, sentences
 from tiltyard.report.sections.entries import place
@@ -29,7 +29,7 @@ def compose(findings: Findings) -> Document:
         title=findings.question,
         byline=byline(findings),
         signs=theme.signs(findings),
-        front=(lead(findings, "standing"), *headline(findings), _counts(findings)),
+        front=(lead(findings, "standing"), *answer_picture(findings), _counts(findings)),
         sections=with_content(_sections(findings)),
         colophon=colophon(findings),
     )
